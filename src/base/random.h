@@ -1,0 +1,25 @@
+/* Counter-based random numbers (Philox 4x32-10 of Random123): value `index` of stream `stream` under `seed`, the same on
+   every machine and in every order of evaluation. */
+#ifndef TAMIS_BASE_RANDOM_H
+#define TAMIS_BASE_RANDOM_H
+
+#include <stdint.h>
+
+typedef struct tamis_random {
+    uint64_t seed, stream, index; /* index: the next draw */
+    uint32_t block[4];            /* the last block drawn */
+} tamis_random;
+
+/* Stateless: 64 random bits of draw `index`. */
+uint64_t tamis_random_at(uint64_t seed, uint64_t stream, uint64_t index);
+
+/* Stateless: uniform in [0, 1) with 53 bits. */
+double tamis_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t index);
+
+/* A sequence over the same numbers. */
+tamis_random tamis_random_start(uint64_t seed, uint64_t stream);
+uint64_t tamis_random_next(tamis_random *random);
+double tamis_random_uniform(tamis_random *random);
+int64_t tamis_random_below(tamis_random *random, int64_t bound); /* 0 .. bound - 1, unbiased; bound >= 1 */
+
+#endif

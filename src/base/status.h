@@ -1,0 +1,27 @@
+/* Status messages of the calling thread, and the early return that every function here uses. */
+#ifndef TAMIS_BASE_STATUS_H
+#define TAMIS_BASE_STATUS_H
+
+#include <tamis/tamis.h>
+
+/* Sets the thread's message and returns `status`: return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner = %lld ...", ...). */
+tamis_status tamis_fail(tamis_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Clears the thread's message; every public function begins with it. */
+void tamis_clear_error(void);
+
+/* Propagates an error whose message is already set. Functions that own something use TRY_GOTO with one cleanup label
+   and a local variable named `status`. */
+#define TRY(expression)                                                                                                \
+    do {                                                                                                               \
+        const tamis_status try_status_ = (expression);                                                                 \
+        if (try_status_ != TAMIS_OK) return try_status_;                                                               \
+    } while (0)
+
+#define TRY_GOTO(label, expression)                                                                                    \
+    do {                                                                                                               \
+        status = (expression);                                                                                         \
+        if (status != TAMIS_OK) goto label;                                                                            \
+    } while (0)
+
+#endif
