@@ -1,0 +1,93 @@
+/* Lists of nonzeros: room, mirroring of symmetric files, and the way to the result. */
+#include "io/entries.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
+                                  tamis_entries *entries) {
+    tamis_status status = TAMIS_OK;
+    *entries = (tamis_entries){.index_type = wide ? TAMIS_I64 : TAMIS_I32, .value_type = tamis_parsed_type(reading)};
+    const size_t index_size = tamis_index_size(entries->index_type);
+    TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the row indices", &entries->row_indices));
+    TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the column indices", &entries->columns));
+    if (with_values)
+        TRY_GOTO(failed, tamis_allocate(capacity, tamis_type_size(entries->value_type), "the values", &entries->values));
+    entries->capacity = capacity;
+    return TAMIS_OK;
+failed:
+    tamis_entries_free(entries);
+    return status;
+}
+
+void tamis_entries_free(tamis_entries *entries) {
+    tamis_release(entries->row_indices);
+    tamis_release(entries->columns);
+    tamis_release(entries->values);
+    *entries = (tamis_entries){0};
+}
+
+static void move_part(void *array, size_t size, int64_t to, int64_t from, int64_t count) {
+    if (array) memmove((char *)array + (size_t)to * size, (char *)array + (size_t)from * size, (size_t)count * size);
+}
+
+void tamis_entries_move(const tamis_entries *entries, int64_t to, int64_t from, int64_t count) {
+    if (to == from || count == 0) return;
+    const size_t index_size = tamis_index_size(entries->index_type);
+    move_part(entries->row_indices, index_size, to, from, count);
+    move_part(entries->columns, index_size, to, from, count);
+    move_part(entries->values, tamis_type_size(entries->value_type), to, from, count);
+}
+
+static tamis_status grow(tamis_entries *entries, int64_t capacity) {
+    const size_t index_size = tamis_index_size(entries->index_type);
+    TRY(tamis_reallocate(entries->capacity, capacity, index_size, "the row indices", &entries->row_indices));
+    TRY(tamis_reallocate(entries->capacity, capacity, index_size, "the column indices", &entries->columns));
+    if (entries->values)
+        TRY(tamis_reallocate(entries->capacity, capacity, tamis_type_size(entries->value_type), "the values",
+                             &entries->values));
+    entries->capacity = capacity;
+    return TAMIS_OK;
+}
+
+static double value_at(const tamis_entries *entries, int64_t at) {
+    if (!entries->values) return 0;
+    return entries->value_type == TAMIS_F32 ? ((const float *)entries->values)[at]
+                                            : ((const double *)entries->values)[at];
+}
+
+tamis_status tamis_entries_mirror(tamis_entries *entries, double sign) {
+    const int64_t count = entries->count;
+    const tamis_index_type type = entries->index_type;
+    int64_t mirrored = 0;
+    for (int64_t t = 0; t < count; t++)
+        mirrored += tamis_entry_index(entries->row_indices, type, t) != tamis_entry_index(entries->columns, type, t);
+    if (mirrored == 0) return TAMIS_OK;
+    if (count + mirrored > entries->capacity) TRY(grow(entries, count + mirrored));
+    int64_t to = count;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t row = tamis_entry_index(entries->row_indices, type, t);
+        const int64_t column = tamis_entry_index(entries->columns, type, t);
+        if (row != column) tamis_entries_set(entries, to++, column, row, sign * value_at(entries, t));
+    }
+    entries->count = to;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_matrix **matrix) {
+    const tamis_sparse view = {.format = TAMIS_COO,
+                               .location = TAMIS_HOST,
+                               .rows = entries->rows,
+                               .cols = entries->cols,
+                               .nnz = entries->count,
+                               .index_type = entries->index_type,
+                               .offset_type = TAMIS_I64,
+                               .value_type = entries->value_type,
+                               .row_indices = entries->row_indices,
+                               .columns = entries->columns,
+                               .values = entries->values};
+    const tamis_status status = tamis_convert_read(reading, &view, reading->options.format == TAMIS_CSR, matrix);
+    tamis_entries_free(entries);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* The table of file formats, and choosing one: by the ending of the name where that says enough, else by the content. */
+#include "io/formats.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "io/source.h"
+
+/* Rows in the order in which they are tried on a name or a content. Endings are words between blanks; one that begins
+   with a star is the beginning of the name instead. */
+static const tamis_file_row rows[] = {
+    {TAMIS_FILE_AUTO, "auto", "", NULL, NULL},
+    {TAMIS_FILE_MATRIX_MARKET, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market, tamis_read_matrix_market},
+    {TAMIS_FILE_HARWELL_BOEING, "harwell-boeing", ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
+     tamis_sniff_harwell_boeing, tamis_read_harwell_boeing},
+    {TAMIS_FILE_NPZ, "npz", ".npz", tamis_sniff_npz, tamis_read_npz},
+    {TAMIS_FILE_NPY, "npy", ".npy", tamis_sniff_npy, NULL},
+    {TAMIS_FILE_SMTX, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
+    {TAMIS_FILE_LDAC, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
+    {TAMIS_FILE_DOCWORD, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
+    {TAMIS_FILE_METIS, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
+    {TAMIS_FILE_EDGES, "edges", ".txt .el .edges .tsv .wel", tamis_sniff_edges, tamis_read_edges},
+    {TAMIS_FILE_RATINGS, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings, tamis_read_ratings},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const tamis_file_row *tamis_file_row_of(tamis_file_format format) {
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].format == format) return &rows[i];
+    return NULL;
+}
+
+const char *tamis_file_format_name(tamis_file_format format) {
+    const tamis_file_row *const row = tamis_file_row_of(format);
+    return row ? row->name : "unknown";
+}
+
+tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format) {
+    tamis_clear_error();
+    if (!name || !format)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected %s", name ? "format" : "name",
+                          name ? "where to put the format" : "the name of a file format");
+    for (int i = 0; i < ROWS; i++) {
+        if (strcmp(rows[i].name, name) != 0) continue;
+        *format = rows[i].format;
+        return TAMIS_OK;
+    }
+    return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                      "name = \"%s\": expected auto, matrix-market, harwell-boeing, metis, smtx, edges, docword, ldac, "
+                      "ratings, npy or npz",
+                      name);
+}
+
+static const char *base_name(const char *name) {
+    const char *const slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+/* Does the name (of `length` characters) have one of the row's endings or beginnings? */
+static bool named_so(const tamis_file_row *row, const char *name, size_t length) {
+    for (const char *word = row->endings; *word;) {
+        const size_t size = strcspn(word, " ");
+        if (*word == '*') {
+            if (length >= size - 1 && strncasecmp(name, word + 1, size - 1) == 0) return true;
+        } else if (length > size && strncasecmp(name + length - size, word, size) == 0) {
+            return true;
+        }
+        word += size + (word[size] == ' ');
+    }
+    return false;
+}
+
+const tamis_file_row *tamis_find_format(const tamis_text *text) {
+    const char *const name = base_name(text->name);
+    const size_t length = tamis_unpacked_name_length(name);
+    const tamis_file_row *by_name = NULL;
+    for (int i = 1; i < ROWS; i++) {
+        if (!named_so(&rows[i], name, length)) continue;
+        if (rows[i].sniff(text)) return &rows[i];
+        if (!by_name) by_name = &rows[i];
+    }
+    if (by_name) return by_name; /* its reader will say what is wrong */
+    for (int i = 1; i < ROWS; i++)
+        if (rows[i].sniff(text)) return &rows[i];
+    return NULL;
+}

@@ -1,0 +1,21 @@
+/* One table row a file format. */
+#ifndef TAMIS_IO_FORMATS_H
+#define TAMIS_IO_FORMATS_H
+
+#include "io/reading.h"
+
+typedef struct tamis_file_row {
+    tamis_file_format format;
+    const char *name;
+    const char *endings;
+    tamis_sniffer *sniff;
+    tamis_reader *read; /* NULL: no sparse matrices in it */
+} tamis_file_row;
+
+/* NULL for a number that is no format. */
+const tamis_file_row *tamis_file_row_of(tamis_file_format format);
+
+/* The row of the file's format, NULL where neither the name nor the content tells. */
+const tamis_file_row *tamis_find_format(const tamis_text *text);
+
+#endif

@@ -1,0 +1,39 @@
+/* Fortran's fixed-column formats, as Harwell-Boeing and Rutherford-Boeing files state them: (10I8), (1P,4D20.12), ... */
+#ifndef TAMIS_IO_FORTRAN_H
+#define TAMIS_IO_FORTRAN_H
+
+#include "io/text.h"
+
+enum { TAMIS_FORTRAN_FIELDS = 512, TAMIS_FORTRAN_WIDTH = 128 };
+
+/* The fields of one line: field i is `width` characters from column `start`. */
+typedef struct tamis_fortran_format {
+    int count;
+    struct {
+        short start, width, decimals, scale;
+        char kind; /* 'I' an integer, 'R' a real number */
+    } fields[TAMIS_FORTRAN_FIELDS];
+} tamis_fortran_format;
+
+/* Reads the format at `at` (`length` characters, blanks around it). An error quotes it and names `what`. */
+tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t length, const char *what,
+                                 tamis_fortran_format *format);
+
+/* A place in lines of fields: begin with line at the first line and field 0. */
+typedef struct tamis_fortran_cursor {
+    const tamis_text *text;
+    const tamis_fortran_format *format;
+    const char *line, *line_end;
+    int field;
+} tamis_fortran_cursor;
+tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line);
+
+/* The next field as an integer from low to high, or as a number. */
+tamis_status tamis_fortran_integer(tamis_fortran_cursor *cursor, int64_t low, int64_t high, const char *what,
+                                   int64_t *value);
+tamis_status tamis_fortran_real(tamis_fortran_cursor *cursor, const char *what, double *value);
+
+/* The first line after the one that the cursor has taken a field from. */
+const char *tamis_fortran_next_line(const tamis_fortran_cursor *cursor);
+
+#endif

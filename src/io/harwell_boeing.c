@@ -1,0 +1,193 @@
+/*
+ * Harwell-Boeing and Rutherford-Boeing: assembled real, integer or pattern matrices by compressed columns.
+ *   line 1  title, key
+ *   line 2  lines in all, of column pointers, of row indices, of values (Harwell-Boeing: and of right-hand sides)
+ *   line 3  type, rows, columns, entries
+ *   line 4  Fortran formats of pointers (columns 1-16), indices (17-32) and values (33-52)
+ *   then, with right-hand sides, a line about them; the pointers; the indices; the values. Right-hand sides follow and
+ *   are not read.
+ * The type is three letters: r i p (c q refused); s u r z (h refused): symmetric and z, skew-symmetric, store the lower
+ * triangle; a (e, elemental, refused).
+ */
+#include <string.h>
+
+#include "io/entries.h"
+#include "io/fortran.h"
+
+typedef struct boeing_header {
+    int64_t rows, cols, count;
+    bool pattern, symmetric, skew;
+    const char *sizes_at, *formats_at, *body;
+    int64_t formats_length;
+} boeing_header;
+
+enum { CARD_COUNTS = 5, FORMATS = 3 };
+
+static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
+
+static bool one_of(char c, const char *set) { return c != '\0' && strchr(set, c) != NULL; }
+
+/* Lines 2 and 3 have no blanks to spare only for numbers of 14 digits, so that words are told apart by blanks. */
+static int take_integers(const tamis_text *text, const char *p, int64_t *numbers, int most) {
+    int count = 0;
+    for (p = tamis_skip_blanks(p); count < most && !tamis_at_line_end(text, p); p = tamis_skip_blanks(p)) {
+        p = tamis_parse_integer(p, &numbers[count]);
+        if (!p || !(tamis_is_blank(*p) || tamis_at_line_end(text, p))) return -1;
+        count++;
+    }
+    return count;
+}
+
+bool tamis_sniff_harwell_boeing(const tamis_text *text) {
+    const char *const second = tamis_next_line(text, text->begin), *const third = tamis_next_line(text, second);
+    int64_t numbers[CARD_COUNTS];
+    if (second >= text->end || take_integers(text, second, numbers, CARD_COUNTS) < 4 || text->end - third < 4)
+        return false;
+    return one_of(lower(third[0]), "rcpiq") && one_of(lower(third[1]), "surzh") && one_of(lower(third[2]), "ae") &&
+           tamis_is_blank(third[3]);
+}
+
+static tamis_status take_type(const tamis_text *text, const char *p, boeing_header *header) {
+    const char field = lower(p[0]), shape = lower(p[1]), storage = lower(p[2]);
+    if (text->end - p < 3 || !one_of(field, "rpicq") || !one_of(shape, "surzh") || !one_of(storage, "ae"))
+        return tamis_text_fail(text, p, "a matrix type such as RSA, RUA or PSA");
+    if (field == 'c' || shape == 'h')
+        return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, p,
+                                 "complex and Hermitian matrices are not read; expected real, integer or pattern");
+    if (storage == 'e')
+        return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, p,
+                                 "elemental matrices are not read; expected an assembled one (the type ends in A)");
+    header->pattern = field == 'p' || field == 'q'; /* q: the values are in a file of their own */
+    header->symmetric = shape == 's' || shape == 'z';
+    header->skew = shape == 'z';
+    if (header->pattern && header->skew)
+        return tamis_text_fail(text, p, "a type other than a skew-symmetric pattern");
+    return TAMIS_OK;
+}
+
+static tamis_status take_header(const tamis_text *text, boeing_header *header) {
+    *header = (boeing_header){0};
+    const char *const second = tamis_next_line(text, text->begin), *const third = tamis_next_line(text, second);
+    int64_t cards[CARD_COUNTS] = {0}, sizes[4] = {0};
+    const int counts = take_integers(text, second, cards, CARD_COUNTS);
+    if (counts < 4)
+        return tamis_text_fail(text, second, "four or five line counts (Harwell-Boeing or Rutherford-Boeing)");
+    TRY(take_type(text, third, header));
+    header->sizes_at = tamis_skip_blanks(third + 3);
+    if (take_integers(text, third + 3, sizes, 4) < 3)
+        return tamis_text_fail(text, third + 3, "rows, columns and entries");
+    for (int i = 0; i < 3; i++)
+        if (sizes[i] < 0 || sizes[i] > TAMIS_SIZE_MOST)
+            return tamis_text_fail(text, header->sizes_at, "rows, columns and entries of 0 or more");
+    header->rows = sizes[0];
+    header->cols = sizes[1];
+    header->count = sizes[2];
+    if (header->symmetric && header->rows != header->cols)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at,
+                                 "%lld rows and %lld columns, but a symmetric matrix is square",
+                                 (long long)header->rows, (long long)header->cols);
+    header->formats_at = tamis_next_line(text, third);
+    const char *const after = tamis_next_line(text, header->formats_at);
+    header->formats_length = after - header->formats_at;
+    header->body = cards[4] > 0 ? tamis_next_line(text, after) : after;
+    const int64_t room = text->end - header->body; /* a character each at the least */
+    if (header->cols >= room + 1 || header->count > room)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at,
+                                 "%lld columns and %lld entries are more than the file has room for",
+                                 (long long)header->cols, (long long)header->count);
+    return TAMIS_OK;
+}
+
+/* Format number 0 to 2 of line 4: 16 columns for each, the last has 20. */
+static tamis_status take_format(const tamis_text *text, const boeing_header *header, int number,
+                                tamis_fortran_format *format) {
+    static const char *const what[FORMATS] = {"the column pointers", "the row indices", "the values"};
+    const int64_t start = number * 16, width = number == 2 ? 20 : 16;
+    int64_t length = header->formats_length;
+    while (length > 0 && header->formats_at[length - 1] == '\n') length--;
+    const int64_t from = start < length ? start : length;
+    const int64_t to = start + width < length ? start + width : length;
+    return tamis_fortran_parse(text, header->formats_at + from, to - from, what[number], format);
+}
+
+/* Pointers become the column of each entry; the entries keep their order. */
+static tamis_status take_columns(const tamis_text *text, const boeing_header *header, const char **line,
+                                 const tamis_entries *entries) {
+    tamis_fortran_format format;
+    TRY(take_format(text, header, 0, &format));
+    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line);
+    int64_t pointer = 1, next = 0;
+    TRY(tamis_fortran_integer(&cursor, 1, 1, "the first column pointer", &pointer));
+    for (int64_t column = 0; column < header->cols; column++) {
+        const bool last = column + 1 == header->cols;
+        TRY(tamis_fortran_integer(&cursor, last ? header->count + 1 : pointer, header->count + 1,
+                                  last ? "the last column pointer" : "a column pointer", &next));
+        for (int64_t t = pointer - 1; t < next - 1; t++) tamis_entries_set(entries, t, 0, column, 0);
+        pointer = next;
+    }
+    if (pointer != header->count + 1)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at, "no columns for %lld entries",
+                                 (long long)header->count);
+    *line = tamis_fortran_next_line(&cursor);
+    return TAMIS_OK;
+}
+
+static tamis_status take_rows(const tamis_text *text, const boeing_header *header, const char **line,
+                              const tamis_entries *entries) {
+    tamis_fortran_format format;
+    TRY(take_format(text, header, 1, &format));
+    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line);
+    int64_t row = 0;
+    for (int64_t t = 0; t < header->count; t++) {
+        TRY(tamis_fortran_integer(&cursor, 1, header->rows, "a row index", &row));
+        const int64_t column = tamis_entry_index(entries->columns, entries->index_type, t);
+        if (header->skew && row - 1 == column)
+            return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, cursor.line,
+                                     "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
+        tamis_entries_set(entries, t, row - 1, column, 0);
+    }
+    *line = tamis_fortran_next_line(&cursor);
+    return TAMIS_OK;
+}
+
+static tamis_status take_values(const tamis_text *text, const boeing_header *header, const char *line,
+                                const tamis_entries *entries) {
+    tamis_fortran_format format;
+    TRY(take_format(text, header, 2, &format));
+    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, line);
+    double value = 0;
+    for (int64_t t = 0; t < header->count; t++) {
+        TRY(tamis_fortran_real(&cursor, "a number", &value));
+        tamis_entries_set(entries, t, tamis_entry_index(entries->row_indices, entries->index_type, t),
+                          tamis_entry_index(entries->columns, entries->index_type, t), value);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status take_body(const tamis_reading *reading, const boeing_header *header, tamis_entries *entries) {
+    const tamis_text *const text = &reading->text;
+    const char *line = header->body;
+    TRY(take_columns(text, header, &line, entries));
+    TRY(tamis_progress_step(&reading->progress, 0.2, text->name));
+    TRY(take_rows(text, header, &line, entries));
+    TRY(tamis_progress_step(&reading->progress, 0.5, text->name));
+    if (entries->values) TRY(take_values(text, header, line, entries));
+    entries->rows = header->rows;
+    entries->cols = header->cols;
+    entries->count = header->count;
+    return header->symmetric ? tamis_entries_mirror(entries, header->skew ? -1 : 1) : TAMIS_OK;
+}
+
+tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_matrix **matrix) {
+    boeing_header header;
+    TRY(take_header(&reading->text, &header));
+    const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);
+    tamis_entries entries;
+    TRY(tamis_entries_create(reading, header.count, wide, !header.pattern && tamis_wants_values(reading), &entries));
+    const tamis_status status = take_body(reading, &header, &entries);
+    if (status != TAMIS_OK) {
+        tamis_entries_free(&entries);
+        return status;
+    }
+    return tamis_entries_finish(reading, &entries, matrix);
+}

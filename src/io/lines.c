@@ -1,0 +1,282 @@
+/*
+ * One nonzero a line, in parallel. The text is cut at line ends into chunks. A first pass counts the lines of each chunk
+ * that may hold an entry, which gives every chunk its place in the result; a second pass parses the chunks, each into
+ * its place; gaps left by comments are closed at the end. A thread that meets an error only notes where: the message,
+ * with its line number, is made by the calling thread, for the first error in the file.
+ */
+#include "io/lines.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+
+enum { CHUNK_LEAST = 256 << 10, CHUNK_MOST = 8 << 20, CHUNKS_PER_THREAD = 8 };
+
+typedef enum line_fault { FAULT_NONE = 0, FAULT_ROW, FAULT_COLUMN, FAULT_VALUE, FAULT_EXTRA, FAULT_SEPARATOR, FAULT_END } line_fault;
+
+typedef struct line_chunk {
+    const char *begin, *end; /* whole lines */
+    int64_t place, count;    /* where its entries go and how many there are */
+    int64_t row_most, column_most;
+    line_fault fault;
+    const char *fault_at;
+} line_chunk;
+
+typedef struct line_work {
+    const tamis_reading *reading;
+    const tamis_line_rule *rule;
+    tamis_entries *entries;
+    line_chunk *chunks;
+    int64_t chunk_count;
+    _Atomic int64_t next;   /* the next chunk to take */
+    _Atomic int64_t failed; /* the lowest chunk with an error: later ones need not be parsed */
+    _Atomic bool cancelled;
+    bool counting;
+} line_work;
+
+/* Lines that may hold an entry: all but those without a single character. */
+static int64_t count_lines(const char *p, const char *end) {
+    int64_t count = p < end && *p != '\n';
+    for (; p + 1 < end; p++) count += (p[0] == '\n') & (p[1] != '\n');
+    return count;
+}
+
+/* Skips the separator between two fields; NULL where there is none. */
+static inline const char *skip_separator(const char *p, char separator) {
+    const char *const start = p;
+    p = tamis_skip_blanks(p);
+    if (separator == ' ') return p > start ? p : NULL;
+    if (separator == ':') return p[0] == ':' && p[1] == ':' ? tamis_skip_blanks(p + 2) : NULL;
+    return *p == separator ? tamis_skip_blanks(p + 1) : NULL;
+}
+
+typedef struct line_fields {
+    int64_t row, column;
+    double value;
+    line_fault fault;
+    const char *fault_at;
+} line_fields;
+
+static const char *no_field(line_fields *line, line_fault fault, const char *at) {
+    line->fault = fault;
+    line->fault_at = at;
+    return NULL;
+}
+
+static inline const char *parse_value(const tamis_line_rule *rule, const char *p, double *value) {
+    if (rule->value == TAMIS_LINE_REAL) return tamis_parse_real(p, value);
+    int64_t integer;
+    const char *const after = tamis_parse_integer(p, &integer);
+    if (after) *value = (double)integer;
+    return after;
+}
+
+/* Parses the entry at p, which is no blank; returns the character after its line. */
+static inline const char *parse_line(const tamis_line_rule *rule, const char *p, const char *end, line_fields *line) {
+    const char *q = tamis_parse_index(p, &line->row);
+    if (!q || line->row < rule->base || line->row - rule->base >= rule->rows) return no_field(line, FAULT_ROW, p);
+    p = skip_separator(q, rule->separator);
+    if (!p) return no_field(line, FAULT_SEPARATOR, q);
+    q = tamis_parse_index(p, &line->column);
+    if (!q || line->column < rule->base || line->column - rule->base >= rule->cols)
+        return no_field(line, FAULT_COLUMN, p);
+    if (rule->value != TAMIS_LINE_NO_VALUE) {
+        p = skip_separator(q, rule->separator);
+        if (!p) return no_field(line, FAULT_SEPARATOR, q);
+        q = parse_value(rule, p, &line->value);
+        if (!q) return no_field(line, FAULT_VALUE, p);
+    }
+    for (int i = 0; i < rule->extra; i++) {
+        double ignored;
+        p = skip_separator(q, rule->separator);
+        if (!p) return no_field(line, FAULT_SEPARATOR, q);
+        q = tamis_parse_real(p, &ignored);
+        if (!q) return no_field(line, FAULT_EXTRA, p);
+    }
+    p = tamis_skip_blanks(q);
+    if (*p == '\n') return p + 1;
+    if (p >= end) return end;
+    return no_field(line, FAULT_END, q == p ? q : p);
+}
+
+/* The next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
+static inline const char *find_entry(const tamis_line_rule *rule, const char *p, const char *end) {
+    for (;;) {
+        p = tamis_skip_blanks(p);
+        if (p >= end) return NULL;
+        if (*p == '\n') p++;
+        else if (*p == '\0' || !strchr(rule->comments, *p)) return p;
+        else {
+            const char *const newline = memchr(p, '\n', (size_t)(end - p));
+            if (!newline) return NULL;
+            p = newline + 1;
+        }
+    }
+}
+
+static void parse_chunk(const line_work *work, line_chunk *chunk) {
+    const tamis_line_rule rule = *work->rule; /* copies: the compiler then knows that no store changes them */
+    const tamis_entries entries = *work->entries;
+    line_fields line = {0};
+    int64_t at = chunk->place, row_most = -1, column_most = -1;
+    for (const char *p = chunk->begin;;) {
+        if (!tamis_is_digit(*p) || p >= chunk->end) {
+            p = find_entry(&rule, p, chunk->end);
+            if (!p) break;
+        }
+        p = parse_line(&rule, p, chunk->end, &line);
+        if (!p) {
+            chunk->fault = line.fault;
+            chunk->fault_at = line.fault_at;
+            break;
+        }
+        line.row -= rule.base;
+        line.column -= rule.base;
+        if (line.row > row_most) row_most = line.row;
+        if (line.column > column_most) column_most = line.column;
+        tamis_entries_set(&entries, at++, line.row, line.column, line.value);
+    }
+    chunk->count = at - chunk->place;
+    chunk->row_most = row_most;
+    chunk->column_most = column_most;
+}
+
+static void lower_to(_Atomic int64_t *least, int64_t value) {
+    int64_t old = atomic_load(least);
+    while (value < old && !atomic_compare_exchange_weak(least, &old, value)) continue;
+}
+
+static void run_chunks(void *context, int thread, int threads) {
+    (void)threads;
+    line_work *const work = context;
+    for (;;) {
+        const int64_t number = atomic_fetch_add(&work->next, 1);
+        if (number >= work->chunk_count || atomic_load(&work->cancelled)) return;
+        line_chunk *const chunk = &work->chunks[number];
+        if (work->counting) {
+            chunk->count = count_lines(chunk->begin, chunk->end);
+            continue;
+        }
+        if (number > atomic_load(&work->failed)) return;
+        parse_chunk(work, chunk);
+        if (chunk->fault != FAULT_NONE) lower_to(&work->failed, number);
+        if (thread == 0 && !tamis_progress_go_on(&work->reading->progress, (double)number / (double)work->chunk_count))
+            atomic_store(&work->cancelled, true);
+    }
+}
+
+static void run(line_work *work, bool counting) {
+    work->counting = counting;
+    atomic_store(&work->next, 0);
+    const int64_t most = work->chunk_count;
+    tamis_threads_run(work->reading->threads < most ? work->reading->threads : (int)most, run_chunks, work);
+}
+
+static tamis_status cut(line_work *work, const char *body) {
+    const tamis_text *const text = &work->reading->text;
+    const int64_t bytes = text->end - body;
+    int64_t size = bytes / ((int64_t)work->reading->threads * CHUNKS_PER_THREAD) + 1;
+    if (size < CHUNK_LEAST) size = CHUNK_LEAST;
+    if (size > CHUNK_MOST) size = CHUNK_MOST;
+    void *memory;
+    TRY(tamis_allocate_zeroed(bytes / size + 1, sizeof(line_chunk), "the list of chunks", &memory));
+    work->chunks = memory;
+    int64_t count = 0;
+    for (const char *p = body; p < text->end;) {
+        const char *const end = text->end - p > size ? tamis_next_line(text, p + size) : text->end;
+        work->chunks[count++] = (line_chunk){.begin = p, .end = end};
+        p = end;
+    }
+    work->chunk_count = count;
+    return TAMIS_OK;
+}
+
+static const char *separator_name(char separator) {
+    return separator == ' '    ? "a blank or a tab"
+           : separator == ','  ? "a comma"
+           : separator == ';'  ? "a semicolon"
+           : separator == ':'  ? "\"::\""
+                               : "a separator";
+}
+
+static tamis_status index_fault(const line_work *work, const char *at, const char *name, int64_t size) {
+    const tamis_line_rule *const rule = work->rule;
+    if (size == INT64_MAX) return tamis_text_fail(&work->reading->text, at, "%s of %lld or more", name,
+                                                  (long long)rule->base);
+    if (size == 0) return tamis_text_fail(&work->reading->text, at, "no entry in an empty matrix");
+    return tamis_text_fail(&work->reading->text, at, "%s from %lld to %lld", name, (long long)rule->base,
+                           (long long)(rule->base + size - 1));
+}
+
+static tamis_status report_fault(const line_work *work, const line_chunk *chunk) {
+    const tamis_line_rule *const rule = work->rule;
+    const tamis_text *const text = &work->reading->text;
+    const char *const at = chunk->fault_at;
+    switch (chunk->fault) {
+    case FAULT_ROW: return index_fault(work, at, rule->row_name, rule->rows);
+    case FAULT_COLUMN: return index_fault(work, at, rule->column_name, rule->cols);
+    case FAULT_VALUE: return tamis_text_fail(text, at, "%s", rule->value_name);
+    case FAULT_EXTRA: return tamis_text_fail(text, at, "a number (a time)");
+    case FAULT_SEPARATOR: return tamis_text_fail(text, at, "%s and the next number", separator_name(rule->separator));
+    default: return tamis_text_fail(text, at, "the end of the line");
+    }
+}
+
+const char *tamis_find_line(const tamis_text *text, const tamis_line_rule *rule, const char *body, int64_t number) {
+    const char *p = find_entry(rule, body, text->end);
+    for (; p && number > 0; number--) p = find_entry(rule, tamis_next_line(text, p), text->end);
+    return p ? p : text->end;
+}
+
+/* Closes the gaps, looks for the first error and checks the number of entries. */
+static tamis_status gather(line_work *work) {
+    tamis_entries *const entries = work->entries;
+    const tamis_line_rule *const rule = work->rule;
+    const tamis_text *const text = &work->reading->text;
+    int64_t rows = 0, cols = 0;
+    entries->count = 0;
+    for (int64_t i = 0; i < work->chunk_count; i++) {
+        line_chunk *const chunk = &work->chunks[i];
+        if (rule->count >= 0 && entries->count + chunk->count > rule->count)
+            return tamis_text_fail(text, tamis_find_line(text, rule, chunk->begin, rule->count - entries->count),
+                                   "the end of the file after %lld entries", (long long)rule->count);
+        if (chunk->fault != FAULT_NONE) return report_fault(work, chunk);
+        tamis_entries_move(entries, entries->count, chunk->place, chunk->count);
+        entries->count += chunk->count;
+        if (chunk->row_most >= rows) rows = chunk->row_most + 1;
+        if (chunk->column_most >= cols) cols = chunk->column_most + 1;
+    }
+    if (rule->count >= 0 && entries->count < rule->count)
+        return tamis_text_fail(text, text->end, "%lld entries, not %lld", (long long)rule->count,
+                               (long long)entries->count);
+    entries->rows = rule->rows == INT64_MAX ? rows : rule->rows;
+    entries->cols = rule->cols == INT64_MAX ? cols : rule->cols;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
+                              tamis_entries *entries) {
+    tamis_status status = TAMIS_OK;
+    line_work work = {.reading = reading, .rule = rule, .entries = entries, .failed = INT64_MAX};
+    *entries = (tamis_entries){0};
+    TRY_GOTO(end, cut(&work, body));
+    run(&work, true);
+    int64_t capacity = 0;
+    for (int64_t i = 0; i < work.chunk_count; i++) {
+        work.chunks[i].place = capacity;
+        capacity += work.chunks[i].count;
+        work.chunks[i].count = 0;
+    }
+    const bool wide = tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols);
+    const bool with_values = rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
+    TRY_GOTO(end, tamis_entries_create(reading, capacity, wide, with_values, entries));
+    run(&work, false);
+    if (atomic_load(&work.cancelled)) TRY_GOTO(end, tamis_progress_cancelled(reading->text.name));
+    TRY_GOTO(end, gather(&work));
+end:
+    tamis_release(work.chunks);
+    if (status != TAMIS_OK) tamis_entries_free(entries);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* The body of the formats that have one nonzero a line, parsed by several threads at once. */
+#ifndef TAMIS_IO_LINES_H
+#define TAMIS_IO_LINES_H
+
+#include "io/entries.h"
+
+typedef enum tamis_line_value { TAMIS_LINE_NO_VALUE = 0, TAMIS_LINE_REAL, TAMIS_LINE_INTEGER } tamis_line_value;
+
+typedef struct tamis_line_rule {
+    const char *comments;    /* characters that begin a comment line */
+    char separator;          /* between fields, beside blanks: ' ' blanks alone, ':' means "::", else that character */
+    int64_t base;            /* how the first row and column are written */
+    int64_t rows, cols;      /* indices go from base to base + rows - 1; INT64_MAX: any index */
+    const char *row_name, *column_name, *value_name; /* with their article: "a row index" */
+    tamis_line_value value;
+    bool keep_values;
+    int extra;               /* further numbers in a line, read past */
+    int64_t count;           /* entries there must be; -1: any */
+} tamis_line_rule;
+
+/* Parses the lines from `body` to the end of the text. The entries are in the order of the file; rows and cols are set
+   to the rule's, or, where any index is allowed, to the largest index + 1. */
+tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
+                              tamis_entries *entries);
+
+/* Where entry `number` (from 0) of the body stands: for messages about an entry that was parsed without complaint. */
+const char *tamis_find_line(const tamis_text *text, const tamis_line_rule *rule, const char *body, int64_t number);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * Matrix Market: coordinate and array; real, integer and pattern; general, symmetric and skew-symmetric.
+ *   %%MatrixMarket matrix coordinate real symmetric
+ *   % comments
+ *   rows columns entries                 array: rows columns
+ *   row column value                     array: one value a line, by columns; symmetric: the lower triangle
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "io/dense.h"
+#include "io/lines.h"
+
+typedef enum market_field { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN } market_field;
+typedef enum market_symmetry { GENERAL, SYMMETRIC, SKEW } market_symmetry;
+
+typedef struct market_header {
+    bool array;
+    market_field field;
+    market_symmetry symmetry;
+    int64_t rows, cols, count;
+    const char *body; /* after the line of sizes */
+} market_header;
+
+/* One word of the first line and what it stands for; -1 is a word that exists but is not read here. */
+typedef struct market_word {
+    const char *word;
+    int meaning;
+} market_word;
+
+enum { NOT_READ = -1 };
+
+static const market_word shapes[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
+static const market_word field_words[] = {{"real", FIELD_REAL},       {"double", FIELD_REAL},  {"integer", FIELD_INTEGER},
+                                          {"pattern", FIELD_PATTERN}, {"complex", NOT_READ}, {NULL, 0}};
+static const market_word symmetry_words[] = {
+    {"general", GENERAL}, {"symmetric", SYMMETRIC}, {"skew-symmetric", SKEW}, {"hermitian", NOT_READ}, {NULL, 0}};
+
+bool tamis_sniff_matrix_market(const tamis_text *text) {
+    const char *p = text->begin;
+    while (*p == '%') p++;
+    return p > text->begin && text->end - p >= 12 && strncasecmp(p, "MatrixMarket", 12) == 0;
+}
+
+/* The word at *p, blanks before it skipped, among `words`. */
+static tamis_status take_word(const tamis_text *text, const char **p, const market_word *words, const char *expected,
+                              int *meaning) {
+    const char *const start = tamis_skip_blanks(*p);
+    const char *end = start;
+    while (!tamis_at_line_end(text, end) && !tamis_is_blank(*end) && end < text->end) end++;
+    for (; words->word; words++) {
+        if (strlen(words->word) != (size_t)(end - start) || strncasecmp(words->word, start, (size_t)(end - start)) != 0)
+            continue;
+        if (words->meaning == NOT_READ)
+            return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, start, "%s matrices are not read; expected %s",
+                                     words->word, expected);
+        *meaning = words->meaning;
+        *p = end;
+        return TAMIS_OK;
+    }
+    return tamis_text_fail(text, start, "%s", expected);
+}
+
+static tamis_status take_kind(const tamis_text *text, market_header *header) {
+    static const market_word objects[] = {{"matrix", 0}, {NULL, 0}};
+    const char *p = text->begin;
+    if (!tamis_sniff_matrix_market(text)) return tamis_text_fail(text, p, "%%%%MatrixMarket");
+    while (*p == '%') p++;
+    p += 12;
+    int ignored = 0, array = 0, field = 0, symmetry = 0;
+    TRY(take_word(text, &p, objects, "matrix", &ignored));
+    TRY(take_word(text, &p, shapes, "coordinate or array", &array));
+    const char *const field_at = p;
+    TRY(take_word(text, &p, field_words, "real, integer or pattern", &field));
+    const char *const symmetry_at = p;
+    TRY(take_word(text, &p, symmetry_words, "general, symmetric or skew-symmetric", &symmetry));
+    *header = (market_header){.array = array, .field = (market_field)field, .symmetry = (market_symmetry)symmetry};
+    if (header->array && header->field == FIELD_PATTERN)
+        return tamis_text_fail(text, field_at, "real or integer for an array");
+    if (header->field == FIELD_PATTERN && header->symmetry == SKEW)
+        return tamis_text_fail(text, symmetry_at, "general or symmetric for a pattern");
+    return tamis_text_line_end(text, &p, "the symmetry");
+}
+
+static tamis_status take_header(const tamis_text *text, market_header *header) {
+    TRY(take_kind(text, header));
+    const char *const start = tamis_skip_comments(text, tamis_next_line(text, text->begin), "%");
+    const char *p = start;
+    TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a row count", &header->rows));
+    TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a column count", &header->cols));
+    if (!header->array)
+        TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "an entry count", &header->count));
+    TRY(tamis_text_line_end(text, &p, header->array ? "rows and columns" : "rows, columns and entries"));
+    header->body = p;
+    if (header->symmetry != GENERAL && header->rows != header->cols)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, start,
+                                 "%lld rows and %lld columns, but a symmetric matrix is square",
+                                 (long long)header->rows, (long long)header->cols);
+    return TAMIS_OK;
+}
+
+/* ---- arrays */
+
+typedef struct array_target {
+    const tamis_entries *entries; /* or, where NULL, a dense matrix */
+    int64_t at;
+    const tamis_dense *dense;
+} array_target;
+
+static void put(array_target *target, int64_t row, int64_t column, double value) {
+    if (target->entries) tamis_entries_set(target->entries, target->at++, row, column, value);
+    else {
+        const tamis_dense *const dense = target->dense;
+        tamis_store_element(dense->data, dense->type, row * dense->stride + column, value);
+    }
+}
+
+static tamis_status take_value(const tamis_text *text, const market_header *header, const char **p, double *value) {
+    const char *const start = tamis_skip_comments(text, *p, "%");
+    int64_t integer = 0;
+    const char *after;
+    if (header->field == FIELD_INTEGER) {
+        after = tamis_parse_integer(start, &integer);
+        *value = (double)integer;
+    } else {
+        after = tamis_parse_real(start, value);
+    }
+    if (!after) return tamis_text_fail(text, start, header->field == FIELD_INTEGER ? "an integer" : "a number");
+    *p = after;
+    return tamis_text_line_end(text, p, "the value");
+}
+
+static tamis_status read_array(const tamis_text *text, const market_header *header, array_target *target) {
+    const char *p = header->body;
+    const bool half = header->symmetry != GENERAL;
+    const double sign = header->symmetry == SKEW ? -1 : 1;
+    for (int64_t column = 0; column < header->cols; column++) {
+        for (int64_t row = half ? column : 0; row < header->rows; row++) {
+            double value = 0;
+            if (header->symmetry != SKEW || row != column) TRY(take_value(text, header, &p, &value));
+            put(target, row, column, value);
+            if (half && row != column) put(target, column, row, sign * value);
+        }
+    }
+    return tamis_text_file_end(text, p, "%", "the last value");
+}
+
+/* rows * columns where the file has room for so many values: two bytes each, a skew-symmetric one has under half. */
+static tamis_status array_size(const tamis_text *text, const market_header *header, int64_t *size) {
+    if (__builtin_mul_overflow(header->rows, header->cols, size) || *size / 4 > (text->end - header->body) + 1)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->body,
+                                 "%lld x %lld values are expected, more than the file has room for",
+                                 (long long)header->rows, (long long)header->cols);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_array **array) {
+    market_header header;
+    TRY(take_header(text, &header));
+    if (!header.array)
+        return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, text->begin,
+                                 "a sparse (coordinate) matrix, which tamis_read_matrix reads; expected an array");
+    int64_t size;
+    TRY(array_size(text, &header, &size));
+    tamis_array *result = NULL;
+    TRY(tamis_array_create(header.rows, header.cols, type, TAMIS_ROW_MAJOR, &result));
+    tamis_dense dense = *tamis_array_view(result);
+    if (dense.stride == 0) dense.stride = dense.cols;
+    array_target target = {.dense = &dense};
+    const tamis_status status = read_array(text, &header, &target);
+    if (status != TAMIS_OK) tamis_array_free(result);
+    else *array = result;
+    return status;
+}
+
+static tamis_status read_array_entries(const tamis_reading *reading, const market_header *header,
+                                       tamis_entries *entries) {
+    int64_t size;
+    TRY(array_size(&reading->text, header, &size));
+    const bool wide = tamis_needs_wide(header->rows) || tamis_needs_wide(header->cols);
+    TRY(tamis_entries_create(reading, size, wide, tamis_wants_values(reading), entries));
+    entries->rows = header->rows;
+    entries->cols = header->cols;
+    array_target target = {.entries = entries};
+    TRY(read_array(&reading->text, header, &target));
+    entries->count = target.at;
+    return TAMIS_OK;
+}
+
+/* ---- coordinates */
+
+static tamis_status check_skew(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
+                               const tamis_entries *entries) {
+    for (int64_t t = 0; t < entries->count; t++) {
+        if (tamis_entry_index(entries->row_indices, entries->index_type, t) !=
+            tamis_entry_index(entries->columns, entries->index_type, t))
+            continue;
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, &reading->text,
+                                 tamis_find_line(&reading->text, rule, body, t),
+                                 "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status read_coordinates(const tamis_reading *reading, const market_header *header,
+                                     tamis_entries *entries) {
+    static const tamis_line_value values[] = {TAMIS_LINE_REAL, TAMIS_LINE_INTEGER, TAMIS_LINE_NO_VALUE};
+    const tamis_line_rule rule = {.comments = "%",
+                                  .separator = ' ',
+                                  .base = 1,
+                                  .rows = header->rows,
+                                  .cols = header->cols,
+                                  .row_name = "a row index",
+                                  .column_name = "a column index",
+                                  .value_name = header->field == FIELD_INTEGER ? "an integer" : "a number",
+                                  .value = values[header->field],
+                                  .keep_values = tamis_wants_values(reading),
+                                  .count = header->count};
+    TRY(tamis_read_lines(reading, &rule, header->body, entries));
+    if (header->symmetry == SKEW) TRY(check_skew(reading, &rule, header->body, entries));
+    if (header->symmetry != GENERAL) TRY(tamis_entries_mirror(entries, header->symmetry == SKEW ? -1 : 1));
+    return TAMIS_OK;
+}
+
+tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_matrix **matrix) {
+    market_header header;
+    TRY(take_header(&reading->text, &header));
+    tamis_entries entries = {0};
+    const tamis_status status = header.array ? read_array_entries(reading, &header, &entries)
+                                             : read_coordinates(reading, &header, &entries);
+    if (status != TAMIS_OK) {
+        tamis_entries_free(&entries);
+        return status;
+    }
+    return tamis_entries_finish(reading, &entries, matrix);
+}

@@ -1,0 +1,145 @@
+/*
+ * METIS graphs: line 1 "vertices edges [fmt [constraints]]", then a line for each vertex with its neighbours, counted
+ * from 1. fmt is up to three digits: vertex sizes, vertex weights, edge weights are there (1) or not (0). Lines that
+ * begin with % are comments; a blank line is a vertex without neighbours. Each edge is listed at both of its ends.
+ */
+#include <string.h>
+
+#include "io/rows.h"
+
+typedef struct graph_header {
+    int64_t vertices, edges, skipped; /* skipped: numbers before the neighbours of each vertex */
+    bool weighted;
+    const char *edges_at, *body;
+} graph_header;
+
+enum { MOST_CONSTRAINTS = 1 << 20, REPORT_EVERY = 1 << 16 };
+
+static const char *skip_percent_lines(const tamis_text *text, const char *p) {
+    for (const char *q = tamis_skip_blanks(p); *q == '%'; q = tamis_skip_blanks(p)) p = tamis_next_line(text, q);
+    return p;
+}
+
+static tamis_status take_format(const tamis_text *text, const char **p, int64_t *sizes, int64_t *weights,
+                                bool *edge_weights) {
+    const char *const start = tamis_skip_blanks(*p);
+    int digits[3] = {0}, count = 0;
+    const char *q = start;
+    for (; (*q == '0' || *q == '1') && count < 3; q++, count++) {
+        digits[0] = digits[1];
+        digits[1] = digits[2];
+        digits[2] = *q - '0';
+    }
+    if (count == 0 || !(tamis_is_blank(*q) || tamis_at_line_end(text, q)))
+        return tamis_text_fail(text, start, "a format of up to three digits 0 or 1");
+    *sizes = digits[0];
+    *weights = digits[1];
+    *edge_weights = digits[2] != 0;
+    *p = q;
+    return TAMIS_OK;
+}
+
+static tamis_status take_header(const tamis_text *text, graph_header *header) {
+    const char *p = tamis_skip_comments(text, text->begin, "%");
+    *header = (graph_header){0};
+    TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a vertex count", &header->vertices));
+    header->edges_at = tamis_skip_blanks(p);
+    TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST / 2, "an edge count", &header->edges));
+    int64_t sizes = 0, weights = 0, constraints = 1;
+    if (!tamis_at_line_end(text, tamis_skip_blanks(p))) {
+        TRY(take_format(text, &p, &sizes, &weights, &header->weighted));
+        if (!tamis_at_line_end(text, tamis_skip_blanks(p)))
+            TRY(tamis_text_index(text, &p, 1, MOST_CONSTRAINTS, "a constraint count", &constraints));
+    }
+    TRY(tamis_text_line_end(text, &p, "the sizes"));
+    header->skipped = sizes + weights * constraints;
+    header->body = p;
+    const int64_t room = text->end - p + 1; /* a line end a vertex, two bytes a neighbour */
+    if (header->vertices > room || header->edges * 2 > room / 2 + 1)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->edges_at,
+                                 "%lld vertices and %lld edges are more than the file has room for",
+                                 (long long)header->vertices, (long long)header->edges);
+    return TAMIS_OK;
+}
+
+bool tamis_sniff_metis(const tamis_text *text) {
+    const char *p = tamis_skip_comments(text, text->begin, "%");
+    int numbers = 0;
+    int64_t ignored;
+    for (const char *after; numbers < 5 && (after = tamis_parse_index(p, &ignored)); numbers++)
+        p = tamis_skip_blanks(after);
+    return numbers >= 2 && numbers <= 4 && *p == '\n' && tamis_is_digit(*tamis_skip_blanks(p + 1));
+}
+
+static tamis_status skip_numbers(const tamis_text *text, const char **p, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        double ignored;
+        const char *const start = tamis_skip_blanks(*p);
+        const char *const after = tamis_parse_real(start, &ignored);
+        if (!after) return tamis_text_fail(text, start, "a vertex size or weight");
+        *p = after;
+    }
+    return TAMIS_OK;
+}
+
+/* One vertex: the rest of the line at *p. */
+static tamis_status take_vertex(const tamis_text *text, const graph_header *header, const char **p, tamis_rows *list) {
+    if (header->skipped > 0) TRY(skip_numbers(text, p, header->skipped));
+    for (;;) {
+        const char *const start = tamis_skip_blanks(*p);
+        if (tamis_at_line_end(text, start)) {
+            *p = start < text->end ? start + 1 : start;
+            return TAMIS_OK;
+        }
+        int64_t neighbour = 0;
+        *p = start;
+        TRY(tamis_text_index(text, p, 1, header->vertices, "a neighbour", &neighbour));
+        double weight = 1;
+        if (header->weighted) {
+            const char *const weight_at = tamis_skip_blanks(*p);
+            *p = tamis_parse_real(weight_at, &weight);
+            if (!*p) return tamis_text_fail(text, weight_at, "an edge weight");
+        }
+        if (list->count == header->edges * 2)
+            return tamis_text_fail(text, start, "no more neighbours after %lld, twice the edge count of the first line",
+                                   (long long)list->count);
+        if (!tamis_is_blank(**p) && !tamis_at_line_end(text, *p)) return tamis_text_fail(text, *p, "a blank");
+        tamis_rows_add(list, neighbour - 1, weight);
+    }
+}
+
+static tamis_status take_vertices(const tamis_reading *reading, const graph_header *header, tamis_rows *list) {
+    const tamis_text *const text = &reading->text;
+    const char *p = header->body;
+    for (int64_t vertex = 0; vertex < header->vertices; vertex++) {
+        p = skip_percent_lines(text, p);
+        if (p >= text->end)
+            return tamis_text_fail(text, p, "the line of vertex %lld of %lld", (long long)vertex + 1,
+                                   (long long)header->vertices);
+        TRY(take_vertex(text, header, &p, list));
+        list->offsets[vertex + 1] = list->count;
+        if (vertex % REPORT_EVERY == 0)
+            TRY(tamis_progress_step(&reading->progress, (double)vertex / (double)header->vertices, text->name));
+    }
+    TRY(tamis_text_file_end(text, p, "%", "the last vertex"));
+    if (list->count != header->edges * 2)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->edges_at,
+                                 "%lld edges need %lld neighbours, but the file lists %lld", (long long)header->edges,
+                                 (long long)header->edges * 2, (long long)list->count);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_read_metis(const tamis_reading *reading, tamis_matrix **matrix) {
+    graph_header header;
+    TRY(take_header(&reading->text, &header));
+    tamis_rows list;
+    TRY(tamis_rows_create(reading, header.vertices, header.edges * 2, tamis_needs_wide(header.vertices),
+                          header.weighted && tamis_wants_values(reading), &list));
+    list.cols = header.vertices;
+    const tamis_status status = take_vertices(reading, &header, &list);
+    if (status != TAMIS_OK) {
+        tamis_rows_free(&list);
+        return status;
+    }
+    return tamis_rows_finish(reading, &list, matrix);
+}

@@ -1,0 +1,38 @@
+/* NumPy's .npy: one array, with a header that is a Python dictionary. */
+#ifndef TAMIS_IO_NPY_H
+#define TAMIS_IO_NPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <tamis/tamis.h>
+
+enum { TAMIS_NPY_DIMENSIONS = 8 };
+
+typedef struct tamis_npy {
+    const char *name;   /* for messages */
+    char kind;          /* f i u b, S and U for text */
+    int size;           /* bytes of an element (of U: characters) */
+    bool swapped;       /* big-endian */
+    bool fortran_order;
+    int dimensions;
+    int64_t shape[TAMIS_NPY_DIMENSIONS];
+    int64_t count;      /* elements */
+    const unsigned char *data;
+} tamis_npy;
+
+/* Reads the header and checks that all elements are there. */
+tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_t size, tamis_npy *npy);
+
+/* Refuses element types that are no numbers, and non-integers. */
+tamis_status tamis_npy_need_number(const tamis_npy *npy);
+tamis_status tamis_npy_need_integer(const tamis_npy *npy);
+
+/* Element `at` of memory order. Unsigned numbers beyond int64 become INT64_MAX. */
+double tamis_npy_real(const tamis_npy *npy, int64_t at);
+int64_t tamis_npy_integer(const tamis_npy *npy, int64_t at);
+
+/* Writes a header for `dimensions` sizes; the elements follow. descr: "<f4". Returns its length. */
+enum { TAMIS_NPY_HEADER = 256 };
+int tamis_npy_header(char *header, const char *descr, bool fortran_order, int dimensions, const int64_t *shape);
+
+#endif

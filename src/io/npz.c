@@ -1,0 +1,240 @@
+/* .npz archives as SciPy's save_npz writes them: format, shape and data beside indptr and indices (csr, csc) or row and
+   col (coo). */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/entries.h"
+#include "io/npy.h"
+#include "io/rows.h"
+#include "io/zip.h"
+
+enum { NAME_BYTES = 512 };
+
+/* One array of the archive. */
+typedef struct archive_array {
+    char name[NAME_BYTES]; /* "FILE(data.npy)" */
+    bool found;
+    tamis_zip_member member;
+    tamis_npy npy;
+} archive_array;
+
+typedef struct sparse_archive {
+    int64_t rows, cols, nnz;
+    archive_array data, first, second; /* indices and indptr, or col and row */
+} sparse_archive;
+
+bool tamis_sniff_npz(const tamis_text *text) {
+    return text->end - text->begin >= 4 &&
+           (memcmp(text->begin, "PK\3\4", 4) == 0 || memcmp(text->begin, "PK\5\6", 4) == 0);
+}
+
+static tamis_status open_array(const tamis_text *archive, const char *member, archive_array *array) {
+    snprintf(array->name, sizeof array->name, "%.*s(%s)", NAME_BYTES - 32, archive->name, member);
+    TRY(tamis_zip_read(archive, member, &array->found, &array->member));
+    if (!array->found)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found no %s, expected what scipy.sparse.save_npz writes",
+                          archive->name, member);
+    return tamis_npy_open(array->name, array->member.data, array->member.bytes, &array->npy);
+}
+
+static void close_array(archive_array *array) { tamis_zip_release(&array->member); }
+
+/* format.npy: b'csr' or 'csr', of no dimensions. */
+static tamis_status take_format(const tamis_text *archive, char format[8]) {
+    archive_array array = {0};
+    tamis_status status = TAMIS_OK;
+    memset(format, 0, 8);
+    TRY_GOTO(end, open_array(archive, "format.npy", &array));
+    const tamis_npy *const npy = &array.npy;
+    if ((npy->kind != 'S' && npy->kind != 'U') || npy->count != 1 || npy->size > 7) {
+        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: expected a short word", array.name);
+        goto end;
+    }
+    const int step = npy->kind == 'U' ? 4 : 1, low = npy->kind == 'U' && npy->swapped ? 3 : 0;
+    for (int i = 0; i < npy->size; i++) {
+        const unsigned char c = npy->data[i * step + low];
+        format[i] = (char)(c >= 0x20 && c < 0x7f ? c : '\0');
+    }
+end:
+    close_array(&array);
+    return status;
+}
+
+static tamis_status take_shape(const tamis_text *archive, sparse_archive *sparse) {
+    archive_array array = {0};
+    tamis_status status = TAMIS_OK;
+    TRY_GOTO(end, open_array(archive, "shape.npy", &array));
+    TRY_GOTO(end, tamis_npy_need_integer(&array.npy));
+    if (array.npy.count != 2) {
+        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld sizes, expected rows and columns", array.name,
+                            (long long)array.npy.count);
+        goto end;
+    }
+    sparse->rows = tamis_npy_integer(&array.npy, 0);
+    sparse->cols = tamis_npy_integer(&array.npy, 1);
+    if (sparse->rows < 0 || sparse->cols < 0 || sparse->rows > TAMIS_SIZE_MOST || sparse->cols > TAMIS_SIZE_MOST)
+        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld x %lld, expected sizes of 0 or more", array.name,
+                            (long long)sparse->rows, (long long)sparse->cols);
+end:
+    close_array(&array);
+    return status;
+}
+
+static tamis_status open_indices(const tamis_text *archive, const char *member, archive_array *array) {
+    TRY(open_array(archive, member, array));
+    TRY(tamis_npy_need_integer(&array->npy));
+    if (array->npy.dimensions != 1)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %d dimensions, expected 1", array->name,
+                          array->npy.dimensions);
+    return TAMIS_OK;
+}
+
+/* Opens data too, whose length then is the number of entries. */
+static tamis_status open_arrays(const tamis_text *archive, const char *first, const char *second,
+                                sparse_archive *sparse) {
+    TRY(open_array(archive, "data.npy", &sparse->data));
+    TRY(tamis_npy_need_number(&sparse->data.npy));
+    TRY(open_indices(archive, first, &sparse->first));
+    TRY(open_indices(archive, second, &sparse->second));
+    sparse->nnz = sparse->data.npy.count;
+    if (sparse->data.npy.dimensions != 1 || sparse->first.npy.count != sparse->nnz)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld indices, expected one for each of %lld values",
+                          sparse->first.name, (long long)sparse->first.npy.count, (long long)sparse->nnz);
+    return TAMIS_OK;
+}
+
+static tamis_status take_index(const archive_array *array, int64_t at, int64_t low, int64_t high, int64_t *index) {
+    *index = tamis_npy_integer(&array->npy, at);
+    if (*index >= low && *index <= high) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: element %lld is %lld, expected %lld to %lld", array->name,
+                      (long long)at, (long long)*index, (long long)low, (long long)high);
+}
+
+/* The offsets of `lines` rows (csr) or columns (csc): sets nnz to the last. */
+static tamis_status take_offsets(sparse_archive *sparse, int64_t lines, int64_t *offsets) {
+    const archive_array *const indptr = &sparse->second;
+    int64_t before = 0;
+    for (int64_t i = 0; i <= lines; i++) {
+        TRY(take_index(indptr, i, before, i == 0 ? 0 : sparse->nnz, &offsets[i]));
+        before = offsets[i];
+    }
+    sparse->nnz = before;
+    return TAMIS_OK;
+}
+
+static tamis_status check_lines(const sparse_archive *sparse, int64_t lines) {
+    if (sparse->second.npy.count == lines + 1) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld offsets, expected %lld", sparse->second.name,
+                      (long long)sparse->second.npy.count, (long long)lines + 1);
+}
+
+static tamis_status fill_rows(const sparse_archive *sparse, tamis_rows *list) {
+    int64_t column = 0;
+    for (int64_t t = 0; t < sparse->nnz; t++) {
+        TRY(take_index(&sparse->first, t, 0, sparse->cols - 1, &column));
+        tamis_rows_add(list, column, list->values ? tamis_npy_real(&sparse->data.npy, t) : 0);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status read_csr(const tamis_reading *reading, sparse_archive *sparse, tamis_matrix **matrix) {
+    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse));
+    TRY(check_lines(sparse, sparse->rows));
+    tamis_rows list;
+    TRY(tamis_rows_create(reading, sparse->rows, sparse->nnz, tamis_needs_wide(sparse->cols),
+                          tamis_wants_values(reading), &list));
+    list.cols = sparse->cols;
+    tamis_status status = take_offsets(sparse, sparse->rows, list.offsets);
+    if (status == TAMIS_OK) status = fill_rows(sparse, &list);
+    if (status != TAMIS_OK) {
+        tamis_rows_free(&list);
+        return status;
+    }
+    return tamis_rows_finish(reading, &list, matrix);
+}
+
+static tamis_status create_entries(const tamis_reading *reading, const sparse_archive *sparse,
+                                   tamis_entries *entries) {
+    const bool wide = tamis_needs_wide(sparse->rows) || tamis_needs_wide(sparse->cols);
+    TRY(tamis_entries_create(reading, sparse->nnz, wide, tamis_wants_values(reading), entries));
+    entries->rows = sparse->rows;
+    entries->cols = sparse->cols;
+    entries->count = sparse->nnz;
+    return TAMIS_OK;
+}
+
+static tamis_status fill_coo(const sparse_archive *sparse, const tamis_entries *entries) {
+    int64_t row = 0, column = 0;
+    for (int64_t t = 0; t < sparse->nnz; t++) {
+        TRY(take_index(&sparse->second, t, 0, sparse->rows - 1, &row));
+        TRY(take_index(&sparse->first, t, 0, sparse->cols - 1, &column));
+        tamis_entries_set(entries, t, row, column, entries->values ? tamis_npy_real(&sparse->data.npy, t) : 0);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status read_coo(const tamis_reading *reading, sparse_archive *sparse, tamis_matrix **matrix) {
+    TRY(open_arrays(&reading->text, "col.npy", "row.npy", sparse));
+    if (sparse->second.npy.count != sparse->nnz)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld indices, expected one for each of %lld values",
+                          sparse->second.name, (long long)sparse->second.npy.count, (long long)sparse->nnz);
+    tamis_entries entries;
+    TRY(create_entries(reading, sparse, &entries));
+    const tamis_status status = fill_coo(sparse, &entries);
+    if (status != TAMIS_OK) {
+        tamis_entries_free(&entries);
+        return status;
+    }
+    return tamis_entries_finish(reading, &entries, matrix);
+}
+
+static tamis_status fill_csc(const sparse_archive *sparse, const int64_t *offsets, const tamis_entries *entries) {
+    int64_t row = 0;
+    for (int64_t column = 0; column < sparse->cols; column++) {
+        for (int64_t t = offsets[column]; t < offsets[column + 1]; t++) {
+            TRY(take_index(&sparse->first, t, 0, sparse->rows - 1, &row));
+            tamis_entries_set(entries, t, row, column, entries->values ? tamis_npy_real(&sparse->data.npy, t) : 0);
+        }
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status read_csc(const tamis_reading *reading, sparse_archive *sparse, tamis_matrix **matrix) {
+    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse));
+    TRY(check_lines(sparse, sparse->cols));
+    tamis_status status = TAMIS_OK;
+    tamis_entries entries = {0};
+    void *offsets = NULL;
+    TRY_GOTO(failed, tamis_allocate(sparse->cols + 1, sizeof(int64_t), "the column offsets", &offsets));
+    TRY_GOTO(failed, take_offsets(sparse, sparse->cols, offsets));
+    TRY_GOTO(failed, create_entries(reading, sparse, &entries));
+    TRY_GOTO(failed, fill_csc(sparse, offsets, &entries));
+    tamis_release(offsets);
+    return tamis_entries_finish(reading, &entries, matrix);
+failed:
+    tamis_release(offsets);
+    tamis_entries_free(&entries);
+    return status;
+}
+
+tamis_status tamis_read_npz(const tamis_reading *reading, tamis_matrix **matrix) {
+    static const struct {
+        const char *name;
+        tamis_status (*read)(const tamis_reading *, sparse_archive *, tamis_matrix **);
+    } formats[] = {{"csr", read_csr}, {"coo", read_coo}, {"csc", read_csc}};
+    char format[8];
+    sparse_archive sparse = {0};
+    TRY(take_format(&reading->text, format));
+    TRY(take_shape(&reading->text, &sparse));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(format, formats[i].name) != 0) continue;
+        const tamis_status status = formats[i].read(reading, &sparse, matrix);
+        close_array(&sparse.data);
+        close_array(&sparse.first);
+        close_array(&sparse.second);
+        return status;
+    }
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: found the format '%s', expected csr, csc or coo",
+                      reading->text.name, format);
+}

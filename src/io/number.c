@@ -1,0 +1,270 @@
+/* Text to number and back: integers by eight digits at a time, decimals by the method of Eisel and Lemire (one or two
+   64-bit products, correctly rounded), strtod in the C locale for the rare rest. */
+#define _GNU_SOURCE
+#include "io/number.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__APPLE__)
+#include <xlocale.h>
+#endif
+
+#include "io/powers.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+/* A decimal number taken apart: (-1)^negative * digits * 10^exponent, digits cut to 19. */
+typedef struct decimal {
+    uint64_t digits;
+    int64_t exponent;
+    bool negative;
+    bool cut; /* nonzero digits beyond the 19th were dropped */
+} decimal;
+
+enum { MOST_DIGITS = 19, EXPONENT_LIMIT = 100000 };
+
+const char *tamis_parse_integer(const char *p, int64_t *value) {
+    const bool negative = *p == '-';
+    if (*p == '-' || *p == '+') p++;
+    if (!tamis_is_digit(*p)) return NULL;
+    uint64_t number = 0;
+    const uint64_t most = (uint64_t)INT64_MAX + (negative ? 1 : 0);
+    for (; tamis_is_digit(*p); p++) {
+        const uint64_t digit = (uint64_t)(*p - '0');
+        if (number > (most - digit) / 10) return NULL;
+        number = number * 10 + digit;
+    }
+    *value = negative ? (int64_t)(0 - number) : (int64_t)number;
+    return p;
+}
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* Eight characters at once: all digits? then their value. */
+static inline bool eight_digits(const char *p, uint64_t *value) {
+    uint64_t bits;
+    memcpy(&bits, p, 8);
+    const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0);
+    if (((bits & high) | (((bits + UINT64_C(0x0606060606060606)) & high) >> 4)) != UINT64_C(0x3333333333333333))
+        return false;
+    bits = (bits & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561 >> 8;
+    bits = (bits & UINT64_C(0x00ff00ff00ff00ff)) * 6553601 >> 16;
+    *value = (bits & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
+    return true;
+}
+#else
+static inline bool eight_digits(const char *p, uint64_t *value) {
+    (void)p;
+    (void)value;
+    return false;
+}
+#endif
+
+/* Appends a run of digits, of which the 19 most significant are kept; *dropped counts the others. */
+static inline const char *take_digits(const char *p, decimal *number, int *kept, int64_t *dropped) {
+    if (number->digits == 0)
+        while (*p == '0') p++;
+    uint64_t eight;
+    while (*kept <= MOST_DIGITS - 8 && eight_digits(p, &eight)) {
+        number->digits = number->digits * 100000000 + eight;
+        *kept += 8;
+        p += 8;
+    }
+    for (; tamis_is_digit(*p); p++) {
+        if (*kept < MOST_DIGITS) {
+            number->digits = number->digits * 10 + (uint64_t)(*p - '0');
+            *kept += 1;
+        } else {
+            *dropped += 1;
+            number->cut |= *p != '0';
+        }
+    }
+    return p;
+}
+
+static const char *take_exponent(const char *p, bool letter_needed, decimal *number, bool *found) {
+    const char *q = p;
+    const bool letter = *q == 'e' || *q == 'E' || *q == 'd' || *q == 'D';
+    if (letter) q++;
+    else if (letter_needed || (*q != '+' && *q != '-')) return p;
+    const bool negative = *q == '-';
+    if (*q == '-' || *q == '+') q++;
+    if (!tamis_is_digit(*q)) return p;
+    int64_t exponent = 0;
+    for (; tamis_is_digit(*q); q++)
+        if (exponent < EXPONENT_LIMIT) exponent = exponent * 10 + (*q - '0');
+    number->exponent += negative ? -exponent : exponent;
+    *found = true;
+    return q;
+}
+
+/* digits * 10^exponent rounded to double by Eisel and Lemire's method; false where it cannot tell. */
+static bool round_decimal(uint64_t digits, int64_t exponent, double *value) {
+    if (digits == 0) {
+        *value = 0;
+        return true;
+    }
+    if (exponent < TAMIS_POWER_LOWEST || exponent > TAMIS_POWER_HIGHEST) return false;
+    const uint64_t *const power = tamis_powers_of_five[exponent - TAMIS_POWER_LOWEST];
+    const int shift = __builtin_clzll(digits);
+    const uint64_t normal = digits << shift;
+    const wide first = (wide)normal * power[0];
+    uint64_t high = (uint64_t)(first >> 64), low = (uint64_t)first;
+    if ((high & 0x1ff) == 0x1ff) { /* the discarded half of the power could carry into the kept bits */
+        const uint64_t more = (uint64_t)(((wide)normal * power[1]) >> 64);
+        low += more;
+        if (low < more) high++;
+        if (low == UINT64_MAX && (exponent < -27 || exponent > 55)) return false;
+    }
+    const int top = (int)(high >> 63);
+    uint64_t mantissa = high >> (top + 9); /* 54 bits: one to round with */
+    int binary = (int)((217706 * exponent) >> 16) + 63 + top - shift + 1023;
+    if (binary <= 0 || binary >= 2046) return false;
+    if (low <= 1 && exponent >= -4 && exponent <= 23 && (mantissa & 3) == 1 && mantissa << (top + 9) == high)
+        mantissa &= ~UINT64_C(1); /* exactly between two doubles: to even */
+    mantissa = (mantissa + (mantissa & 1)) >> 1;
+    if (mantissa >> 53) {
+        mantissa >>= 1;
+        binary++;
+    }
+    const uint64_t bits = (mantissa & ((UINT64_C(1) << 52) - 1)) | ((uint64_t)binary << 52);
+    memcpy(value, &bits, sizeof bits);
+    return true;
+}
+
+static locale_t c_locale(void) {
+    static _Atomic(locale_t) cached;
+    locale_t locale = cached;
+    if (!locale) {
+        locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a constant object of the C library: nothing to free */
+        cached = locale;
+    }
+    return locale;
+}
+
+/* The slow path: all digits of p .. end, read as one integer, times 10^exponent, by strtod. Digits beyond the 800th only
+   matter as "not zero": a point between two doubles has at most 768. */
+static double round_slowly(const char *p, const char *end, int64_t exponent) {
+    enum { KEPT = 800 };
+    char text[KEPT + 40];
+    int count = 0;
+    bool rest = false;
+    for (; p < end; p++) {
+        if (!tamis_is_digit(*p) || (count == 0 && *p == '0')) continue;
+        if (count < KEPT) {
+            text[count++] = *p;
+        } else {
+            exponent++;
+            rest |= *p != '0';
+        }
+    }
+    if (count == 0) return 0;
+    if (rest) {
+        text[count++] = '1';
+        exponent--;
+    }
+    text[count++] = 'e';
+    count += tamis_format_integer(text + count, exponent);
+    text[count] = '\0';
+    const locale_t locale = c_locale();
+    return locale ? strtod_l(text, NULL, locale) : strtod(text, NULL);
+}
+
+static bool matches(const char *p, const char *lower) {
+    for (; *lower; p++, lower++)
+        if ((*p | 0x20) != *lower) return false;
+    return true;
+}
+
+static const char *parse_special(const char *p, bool negative, double *value) {
+    if (matches(p, "nan")) {
+        *value = negative ? -(double)NAN : (double)NAN;
+        return p + 3;
+    }
+    if (!matches(p, "inf")) return NULL;
+    *value = negative ? -HUGE_VAL : HUGE_VAL;
+    return p + (matches(p + 3, "inity") ? 8 : 3);
+}
+
+static inline const char *parse_decimal(const char *p, int decimals, int scale, bool letter_needed, double *value) {
+    decimal number = {0};
+    number.negative = *p == '-';
+    if (*p == '-' || *p == '+') p++;
+    const char *const start = p;
+    int kept = 0;
+    int64_t dropped = 0;
+    p = take_digits(p, &number, &kept, &dropped);
+    const bool point = *p == '.';
+    if (p == start && !point) return parse_special(p, number.negative, value);
+    int64_t fraction = decimals;
+    if (point) {
+        const char *const after = p + 1;
+        p = take_digits(after, &number, &kept, &dropped);
+        fraction = p - after;
+        if (fraction == 0 && after - start == 1) return NULL; /* a point alone */
+    }
+    const char *const digits_end = p;
+    bool has_exponent = false;
+    p = take_exponent(p, letter_needed, &number, &has_exponent);
+    number.exponent -= fraction;
+    if (!has_exponent) number.exponent -= scale;
+    double magnitude, above;
+    bool done = round_decimal(number.digits, number.exponent + dropped, &magnitude);
+    if (done && number.cut) /* the number lies between this one and the next: are both the same double? */
+        done = round_decimal(number.digits + 1, number.exponent + dropped, &above) && above == magnitude;
+    if (!done) magnitude = round_slowly(start, digits_end, number.exponent);
+    *value = number.negative ? -magnitude : magnitude;
+    return p;
+}
+
+const char *tamis_parse_real(const char *p, double *value) { return parse_decimal(p, 0, 0, true, value); }
+
+const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value) {
+    return parse_decimal(p, decimals, scale, false, value);
+}
+
+int tamis_format_integer(char *text, int64_t value) {
+    char reversed[20];
+    int count = 0, length = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do reversed[count++] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0) text[length++] = '-';
+    while (count > 0) text[length++] = reversed[--count];
+    return length;
+}
+
+/* printf with the point of the C locale, whatever the thread's locale. */
+static int print_real(char *text, int precision, double value) {
+    const locale_t locale = c_locale();
+    const locale_t before = locale ? uselocale(locale) : (locale_t)0;
+    const int length = snprintf(text, TAMIS_REAL_TEXT, "%.*g", precision, value);
+    if (before) uselocale(before);
+    return length;
+}
+
+int tamis_format_real(char *text, double value, bool single) {
+    if (value == floor(value) && fabs(value) < 1e15 && !(value == 0 && signbit(value)))
+        return tamis_format_integer(text, (int64_t)value);
+    if (isnan(value)) {
+        memcpy(text, "nan", 3);
+        return 3;
+    }
+    if (isinf(value)) {
+        memcpy(text, value < 0 ? "-inf" : "inf", 4);
+        return value < 0 ? 4 : 3;
+    }
+    const int low = single ? 6 : 15, high = single ? 9 : 17;
+    for (int precision = low;; precision++) {
+        char padded[TAMIS_REAL_TEXT + 16] = {0};
+        const int length = print_real(padded, precision, value);
+        double back = 0;
+        if (precision < high) tamis_parse_real(padded, &back);
+        if (precision == high || (single ? (float)back == (float)value : back == value)) {
+            memcpy(text, padded, (size_t)length);
+            return length;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/* Numbers in text, independent of the locale. Every function reads from `p` and expects at least 16 readable bytes after
+   the text, the first of them no digit (tamis_text gives that). */
+#ifndef TAMIS_IO_NUMBER_H
+#define TAMIS_IO_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool tamis_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
+static inline bool tamis_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/* Digits only. Returns the first character after them, NULL when there is none; too large a number saturates at
+   INT64_MAX, which no bound here reaches. */
+static inline const char *tamis_parse_index(const char *p, int64_t *value) {
+    if (!tamis_is_digit(*p)) return NULL;
+    const char *const start = p;
+    uint64_t number = 0;
+    do number = number * 10 + (uint64_t)(*p++ - '0');
+    while (tamis_is_digit(*p) && p - start < 18);
+    while (tamis_is_digit(*p)) {
+        const uint64_t digit = (uint64_t)(*p++ - '0');
+        number = number > (uint64_t)INT64_MAX / 10 ? (uint64_t)INT64_MAX : number * 10 + digit;
+        if (number > (uint64_t)INT64_MAX) number = (uint64_t)INT64_MAX;
+    }
+    *value = (int64_t)number;
+    return p;
+}
+
+/* An optional sign and digits; NULL when there is no digit or the number does not fit. */
+const char *tamis_parse_integer(const char *p, int64_t *value);
+
+/*
+ * A decimal number: sign, digits with an optional point, an optional exponent after e, E, d or D (Fortran writes D), or
+ * inf, infinity or nan in any case. Correctly rounded; too large is infinity, too small is zero, as strtod has it.
+ * Returns the first character after the number, NULL when there is none.
+ */
+const char *tamis_parse_real(const char *p, double *value);
+
+/*
+ * The same for one field of a Fortran format: without a point the last `decimals` digits are the fraction, without an
+ * exponent the value is divided by 10^scale, and the exponent's letter may be missing ("1.5-103").
+ */
+const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value);
+
+/* Writes the shortest of the usual forms that reads back as the same number (single: as the same float), without a final
+   zero, and returns its length: at most TAMIS_REAL_TEXT - 1. */
+enum { TAMIS_REAL_TEXT = 40 };
+int tamis_format_real(char *text, double value, bool single);
+
+/* Writes a decimal integer without a final zero and returns its length (at most 20). */
+int tamis_format_integer(char *text, int64_t value);
+
+#endif

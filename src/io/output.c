@@ -1,0 +1,215 @@
+/* Writing beside and renaming. */
+#define _GNU_SOURCE
+#include "io/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/source.h"
+
+#if TAMIS_HAVE_ZLIB
+#include "io/zlib_memory.h"
+#endif
+
+enum { BUFFER_BYTES = 1 << 20, GZIP_BYTES = 256 << 10, NAME_TRIES = 100, GZIP_LEVEL = 4 };
+
+static tamis_status file_error(const char *path, const char *doing) {
+    return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot %s: %s", path, doing, strerror(errno));
+}
+
+static tamis_status write_descriptor(const tamis_output *output, const unsigned char *data, int64_t bytes) {
+    while (bytes > 0) {
+        const ssize_t wrote = write(output->descriptor, data, (size_t)bytes);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return file_error(output->path, "write");
+        data += wrote;
+        bytes -= wrote;
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status flush(tamis_output *output) {
+    const int64_t bytes = output->used;
+    output->used = 0;
+    return write_descriptor(output, output->buffer, bytes);
+}
+
+/* ---- gzip */
+
+#if TAMIS_HAVE_ZLIB
+
+typedef struct gzip_state {
+    z_stream stream;
+    unsigned char packed[GZIP_BYTES];
+} gzip_state;
+
+static tamis_status gzip_open(tamis_output *output) {
+    void *memory = NULL;
+    TRY(tamis_allocate_zeroed(1, sizeof(gzip_state), "packing", &memory));
+    gzip_state *const state = memory;
+    state->stream.zalloc = tamis_zlib_allocate;
+    state->stream.zfree = tamis_zlib_free;
+    if (deflateInit2(&state->stream, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        tamis_release(state);
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to pack", output->path);
+    }
+    output->gzip = state;
+    return TAMIS_OK;
+}
+
+/* Packs what is in the buffer and writes it out. */
+static tamis_status gzip_flush(tamis_output *output, bool last) {
+    gzip_state *const state = output->gzip;
+    state->stream.next_in = output->buffer;
+    state->stream.avail_in = (uInt)output->used;
+    output->used = 0;
+    int result;
+    do {
+        state->stream.next_out = state->packed;
+        state->stream.avail_out = GZIP_BYTES;
+        result = deflate(&state->stream, last ? Z_FINISH : Z_NO_FLUSH);
+        TRY(write_descriptor(output, state->packed, GZIP_BYTES - (int64_t)state->stream.avail_out));
+    } while (last ? result != Z_STREAM_END : state->stream.avail_out == 0);
+    return TAMIS_OK;
+}
+
+static void gzip_close(tamis_output *output) {
+    gzip_state *const state = output->gzip;
+    if (!state) return;
+    deflateEnd(&state->stream);
+    tamis_release(state);
+    output->gzip = NULL;
+}
+
+#else
+
+static tamis_status gzip_open(tamis_output *output) {
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: this build of Tamis does not include gzip", output->path);
+}
+
+static tamis_status gzip_flush(tamis_output *output, bool last) {
+    (void)last;
+    return flush(output);
+}
+
+static void gzip_close(tamis_output *output) { (void)output; }
+
+#endif
+
+/* ---- opening and closing */
+
+static tamis_status copy_name(const char *name, const char *ending, char **copy) {
+    const size_t length = strlen(name), more = strlen(ending);
+    void *memory = NULL;
+    TRY(tamis_allocate((int64_t)(length + more + 1), 1, "a file name", &memory));
+    *copy = memory;
+    memcpy(*copy, name, length);
+    memcpy(*copy + length, ending, more + 1);
+    return TAMIS_OK;
+}
+
+static tamis_status open_temporary(tamis_output *output, mode_t mode) {
+    static _Atomic unsigned counter;
+    for (int i = 0; i < NAME_TRIES; i++) {
+        char ending[64];
+        snprintf(ending, sizeof ending, ".%ld-%u.part", (long)getpid(), atomic_fetch_add(&counter, 1u));
+        TRY(copy_name(output->target, ending, &output->temporary));
+        output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (output->descriptor >= 0) return TAMIS_OK;
+        tamis_release(output->temporary);
+        output->temporary = NULL;
+        if (errno != EEXIST && errno != EINTR) break;
+    }
+    return file_error(output->path, "create a file beside it");
+}
+
+static tamis_status open_target(tamis_output *output) {
+    char resolved[PATH_MAX];
+    TRY(copy_name(realpath(output->path, resolved) ? resolved : output->path, "", &output->target));
+    struct stat old;
+    const bool exists = stat(output->target, &old) == 0;
+    if (exists && S_ISDIR(old.st_mode)) {
+        errno = EISDIR;
+        return file_error(output->path, "write");
+    }
+    if (!exists || S_ISREG(old.st_mode)) {
+        TRY(open_temporary(output, 0666));
+        if (exists && fchmod(output->descriptor, old.st_mode & 07777) != 0)
+            return file_error(output->path, "keep its permissions");
+        return TAMIS_OK;
+    }
+    output->descriptor = open(output->target, O_WRONLY | O_CLOEXEC);
+    return output->descriptor >= 0 ? TAMIS_OK : file_error(output->path, "open");
+}
+
+tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output) {
+    *output = (tamis_output){.path = path, .descriptor = -1};
+    tamis_status status = TAMIS_OK;
+    void *buffer = NULL;
+    TRY_GOTO(failed, tamis_allocate(BUFFER_BYTES, 1, "writing", &buffer));
+    output->buffer = buffer;
+    TRY_GOTO(failed, open_target(output));
+    if (gzip) TRY_GOTO(failed, gzip_open(output));
+    return TAMIS_OK;
+failed:
+    return tamis_output_close(output, status);
+}
+
+tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t bytes) {
+    const unsigned char *from = data;
+    output->position += bytes;
+    while (bytes > 0) {
+        if (output->used == BUFFER_BYTES) TRY(output->gzip ? gzip_flush(output, false) : flush(output));
+        const int64_t room = BUFFER_BYTES - output->used, part = bytes < room ? bytes : room;
+        memcpy(output->buffer + output->used, from, (size_t)part);
+        output->used += part;
+        from += part;
+        bytes -= part;
+    }
+    return TAMIS_OK;
+}
+
+/* The folder's entry must reach the disk too. Not every file system can do that: what it answers is of no matter. */
+static void sync_folder(char *target) {
+    char *const slash = strrchr(target, '/');
+    if (slash) slash[slash == target] = '\0';
+    const int folder = open(slash ? target : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    (void)fsync(folder);
+    close(folder);
+}
+
+static tamis_status finish(tamis_output *output) {
+    TRY(output->gzip ? gzip_flush(output, true) : flush(output));
+    if (output->temporary && fsync(output->descriptor) != 0) return file_error(output->path, "write to the disk");
+    const int descriptor = output->descriptor;
+    output->descriptor = -1;
+    if (close(descriptor) != 0) return file_error(output->path, "write");
+    if (!output->temporary) return TAMIS_OK;
+    if (rename(output->temporary, output->target) != 0) return file_error(output->path, "rename the new file to it");
+    tamis_release(output->temporary);
+    output->temporary = NULL;
+    sync_folder(output->target);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_output_close(tamis_output *output, tamis_status status) {
+    if (status == TAMIS_OK) status = finish(output);
+    if (output->descriptor >= 0) close(output->descriptor);
+    if (output->temporary) unlink(output->temporary);
+    gzip_close(output);
+    tamis_release(output->buffer);
+    tamis_release(output->target);
+    tamis_release(output->temporary);
+    *output = (tamis_output){.descriptor = -1};
+    return status;
+}

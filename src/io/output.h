@@ -1,0 +1,29 @@
+/* A file being written: beside the old one under a name of its own, then renamed over it, so that a failure leaves
+   everything as it was. Devices and pipes are written to as they are. */
+#ifndef TAMIS_IO_OUTPUT_H
+#define TAMIS_IO_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <tamis/tamis.h>
+
+typedef struct tamis_output {
+    const char *path;  /* the caller's */
+    char *target;      /* what the path leads to, links followed */
+    char *temporary;   /* NULL: written to the target directly */
+    int descriptor;
+    unsigned char *buffer;
+    int64_t used;      /* bytes in the buffer */
+    int64_t position;  /* bytes given to tamis_output_write so far */
+    void *gzip;        /* the packer's state, NULL for plain files */
+} tamis_output;
+
+/* gzip: pack on the way. */
+tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);
+tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t bytes);
+
+/* Ends the writing: keeps the file when `status` is TAMIS_OK and everything reaches the disk, else removes it. Returns
+   the final status. Every opened output must be closed. */
+tamis_status tamis_output_close(tamis_output *output, tamis_status status);
+
+#endif

@@ -1,0 +1,161 @@
+/* The public entry points for reading, and the last step that every reader shares. */
+#include <limits.h>
+#include <string.h>
+#include <tamis/matrix.h>
+
+#include "base/status.h"
+#include "base/threads.h"
+#include "io/dense.h"
+#include "io/formats.h"
+#include "io/source.h"
+
+/* Shares of the whole that the progress callback sees. */
+static const double LOADED = 0.25, PARSED = 0.9;
+
+tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64_t cols, int64_t nnz) {
+    const tamis_read_options *const options = &reading->options;
+    const char *const name = reading->text.name;
+    const bool row_indices = options->format == TAMIS_COO;
+    if (options->index_type == TAMIS_I32 && (tamis_needs_wide(cols) || (row_indices && tamis_needs_wide(rows))))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld rows and %lld columns need index_type = int64", name,
+                          (long long)rows, (long long)cols);
+    if (options->offset_type == TAMIS_I32 && !row_indices && nnz > INT32_MAX)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld nonzeros need offset_type = int64", name, (long long)nnz);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
+                                tamis_matrix **matrix) {
+    TRY(tamis_check_sizes(reading, view->rows, view->cols, view->nnz));
+    const tamis_read_options *const wanted = &reading->options;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = wanted->format;
+    options.index_type = wanted->index_type;
+    options.offset_type = wanted->offset_type;
+    options.value_type = wanted->value_type;
+    options.values = wanted->values;
+    options.duplicates = wanted->duplicates;
+    options.sort = sort;
+    return tamis_convert(view, &options, matrix);
+}
+
+static tamis_status take_options(const tamis_read_options *given, tamis_read_options *options) {
+    *options = (tamis_read_options)TAMIS_READ_OPTIONS_INIT;
+    if (!given) return TAMIS_OK;
+    if (given->size < sizeof(size_t))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_READ_OPTIONS_INIT", given->size);
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    options->size = sizeof *options;
+    const struct {
+        const char *name;
+        int value, count;
+    } choices[] = {
+        {"file_format", (int)options->file_format, TAMIS_FILE_NPZ + 1},
+        {"format", (int)options->format, TAMIS_COO + 1},
+        {"value_type", (int)options->value_type, TAMIS_BF16 + 1},
+        {"index_type", (int)options->index_type, TAMIS_I64 + 1},
+        {"offset_type", (int)options->offset_type, TAMIS_I64 + 1},
+        {"values", (int)options->values, TAMIS_VALUES_ONES + 1},
+        {"duplicates", (int)options->duplicates, TAMIS_DUPLICATES_SUM + 1},
+        {"threads", options->threads, INT_MAX},
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (choices[i].value < 0 || choices[i].value >= choices[i].count)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %d: expected 0 to %d", choices[i].name,
+                              choices[i].value, choices[i].count - 1);
+    return TAMIS_OK;
+}
+
+static tamis_status read_text(const tamis_text *text, const tamis_read_options *options, tamis_progress progress,
+                              tamis_matrix **matrix) {
+    const tamis_file_row *const row = options->file_format == TAMIS_FILE_AUTO ? tamis_find_format(text)
+                                                                              : tamis_file_row_of(options->file_format);
+    if (!row)
+        return tamis_text_fail(text, text->begin,
+                               "the beginning of a matrix: neither the name nor the content tells its format");
+    if (!row->read)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
+    progress.low = LOADED;
+    progress.high = PARSED;
+    const tamis_reading reading = {.text = *text,
+                                   .options = *options,
+                                   .progress = progress,
+                                   .threads = options->threads > 0 ? options->threads : tamis_threads_default()};
+    tamis_matrix *result = NULL;
+    TRY(row->read(&reading, &result));
+    if (progress.report && !progress.report(progress.context, 1)) {
+        tamis_matrix_free(result);
+        return tamis_progress_cancelled(text->name);
+    }
+    *matrix = result;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_read_matrix(const char *path, const tamis_read_options *options, tamis_matrix **matrix) {
+    tamis_clear_error();
+    if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
+    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the matrix");
+    tamis_read_options whole;
+    TRY(take_options(options, &whole));
+    const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
+    tamis_source source;
+    TRY(tamis_source_open(path, &progress, &source));
+    const tamis_status status = read_text(&source.text, &whole, progress, matrix);
+    tamis_source_close(&source);
+    return status;
+}
+
+tamis_status tamis_read_matrix_memory(const char *name, const void *data, size_t bytes,
+                                      const tamis_read_options *options, tamis_matrix **matrix) {
+    tamis_clear_error();
+    if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = NULL: expected a name for messages");
+    if (!data && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "data = NULL: expected %zu bytes", bytes);
+    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the matrix");
+    tamis_read_options whole;
+    TRY(take_options(options, &whole));
+    const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
+    tamis_source source;
+    TRY(tamis_source_from_memory(name, data, bytes, &progress, &source));
+    const tamis_status status = read_text(&source.text, &whole, progress, matrix);
+    tamis_source_close(&source);
+    return status;
+}
+
+static tamis_status read_dense_text(const tamis_text *text, tamis_type type, tamis_array **array) {
+    const tamis_file_row *const row = tamis_find_format(text);
+    if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, array);
+    if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, array);
+    return tamis_text_fail(text, text->begin, "a dense matrix: .npy or a Matrix Market array");
+}
+
+static tamis_status check_dense(const char *name, const char *what, tamis_type type, tamis_array **array) {
+    if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected the name of a file", what);
+    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected where to put the matrix");
+    if (tamis_type_size(type) == 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %d: expected a tamis_type", (int)type);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_array **array) {
+    tamis_clear_error();
+    TRY(check_dense(path, "path", type, array));
+    const tamis_progress progress = {0};
+    tamis_source source;
+    TRY(tamis_source_open(path, &progress, &source));
+    const tamis_status status = read_dense_text(&source.text, type, array);
+    tamis_source_close(&source);
+    return status;
+}
+
+tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
+                                     tamis_array **array) {
+    tamis_clear_error();
+    TRY(check_dense(name, "name", type, array));
+    if (!data && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "data = NULL: expected %zu bytes", bytes);
+    const tamis_progress progress = {0};
+    tamis_source source;
+    TRY(tamis_source_from_memory(name, data, bytes, &progress, &source));
+    const tamis_status status = read_dense_text(&source.text, type, array);
+    tamis_source_close(&source);
+    return status;
+}

@@ -1,0 +1,49 @@
+/* What every reader is given, and how it hands back what it read. */
+#ifndef TAMIS_IO_READING_H
+#define TAMIS_IO_READING_H
+
+#include <tamis/matrix.h>
+
+#include "base/status.h"
+#include "io/progress.h"
+#include "io/text.h"
+
+typedef struct tamis_reading {
+    tamis_text text;
+    tamis_read_options options; /* whole, whatever size the caller's had */
+    tamis_progress progress;
+    int threads; /* 1 or more */
+} tamis_reading;
+
+typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_matrix **matrix);
+
+/* Does the beginning of the file look like the format? */
+typedef bool tamis_sniffer(const tamis_text *text);
+
+tamis_reader tamis_read_matrix_market, tamis_read_harwell_boeing, tamis_read_metis, tamis_read_smtx, tamis_read_edges,
+    tamis_read_docword, tamis_read_ldac, tamis_read_ratings, tamis_read_npz;
+tamis_sniffer tamis_sniff_matrix_market, tamis_sniff_harwell_boeing, tamis_sniff_metis, tamis_sniff_smtx,
+    tamis_sniff_edges, tamis_sniff_docword, tamis_sniff_ldac, tamis_sniff_ratings, tamis_sniff_npy, tamis_sniff_npz;
+
+/* Does the reader have to keep values at all? */
+static inline bool tamis_wants_values(const tamis_reading *reading) {
+    return reading->options.values != TAMIS_VALUES_NONE;
+}
+
+/* The type that values are parsed to: never less exact than the result, double where duplicates will be summed. */
+static inline tamis_type tamis_parsed_type(const tamis_reading *reading) {
+    return reading->options.value_type == TAMIS_F32 && reading->options.duplicates == TAMIS_DUPLICATES_KEEP ? TAMIS_F32
+                                                                                                           : TAMIS_F64;
+}
+
+/* 64-bit indices wanted, or needed for indices below `size`? */
+static inline bool tamis_needs_wide(int64_t size) { return size > (int64_t)INT32_MAX + 1; }
+
+/* Refuses sizes beyond what the result's index types hold, with the reason. */
+tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64_t cols, int64_t nnz);
+
+/* `view`, a CSR or COO matrix, as the options ask for it. sort: sort the columns of each row. */
+tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
+                                tamis_matrix **matrix);
+
+#endif

@@ -1,0 +1,34 @@
+/* The nonzeros of a file that lists them row by row, as CSR. */
+#ifndef TAMIS_IO_ROWS_H
+#define TAMIS_IO_ROWS_H
+
+#include "io/reading.h"
+
+typedef struct tamis_rows {
+    int64_t rows, cols, count; /* count: entries so far */
+    int64_t *offsets;          /* rows + 1 */
+    tamis_index_type index_type;
+    tamis_type value_type;
+    void *columns, *values; /* values NULL: a pattern */
+} tamis_rows;
+
+/* Room for that many rows and entries. wide: 64-bit columns. */
+tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
+                               bool with_values, tamis_rows *list);
+void tamis_rows_free(tamis_rows *list);
+
+static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value) {
+    if (list->index_type == TAMIS_I32) ((int32_t *)list->columns)[list->count] = (int32_t)column;
+    else ((int64_t *)list->columns)[list->count] = column;
+    if (list->values) {
+        if (list->value_type == TAMIS_F32) ((float *)list->values)[list->count] = (float)value;
+        else ((double *)list->values)[list->count] = value;
+    }
+    list->count++;
+}
+
+/* Turns the rows into the matrix that the options ask for, the order within each row kept; empties *list, also on
+   failure. */
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_matrix **matrix);
+
+#endif

@@ -1,0 +1,85 @@
+/* The pattern files of the Deep Learning Matrix Collection: line 1 "rows, columns, nonzeros", line 2 the rows + 1 row
+   offsets, line 3 the column indices, counted from 0. */
+#include "io/rows.h"
+
+typedef struct smtx_header {
+    int64_t rows, cols, nnz;
+    const char *body;
+} smtx_header;
+
+enum { REPORT_EVERY = 1 << 20 };
+
+static tamis_status take_comma(const tamis_text *text, const char **p) {
+    const char *const start = tamis_skip_blanks(*p);
+    if (*start != ',') return tamis_text_fail(text, start, "a comma");
+    *p = start + 1;
+    return TAMIS_OK;
+}
+
+static tamis_status take_header(const tamis_text *text, smtx_header *header) {
+    const char *p = text->begin;
+    TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a row count", &header->rows));
+    TRY(take_comma(text, &p));
+    TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a column count", &header->cols));
+    TRY(take_comma(text, &p));
+    const char *const nnz_at = p;
+    TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a nonzero count", &header->nnz));
+    TRY(tamis_text_line_end(text, &p, "rows, columns, nonzeros"));
+    header->body = p;
+    const int64_t room = (text->end - p + 1) / 2; /* a digit and a blank each */
+    if (header->rows > room || header->nnz > room)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, nnz_at,
+                                 "%lld rows and %lld nonzeros are more than the file has room for",
+                                 (long long)header->rows, (long long)header->nnz);
+    return TAMIS_OK;
+}
+
+bool tamis_sniff_smtx(const tamis_text *text) {
+    const char *p = text->begin;
+    int64_t ignored;
+    for (int i = 0; i < 3; i++) {
+        p = tamis_parse_index(tamis_skip_blanks(p), &ignored);
+        if (!p) return false;
+        p = tamis_skip_blanks(p);
+        if (i < 2 && *p++ != ',') return false;
+    }
+    if (*p != '\n') return false;
+    p = tamis_parse_index(tamis_skip_blanks(p + 1), &ignored); /* the offsets begin with 0, without commas */
+    return p && ignored == 0 && *p != ',';
+}
+
+static tamis_status take_lists(const tamis_reading *reading, const smtx_header *header, tamis_rows *list) {
+    const tamis_text *const text = &reading->text;
+    const char *p = header->body;
+    int64_t number = 0;
+    for (int64_t row = 0; row <= header->rows; row++) {
+        const int64_t low = row == 0 ? 0 : list->offsets[row - 1];
+        const int64_t high = row == 0 ? 0 : header->nnz;
+        TRY(tamis_text_index(text, &p, low, high, "a row offset", &list->offsets[row]));
+    }
+    if (list->offsets[header->rows] != header->nnz)
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, p - 1, "the last row offset is %lld, expected %lld",
+                                 (long long)list->offsets[header->rows], (long long)header->nnz);
+    TRY(tamis_text_line_end(text, &p, "the row offsets"));
+    for (int64_t t = 0; t < header->nnz; t++) {
+        TRY(tamis_text_index(text, &p, 0, header->cols - 1, "a column index", &number));
+        tamis_rows_add(list, number, 1);
+        if (t % REPORT_EVERY == 0)
+            TRY(tamis_progress_step(&reading->progress, (double)t / (double)header->nnz, text->name));
+    }
+    return tamis_text_file_end(text, p, "", "the last column index");
+}
+
+tamis_status tamis_read_smtx(const tamis_reading *reading, tamis_matrix **matrix) {
+    smtx_header header;
+    TRY(take_header(&reading->text, &header));
+    tamis_rows list;
+    TRY(tamis_rows_create(reading, header.rows, header.nnz, tamis_needs_wide(header.cols), false, &list));
+    list.cols = header.cols;
+    const tamis_status status = take_lists(reading, &header, &list);
+    if (status != TAMIS_OK) {
+        tamis_rows_free(&list);
+        return status;
+    }
+    return tamis_rows_finish(reading, &list, matrix);
+}

@@ -1,0 +1,117 @@
+/* Reading a whole file. It is read rather than mapped: a mapped file that another program cuts short would end this
+   process, and pipes cannot be mapped. */
+#define _GNU_SOURCE
+#include "io/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { READ_BLOCK = 8 << 20, FIRST_BLOCK = 64 << 10 };
+
+tamis_status tamis_bytes_reserve(tamis_bytes *bytes, int64_t capacity, const char *name) {
+    if (capacity <= bytes->capacity) return TAMIS_OK;
+    if (capacity > INT64_MAX / 2 - TAMIS_TEXT_PADDING)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", name,
+                          (long long)capacity);
+    void *memory = bytes->data;
+    const int64_t held = bytes->data ? bytes->capacity + TAMIS_TEXT_PADDING : 0;
+    if (memory) TRY(tamis_reallocate(held, capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
+    else TRY(tamis_allocate(capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
+    bytes->data = memory;
+    bytes->capacity = capacity;
+    return TAMIS_OK;
+}
+
+static tamis_status file_error(const char *path, const char *doing) {
+    return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot %s: %s", path, doing, strerror(errno));
+}
+
+static tamis_status read_all(int descriptor, const char *path, const tamis_progress *progress, tamis_bytes *content) {
+    struct stat state;
+    if (fstat(descriptor, &state) != 0) return file_error(path, "read its size");
+    if (S_ISDIR(state.st_mode)) return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot read: it is a folder", path);
+    const int64_t told = S_ISREG(state.st_mode) ? (int64_t)state.st_size : 0; /* 0 for pipes: then it grows */
+    TRY(tamis_bytes_reserve(content, told + FIRST_BLOCK, path));
+    for (;;) {
+        if (content->size == content->capacity) TRY(tamis_bytes_reserve(content, content->capacity * 2, path));
+        int64_t want = content->capacity - content->size;
+        if (want > READ_BLOCK) want = READ_BLOCK;
+        const ssize_t got = read(descriptor, content->data + content->size, (size_t)want);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return file_error(path, "read");
+        if (got == 0) return TAMIS_OK;
+        content->size += got;
+        if (told > 0 && content->size <= told)
+            TRY(tamis_progress_step(progress, (double)content->size / (double)told, path));
+    }
+}
+
+/* Takes over `content`. */
+static void set_text(tamis_source *source, const char *name, tamis_bytes *content) {
+    memset(content->data + content->size, 0, TAMIS_TEXT_PADDING);
+    source->memory = content->data;
+    source->text = (tamis_text){.name = name, .begin = content->data, .end = content->data + content->size};
+}
+
+tamis_status tamis_source_open(const char *path, const tamis_progress *progress, tamis_source *source) {
+    tamis_status status = TAMIS_OK;
+    tamis_bytes content = {0}, unpacked = {0};
+    bool packed = false;
+    tamis_progress reading = *progress, unpacking = *progress;
+    reading.high = unpacking.low = progress->low + (progress->high - progress->low) / 4;
+    *source = (tamis_source){0};
+    int descriptor;
+    do descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    while (descriptor < 0 && errno == EINTR);
+    if (descriptor < 0) return file_error(path, "open");
+    TRY_GOTO(end, read_all(descriptor, path, &reading, &content));
+    TRY_GOTO(end, tamis_unpack(path, (const unsigned char *)content.data, content.size, &unpacking, &packed, &unpacked));
+    set_text(source, path, packed ? &unpacked : &content);
+end:
+    close(descriptor);
+    if (source->memory != content.data) tamis_release(content.data);
+    if (source->memory != unpacked.data) tamis_release(unpacked.data);
+    return status;
+}
+
+tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, const tamis_progress *progress,
+                                      tamis_source *source) {
+    tamis_status status = TAMIS_OK;
+    tamis_bytes content = {0};
+    bool packed = false;
+    *source = (tamis_source){0};
+    if (bytes > (size_t)(INT64_MAX / 4))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = %zu: more than the address space", bytes);
+    TRY_GOTO(failed, tamis_unpack(name, data, (int64_t)bytes, progress, &packed, &content));
+    if (!packed) { /* copied, for the padding behind it */
+        TRY_GOTO(failed, tamis_bytes_reserve(&content, (int64_t)bytes, name));
+        if (bytes > 0) memcpy(content.data, data, bytes);
+        content.size = (int64_t)bytes;
+    }
+    set_text(source, name, &content);
+    return TAMIS_OK;
+failed:
+    tamis_release(content.data);
+    return status;
+}
+
+void tamis_source_close(tamis_source *source) {
+    tamis_release(source->memory);
+    *source = (tamis_source){0};
+}
+
+size_t tamis_unpacked_name_length(const char *name) {
+    static const char *const endings[] = {".gz", ".xz", ".zst"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(name + length - ending, endings[i]) == 0) return length - ending;
+    }
+    return length;
+}

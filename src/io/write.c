@@ -1,0 +1,82 @@
+/* The public entry points for writing. */
+#include <string.h>
+#include <strings.h>
+#include <tamis/matrix.h>
+
+#include "base/status.h"
+#include "io/writing.h"
+
+static bool ends_in(const char *path, const char *ending) {
+    const size_t length = strlen(path), size = strlen(ending);
+    return length > size && strcasecmp(path + length - size, ending) == 0;
+}
+
+static const struct sparse_row {
+    const char *ending;
+    bool gzip;
+    tamis_status (*write)(tamis_output *output, const tamis_sparse *S);
+} sparse_rows[] = {
+    {".mtx", false, tamis_write_market_sparse},
+    {".mtx.gz", true, tamis_write_market_sparse},
+    {".npz", false, tamis_write_npz},
+};
+
+static const struct dense_row {
+    const char *ending;
+    bool gzip;
+    tamis_status (*write)(tamis_output *output, const tamis_dense *dense);
+} dense_rows[] = {
+    {".npy", false, tamis_write_npy},
+    {".mtx", false, tamis_write_market_dense},
+    {".mtx.gz", true, tamis_write_market_dense},
+};
+
+tamis_status tamis_write_matrix(const char *path, const tamis_sparse *S) {
+    tamis_clear_error();
+    if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
+    for (size_t i = 0; i < sizeof sparse_rows / sizeof *sparse_rows; i++) {
+        if (!ends_in(path, sparse_rows[i].ending)) continue;
+        TRY(tamis_validate(S));
+        tamis_output output;
+        TRY(tamis_output_open(path, sparse_rows[i].gzip, &output));
+        return tamis_output_close(&output, sparse_rows[i].write(&output, S));
+    }
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .mtx, .mtx.gz or .npz", path);
+}
+
+static tamis_status check_dense(const tamis_dense *dense) {
+    if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense = NULL: expected a dense matrix");
+    if (dense->rows < 0 || dense->cols < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense: %lld x %lld: expected sizes of 0 or more",
+                          (long long)dense->rows, (long long)dense->cols);
+    if (tamis_type_size(dense->type) == 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.type = %d: expected a tamis_type", (int)dense->type);
+    if (dense->layout != TAMIS_ROW_MAJOR && dense->layout != TAMIS_COLUMN_MAJOR)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.layout = %d: expected a tamis_layout", (int)dense->layout);
+    if (dense->location != TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.location = %d: expected host memory", (int)dense->location);
+    const int64_t line = dense->layout == TAMIS_ROW_MAJOR ? dense->cols : dense->rows;
+    if (dense->stride != 0 && dense->stride < line)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.stride = %lld: expected 0 or %lld at the least",
+                          (long long)dense->stride, (long long)line);
+    if (!dense->data && dense->rows > 0 && dense->cols > 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.data = NULL: expected %lld x %lld elements",
+                          (long long)dense->rows, (long long)dense->cols);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_write_dense(const char *path, const tamis_dense *dense) {
+    tamis_clear_error();
+    if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
+    TRY(check_dense(dense));
+    tamis_dense packed = *dense;
+    if (packed.stride == 0) packed.stride = packed.layout == TAMIS_ROW_MAJOR ? packed.cols : packed.rows;
+    for (size_t i = 0; i < sizeof dense_rows / sizeof *dense_rows; i++) {
+        if (!ends_in(path, dense_rows[i].ending)) continue;
+        tamis_output output;
+        TRY(tamis_output_open(path, dense_rows[i].gzip, &output));
+        return tamis_output_close(&output, dense_rows[i].write(&output, &packed));
+    }
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .npy, .mtx or .mtx.gz", path);
+}

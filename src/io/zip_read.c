@@ -1,0 +1,215 @@
+/* Finding and unpacking a member of a zip archive. Every offset and length is the file's word and is checked. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/source.h"
+#include "io/zip.h"
+
+#if TAMIS_HAVE_ZLIB
+#include "io/zlib_memory.h"
+#endif
+
+enum {
+    END_BYTES = 22,
+    LOCATOR_BYTES = 20,
+    END64_BYTES = 56,
+    CENTRAL_BYTES = 46,
+    LOCAL_BYTES = 30,
+    MOST_COMMENT = 65535,
+    MOST_RATIO = 1100, /* deflate reaches 1032 */
+    STEP = 16 << 20
+};
+
+#define FOUND_IN_ZIP64 UINT32_C(0xffffffff)
+
+typedef struct archive_member {
+    int64_t local, packed, bytes;
+    uint32_t crc;
+    unsigned method, flags;
+} archive_member;
+
+static uint64_t take(const unsigned char *p, int bytes) {
+    uint64_t value = 0;
+    for (int i = bytes; i-- > 0;) value = value << 8 | p[i];
+    return value;
+}
+
+static tamis_status broken(const tamis_text *archive, const char *what) {
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: a broken zip archive: %s", archive->name, what);
+}
+
+static const unsigned char *bytes_of(const tamis_text *archive) { return (const unsigned char *)archive->begin; }
+
+/* Where the central directory begins and how many members it has. */
+static tamis_status find_directory(const tamis_text *archive, int64_t *offset, int64_t *members) {
+    const unsigned char *const begin = bytes_of(archive);
+    const int64_t size = archive->end - archive->begin;
+    int64_t at = size - END_BYTES;
+    while (at >= 0 && at >= size - END_BYTES - MOST_COMMENT && memcmp(begin + at, "PK\5\6", 4) != 0) at--;
+    if (at < 0 || at < size - END_BYTES - MOST_COMMENT) return broken(archive, "its end record is missing");
+    *members = (int64_t)take(begin + at + 10, 2);
+    *offset = (int64_t)take(begin + at + 16, 4);
+    if (at >= LOCATOR_BYTES && memcmp(begin + at - LOCATOR_BYTES, "PK\6\7", 4) == 0) {
+        const uint64_t end64 = take(begin + at - LOCATOR_BYTES + 8, 8);
+        if (size < END64_BYTES || end64 > (uint64_t)(size - END64_BYTES) || memcmp(begin + end64, "PK\6\6", 4) != 0)
+            return broken(archive, "its zip64 end record is missing");
+        *members = (int64_t)(take(begin + end64 + 32, 8) & INT64_MAX);
+        *offset = (int64_t)(take(begin + end64 + 48, 8) & INT64_MAX);
+    }
+    if (*offset > size) return broken(archive, "its directory lies beyond the end");
+    return TAMIS_OK;
+}
+
+/* The zip64 extra field holds those of bytes, packed and local that do not fit 32 bits, in this order. */
+static bool take_extra(const unsigned char *p, int64_t length, archive_member *member) {
+    int64_t *const wanted[] = {&member->bytes, &member->packed, &member->local};
+    while (length >= 4) {
+        const int64_t id = (int64_t)take(p, 2), size = (int64_t)take(p + 2, 2);
+        if (size > length - 4) return false;
+        if (id == 1) {
+            int64_t used = 0;
+            for (int i = 0; i < 3; i++) {
+                if (*wanted[i] != (int64_t)FOUND_IN_ZIP64) continue;
+                if (used + 8 > size) return false;
+                const uint64_t value = take(p + 4 + used, 8);
+                if (value > INT64_MAX) return false;
+                *wanted[i] = (int64_t)value;
+                used += 8;
+            }
+            return true;
+        }
+        p += 4 + size;
+        length -= 4 + size;
+    }
+    return true;
+}
+
+static tamis_status find_member(const tamis_text *archive, const char *name, bool *found, archive_member *member) {
+    const unsigned char *const begin = bytes_of(archive);
+    const int64_t size = archive->end - archive->begin;
+    int64_t at = 0, members = 0;
+    *found = false;
+    TRY(find_directory(archive, &at, &members));
+    for (int64_t i = 0; i < members; i++) {
+        if (size - at < CENTRAL_BYTES || memcmp(begin + at, "PK\1\2", 4) != 0)
+            return broken(archive, "its directory is cut short");
+        const unsigned char *const entry = begin + at;
+        const int64_t name_bytes = (int64_t)take(entry + 28, 2), extra = (int64_t)take(entry + 30, 2);
+        const int64_t comment = (int64_t)take(entry + 32, 2);
+        if (size - at - CENTRAL_BYTES < name_bytes + extra + comment)
+            return broken(archive, "its directory is cut short");
+        at += CENTRAL_BYTES + name_bytes + extra + comment;
+        if (name_bytes != (int64_t)strlen(name) || memcmp(entry + CENTRAL_BYTES, name, (size_t)name_bytes) != 0)
+            continue;
+        *member = (archive_member){.local = (int64_t)take(entry + 42, 4),
+                                   .packed = (int64_t)take(entry + 20, 4),
+                                   .bytes = (int64_t)take(entry + 24, 4),
+                                   .crc = (uint32_t)take(entry + 16, 4),
+                                   .method = (unsigned)take(entry + 10, 2),
+                                   .flags = (unsigned)take(entry + 8, 2)};
+        if (!take_extra(entry + CENTRAL_BYTES + name_bytes, extra, member))
+            return broken(archive, "a member's zip64 sizes are missing");
+        *found = true;
+        return TAMIS_OK;
+    }
+    return TAMIS_OK;
+}
+
+/* Checks the local header; *data is the member's packed content. */
+static tamis_status find_content(const tamis_text *archive, const archive_member *member, const unsigned char **data) {
+    const unsigned char *const begin = bytes_of(archive);
+    const int64_t size = archive->end - archive->begin;
+    if (member->local > size - LOCAL_BYTES || memcmp(begin + member->local, "PK\3\4", 4) != 0)
+        return broken(archive, "a member's header is missing");
+    const unsigned char *const header = begin + member->local;
+    const int64_t start = member->local + LOCAL_BYTES + (int64_t)take(header + 26, 2) + (int64_t)take(header + 28, 2);
+    if (start > size || member->packed > size - start) return broken(archive, "a member is cut short");
+    *data = begin + start;
+    return TAMIS_OK;
+}
+
+#if TAMIS_HAVE_ZLIB
+
+static tamis_status unpack(const tamis_text *archive, const unsigned char *data, int64_t packed, unsigned char *to,
+                           int64_t bytes) {
+    z_stream stream = {.zalloc = tamis_zlib_allocate, .zfree = tamis_zlib_free};
+    if (inflateInit2(&stream, -15) != Z_OK)
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", archive->name);
+    int64_t used = 0, made = 0;
+    int result = Z_OK;
+    while (result == Z_OK) {
+        const uInt in = (uInt)(packed - used < STEP ? packed - used : STEP);
+        const uInt out = (uInt)(bytes - made < STEP ? bytes - made : STEP);
+        const unsigned char *const next = data + used;
+        memcpy(&stream.next_in, &next, sizeof next);
+        stream.avail_in = in;
+        stream.next_out = to + made;
+        stream.avail_out = out;
+        result = inflate(&stream, Z_NO_FLUSH);
+        used += in - stream.avail_in;
+        made += out - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    if (result == Z_MEM_ERROR) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", archive->name);
+    if (result != Z_STREAM_END || made != bytes) return broken(archive, "a member does not unpack to its size");
+    return TAMIS_OK;
+}
+
+static uint32_t checksum(const unsigned char *data, int64_t bytes) {
+    uLong crc = crc32(0, NULL, 0);
+    for (int64_t done = 0; done < bytes; done += STEP)
+        crc = crc32(crc, data + done, (uInt)(bytes - done < STEP ? bytes - done : STEP));
+    return (uint32_t)crc;
+}
+
+#else
+
+static tamis_status unpack(const tamis_text *archive, const unsigned char *data, int64_t packed, unsigned char *to,
+                           int64_t bytes) {
+    (void)data, (void)packed, (void)to, (void)bytes;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a deflated member, and this build of Tamis does not include zlib",
+                      archive->name);
+}
+
+#endif
+
+tamis_status tamis_zip_read(const tamis_text *archive, const char *member_name, bool *found, tamis_zip_member *member) {
+    archive_member place;
+    *member = (tamis_zip_member){0};
+    TRY(find_member(archive, member_name, found, &place));
+    if (!*found) return TAMIS_OK;
+    const unsigned char *data = NULL;
+    TRY(find_content(archive, &place, &data));
+    if (place.flags & 1)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is encrypted", archive->name, member_name);
+    if (place.method == 0) {
+        if (place.packed != place.bytes) return broken(archive, "a stored member has two sizes");
+    } else if (place.method == 8) {
+        if (place.bytes / MOST_RATIO > place.packed + 1) return broken(archive, "a member's size cannot be");
+        TRY(tamis_allocate(place.bytes + 1, 1, "the archive's content", &member->owned));
+        const tamis_status status = unpack(archive, data, place.packed, member->owned, place.bytes);
+        if (status != TAMIS_OK) {
+            tamis_zip_release(member);
+            return status;
+        }
+        data = member->owned;
+    } else {
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is packed by method %u; expected stored or deflated",
+                          archive->name, member_name, place.method);
+    }
+    member->data = data;
+    member->bytes = place.bytes;
+#if TAMIS_HAVE_ZLIB
+    if (checksum(data, place.bytes) != place.crc) {
+        tamis_zip_release(member);
+        return broken(archive, "a member's checksum is wrong");
+    }
+#endif
+    return TAMIS_OK;
+}
+
+void tamis_zip_release(tamis_zip_member *member) {
+    tamis_release(member->owned);
+    *member = (tamis_zip_member){0};
+}
