@@ -1,0 +1,108 @@
+/* What a plan says of itself, as text and as fields. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "core/plan.h"
+
+typedef struct text {
+    char *to;
+    size_t bytes, used; /* used counts what would have been written */
+} text;
+
+static void __attribute__((format(printf, 2, 3))) add(text *t, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t room = t->used < t->bytes ? t->bytes - t->used : 0;
+    const int n = vsnprintf(room ? t->to + t->used : NULL, room, format, arguments);
+    va_end(arguments);
+    if (n > 0) t->used += (size_t)n;
+}
+
+/* Calls after which the measured set-up has paid against the best algorithm that needs none; -1 for never. */
+static int64_t break_even(const tamis_plan *plan) {
+    const double gain = plan->choice.unprepared_seconds - plan->choice.prediction.call_seconds;
+    if (!plan->choice.algorithm->needs_preparation || plan->choice.unprepared_seconds == 0) return 0;
+    return gain > 0 ? (int64_t)ceil(plan->setup_seconds / gain) : -1;
+}
+
+static void staged(text *t, const char *name, int64_t offset) {
+    if (offset >= 0) add(t, "             %s is column-major: every execution transposes it through the workspace\n", name);
+}
+
+tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes, size_t *needed) {
+    tamis_clear_error();
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
+    if (!out && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
+    const tamis_plan_options *const o = &plan->options;
+    const tamis_profile *const profile = &plan->profile;
+    const tamis_choice *const choice = &plan->choice;
+    text t = {out, bytes, 0};
+    add(&t, "operation    %s", tamis_operation_name(o->operation));
+    if (o->operation != TAMIS_OP_SPMM) add(&t, ", edge %s, K = %lld", tamis_edge_name(o->edge), (long long)o->inner);
+    if (o->operation != TAMIS_OP_SDDMM) add(&t, ", L = %lld", (long long)o->width);
+    add(&t, ", %s", tamis_type_name(o->type));
+    if (o->batch > 1) add(&t, ", batch of %lld", (long long)o->batch);
+    add(&t, "\nmatrix       %lld x %lld, %lld nonzeros, %.3g a row (longest %lld, variation %.2f, %lld empty), density %.2g %%\n",
+        (long long)profile->rows, (long long)profile->cols, (long long)profile->nnz, profile->mean,
+        (long long)profile->max, profile->variation, (long long)profile->empty_rows, 100 * profile->density);
+    add(&t, "device       %s, %s, %d thread%s%s\n", plan->device->description.name,
+        plan->device->description.instruction_set, o->threads, o->threads == 1 ? "" : "s",
+        plan->ceilings.measured ? "" : " (built-in ceilings: no probe has run)");
+    add(&t, "algorithm    %s (%s)%s%s\n", choice->algorithm->description.name, choice->algorithm->description.source,
+        plan->sizes.parameters[0] ? ", " : "", plan->sizes.parameters);
+    add(&t, "why          %s\n", choice->reason);
+    add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
+    add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3, plan->check_seconds * 1e3);
+    const int64_t calls = break_even(plan);
+    if (!choice->algorithm->needs_preparation)
+        add(&t, "nothing is prepared beyond the split between threads\n");
+    else if (calls < 0)
+        add(&t, "it is not predicted to pay: the best without preparation takes %.3g ms\n",
+            choice->unprepared_seconds * 1e3);
+    else
+        add(&t, "preparing pays from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
+    add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes, plan->sizes.prepared_bytes);
+    staged(&t, "A", plan->staging.a);
+    staged(&t, "B", plan->staging.b);
+    staged(&t, "D", plan->staging.d);
+    staged(&t, "the output", plan->staging.out);
+    if (plan->permutation) add(&t, "             S is COO out of row order: values and samples pass through a permutation\n");
+    for (int i = 0; i < choice->declined_count; i++)
+        add(&t, "%-12s %s: %s\n", i == 0 ? "declined" : "", choice->declined[i].algorithm->description.name,
+            choice->declined[i].reason);
+    if (needed) *needed = t.used + 1;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *report) {
+    tamis_clear_error();
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
+    if (!report) return tamis_fail(TAMIS_ERROR_ARGUMENT, "report = NULL: where to put the result");
+    *report = (tamis_plan_report){
+        .algorithm = plan->choice.algorithm->description.name,
+        .reason = plan->choice.reason,
+        .parameters = plan->sizes.parameters,
+        .instruction_set = plan->device->description.instruction_set,
+        .threads = plan->options.threads,
+        .check_seconds = plan->check_seconds,
+        .setup_seconds = plan->setup_seconds,
+        .predicted_seconds = plan->choice.prediction.call_seconds,
+        .break_even_calls = break_even(plan),
+        .workspace_bytes = plan->workspace_bytes,
+        .prepared_bytes = plan->sizes.prepared_bytes,
+        .declined = plan->choice.declined_count,
+    };
+    return TAMIS_OK;
+}
+
+tamis_status tamis_plan_declined(const tamis_plan *plan, int number, const char **algorithm, const char **reason) {
+    tamis_clear_error();
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
+    if (number < 0 || number >= plan->choice.declined_count)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, plan->choice.declined_count - 1);
+    if (algorithm) *algorithm = plan->choice.declined[number].algorithm->description.name;
+    if (reason) *reason = plan->choice.declined[number].reason;
+    return TAMIS_OK;
+}

@@ -1,0 +1,290 @@
+/*
+ * The CPU's algorithms: one row each in the table at the end. What they share (the split, the job, the merge) is in
+ * partition.c and execute.c; here is what each accepts, what it is predicted to cost, and how it is made ready.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parameters.h"
+#include "base/status.h"
+#include "cpu/plan.h"
+#include "cpu/variants.h"
+
+enum {
+    ALL = 1u << TAMIS_OP_SDDMM | 1u << TAMIS_OP_SPMM | 1u << TAMIS_OP_FUSED,
+    THREADS_MOST = 1024, /* execute.c's list of partial rows */
+    VLC_DEFAULT = 32
+};
+
+/* Beside moving rows, seconds of one nonzero on one core (measured; docs/performance.md). */
+static const double seconds_interleaved = 1.0e-9, seconds_one_by_one = 4.5e-9, seconds_naive = 9e-9;
+
+/* ------------------------------------------------------------------------------------------ accepting */
+
+static bool accepts_always(const tamis_problem *problem, char *reason, size_t bytes) {
+    (void)problem;
+    (void)reason;
+    (void)bytes;
+    return true;
+}
+
+static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (problem->profile->max > UINT32_MAX) {
+        snprintf(reason, bytes, "the longest row has %lld nonzeros; positions within a row are kept in 32 bits",
+                 (long long)problem->profile->max);
+        return false;
+    }
+    if (problem->nnz == 0 || tamis_cpu_row_bytes(problem) == 0) {
+        snprintf(reason, bytes, "there is nothing to tile: nnz = %lld, %g bytes of dense rows a nonzero",
+                 (long long)problem->nnz, tamis_cpu_row_bytes(problem));
+        return false;
+    }
+    return true;
+}
+
+static bool accepts_naive(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (problem->type != TAMIS_F32 && problem->type != TAMIS_F64) {
+        snprintf(reason, bytes, "the naive loops know fp32 and fp64 only, not %s", tamis_type_name(problem->type));
+        return false;
+    }
+    if (problem->operation != TAMIS_OP_SPMM && problem->edge == TAMIS_EDGE_SOFTMAX) {
+        snprintf(reason, bytes, "the naive loops have no softmax, which needs two passes over a row");
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ predicting */
+
+/* Rows handed out whole: at the end, threads wait for the longest row that was begun last. */
+static double wait_for_longest(const tamis_problem *problem, double seconds) {
+    if (problem->threads <= 1 || problem->nnz == 0) return 0;
+    return seconds * (double)problem->profile->max / (double)problem->nnz * (problem->threads - 1);
+}
+
+static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
+    prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "rows of B from a table of %.3g MB, %.0f %% of them not seen within a window of L2; equal nonzeros a thread",
+             (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
+}
+
+static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
+    const double seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
+    const double wait = wait_for_longest(problem, seconds);
+    prediction->call_seconds = seconds * 1.01 + wait;
+    snprintf(prediction->reason, sizeof prediction->reason, "as cpu-nonzeros, but whole rows: the longest (%lld of %lld "
+             "nonzeros) can hold up the end by %.3g ms", (long long)problem->profile->max, (long long)problem->nnz,
+             wait * 1e3);
+}
+
+static void predict_simd(const tamis_problem *problem, tamis_prediction *prediction) {
+    const double seconds = tamis_cpu_predict_untiled(problem, seconds_one_by_one);
+    prediction->call_seconds = seconds + wait_for_longest(problem, seconds);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "one dot product at a time: its reduction is not shared with its neighbours");
+}
+
+static void predict_tiled(const tamis_problem *problem, tamis_prediction *prediction) {
+    tamis_cpu_tiles tiles = {0};
+    prediction->call_seconds = tamis_cpu_choose_tiles(problem, &tiles);
+    const double segments = (double)problem->rows * (double)tiles.tiles;
+    prediction->setup_seconds = (segments * 14e-9 + (double)problem->nnz * 0.3e-9) / problem->threads;
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "%lld tiles of %lld columns, %.1f nonzeros a row and tile, rows in blocks of %lld", (long long)tiles.tiles,
+             (long long)tiles.tile_columns, problem->profile->mean / (double)tiles.tiles, (long long)tiles.block_rows);
+}
+
+static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
+    prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_naive) * 2;
+    snprintf(prediction->reason, sizeof prediction->reason, "a baseline");
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
+
+/* Look-ahead in nonzeros. Asking for rows that are in cache already costs a quarter of the rate; rows from memory gain as
+   much (docs/performance.md). */
+static int64_t choose_prefetch(const tamis_problem *problem) {
+    const double row_bytes = (double)(problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner) *
+                             (double)tamis_type_size(problem->type);
+    if (problem->fresh_share < 0.25 || (double)problem->cols * row_bytes < 4 * (double)problem->cache_l2) return 0;
+    const int64_t ahead = row_bytes > 0 ? (int64_t)(16384 / row_bytes) : 0;
+    return ahead < 8 ? 8 : ahead > 64 ? 64 : ahead;
+}
+
+static int64_t choose_chunk(const tamis_problem *problem) {
+    return problem->operation == TAMIS_OP_FUSED ? 128 : TAMIS_CPU_CHUNK;
+}
+
+/* NT of paper 003: the smallest power of two up to 16 that fills the machine's work items best. A GPU there has 4096;
+   here an item is a thread. */
+static int64_t choose_members(const tamis_problem *problem) {
+    if (problem->operation != TAMIS_OP_SDDMM) return 1;
+    int64_t best = 1;
+    double best_occupancy = 0;
+    for (int64_t members = 1; members <= 16; members *= 2) {
+        const double waves = (double)problem->rows * (double)members / problem->threads;
+        const double occupancy = waves > 0 ? waves / ceil(waves) : 1;
+        if (occupancy > best_occupancy * (1 + 1e-9)) {
+            best_occupancy = occupancy;
+            best = members;
+        }
+    }
+    return best;
+}
+
+void tamis_cpu_release(tamis_prepared *prepared) {
+    if (!prepared) return;
+    tamis_release(prepared->ranges);
+    tamis_release(prepared->tile_starts);
+    tamis_release(prepared);
+}
+
+static tamis_status prepare_tiles(tamis_prepared *p, bool dry) {
+    tamis_cpu_choose_tiles(&p->problem, &p->tiles);
+    if (dry) return TAMIS_OK;
+    const int64_t entries = tamis_cpu_tile_entries(&p->problem, &p->tiles);
+    TRY(tamis_allocate(entries, sizeof(uint32_t), "the tile table", (void **)&p->tile_starts));
+    tamis_cpu_build_tiles(&p->problem, p->threads, &p->tiles, p->tile_starts);
+    p->tiles.starts = p->tile_starts;
+    return TAMIS_OK;
+}
+
+static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, bool dry, tamis_prepared **prepared) {
+    static const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, TAMIS_CPU_CHUNK}};
+    static const tamis_parameter tiled[] = {
+        {"prefetch", 0, 4096}, {"chunk", 8, TAMIS_CPU_CHUNK}, {"tile_columns", 1, INT32_MAX}, {"block_rows", 1, 1 << 20}};
+    static const tamis_parameter simd[] = {{"vlc", 1, TAMIS_CPU_CHUNK}, {"nt", 1, 16}};
+    tamis_status status = TAMIS_OK;
+    tamis_prepared *p = NULL;
+    const tamis_cpu_variant *variant;
+    TRY(tamis_cpu_variant_choose(&variant));
+    TRY(tamis_allocate_zeroed(1, sizeof *p, "a plan", (void **)&p));
+    p->kind = kind;
+    p->problem = *problem;
+    p->kernels = variant->kernels[problem->type];
+    p->threads = problem->threads < THREADS_MOST ? problem->threads : THREADS_MOST;
+    p->prefetch = kind == TAMIS_CPU_TILED ? 0 : choose_prefetch(problem);
+    p->chunk = choose_chunk(problem);
+    p->members = 1;
+    int64_t values[4] = {p->prefetch, p->chunk, 0, 0};
+    switch (kind) {
+        case TAMIS_CPU_ROWS:
+        case TAMIS_CPU_NONZEROS:
+            TRY_GOTO(failed, tamis_parameters_parse("the algorithm", problem->parameters, plain, 2, values));
+            break;
+        case TAMIS_CPU_TILED:
+            TRY_GOTO(failed, tamis_parameters_parse("cpu-tiled", problem->parameters, tiled, 4, values));
+            p->tiles.tile_columns = values[2];
+            p->tiles.block_rows = values[3];
+            break;
+        case TAMIS_CPU_SIMD: {
+            int64_t own[2] = {VLC_DEFAULT, choose_members(problem)};
+            TRY_GOTO(failed, tamis_parameters_parse("row-simd", problem->parameters, simd, 2, own));
+            values[0] = 0;
+            values[1] = own[0];
+            p->members = problem->operation == TAMIS_OP_SDDMM ? own[1] : 1;
+            break;
+        }
+        case TAMIS_CPU_NAIVE:
+            TRY_GOTO(failed, tamis_parameters_parse("naive", problem->parameters, NULL, 0, NULL));
+            break;
+    }
+    p->prefetch = values[0];
+    p->chunk = values[1];
+    if (kind == TAMIS_CPU_TILED) TRY_GOTO(failed, prepare_tiles(p, dry));
+
+    /* enough pieces that an unlucky last one is short, few enough that drawing them costs nothing */
+    const int64_t pieces = (int64_t)p->threads * 64;
+    p->grain = problem->rows / pieces < 1 ? 1 : problem->rows / pieces > 1024 ? 1024 : problem->rows / pieces;
+    const bool keeps_rows = problem->operation != TAMIS_OP_SDDMM || problem->edge == TAMIS_EDGE_SOFTMAX;
+    const int64_t width = problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width;
+    p->partial_stride = keeps_rows ? p->kernels->partial_bytes(width) : 0;
+    int64_t rows_kept = 3; /* head, tail, carry */
+    if (kind == TAMIS_CPU_TILED && problem->operation != TAMIS_OP_SDDMM)
+        rows_kept += p->tiles.block_rows < problem->rows ? p->tiles.block_rows : problem->rows;
+    p->thread_scratch = p->partial_stride * rows_kept;
+    p->scratch_bytes = (size_t)p->thread_scratch * (size_t)p->threads;
+    if (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX)
+        p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
+    if (!dry) {
+        TRY_GOTO(failed, tamis_allocate(p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
+        tamis_cpu_partition(&p->problem, p->threads, p->ranges);
+    }
+    p->problem.profile = NULL;
+    p->problem.ceilings = NULL;
+    p->problem.parameters = NULL;
+    *prepared = p;
+    return TAMIS_OK;
+failed:
+    tamis_cpu_release(p);
+    return status;
+}
+
+static tamis_status prepare_rows(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
+    return prepare(problem, TAMIS_CPU_ROWS, dry, prepared);
+}
+static tamis_status prepare_nonzeros(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
+    return prepare(problem, TAMIS_CPU_NONZEROS, dry, prepared);
+}
+static tamis_status prepare_tiled(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
+    return prepare(problem, TAMIS_CPU_TILED, dry, prepared);
+}
+static tamis_status prepare_simd(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
+    return prepare(problem, TAMIS_CPU_SIMD, dry, prepared);
+}
+static tamis_status prepare_naive(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
+    return prepare(problem, TAMIS_CPU_NAIVE, dry, prepared);
+}
+
+void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
+    sizes->scratch_bytes = p->scratch_bytes;
+    sizes->prepared_bytes = sizeof *p + (p->ranges ? (size_t)p->threads * sizeof *p->ranges : 0);
+    switch (p->kind) {
+        case TAMIS_CPU_TILED:
+            sizes->prepared_bytes += (size_t)tamis_cpu_tile_entries(&p->problem, &p->tiles) * sizeof(uint32_t);
+            snprintf(sizes->parameters, sizeof sizes->parameters,
+                     "prefetch=%lld,chunk=%lld,tile_columns=%lld,block_rows=%lld", (long long)p->prefetch,
+                     (long long)p->chunk, (long long)p->tiles.tile_columns, (long long)p->tiles.block_rows);
+            break;
+        case TAMIS_CPU_SIMD:
+            snprintf(sizes->parameters, sizeof sizes->parameters, "vlc=%lld,nt=%lld", (long long)p->chunk,
+                     (long long)p->members);
+            break;
+        case TAMIS_CPU_NAIVE: sizes->parameters[0] = 0; break;
+        case TAMIS_CPU_ROWS:
+        case TAMIS_CPU_NONZEROS:
+            snprintf(sizes->parameters, sizeof sizes->parameters, "prefetch=%lld,chunk=%lld", (long long)p->prefetch,
+                     (long long)p->chunk);
+            break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ the table */
+
+#define PLAIN_PARAMETERS                                                                                               \
+    "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 512): samples kept at once"
+
+static const tamis_algorithm algorithms[] = {
+    {{"cpu-nonzeros", "cpu", ALL, "ours; idea of paper 001", "a partial row a thread for rows cut between threads",
+      "rows of uneven length, hubs, and whenever tiling does not pay", PLAIN_PARAMETERS, false},
+     false, accepts_always, predict_nonzeros, prepare_nonzeros},
+    {{"cpu-rows", "cpu", ALL, "ours", "nothing", "rows of even length; cores of uneven speed", PLAIN_PARAMETERS, false},
+     false, accepts_always, predict_rows, prepare_rows},
+    {{"cpu-tiled", "cpu", ALL, "ours; model of paper 004, s.IV-A", "a table of 4 bytes a row and tile, built by the plan",
+      "many nonzeros a row and tile: density of a few percent or more, B larger than L2",
+      PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile", false},
+     true, accepts_tiled, predict_tiled, prepare_tiled},
+    {{"row-simd", "cpu", ALL, "paper 003", "nothing", "to compare with: explicit vectors, one dot product at a time",
+      "vlc (1 to 512): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)", false},
+     false, accepts_always, predict_simd, prepare_simd},
+    {{"naive", "cpu", ALL, "baseline", "nothing", "never: a row loop with omp simd, to measure others against", "", true},
+     false, accepts_naive, predict_naive, prepare_naive},
+};
+
+const tamis_algorithm *tamis_cpu_algorithm_table(int *count) {
+    *count = (int)(sizeof algorithms / sizeof algorithms[0]);
+    return algorithms;
+}

@@ -1,0 +1,191 @@
+/*
+ * Weighted sums of rows: for each segment, sum = start + sum over its nonzeros t of weight[t] * B_column(t).
+ *
+ *   start    0, or load_scale * accumulator        (SEGMENT_CONTINUE)
+ *   finish   accumulator = sum                     (SEGMENT_KEEP)
+ *            or out_row = final_scale * sum + beta * out_row
+ *
+ * A block of up to SUM_BLOCK vectors of the output row lives in registers for the whole segment; wider rows are
+ * computed block by block. Narrow blocks keep several sets of sums, so that consecutive multiply-adds do not wait for
+ * each other. Moves: each row of B once a nonzero, each output row once a segment at most.
+ */
+#ifndef TAMIS_CPU_KERNELS_ACCUMULATE_H
+#define TAMIS_CPU_KERNELS_ACCUMULATE_H
+
+#include "cpu/kernels/dots.h"
+#include "cpu/kernels/segment.h"
+
+#if VECTOR_BYTES == 64 || defined(__aarch64__)
+#define SUM_BLOCK 16
+#else
+#define SUM_BLOCK 8
+#endif
+
+typedef struct sum_arguments {
+    const char *b;
+    int64_t b_stride;
+    const void *columns;
+    char *out;
+    int64_t out_stride;
+    real beta;
+    int64_t width;    /* elements of a row */
+    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
+    int64_t nnz;
+    int ones; /* the weights are all 1 and not stored */
+} sum_arguments;
+
+typedef void sum_function(const sum_arguments *arguments, const segment *segments, int count, const real *weights);
+
+/* `count` vectors of the row from element `first` on, the last one masked to `tail` lanes where `masked` is set. */
+INLINE void sum_block(const sum_arguments *arguments, const segment *segments, int segment_count, const real *weights,
+                      tamis_type type, int wide_columns, int64_t first, int count, int masked, int tail) {
+    const int64_t step = LANES * element_bytes(type), b_stride = arguments->b_stride;
+    const char *const b = arguments->b + first * element_bytes(type);
+    const int sets = count == 1 ? 4 : count <= 4 ? 2 : 1;
+    for (int s = 0; s < segment_count; s++) {
+        const segment *const seg = &segments[s];
+        vector sum[SUM_BLOCK];
+        if (seg->flags & SEGMENT_CONTINUE) {
+            const char *const from = (const char *)(seg->accumulator + first);
+            const vector scale = vector_of(seg->load_scale);
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++) /* accumulator rows are padded to whole vectors */
+                sum[k] = scale * *(const vector_anywhere *)(const void *)(from + k * VECTOR_BYTES);
+        } else {
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        }
+        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
+        const int64_t ahead =
+            arguments->prefetch && seg->begin + seg->count + arguments->prefetch <= arguments->nnz ? arguments->prefetch
+                                                                                                   : 0;
+        int64_t t = 0;
+        if (sets > 1) {
+            vector more[3][4];
+            for (int q = 1; q < sets; q++)
+#pragma GCC unroll 4
+                for (int k = 0; k < count; k++) more[q - 1][k] = vector_zero();
+            for (; t + sets <= seg->count; t += sets) {
+#pragma GCC unroll 4
+                for (int q = 0; q < sets; q++) {
+                    const char *const row = b + column_at(columns, t + q, wide_columns) * b_stride;
+                    const vector w = vector_of(arguments->ones ? (real)1 : weights[t + q]);
+                    if (ahead) prefetch_lines(b + column_at(columns, t + q + ahead, wide_columns) * b_stride, count);
+#pragma GCC unroll 4
+                    for (int k = 0; k < count; k++) {
+                        const vector v = masked && k == count - 1 ? vector_load_tail(row + k * step, type, tail)
+                                                                  : vector_load(row + k * step, type);
+                        if (q == 0)
+                            sum[k] += w * v;
+                        else
+                            more[q - 1][k] += w * v;
+                    }
+                }
+            }
+#pragma GCC unroll 4
+            for (int k = 0; k < count; k++) {
+                if (sets == 4)
+                    sum[k] = (sum[k] + more[0][k]) + (more[1][k] + more[2][k]);
+                else
+                    sum[k] += more[0][k];
+            }
+        }
+        for (; t < seg->count; t++) {
+            const char *const row = b + column_at(columns, t, wide_columns) * b_stride;
+            const vector w = vector_of(arguments->ones ? (real)1 : weights[t]);
+            if (ahead) prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, count);
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++)
+                sum[k] += w * (masked && k == count - 1 ? vector_load_tail(row + k * step, type, tail)
+                                                        : vector_load(row + k * step, type));
+        }
+        if (!arguments->ones) weights += seg->count;
+
+        if (seg->flags & SEGMENT_KEEP) {
+            char *const to = (char *)(seg->accumulator + first);
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
+            continue;
+        }
+        char *const out = arguments->out + seg->row * arguments->out_stride + first * element_bytes(type);
+        const vector scale = vector_of(seg->final_scale), beta = vector_of(arguments->beta);
+        const int read = arguments->beta != 0;
+#pragma GCC unroll 16
+        for (int k = 0; k < count; k++) {
+            vector y = scale * sum[k];
+            if (masked && k == count - 1) {
+                if (read) y += beta * vector_load_tail(out + k * step, type, tail);
+                vector_store_tail(out + k * step, type, tail, y);
+            } else {
+                if (read) y += beta * vector_load(out + k * step, type);
+                vector_store(out + k * step, type, y);
+            }
+        }
+    }
+}
+
+/* Blocks of a width known at compile time; 1 to 8 vectors and the full SUM_BLOCK have instances. */
+INLINE void sum_of_type(const sum_arguments *arguments, const segment *segments, int count, const real *weights,
+                        tamis_type type, int wide_columns) {
+    int64_t first = 0, left = arguments->width;
+    while (left >= SUM_BLOCK * LANES) {
+        sum_block(arguments, segments, count, weights, type, wide_columns, first, SUM_BLOCK, 0, 0);
+        first += SUM_BLOCK * LANES, left -= SUM_BLOCK * LANES;
+    }
+#if SUM_BLOCK == 16
+    if (left >= 8 * LANES) {
+        sum_block(arguments, segments, count, weights, type, wide_columns, first, 8, 0, 0);
+        first += 8 * LANES, left -= 8 * LANES;
+    }
+#endif
+    const int tail = (int)(left % LANES);
+    if (tail) switch (left / LANES) {
+            case 0: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 1, tail); return;
+            case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 1, tail); return;
+            case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 1, tail); return;
+            case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 1, tail); return;
+            case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 1, tail); return;
+            case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 1, tail); return;
+            case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 1, tail); return;
+            default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 8, 1, tail); return;
+        }
+    switch (left / LANES) {
+        case 0: return;
+        case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 0, 0); return;
+        case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 0, 0); return;
+        case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 0, 0); return;
+        case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 0, 0); return;
+        case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 0, 0); return;
+        case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 0, 0); return;
+        default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 0, 0); return;
+    }
+}
+
+#define SUM_INSTANCE(name, type, wide)                                                                                 \
+    static void name(const sum_arguments *arguments, const segment *segments, int count, const real *weights) {        \
+        sum_of_type(arguments, segments, count, weights, type, wide);                                                  \
+    }
+#if defined(TAMIS_KERNEL_F64)
+SUM_INSTANCE(sum_f64_i32, TAMIS_F64, 0)
+SUM_INSTANCE(sum_f64_i64, TAMIS_F64, 1)
+#else
+SUM_INSTANCE(sum_f32_i32, TAMIS_F32, 0)
+SUM_INSTANCE(sum_f32_i64, TAMIS_F32, 1)
+SUM_INSTANCE(sum_f16_i32, TAMIS_F16, 0)
+SUM_INSTANCE(sum_f16_i64, TAMIS_F16, 1)
+SUM_INSTANCE(sum_bf16_i32, TAMIS_BF16, 0)
+SUM_INSTANCE(sum_bf16_i64, TAMIS_BF16, 1)
+#endif
+
+static sum_function *sum_function_for(tamis_type type, bool wide_columns) {
+#if defined(TAMIS_KERNEL_F64)
+    (void)type;
+    return wide_columns ? sum_f64_i64 : sum_f64_i32;
+#else
+    if (type == TAMIS_F16) return wide_columns ? sum_f16_i64 : sum_f16_i32;
+    if (type == TAMIS_BF16) return wide_columns ? sum_bf16_i64 : sum_bf16_i32;
+    return wide_columns ? sum_f32_i64 : sum_f32_i32;
+#endif
+}
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * Sampled dot products: x[t] = <A_row, B_column> for the nonzeros t of a list of segments.
+ *
+ *   segment = (row, first nonzero, count)        x runs through all segments without gaps
+ *
+ *      A_row        [ v0 | v1 | ... ]            held in registers for the whole segment
+ *      B_column     [ v0 | v1 | ... ]  x 8       read once, front to back: the hardware prefetcher follows
+ *      8 accumulators -> transpose-add tree -> 8 neighbouring x
+ *
+ * A width of up to BLOCK vectors has an instance of its own (count of vectors and the presence of a masked tail are
+ * constants, so nothing but loads and multiply-adds is left); wider rows run through blocks of that size with the
+ * accumulators kept across them. Moves: each row of B once a nonzero, each row of A once a segment.
+ */
+#ifndef TAMIS_CPU_KERNELS_DOTS_H
+#define TAMIS_CPU_KERNELS_DOTS_H
+
+#include "cpu/kernels/segment.h"
+
+/* Vectors of A kept in registers beside eight accumulators. */
+#if VECTOR_BYTES == 64 || defined(__aarch64__)
+#define DOT_BLOCK 8
+#else
+#define DOT_BLOCK 4
+#endif
+
+typedef struct dot_arguments {
+    const char *a, *b;
+    int64_t a_stride, b_stride;
+    const void *columns;
+    int64_t vectors;  /* whole vectors of a row */
+    int tail;         /* elements after them */
+    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
+    int64_t nnz;
+    int64_t lines; /* cache lines of a row of B */
+} dot_arguments;
+
+typedef void dot_function(const dot_arguments *arguments, const segment *segments, int count, real *x);
+
+INLINE void prefetch_lines(const char *p, int64_t lines) {
+    for (int64_t i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
+}
+
+/* The element-wise products of one row of B with `count` vectors of A, summed into one vector. */
+INLINE vector dot_vectors(vector sum, const vector *a, const char *b, int count, int masked, int tail,
+                          tamis_type type) {
+#pragma GCC unroll 8
+    for (int k = 0; k < count; k++) {
+        const char *p = b + k * LANES * element_bytes(type);
+        sum += a[k] * (masked && k == count - 1 ? vector_load_tail(p, type, tail) : vector_load(p, type));
+    }
+    return sum;
+}
+
+INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int tail, tamis_type type) {
+#pragma GCC unroll 8
+    for (int k = 0; k < count; k++, p += LANES * element_bytes(type))
+        a[k] = masked && k == count - 1 ? vector_load_tail(p, type, tail) : vector_load(p, type);
+}
+
+/* Rows of at most DOT_BLOCK vectors: `count` of them, the last one masked where `masked` is set. */
+INLINE void dots_narrow(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
+                        tamis_type type, int wide_columns, int count, int masked) {
+    const char *const b = arguments->b;
+    const int64_t b_stride = arguments->b_stride;
+    const int tail = arguments->tail;
+    const int64_t prefetch = arguments->prefetch;
+    for (int s = 0; s < segment_count; s++) {
+        const segment *const seg = &segments[s];
+        if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, count);
+        vector a[DOT_BLOCK];
+        dot_load_row(a, arguments->a + seg->row * arguments->a_stride, count, masked, tail, type);
+        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
+        const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
+        int64_t t = 0;
+        for (; t + 8 <= seg->count; t += 8) {
+            vector sums[8];
+#pragma GCC unroll 8
+            for (int g = 0; g < 8; g++) {
+                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, count);
+                sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, t + g, wide_columns) * b_stride, count,
+                                      masked, tail, type);
+            }
+            vector_sums_of_8(sums, x + t);
+        }
+        const int rest = (int)(seg->count - t);
+        if (rest > 0) { /* the accumulators pass through the stack; stale ones give sums that nobody reads */
+            vector sums[8];
+            for (int g = 0; g < rest; g++) {
+                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, count);
+                sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, t + g, wide_columns) * b_stride, count,
+                                      masked, tail, type);
+            }
+            if (rest > 4) {
+                for (int g = rest; g < 8; g++) sums[g] = vector_zero();
+                vector_sums_of_8(sums, x + t);
+            } else {
+                for (int g = rest; g < 4; g++) sums[g] = vector_zero();
+                vector_sums_of_4(sums, x + t);
+            }
+        }
+        x += seg->count;
+    }
+}
+
+/* Any width: blocks of DOT_BLOCK vectors, then single vectors, then the tail; `group` rows of B side by side. */
+INLINE void dots_wide_group(const dot_arguments *arguments, const char *a_row, const char *const *rows, int group,
+                            vector *sums, tamis_type type) {
+    const int64_t step = LANES * element_bytes(type);
+    for (int g = 0; g < group; g++) sums[g] = vector_zero();
+    int64_t k = 0;
+    for (; k + DOT_BLOCK <= arguments->vectors; k += DOT_BLOCK) {
+        vector a[DOT_BLOCK];
+        dot_load_row(a, a_row + k * step, DOT_BLOCK, 0, 0, type);
+#pragma GCC unroll 8
+        for (int g = 0; g < group; g++)
+            sums[g] = dot_vectors(sums[g], a, rows[g] + k * step, DOT_BLOCK, 0, 0, type);
+    }
+    for (; k < arguments->vectors; k++) {
+        const vector a = vector_load(a_row + k * step, type);
+#pragma GCC unroll 8
+        for (int g = 0; g < group; g++) sums[g] += a * vector_load(rows[g] + k * step, type);
+    }
+    if (arguments->tail) {
+        const vector a = vector_load_tail(a_row + k * step, type, arguments->tail);
+#pragma GCC unroll 8
+        for (int g = 0; g < group; g++) sums[g] += a * vector_load_tail(rows[g] + k * step, type, arguments->tail);
+    }
+}
+
+INLINE void dots_wide(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
+                      tamis_type type, int wide_columns) {
+    const char *const b = arguments->b;
+    const int64_t b_stride = arguments->b_stride, prefetch = arguments->prefetch;
+    for (int s = 0; s < segment_count; s++) {
+        const segment *const seg = &segments[s];
+        if (s + 2 < segment_count)
+            prefetch_lines(arguments->a + segments[s + 2].row * arguments->a_stride, arguments->lines);
+        const char *const a_row = arguments->a + seg->row * arguments->a_stride;
+        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
+        const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
+        for (int64_t t = 0; t < seg->count; t += 8) {
+            const char *rows[8]; /* the last row stands in for those past the end: it is in L1 */
+            const int rest = seg->count - t < 8 ? (int)(seg->count - t) : 8;
+            for (int g = 0; g < 8; g++) {
+                const int64_t at = t + (g < rest ? g : rest - 1);
+                rows[g] = b + column_at(columns, at, wide_columns) * b_stride;
+                if (ahead && g < rest)
+                    prefetch_lines(b + column_at(columns, at + ahead, wide_columns) * b_stride, arguments->lines);
+            }
+            vector sums[8];
+            if (rest > 4) {
+                dots_wide_group(arguments, a_row, rows, 8, sums, type);
+                vector_sums_of_8(sums, x + t);
+            } else if (rest > 2) {
+                dots_wide_group(arguments, a_row, rows, 4, sums, type);
+                vector_sums_of_4(sums, x + t);
+            } else {
+                dots_wide_group(arguments, a_row, rows, 2, sums, type);
+                sums[2] = sums[3] = vector_zero();
+                vector_sums_of_4(sums, x + t);
+            }
+        }
+        x += seg->count;
+    }
+}
+
+INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments, int count, real *x, tamis_type type,
+                         int wide_columns) {
+    const int narrow = arguments->vectors + (arguments->tail > 0) <= DOT_BLOCK;
+    if (!narrow) {
+        dots_wide(arguments, segments, count, x, type, wide_columns);
+        return;
+    }
+    const int vectors = (int)arguments->vectors;
+    if (arguments->tail > 0) switch (vectors + 1) {
+            case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 1); return;
+            case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 1); return;
+            case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 1); return;
+            case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 1); return;
+#if DOT_BLOCK == 8
+            case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 1); return;
+            case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 1); return;
+            case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 1); return;
+            case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 1); return;
+#endif
+            default: return;
+        }
+    switch (vectors) {
+        case 0: dots_narrow(arguments, segments, count, x, type, wide_columns, 0, 0); return;
+        case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 0); return;
+        case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 0); return;
+        case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 0); return;
+        case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 0); return;
+#if DOT_BLOCK == 8
+        case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 0); return;
+        case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 0); return;
+        case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 0); return;
+        case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 0); return;
+#endif
+        default: return;
+    }
+}
+
+/* The instances: one function for each storage type and index width, each with its widths inside. */
+#define DOT_INSTANCE(name, type, wide)                                                                                 \
+    static void name(const dot_arguments *arguments, const segment *segments, int count, real *x) {                    \
+        dots_of_type(arguments, segments, count, x, type, wide);                                                       \
+    }
+#if defined(TAMIS_KERNEL_F64)
+DOT_INSTANCE(dots_f64_i32, TAMIS_F64, 0)
+DOT_INSTANCE(dots_f64_i64, TAMIS_F64, 1)
+#else
+DOT_INSTANCE(dots_f32_i32, TAMIS_F32, 0)
+DOT_INSTANCE(dots_f32_i64, TAMIS_F32, 1)
+DOT_INSTANCE(dots_f16_i32, TAMIS_F16, 0)
+DOT_INSTANCE(dots_f16_i64, TAMIS_F16, 1)
+DOT_INSTANCE(dots_bf16_i32, TAMIS_BF16, 0)
+DOT_INSTANCE(dots_bf16_i64, TAMIS_BF16, 1)
+#endif
+
+static dot_function *dot_function_for(tamis_type type, bool wide_columns) {
+#if defined(TAMIS_KERNEL_F64)
+    (void)type;
+    return wide_columns ? dots_f64_i64 : dots_f64_i32;
+#else
+    if (type == TAMIS_F16) return wide_columns ? dots_f16_i64 : dots_f16_i32;
+    if (type == TAMIS_BF16) return wide_columns ? dots_bf16_i64 : dots_bf16_i32;
+    return wide_columns ? dots_f32_i64 : dots_f32_i32;
+#endif
+}
+
+#endif

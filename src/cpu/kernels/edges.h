@@ -1,0 +1,175 @@
+/*
+ * Edge operations on a run of samples: what becomes of x = <A_i, B_j> and s = S_ij, a vector at a time. The exponential
+ * is a polynomial in vectors, so that sigmoid, exp and softmax cost a few instructions an element, not a call.
+ */
+#ifndef TAMIS_CPU_KERNELS_EDGES_H
+#define TAMIS_CPU_KERNELS_EDGES_H
+
+#include "cpu/kernels/segment.h"
+
+/*
+ * exp(x) to about 1 unit in the last place. x = n ln 2 + r, |r| <= ln 2 / 2; exp(r) by its Taylor series (r^8 / 8! is
+ * below 2^-27, r^14 / 14! below 2^-57); 2^n is multiplied in two halves, so that results down to the subnormals and
+ * infinity come out by themselves. NaN passes through.
+ */
+INLINE vector vector_exp(vector x) {
+#if defined(TAMIS_KERNEL_F64)
+    const real top = 710, bottom = -746, log2e = 1.4426950408889634, ln2_high = 0x1.62e42fefap-1,
+               ln2_low = 0x1.cf79abc9e3b3ap-40, round_by = 0x1.8p52;
+    enum { MANTISSA = 52, BIAS = 1023, TERMS = 13 };
+    static const real inverse_factorial[TERMS + 1] = {1.0,           1.0,           1.0 / 2,        1.0 / 6,
+                                                      1.0 / 24,      1.0 / 120,     1.0 / 720,      1.0 / 5040,
+                                                      1.0 / 40320,   1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,
+                                                      1.0 / 479001600, 1.0 / 6227020800.0};
+#else
+    const real top = 89, bottom = -105, log2e = 1.44269504f, ln2_high = 0x1.62ep-1f, ln2_low = 0x1.0bfbe80000000p-15f,
+               round_by = 0x1.8p23f;
+    enum { MANTISSA = 23, BIAS = 127, TERMS = 7 };
+    static const real inverse_factorial[TERMS + 1] = {1.0f,       1.0f,        1.0f / 2,   1.0f / 6,
+                                                      1.0f / 24,  1.0f / 120,  1.0f / 720, 1.0f / 5040};
+#endif
+    const vector_bits is_nan = (vector_bits)(x != x);
+    vector y = vector_select((vector_bits)(x > top), vector_of(top), x);
+    y = vector_select((vector_bits)(y < bottom), vector_of(bottom), y);
+    y = vector_select(is_nan, vector_zero(), y);
+    const vector shifted = y * log2e + round_by; /* the integer nearest to y / ln 2 in the low bits */
+    const vector_bits n = (vector_bits)shifted - (vector_bits)vector_of(round_by);
+    const vector n_real = shifted - round_by;
+    const vector r = (y - n_real * ln2_high) - n_real * ln2_low;
+    vector p = vector_of(inverse_factorial[TERMS]);
+#pragma GCC unroll 16
+    for (int k = TERMS - 1; k >= 0; k--) p = p * r + inverse_factorial[k];
+    const vector_bits half = n >> 1, rest = n - half;
+    p = p * (vector)((half + BIAS) << MANTISSA) * (vector)((rest + BIAS) << MANTISSA);
+    return vector_select(is_nan, x, p);
+}
+
+typedef struct edge_arguments {
+    tamis_edge edge;
+    real scale, slope, epsilon;
+} edge_arguments;
+
+INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
+    return (edge_arguments){job->edge, (real)job->edge_scale, (real)job->edge_slope, (real)job->edge_epsilon};
+}
+
+/* One vector of samples. `with_values` is constant: s is not looked at where S has no values (they then mean ones). */
+INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vector x, vector s, int with_values) {
+    vector y;
+    switch (edge) {
+        case TAMIS_EDGE_SCALE: return with_values ? s * x : x;
+        case TAMIS_EDGE_RESIDUAL: return (with_values ? s : vector_of(1)) - x;
+        case TAMIS_EDGE_QUOTIENT: {
+            const vector floor = vector_of(arguments->epsilon);
+            return (with_values ? s : vector_of(1)) / vector_select((vector_bits)(x <= floor), floor, x);
+        }
+        case TAMIS_EDGE_SIGMOID: y = (real)1 / ((real)1 + vector_exp(-arguments->scale * x)); break;
+        case TAMIS_EDGE_EXP: y = vector_exp(arguments->scale * x); break;
+        case TAMIS_EDGE_LEAKY_RELU:
+            y = arguments->scale * x;
+            y = vector_select((vector_bits)(y < 0), arguments->slope * y, y);
+            break;
+        case TAMIS_EDGE_SOFTMAX: /* the scores; normalising them is the row's business */
+            y = arguments->scale * x;
+            return with_values ? y + s : y;
+        case TAMIS_EDGE_MASK:
+        default: return x;
+    }
+    return with_values ? s * y : y;
+}
+
+/* x[0 .. n) becomes the edge's values, in place. */
+INLINE void edge_run_of(const edge_arguments *arguments, tamis_edge edge, tamis_type type, real *x, const char *values,
+                        int64_t n, int with_values) {
+    int64_t t = 0;
+    for (; t + LANES <= n; t += LANES) {
+        vector_anywhere *const at = (vector_anywhere *)(void *)(x + t);
+        const vector s = with_values ? vector_load(values + t * element_bytes(type), type) : vector_zero();
+        *at = edge_vector(arguments, edge, *at, s, with_values);
+    }
+    if (t < n) {
+        const int rest = (int)(n - t);
+        const vector s =
+            with_values ? vector_load_tail(values + t * element_bytes(type), type, rest) : vector_zero();
+        const vector y = edge_vector(arguments, edge, vector_load_tail((const char *)(x + t), REAL, rest), s, with_values);
+        vector_store_tail((char *)(x + t), REAL, rest, y);
+    }
+}
+
+static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, const char *values, int64_t n) {
+    if (values && arguments->edge != TAMIS_EDGE_MASK) switch (arguments->edge) {
+            case TAMIS_EDGE_SCALE: edge_run_of(arguments, TAMIS_EDGE_SCALE, type, x, values, n, 1); return;
+            case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, values, n, 1); return;
+            case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, values, n, 1); return;
+            case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, values, n, 1); return;
+            case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, values, n, 1); return;
+            case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, values, n, 1); return;
+            case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, values, n, 1); return;
+            case TAMIS_EDGE_MASK:
+            default: return;
+        }
+    switch (arguments->edge) {
+        case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, NULL, n, 0); return;
+        case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, NULL, n, 0); return;
+        case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, NULL, n, 0); return;
+        case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, NULL, n, 0); return;
+        case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, NULL, n, 0); return;
+        case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, NULL, n, 0); return;
+        case TAMIS_EDGE_SCALE:
+        case TAMIS_EDGE_MASK:
+        default: return; /* the sample itself */
+    }
+}
+
+/* out = alpha * x + beta * out over n elements of the storage type; beta = 0 does not read out */
+static void store_run(char *out, tamis_type type, const real *x, int64_t n, real alpha, real beta) {
+    const int64_t size = element_bytes(type);
+    int64_t t = 0;
+    if (beta == 0) {
+        for (; t + LANES <= n; t += LANES)
+            vector_store(out + t * size, type, alpha * *(const vector_anywhere *)(const void *)(x + t));
+        if (t < n)
+            vector_store_tail(out + t * size, type, (int)(n - t),
+                              alpha * vector_load_tail((const char *)(x + t), REAL, (int)(n - t)));
+        return;
+    }
+    for (; t + LANES <= n; t += LANES)
+        vector_store(out + t * size, type,
+                     alpha * *(const vector_anywhere *)(const void *)(x + t) + beta * vector_load(out + t * size, type));
+    if (t < n)
+        vector_store_tail(out + t * size, type, (int)(n - t),
+                          alpha * vector_load_tail((const char *)(x + t), REAL, (int)(n - t)) +
+                              beta * vector_load_tail(out + t * size, type, (int)(n - t)));
+}
+
+/* The largest of n scores; -infinity for none. NaN may be passed over: it comes back through the exponential. */
+static real run_max(const real *x, int64_t n) {
+    vector most = vector_of(-(real)__builtin_inff());
+    int64_t t = 0;
+    for (; t + LANES <= n; t += LANES) most = vector_max(*(const vector_anywhere *)(const void *)(x + t), most);
+    real largest = -(real)__builtin_inff();
+    for (int i = 0; i < LANES; i++) largest = most[i] > largest ? most[i] : largest;
+    for (; t < n; t++) largest = x[t] > largest ? x[t] : largest;
+    return largest;
+}
+
+/* to[t] = exp(x[t] - shift); returns their sum. `to` may be x. */
+static real run_exp(real *to, const real *x, int64_t n, real shift) {
+    vector sum = vector_zero();
+    int64_t t = 0;
+    for (; t + LANES <= n; t += LANES) {
+        const vector e = vector_exp(*(const vector_anywhere *)(const void *)(x + t) - shift);
+        *(vector_anywhere *)(void *)(to + t) = e;
+        sum += e;
+    }
+    real total = vector_sum(sum);
+    if (t < n) {
+        const int rest = (int)(n - t);
+        const vector e = vector_exp(vector_load_tail((const char *)(x + t), REAL, rest) - shift);
+        vector_store_tail((char *)(to + t), REAL, rest, e);
+        for (int i = 0; i < rest; i++) total += e[i];
+    }
+    return total;
+}
+
+#endif

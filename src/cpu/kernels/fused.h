@@ -1,0 +1,70 @@
+/*
+ * Fused: E_row = alpha * sum over the row's nonzeros of edge(s, <A_row, B_column>) * D_column + beta * E_row.
+ *
+ * Chunk by chunk: samples into L1 (dots.h), edge in place (edges.h), then the weighted rows of D (accumulate.h). Where D
+ * is B the chunk is small enough for its rows to be still in L1. The sampled matrix never reaches memory. Moves: one row
+ * of B and one of D a nonzero, each row of A and E once.
+ *
+ * softmax is online: each piece of a row brings its maximum m and its sum l of exp(score - m). When a later piece has a
+ * larger maximum, what was accumulated is scaled by exp(m_old - m_new) as it is loaded. The division by l comes last.
+ */
+#ifndef TAMIS_CPU_KERNELS_FUSED_H
+#define TAMIS_CPU_KERNELS_FUSED_H
+
+#include "cpu/kernels/sddmm.h"
+#include "cpu/kernels/spmm.h"
+
+/* Turns the scores of one segment into weights and updates the row's running (max, sum). */
+INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
+    real fresh[2] = {-(real)__builtin_inff(), 0};
+    const bool kept = seg->flags & (SEGMENT_KEEP | SEGMENT_CONTINUE);
+    real *const state = kept ? partial_state(seg->accumulator, job->width) : fresh;
+    if (!(seg->flags & SEGMENT_CONTINUE)) {
+        state[0] = fresh[0];
+        state[1] = 0;
+    }
+    if (seg->count > 0) {
+        const real piece = run_max(x, seg->count);
+        const real most = piece > state[0] ? piece : state[0];
+        const real shift = most == -(real)__builtin_inff() ? 0 : most;
+        if (seg->flags & SEGMENT_CONTINUE && most != state[0]) {
+            real factor[1] = {state[0]};
+            run_exp(factor, factor, 1, shift);
+            seg->load_scale = factor[0];
+        }
+        state[1] = state[1] * seg->load_scale + run_exp(x, x, seg->count, shift);
+        state[0] = most;
+    }
+    if (!(seg->flags & SEGMENT_KEEP) && (seg->count > 0 || state[1] != 0)) seg->final_scale = (real)job->alpha / state[1];
+}
+
+INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
+    segment segments[WALK_SEGMENTS];
+    real x[TAMIS_CPU_CHUNK + 8];
+    sum_function *const sum = sum_function_for(type, job->wide_columns);
+    const dot_arguments dot = dot_arguments_of(job, type);
+    const sum_arguments arguments = sum_arguments_of(job, job->d, job->d_stride, 0);
+    const edge_arguments edge = edge_arguments_of(job);
+    walk w = walk_start(job, range, !job->tiles, element_bytes(type));
+    while (walk_next_block(&w)) {
+        int64_t nonzeros;
+        int count;
+        clear_block(job, range, &w);
+        while ((count = walk_fill(&w, segments, job->chunk, &nonzeros)) > 0) {
+            place_segments(job, range, &w, segments, count);
+            dots(&dot, segments, count, x);
+            edge_segments(&edge, job, type, segments, count, x);
+            if (job->edge == TAMIS_EDGE_SOFTMAX) {
+                real *scores = x;
+                for (int s = 0; s < count; s++) {
+                    softmax_segment(job, &segments[s], scores);
+                    scores += segments[s].count;
+                }
+            }
+            sum(&arguments, segments, count, x);
+        }
+        finish_block(job, range, &w, &arguments, sum);
+    }
+}
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * What the CPU backend's host side hands to its kernels, and the table that each compiled variant offers.
+ *
+ * A kernel works on a range: a run of consecutive nonzeros of one thread, with the rows that it touches, either row by
+ * row (CSR order) or by column tiles within blocks of rows. All strides are bytes, all counts 64-bit.
+ */
+#ifndef TAMIS_CPU_KERNELS_KERNELS_H
+#define TAMIS_CPU_KERNELS_KERNELS_H
+
+#include <tamis/tamis.h>
+
+/* Nonzeros whose samples are kept at once: x of one chunk stays in L1. */
+#define TAMIS_CPU_CHUNK 512
+
+/*
+ * Column tiles. The segment of row r in tile t starts at nonzero offsets[r] + starts[...]. Blocks of `block_rows` rows
+ * are stored one after another, each as (tiles + 1) lists of its rows: walking down a tile is walking memory.
+ */
+typedef struct tamis_cpu_tiles {
+    int64_t tile_columns, tiles, block_rows;
+    const uint32_t *starts;
+} tamis_cpu_tiles;
+
+typedef struct tamis_cpu_job {
+    int64_t rows, cols, nnz;
+    const void *offsets, *columns;
+    bool wide_offsets, wide_columns; /* 64-bit */
+    const char *values;              /* elements of the job's type, NULL for none */
+
+    const char *a, *b, *d; /* row-major */
+    int64_t a_stride, b_stride, d_stride;
+    int64_t inner, width;
+    char *out; /* SDDMM: p, packed; else C or E, row-major */
+    int64_t out_stride;
+    double alpha, beta;
+
+    tamis_edge edge;
+    double edge_scale, edge_slope, edge_epsilon;
+
+    int64_t prefetch;             /* nonzeros to look ahead for rows of B and D; 0: leave it to the hardware */
+    int64_t chunk;                /* nonzeros a chunk, at most TAMIS_CPU_CHUNK */
+    bool explicit_simd;           /* paper 003: one dot product at a time, next column block prefetched */
+    const tamis_cpu_tiles *tiles; /* NULL: row by row */
+    void *samples;                /* SDDMM with softmax: nnz reals of scratch */
+} tamis_cpu_job;
+
+/*
+ * One thread's share. Rows row_begin .. row_end - 1 are touched. A row cut at either end belongs to several threads:
+ * SpMM and fused then leave its sum in `head` (first row) or `tail` (last row) instead of the output.
+ */
+typedef struct tamis_cpu_range {
+    int64_t nonzero_begin, nonzero_end;
+    int64_t row_begin, row_end;
+    bool head_cut, tail_cut; /* the first row began before the range; the last row goes on after it */
+    void *head, *tail;       /* partial rows: see tamis_cpu_kernels.partial_bytes */
+    void *carry;             /* a partial row for rows longer than a chunk */
+    void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each */
+} tamis_cpu_range;
+
+typedef struct tamis_cpu_kernels {
+    /* p over the range; with softmax only the samples go out, to job->samples */
+    void (*sddmm)(const tamis_cpu_job *job, const tamis_cpu_range *range);
+    /* softmax of whole rows of samples into p. Stage 0 leaves (max, sum) of cut rows in head and tail; stage 1 takes
+       the merged pair from there and writes p. */
+    void (*softmax_rows)(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage);
+    void (*spmm)(const tamis_cpu_job *job, const tamis_cpu_range *range);
+    void (*fused)(const tamis_cpu_job *job, const tamis_cpu_range *range);
+    /* out[row] from the partial sums of the threads that share the row, in their order (SpMM, fused) */
+    void (*merge_row)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
+    /* merges (max, sum) pairs and writes the result back into each of them (SDDMM with softmax) */
+    void (*merge_softmax)(void *const *partials, int count);
+    /* paper 003's SDDMM: item = (row, member), NT members a row; job->chunk nonzeros a chunk (VLC) */
+    void (*sddmm_members)(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members);
+    /* the loops everybody writes first, as the compiler vectorises them */
+    void (*sddmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
+    void (*spmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
+    void (*fused_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
+    int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
+    int64_t real_bytes;                      /* 4 or 8: what sums are kept in */
+} tamis_cpu_kernels;
+
+/* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
+typedef struct tamis_cpu_probe {
+    double (*multiply_add)(int64_t repeats);                 /* returns the flops done, result consumed */
+    double (*read)(const void *data, int64_t bytes, int64_t repeats); /* returns the bytes read */
+    double (*gather)(const void *table, const uint32_t *rows, int64_t count); /* 512-byte rows; returns bytes */
+} tamis_cpu_probe;
+
+/* One compiled variant: tables by element type. Fields are read only after `supported` said yes. */
+typedef struct tamis_cpu_variant {
+    const char *name; /* "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
+    const tamis_cpu_kernels *kernels[4]; /* by tamis_type */
+    const tamis_cpu_probe *probe[2];     /* fp32, fp64 */
+} tamis_cpu_variant;
+
+#endif

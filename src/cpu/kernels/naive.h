@@ -1,0 +1,99 @@
+/*
+ * The baseline: the loops that everybody writes first, over rows, as the compiler vectorises them (`omp simd`). They
+ * are here to be compared with and are never chosen.
+ */
+#ifndef TAMIS_CPU_KERNELS_NAIVE_H
+#define TAMIS_CPU_KERNELS_NAIVE_H
+
+#include <math.h>
+
+#include "cpu/kernels/segment.h"
+
+#if defined(TAMIS_KERNEL_F64)
+#define REAL_EXP exp
+#else
+#define REAL_EXP expf
+#endif
+
+INLINE real naive_dot(const real *restrict a, const real *restrict b, int64_t inner) {
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t k = 0; k < inner; k++) sum += a[k] * b[k];
+    return sum;
+}
+
+INLINE real naive_edge(const tamis_cpu_job *job, real x, const real *s) {
+    const real scaled = (real)job->edge_scale * x, value = s ? *s : 1;
+    switch (job->edge) {
+        case TAMIS_EDGE_SCALE: return value * x;
+        case TAMIS_EDGE_RESIDUAL: return value - x;
+        case TAMIS_EDGE_QUOTIENT: return value / (x > (real)job->edge_epsilon ? x : (real)job->edge_epsilon);
+        case TAMIS_EDGE_SIGMOID: return value / (1 + REAL_EXP(-scaled));
+        case TAMIS_EDGE_EXP: return value * REAL_EXP(scaled);
+        case TAMIS_EDGE_LEAKY_RELU: return value * (scaled < 0 ? (real)job->edge_slope * scaled : scaled);
+        case TAMIS_EDGE_MASK:
+        case TAMIS_EDGE_SOFTMAX:
+        default: return x;
+    }
+}
+
+INLINE void naive_axpy(real *restrict y, real w, const real *restrict b, int64_t width) {
+#pragma omp simd
+    for (int64_t k = 0; k < width; k++) y[k] += w * b[k];
+}
+
+INLINE void naive_begin_row(const tamis_cpu_job *job, real *y) {
+    if (job->beta == 0)
+        for (int64_t k = 0; k < job->width; k++) y[k] = 0;
+    else
+        for (int64_t k = 0; k < job->width; k++) y[k] *= (real)job->beta;
+}
+
+INLINE const real *real_row(const char *base, int64_t stride, int64_t row) {
+    return (const real *)(const void *)(base + row * stride);
+}
+
+INLINE void sddmm_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end, int wide) {
+    const real *const values = (const real *)(const void *)job->values;
+    const real alpha = (real)job->alpha, beta = (real)job->beta;
+    real *const p = (real *)(void *)job->out;
+    for (int64_t row = row_begin; row < row_end; row++) {
+        const real *const a = real_row(job->a, job->a_stride, row);
+        const int64_t end = offset_at(job, row + 1);
+        for (int64_t t = offset_at(job, row); t < end; t++) {
+            const real x = naive_dot(a, real_row(job->b, job->b_stride, column_at(job->columns, t, wide)), job->inner);
+            const real y = alpha * naive_edge(job, x, values ? values + t : NULL);
+            p[t] = beta == 0 ? y : y + beta * p[t];
+        }
+    }
+}
+
+INLINE void spmm_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end, int wide) {
+    const real *const values = (const real *)(const void *)job->values;
+    for (int64_t row = row_begin; row < row_end; row++) {
+        real *const y = (real *)(void *)(job->out + row * job->out_stride);
+        const int64_t end = offset_at(job, row + 1);
+        naive_begin_row(job, y);
+        for (int64_t t = offset_at(job, row); t < end; t++)
+            naive_axpy(y, (real)job->alpha * (values ? values[t] : 1),
+                       real_row(job->b, job->b_stride, column_at(job->columns, t, wide)), job->width);
+    }
+}
+
+INLINE void fused_naive_rows(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end, int wide) {
+    const real *const values = (const real *)(const void *)job->values;
+    for (int64_t row = row_begin; row < row_end; row++) {
+        const real *const a = real_row(job->a, job->a_stride, row);
+        real *const y = (real *)(void *)(job->out + row * job->out_stride);
+        const int64_t end = offset_at(job, row + 1);
+        naive_begin_row(job, y);
+        for (int64_t t = offset_at(job, row); t < end; t++) {
+            const int64_t column = column_at(job->columns, t, wide);
+            const real x = naive_dot(a, real_row(job->b, job->b_stride, column), job->inner);
+            naive_axpy(y, (real)job->alpha * naive_edge(job, x, values ? values + t : NULL),
+                       real_row(job->d, job->d_stride, column), job->width);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * The machine's ceilings as the kernels could at best reach them: fused multiply-adds from registers, reads of a buffer
+ * in whole vectors, reads of random rows of 512 bytes.
+ */
+#ifndef TAMIS_CPU_KERNELS_PROBE_H
+#define TAMIS_CPU_KERNELS_PROBE_H
+
+#include "cpu/kernels/vector.h"
+
+/* Makes the compiler believe that x is used and unknown. */
+#if defined(__x86_64__)
+#define OPAQUE(x) __asm__ volatile("" : "+x"(x))
+#if VECTOR_BYTES == 64
+#undef OPAQUE
+#define OPAQUE(x) __asm__ volatile("" : "+v"(x))
+#endif
+#elif defined(__aarch64__)
+#define OPAQUE(x) __asm__ volatile("" : "+w"(x))
+#else
+#define OPAQUE(x) __asm__ volatile("" : : "m"(x) : "memory")
+#endif
+
+static double probe_multiply_add(int64_t repeats) {
+    vector sum[12];
+    vector factor = vector_of((real)0.5), step = vector_of((real)1.25);
+    for (int i = 0; i < 12; i++) sum[i] = vector_of((real)i);
+    OPAQUE(factor);
+    OPAQUE(step);
+    for (int64_t r = 0; r < repeats; r++) {
+#pragma GCC unroll 12
+        for (int i = 0; i < 12; i++) sum[i] = sum[i] * factor + step;
+    }
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; i++) OPAQUE(sum[i]);
+    return 2.0 * 12 * LANES * (double)repeats;
+}
+
+static double probe_read(const void *data, int64_t bytes, int64_t repeats) {
+    const char *const p = data;
+    int64_t read = 0;
+    for (int64_t r = 0; r < repeats; r++) {
+        for (int64_t i = 0; i + 8 * VECTOR_BYTES <= bytes; i += 8 * VECTOR_BYTES) {
+#pragma GCC unroll 8
+            for (int u = 0; u < 8; u++) {
+                vector x = vector_load(p + i + u * VECTOR_BYTES, REAL);
+                OPAQUE(x);
+            }
+        }
+        read += bytes / (8 * VECTOR_BYTES) * (8 * VECTOR_BYTES);
+    }
+    return (double)read;
+}
+
+static double probe_gather(const void *table, const uint32_t *rows, int64_t count) {
+    for (int64_t t = 0; t < count; t++) {
+        const char *const p = (const char *)table + 512 * (int64_t)rows[t];
+#pragma GCC unroll 8
+        for (int u = 0; u < 512 / VECTOR_BYTES; u++) {
+            vector x = vector_load(p + u * VECTOR_BYTES, REAL);
+            OPAQUE(x);
+        }
+    }
+    return 512.0 * (double)count;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * Paper 003's explicit-vector mapping on a CPU (sections 3 and 4): NT members share a row of S, each takes
+ * ceil(nnz of the row / NT) consecutive nonzeros in chunks of VLC; the row of A stays in vectors, each nonzero is one
+ * vector product and one reduction, the inner loop is unrolled, and the column indices of the next chunk are prefetched.
+ *
+ * A member of a work-group there is a work item of a thread here. SpMM and the fused product take NT = 1, as in the
+ * paper, and run through spmm.h and fused.h with chunks of VLC; what is its own is the dot product of this file.
+ */
+#ifndef TAMIS_CPU_KERNELS_ROW_SIMD_H
+#define TAMIS_CPU_KERNELS_ROW_SIMD_H
+
+#include "cpu/kernels/sddmm.h"
+
+INLINE real simd_dot(const char *a, const char *b, const dot_arguments *arguments, tamis_type type) {
+    const int64_t step = LANES * element_bytes(type);
+    vector first = vector_zero(), second = vector_zero();
+    int64_t k = 0;
+    for (; k + 2 <= arguments->vectors; k += 2) {
+        first += vector_load(a + k * step, type) * vector_load(b + k * step, type);
+        second += vector_load(a + (k + 1) * step, type) * vector_load(b + (k + 1) * step, type);
+    }
+    if (k < arguments->vectors) first += vector_load(a + k * step, type) * vector_load(b + k * step, type), k++;
+    if (arguments->tail)
+        second += vector_load_tail(a + k * step, type, arguments->tail) *
+                  vector_load_tail(b + k * step, type, arguments->tail);
+    return vector_sum(first + second);
+}
+
+INLINE void dots_simd(const dot_arguments *arguments, const segment *segments, int count, real *x, tamis_type type,
+                      int wide_columns) {
+    for (int s = 0; s < count; s++) {
+        const segment *const seg = &segments[s];
+        const char *const a = arguments->a + seg->row * arguments->a_stride;
+        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
+        __builtin_prefetch(column_pointer(columns, seg->count, wide_columns), 0, 3);
+#pragma GCC unroll 4
+        for (int64_t t = 0; t < seg->count; t++)
+            x[t] = simd_dot(a, arguments->b + column_at(columns, t, wide_columns) * arguments->b_stride, arguments, type);
+        x += seg->count;
+    }
+}
+
+#define SIMD_INSTANCE(name, type, wide)                                                                                \
+    static void name(const dot_arguments *arguments, const segment *segments, int count, real *x) {                    \
+        dots_simd(arguments, segments, count, x, type, wide);                                                          \
+    }
+#if defined(TAMIS_KERNEL_F64)
+SIMD_INSTANCE(simd_f64_i32, TAMIS_F64, 0)
+SIMD_INSTANCE(simd_f64_i64, TAMIS_F64, 1)
+#else
+SIMD_INSTANCE(simd_f32_i32, TAMIS_F32, 0)
+SIMD_INSTANCE(simd_f32_i64, TAMIS_F32, 1)
+SIMD_INSTANCE(simd_f16_i32, TAMIS_F16, 0)
+SIMD_INSTANCE(simd_f16_i64, TAMIS_F16, 1)
+SIMD_INSTANCE(simd_bf16_i32, TAMIS_BF16, 0)
+SIMD_INSTANCE(simd_bf16_i64, TAMIS_BF16, 1)
+#endif
+
+static dot_function *simd_function_for(tamis_type type, bool wide_columns) {
+#if defined(TAMIS_KERNEL_F64)
+    (void)type;
+    return wide_columns ? simd_f64_i64 : simd_f64_i32;
+#else
+    if (type == TAMIS_F16) return wide_columns ? simd_f16_i64 : simd_f16_i32;
+    if (type == TAMIS_BF16) return wide_columns ? simd_bf16_i64 : simd_bf16_i32;
+    return wide_columns ? simd_f32_i64 : simd_f32_i32;
+#endif
+}
+
+/* Items (row, member) in [item_begin, item_end), members of a row side by side. */
+INLINE void sddmm_members_range(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members,
+                                tamis_type type) {
+    real x[TAMIS_CPU_CHUNK + 8];
+    const dot_arguments arguments = dot_arguments_of(job, type);
+    const edge_arguments edge = edge_arguments_of(job);
+    dot_function *const dots = simd_function_for(type, job->wide_columns);
+    for (int64_t item = item_begin; item < item_end; item++) {
+        const int64_t row = item / members, row_end = offset_at(job, row + 1);
+        const int64_t share = (row_end - offset_at(job, row) + members - 1) / members;
+        int64_t begin = offset_at(job, row) + item % members * share;
+        const int64_t end = begin + share < row_end ? begin + share : row_end;
+        for (; begin < end; begin += job->chunk) {
+            const segment piece = {.row = row, .begin = begin, .count = end - begin < job->chunk ? end - begin : job->chunk};
+            dots(&arguments, &piece, 1, x);
+            edge_segments(&edge, job, type, &piece, 1, x);
+            sddmm_store(job, type, &piece, 1, x);
+        }
+    }
+}
+
+#endif

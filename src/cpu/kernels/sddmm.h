@@ -1,0 +1,140 @@
+/*
+ * SDDMM: p[t] = alpha * edge(s[t], <A_row, B_column>) + beta * p[t] over a range of nonzeros.
+ *
+ * A chunk of at most TAMIS_CPU_CHUNK samples at a time: dot products (dots.h), edge (edges.h), store, all in L1. Moves:
+ * one row of B a nonzero from wherever it lies, one row of A a segment, columns, values and p once. Right for every
+ * matrix; with tiles it reads B from L2 or L1 instead of L3 or memory.
+ *
+ * With softmax the range only leaves its scores in job->samples; softmax_rows then makes whole rows of p from them,
+ * since a row's maximum and sum may span threads.
+ */
+#ifndef TAMIS_CPU_KERNELS_SDDMM_H
+#define TAMIS_CPU_KERNELS_SDDMM_H
+
+#include "cpu/kernels/dots.h"
+#include "cpu/kernels/edges.h"
+#include "cpu/kernels/walk.h"
+
+static dot_arguments dot_arguments_of(const tamis_cpu_job *job, tamis_type type) {
+    const int64_t row_bytes = job->inner * element_bytes(type);
+    return (dot_arguments){.a = job->a, .b = job->b, .a_stride = job->a_stride, .b_stride = job->b_stride,
+                           .columns = job->columns, .vectors = job->inner / LANES, .tail = (int)(job->inner % LANES),
+                           .prefetch = job->prefetch, .nnz = job->nnz, .lines = (row_bytes + 63) / 64};
+}
+
+/* The edge's values of a chunk, run by run, in place. */
+static void edge_segments(const edge_arguments *edge, const tamis_cpu_job *job, tamis_type type,
+                          const segment *segments, int count, real *x) {
+    for (int s = 0; s < count;) {
+        int64_t length;
+        const int e = run_end(segments, count, s, &length);
+        const char *const values = job->values ? job->values + segments[s].begin * element_bytes(type) : NULL;
+        edge_run(edge, type, x, values, length);
+        x += length;
+        s = e;
+    }
+}
+
+static void sddmm_store(const tamis_cpu_job *job, tamis_type type, const segment *segments, int count, const real *x) {
+    const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
+    for (int s = 0; s < count;) {
+        int64_t length;
+        const int e = run_end(segments, count, s, &length);
+        if (softmax)
+            memcpy((real *)job->samples + segments[s].begin, x, (size_t)length * sizeof(real));
+        else
+            store_run(job->out + segments[s].begin * element_bytes(type), type, x, length, (real)job->alpha,
+                      (real)job->beta);
+        x += length;
+        s = e;
+    }
+}
+
+INLINE void sddmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
+    segment segments[WALK_SEGMENTS];
+    real x[TAMIS_CPU_CHUNK + 8];
+    const dot_arguments arguments = dot_arguments_of(job, type);
+    const edge_arguments edge = edge_arguments_of(job);
+    walk w = walk_start(job, range, 0, element_bytes(type));
+    while (walk_next_block(&w)) {
+        int64_t nonzeros;
+        int count;
+        while ((count = walk_fill(&w, segments, job->chunk, &nonzeros)) > 0) {
+            dots(&arguments, segments, count, x);
+            edge_segments(&edge, job, type, segments, count, x);
+            sddmm_store(job, type, segments, count, x);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ row softmax of p */
+
+/* (max, sum of exponentials) of a piece of a row, as head and tail hold it. */
+INLINE void softmax_add(real *state, const real *x, int64_t n) {
+    real exponentials[TAMIS_CPU_CHUNK + 8];
+    for (int64_t t = 0; t < n; t += TAMIS_CPU_CHUNK) {
+        const int64_t length = n - t < TAMIS_CPU_CHUNK ? n - t : TAMIS_CPU_CHUNK;
+        const real piece = run_max(x + t, length), most = piece > state[0] ? piece : state[0];
+        const real shift = most == -(real)__builtin_inff() ? 0 : most; /* exp(-inf - -inf) must be 0 here */
+        real factor[1] = {state[0]};
+        run_exp(factor, factor, 1, shift);
+        state[1] = state[1] * (state[1] == 0 ? 0 : factor[0]) + run_exp(exponentials, x + t, length, shift);
+        state[0] = most;
+    }
+}
+
+INLINE void softmax_write(const tamis_cpu_job *job, tamis_type type, const real *state, int64_t begin, int64_t n) {
+    real exponentials[TAMIS_CPU_CHUNK + 8];
+    const real *const x = (const real *)job->samples + begin;
+    const real shift = state[0] == -(real)__builtin_inff() ? 0 : state[0];
+    for (int64_t t = 0; t < n; t += TAMIS_CPU_CHUNK) {
+        const int64_t length = n - t < TAMIS_CPU_CHUNK ? n - t : TAMIS_CPU_CHUNK;
+        run_exp(exponentials, x + t, length, shift);
+        for (int64_t i = 0; i < length; i++) exponentials[i] /= state[1];
+        store_run(job->out + (begin + t) * element_bytes(type), type, exponentials, length, (real)job->alpha,
+                  (real)job->beta);
+    }
+}
+
+INLINE void softmax_rows_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, int stage) {
+    for (int64_t row = range->row_begin; row < range->row_end; row++) {
+        int64_t begin = offset_at(job, row), end = offset_at(job, row + 1);
+        if (begin < range->nonzero_begin) begin = range->nonzero_begin;
+        if (end > range->nonzero_end) end = range->nonzero_end;
+        const bool is_head = range->head_cut && row == range->row_begin;
+        const bool is_tail = !is_head && range->tail_cut && row == range->row_end - 1;
+        real whole[2] = {-(real)__builtin_inff(), 0};
+        real *const state = is_head ? (real *)range->head : is_tail ? (real *)range->tail : whole;
+        if (stage == 1) {
+            if ((is_head || is_tail) && end > begin) softmax_write(job, type, state, begin, end - begin);
+            continue;
+        }
+        state[0] = whole[0];
+        state[1] = 0;
+        if (end <= begin) continue;
+        softmax_add(state, (const real *)job->samples + begin, end - begin);
+        if (state == whole) softmax_write(job, type, state, begin, end - begin);
+    }
+}
+
+static void merge_softmax(void *const *partials, int count) {
+    real most = -(real)__builtin_inff(), sum = 0;
+    for (int i = 0; i < count; i++) {
+        const real *const state = partials[i];
+        if (state[0] > most) most = state[0];
+    }
+    const real shift = most == -(real)__builtin_inff() ? 0 : most;
+    for (int i = 0; i < count; i++) {
+        const real *const state = partials[i];
+        real factor[1] = {state[0]};
+        run_exp(factor, factor, 1, shift);
+        sum += state[1] * factor[0];
+    }
+    for (int i = 0; i < count; i++) {
+        real *const state = partials[i];
+        state[0] = most;
+        state[1] = sum;
+    }
+}
+
+#endif

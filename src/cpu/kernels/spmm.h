@@ -1,0 +1,160 @@
+/*
+ * SpMM: C_row = alpha * sum over the row's nonzeros of s * B_column + beta * C_row, over a range.
+ *
+ * The output row (or a block of it) stays in registers for the whole row of S (accumulate.h). Moves: one row of B a
+ * nonzero, each row of C once. A row cut between threads leaves its part in head or tail; under tiles the rows of a
+ * block keep their sums in the thread's scratch, which L2 holds, and are written once at the end of the block.
+ */
+#ifndef TAMIS_CPU_KERNELS_SPMM_H
+#define TAMIS_CPU_KERNELS_SPMM_H
+
+#include "cpu/kernels/accumulate.h"
+#include "cpu/kernels/edges.h"
+#include "cpu/kernels/walk.h"
+
+/* A partial row: the sums, padded to whole vectors, then softmax's maximum and sum in a vector of their own. */
+INLINE int64_t partial_reals(int64_t width) { return (width + LANES - 1) / LANES * LANES + LANES; }
+
+static int64_t partial_bytes(int64_t width) {
+    return (partial_reals(width) * (int64_t)sizeof(real) + 63) / 64 * 64;
+}
+
+INLINE real *partial_state(real *partial, int64_t width) { return partial + partial_reals(width) - LANES; }
+
+static void partial_clear(real *partial, int64_t width) {
+    memset(partial, 0, (size_t)partial_reals(width) * sizeof(real));
+    partial_state(partial, width)[0] = -(real)__builtin_inff();
+}
+
+static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, int64_t b_stride, int ones) {
+    return (sum_arguments){.b = b, .b_stride = b_stride, .columns = job->columns, .out = job->out,
+                           .out_stride = job->out_stride, .beta = (real)job->beta, .width = job->width,
+                           .prefetch = job->prefetch, .nnz = job->nnz, .ones = ones};
+}
+
+/* Where the sum of a row of the range goes when it is not finished here: NULL for a row that is wholly ours. */
+INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
+    if (range->head_cut && row == range->row_begin) return range->head;
+    if (range->tail_cut && row == range->row_end - 1) return range->tail;
+    return NULL;
+}
+
+/* Points each segment at its accumulator: of a cut row, of the block's row under tiles, or the carry. */
+static void place_segments(const tamis_cpu_job *job, const tamis_cpu_range *range, const walk *w, segment *segments,
+                           int count) {
+    const int64_t stride = partial_bytes(job->width) / (int64_t)sizeof(real);
+    if (!job->tiles && !range->head_cut && !range->tail_cut) {
+        for (int s = 0; s < count; s++) segments[s].final_scale = (real)job->alpha;
+        return;
+    }
+    for (int s = 0; s < count; s++) {
+        segments[s].final_scale = (real)job->alpha;
+        real *const partial = cut_row_partial(range, segments[s].row);
+        if (partial) {
+            segments[s].accumulator = partial;
+            segments[s].flags |= SEGMENT_KEEP;
+        } else if (job->tiles) {
+            segments[s].accumulator = (real *)range->block + (segments[s].row - w->row_begin) * stride;
+        }
+    }
+}
+
+static void clear_block(const tamis_cpu_job *job, const tamis_cpu_range *range, const walk *w) {
+    if (!job->tiles) return;
+    const int64_t stride = partial_bytes(job->width) / (int64_t)sizeof(real);
+    for (int64_t row = w->row_begin; row < w->row_end; row++) {
+        real *const cut = cut_row_partial(range, row);
+        partial_clear(cut ? cut : (real *)range->block + (row - w->row_begin) * stride, job->width);
+    }
+}
+
+/* Under tiles: writes the rows of the block that are wholly ours. */
+static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range, const walk *w,
+                         const sum_arguments *arguments, sum_function *sum) {
+    if (!job->tiles) return;
+    const int64_t stride = partial_bytes(job->width) / (int64_t)sizeof(real);
+    for (int64_t row = w->row_begin; row < w->row_end; row++) {
+        if (cut_row_partial(range, row)) continue;
+        real *const partial = (real *)range->block + (row - w->row_begin) * stride;
+        segment all = {.row = row, .accumulator = partial, .load_scale = 1, .final_scale = (real)job->alpha,
+                       .flags = SEGMENT_CONTINUE};
+        if (job->edge == TAMIS_EDGE_SOFTMAX && offset_at(job, row + 1) > offset_at(job, row))
+            all.final_scale = (real)job->alpha / partial_state(partial, job->width)[1];
+        sum(arguments, &all, 1, NULL);
+    }
+}
+
+INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
+    segment segments[WALK_SEGMENTS];
+    real weights[TAMIS_CPU_CHUNK + LANES];
+    sum_function *const sum = sum_function_for(type, job->wide_columns);
+    const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
+    const int64_t size = element_bytes(type);
+    /* values that are reals already, in order, are used where they lie, rows of any length at once */
+    const bool in_place = !job->tiles && (type == REAL || !job->values);
+    const int64_t limit = in_place && !job->explicit_simd ? INT64_MAX / 2 : job->chunk;
+    walk w = walk_start(job, range, !job->tiles, size);
+    while (walk_next_block(&w)) {
+        int64_t nonzeros;
+        int count;
+        clear_block(job, range, &w);
+        while ((count = walk_fill(&w, segments, limit, &nonzeros)) > 0) {
+            place_segments(job, range, &w, segments, count);
+            const real *chunk_weights = weights;
+            if (in_place) {
+                chunk_weights = job->values ? (const real *)(const void *)job->values + segments[0].begin : NULL;
+            } else if (job->values) {
+                real *to = weights;
+                for (int s = 0; s < count;) {
+                    int64_t length, t = 0;
+                    const int e = run_end(segments, count, s, &length);
+                    const char *const from = job->values + segments[s].begin * size;
+                    for (; t + LANES <= length; t += LANES)
+                        *(vector_anywhere *)(void *)(to + t) = vector_load(from + t * size, type);
+                    if (t < length)
+                        vector_store_tail((char *)(to + t), REAL, (int)(length - t),
+                                          vector_load_tail(from + t * size, type, (int)(length - t)));
+                    to += length;
+                    s = e;
+                }
+            }
+            sum(&arguments, segments, count, chunk_weights);
+        }
+        finish_block(job, range, &w, &arguments, sum);
+    }
+}
+
+/* A row shared by several threads: their sums, in the order of the threads. */
+static void merge_row_of(const tamis_cpu_job *job, int64_t row, void *const *partials, int count, tamis_type type) {
+    sum_function *const sum = sum_function_for(type, job->wide_columns);
+    const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, 1);
+    const int64_t padded = partial_reals(job->width) - LANES;
+    real *const total = partials[0];
+    real final_scale = (real)job->alpha;
+    if (job->edge == TAMIS_EDGE_SOFTMAX) {
+        real most = -(real)__builtin_inff(), normaliser = 0;
+        for (int i = 0; i < count; i++) {
+            const real *const state = partial_state(partials[i], job->width);
+            if (state[0] > most) most = state[0];
+        }
+        const real shift = most == -(real)__builtin_inff() ? 0 : most;
+        for (int i = 0; i < count; i++) {
+            const real *const state = partial_state(partials[i], job->width);
+            real factor[1] = {state[0]};
+            run_exp(factor, factor, 1, shift);
+            normaliser += state[1] * factor[0];
+            real *const part = partials[i];
+            for (int64_t k = 0; k < padded; k++) part[k] *= factor[0];
+        }
+        final_scale /= normaliser;
+    }
+    for (int i = 1; i < count; i++) {
+        const real *const part = partials[i];
+        for (int64_t k = 0; k < padded; k++) total[k] += part[k];
+    }
+    const segment all = {.row = row, .accumulator = total, .load_scale = 1, .final_scale = final_scale,
+                         .flags = SEGMENT_CONTINUE};
+    sum(&arguments, &all, 1, NULL);
+}
+
+#endif

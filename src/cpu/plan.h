@@ -1,0 +1,62 @@
+/*
+ * An algorithm of this backend made ready for one problem: which kernels, how the work is cut among threads, tiles.
+ * One struct serves all of them; what differs is `kind`.
+ */
+#ifndef TAMIS_CPU_PLAN_H
+#define TAMIS_CPU_PLAN_H
+
+#include "base/backend.h"
+#include "cpu/kernels/kernels.h"
+
+typedef enum tamis_cpu_kind {
+    TAMIS_CPU_ROWS,     /* whole rows, handed out in blocks */
+    TAMIS_CPU_NONZEROS, /* equal nonzeros a thread, rows cut */
+    TAMIS_CPU_TILED,    /* the same, by column tiles within blocks of rows */
+    TAMIS_CPU_SIMD,     /* paper 003 */
+    TAMIS_CPU_NAIVE
+} tamis_cpu_kind;
+
+struct tamis_prepared {
+    tamis_cpu_kind kind;
+    tamis_problem problem; /* its profile and ceilings pointers are not kept */
+    const tamis_cpu_kernels *kernels;
+    int threads;
+    int64_t prefetch, chunk;
+    int64_t members; /* NT of paper 003 */
+    int64_t grain;   /* rows handed out at a time */
+    tamis_cpu_tiles tiles;
+    uint32_t *tile_starts;
+    tamis_cpu_range *ranges; /* one a thread: the equal split */
+    int64_t partial_stride;  /* bytes of one partial row */
+    int64_t thread_scratch;  /* bytes of scratch of one thread */
+    size_t scratch_bytes;    /* all threads, then the samples of softmax */
+};
+
+/* Cuts the nonzeros into `threads` equal ranges; see tamis_cpu_range for what becomes of rows that are cut. Every empty
+   row belongs to exactly one range. */
+void tamis_cpu_partition(const tamis_problem *problem, int threads, tamis_cpu_range *ranges);
+
+/* Chooses tile_columns and block_rows where they are 0: the pair with the smallest predicted time. Returns it. */
+double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles);
+
+/* Fills starts (see tamis_cpu_tiles) in parallel: one pass over the columns. */
+void tamis_cpu_build_tiles(const tamis_problem *problem, int threads, const tamis_cpu_tiles *tiles, uint32_t *starts);
+int64_t tamis_cpu_tile_entries(const tamis_problem *problem, const tamis_cpu_tiles *tiles);
+
+/* Predicted seconds of one call without tiles, rows of B and D found as the profile says. `per_nonzero` is what one
+   nonzero costs a core beside moving its rows, in seconds. */
+double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero);
+
+/* Bytes a second at which `threads` cores together read random rows out of `bytes`. */
+double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes);
+
+/* Bytes of the rows of B (and of D) that one nonzero reads. */
+double tamis_cpu_row_bytes(const tamis_problem *problem);
+
+tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+
+const tamis_algorithm *tamis_cpu_algorithm_table(int *count);
+void tamis_cpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
+void tamis_cpu_release(tamis_prepared *prepared);
+
+#endif

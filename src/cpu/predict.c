@@ -1,0 +1,57 @@
+/* The cost model's building blocks: how fast rows of the dense operands come, and what a call without tiles takes. */
+#include <math.h>
+
+#include "cpu/plan.h"
+
+/* The rate of `threads` cores from the two that are measured: one, and all of them. */
+static double at_threads(const double rate[2], int threads, int all) {
+    if (threads <= 1 || all <= 1) return rate[0];
+    if (threads >= all) return rate[1];
+    return rate[0] + (rate[1] - rate[0]) * (threads - 1) / (all - 1);
+}
+
+double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes) {
+    const tamis_ceilings *const c = problem->ceilings;
+    double lower = at_threads(c->gather_gbs[0], 1, 1), lower_bytes = 1;
+    for (int i = 0; i < 6; i++) {
+        const double rates[2] = {c->gather_gbs[0][i], c->gather_gbs[1][i]};
+        const double rate = at_threads(rates, problem->threads, c->threads);
+        if (i == 0) lower = rate;
+        if (bytes <= (double)c->gather_bytes[i]) {
+            if (i == 0) return rate * 1e9;
+            const double share = log(bytes / lower_bytes) / log((double)c->gather_bytes[i] / lower_bytes);
+            return (lower + (rate - lower) * share) * 1e9;
+        }
+        lower = rate;
+        lower_bytes = (double)c->gather_bytes[i];
+    }
+    return lower * 1e9;
+}
+
+double tamis_cpu_row_bytes(const tamis_problem *problem) {
+    const double size = (double)tamis_type_size(problem->type);
+    switch (problem->operation) {
+        case TAMIS_OP_SDDMM: return (double)problem->inner * size;
+        case TAMIS_OP_SPMM: return (double)problem->width * size;
+        case TAMIS_OP_FUSED: return (double)(problem->inner + problem->width) * size;
+    }
+    return 0;
+}
+
+double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero) {
+    const tamis_ceilings *const c = problem->ceilings;
+    const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
+    const double size = (double)tamis_type_size(problem->type);
+    const double fresh = problem->fresh_share;
+    const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->cache_l2);
+    const double far_rate = tamis_cpu_gather_rate(problem, (double)problem->cols * row_bytes);
+    const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
+    const double peak =
+        at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
+    const double index_bytes = (double)tamis_index_size(problem->index_type) + size * (problem->has_values ? 1 : 0);
+    const double streamed = nnz * (index_bytes + (problem->operation == TAMIS_OP_SDDMM ? size : 0)) +
+                            rows * (double)(problem->inner + problem->width) * size;
+    const double moved = nnz * row_bytes * (fresh / far_rate + (1 - fresh) / near_rate) + streamed / memory;
+    const double flops = 2 * nnz * row_bytes / size / peak;
+    return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * 10e-9 / problem->threads;
+}

@@ -1,0 +1,134 @@
+/*
+ * Column tiles: how wide, over how many rows at a time, and where each row's segments begin.
+ *
+ * The model is paper 004's (section IV-A) carried over to a CPU core: the dense rows of a tile must fit the cache that
+ * serves them (there Tj * Tk = L2), and every further tile costs another pass over the rows (there M N K / Tj). A core
+ * keeps all of K together (Tk = K), since partial results would have to be read and written once a slice, and has two
+ * caches to choose from, so the cost is evaluated over a grid of tile widths instead of solved for one:
+ *
+ *   nonzeros * row bytes / rate(tile bytes)                 rows of B (and D) out of L1 or L2
+ *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile; empty ones are skipped
+ *   + blocks of rows * bytes of B (and D) / outer rate      each block sweeps all tiles once
+ *
+ * Segments are few when rows have many nonzeros a tile: that, not density alone, is what tiling needs.
+ */
+#include <math.h>
+
+#include "base/threads.h"
+#include "cpu/plan.h"
+
+/* Entering a segment: its loop, the row of A, the reduction of what is left over. Measured on uniform matrices with 6 to
+   300 nonzeros a segment (docs/performance.md). */
+static const double segment_seconds = 28e-9;
+static const double nonzero_seconds = 1.0e-9; /* index, address, share of a reduction */
+
+static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int64_t block_rows) {
+    const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
+    const double row_bytes = tamis_cpu_row_bytes(problem);
+    const double kept = (double)problem->inner * size + /* a row of A, and sums in fp32 or fp64 read and written */
+                        2 * (double)problem->width * (size < 4 ? 4 : size);
+    const double tile_bytes = (double)tile_columns * row_bytes;
+    if (tile_bytes + (double)block_rows * kept > 0.9 * (double)problem->cache_l2) return INFINITY;
+    const double tiles = ceil((double)problem->cols / (double)tile_columns);
+    const double mean = problem->profile->mean, rows = (double)problem->rows;
+    const double segments = rows * tiles * (1 - exp(-mean / tiles));
+    const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->cache_l2);
+    const double dense_bytes = (double)problem->cols * row_bytes;
+    return (double)problem->nnz * (row_bytes / tamis_cpu_gather_rate(problem, tile_bytes) + nonzero_seconds / threads) +
+           segments * (segment_seconds / threads + kept / l2_rate) +
+           ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
+}
+
+double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
+    const int64_t fixed_columns = tiles->tile_columns, fixed_rows = tiles->block_rows;
+    double best = INFINITY;
+    for (int64_t columns = 32; columns <= 65536; columns *= 2) {
+        if (fixed_columns && columns != 32) break;
+        for (int64_t rows = 32; rows <= 4096; rows *= 2) {
+            if (fixed_rows && rows != 32) break;
+            const int64_t c = fixed_columns ? fixed_columns : columns, r = fixed_rows ? fixed_rows : rows;
+            const double cost = tile_cost(problem, c, r);
+            if (cost >= best && tiles->tile_columns) continue;
+            best = cost;
+            tiles->tile_columns = c;
+            tiles->block_rows = r;
+        }
+    }
+    tiles->tiles = (problem->cols + tiles->tile_columns - 1) / tiles->tile_columns;
+    return best;
+}
+
+int64_t tamis_cpu_tile_entries(const tamis_problem *problem, const tamis_cpu_tiles *tiles) {
+    int64_t entries;
+    if (__builtin_mul_overflow(problem->rows, tiles->tiles + 1, &entries)) return INT64_MAX;
+    return entries;
+}
+
+typedef struct build {
+    const tamis_problem *problem;
+    const tamis_cpu_tiles *tiles;
+    uint32_t *starts;
+} build;
+
+static int64_t offset_of(const tamis_problem *problem, int64_t row) {
+    return problem->offset_type == TAMIS_I64 ? ((const int64_t *)problem->offsets)[row]
+                                             : ((const int32_t *)problem->offsets)[row];
+}
+
+static int64_t column_of(const tamis_problem *problem, int64_t t) {
+    return problem->index_type == TAMIS_I64 ? ((const int64_t *)problem->columns)[t]
+                                            : ((const int32_t *)problem->columns)[t];
+}
+
+/* The first entry from `begin` on, before `end`, whose column is at least `limit`, looked for around `guess`. In an
+   unsorted row it is some entry of that range: segments still partition the row, only their locality is lost. */
+static int64_t split_at(const tamis_problem *problem, int64_t begin, int64_t end, int64_t guess, int64_t limit) {
+    int64_t low = begin, high = end, step = 8;
+    if (guess > begin && guess < end) {
+        if (column_of(problem, guess) >= limit) {
+            high = guess;
+            while (high - step > begin && column_of(problem, high - step) >= limit) high -= step, step *= 2;
+            low = high - step > begin ? high - step : begin;
+        } else {
+            low = guess + 1;
+            while (low + step < end && column_of(problem, low + step) < limit) low += step + 1, step *= 2;
+            high = low + step < end ? low + step : end;
+        }
+    }
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (column_of(problem, middle) >= limit)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void build_body(void *context, int thread, int threads) {
+    const build *const b = context;
+    const tamis_problem *const problem = b->problem;
+    const int64_t tiles = b->tiles->tiles, block_rows = b->tiles->block_rows;
+    const int64_t row_begin = problem->rows / threads * thread + problem->rows % threads * thread / threads;
+    const int64_t row_end =
+        problem->rows / threads * (thread + 1) + problem->rows % threads * (thread + 1) / threads;
+    for (int64_t row = row_begin; row < row_end; row++) {
+        const int64_t block = row / block_rows * block_rows;
+        const int64_t height = problem->rows - block < block_rows ? problem->rows - block : block_rows;
+        uint32_t *const starts = b->starts + block * (tiles + 1) + (row - block);
+        const int64_t begin = offset_of(problem, row), end = offset_of(problem, row + 1);
+        int64_t at = begin;
+        starts[0] = 0;
+        for (int64_t t = 1; t < tiles; t++) {
+            if (at < end)
+                at = split_at(problem, at, end, at + (end - at) / (tiles - t + 1), t * b->tiles->tile_columns);
+            starts[t * height] = (uint32_t)(at - begin);
+        }
+        starts[tiles * height] = (uint32_t)(end - begin);
+    }
+}
+
+void tamis_cpu_build_tiles(const tamis_problem *problem, int threads, const tamis_cpu_tiles *tiles, uint32_t *starts) {
+    build b = {problem, tiles, starts};
+    tamis_threads_run(threads, build_body, &b);
+}

@@ -1,0 +1,100 @@
+/*
+ * The compiled kernel variants. This file is built without instruction set flags: it must run anywhere to find out what
+ * else may. Which variants exist is decided by src/cpu/CMakeLists.txt (TAMIS_CPU_HAS_...).
+ */
+#include "cpu/variants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+typedef struct variant_row {
+    tamis_cpu_variant variant;
+    const char *alias;
+    bool (*runs)(void);
+} variant_row;
+
+static bool runs_always(void) { return true; }
+
+/* fp32, fp64, fp16, bf16 in the order of tamis_type */
+#define KERNEL_TABLES(narrow, wide)                                                                                    \
+    { &(narrow)[0], &(wide)[0], &(narrow)[1], &(narrow)[2] }
+
+#if defined(TAMIS_CPU_HAS_X86)
+extern const tamis_cpu_kernels tamis_cpu_v4_f32[3], tamis_cpu_v4_f64[1];
+extern const tamis_cpu_kernels tamis_cpu_v3_f32[3], tamis_cpu_v3_f64[1];
+extern const tamis_cpu_kernels tamis_cpu_v2_f32[3], tamis_cpu_v2_f64[1];
+extern const tamis_cpu_probe tamis_cpu_v4_probe_f32, tamis_cpu_v4_probe_f64;
+extern const tamis_cpu_probe tamis_cpu_v3_probe_f32, tamis_cpu_v3_probe_f64;
+extern const tamis_cpu_probe tamis_cpu_v2_probe_f32, tamis_cpu_v2_probe_f64;
+
+/* The features of each level that kernels use; compilers before gcc 12 and clang 17 do not know the levels by name. */
+static bool runs_v2(void) { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"); }
+static bool runs_v3(void) {
+    return runs_v2() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
+}
+static bool runs_v4(void) {
+    return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#elif defined(TAMIS_CPU_HAS_NEON)
+extern const tamis_cpu_kernels tamis_cpu_neon_f32[3], tamis_cpu_neon_f64[1];
+extern const tamis_cpu_probe tamis_cpu_neon_probe_f32, tamis_cpu_neon_probe_f64;
+#else
+extern const tamis_cpu_kernels tamis_cpu_generic_f32[3], tamis_cpu_generic_f64[1];
+extern const tamis_cpu_probe tamis_cpu_generic_probe_f32, tamis_cpu_generic_probe_f64;
+#endif
+
+static const variant_row variants[] = {
+#if defined(TAMIS_CPU_HAS_X86)
+    {{"x86-64-v4", KERNEL_TABLES(tamis_cpu_v4_f32, tamis_cpu_v4_f64), {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64}},
+     "v4", runs_v4},
+    {{"x86-64-v3", KERNEL_TABLES(tamis_cpu_v3_f32, tamis_cpu_v3_f64), {&tamis_cpu_v3_probe_f32, &tamis_cpu_v3_probe_f64}},
+     "v3", runs_v3},
+    {{"x86-64-v2", KERNEL_TABLES(tamis_cpu_v2_f32, tamis_cpu_v2_f64), {&tamis_cpu_v2_probe_f32, &tamis_cpu_v2_probe_f64}},
+     "v2", runs_v2},
+#elif defined(TAMIS_CPU_HAS_NEON)
+    {{"neon", KERNEL_TABLES(tamis_cpu_neon_f32, tamis_cpu_neon_f64), {&tamis_cpu_neon_probe_f32, &tamis_cpu_neon_probe_f64}},
+     "aarch64", runs_always},
+#else
+    {{"generic", KERNEL_TABLES(tamis_cpu_generic_f32, tamis_cpu_generic_f64),
+      {&tamis_cpu_generic_probe_f32, &tamis_cpu_generic_probe_f64}},
+     "baseline", runs_always},
+#endif
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+const tamis_cpu_variant *tamis_cpu_variant_at(int number) {
+    return number >= 0 && number < VARIANTS ? &variants[number].variant : NULL;
+}
+
+bool tamis_cpu_variant_runs(const tamis_cpu_variant *variant) {
+    (void)runs_always;
+    for (int i = 0; i < VARIANTS; i++)
+        if (&variants[i].variant == variant) return variants[i].runs();
+    return false;
+}
+
+tamis_status tamis_cpu_variant_choose(const tamis_cpu_variant **variant) {
+    const char *const wanted = getenv("TAMIS_CPU_ISA");
+    char list[256] = "";
+    for (int i = 0; i < VARIANTS; i++) {
+        const bool runs = variants[i].runs();
+        const bool named = wanted && *wanted &&
+                           (strcmp(wanted, variants[i].variant.name) == 0 || strcmp(wanted, variants[i].alias) == 0);
+        if (runs && (named || !wanted || !*wanted)) {
+            *variant = &variants[i].variant;
+            return TAMIS_OK;
+        }
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s%s", used ? ", " : "", variants[i].variant.name,
+                 runs ? "" : " (not on this machine)");
+    }
+    if (wanted && *wanted)
+        return tamis_fail(TAMIS_ERROR_DEVICE, "TAMIS_CPU_ISA = \"%s\": the kernels were compiled for %s", wanted, list);
+    return tamis_fail(TAMIS_ERROR_DEVICE, "this machine runs none of the instruction sets compiled in: %s", list);
+}

@@ -1,0 +1,154 @@
+/*
+ * The ceilings' cache. On disk it is a small text file of one line a number, in a folder of the user's own (0700),
+ * written beside and renamed; a file of another machine, version or shape is ignored and written anew.
+ */
+#include "select/ceilings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+enum { KEPT = 8, NUMBERS = 2 * 6 + 6 + 2 * 6, PATH_BYTES = 1024 };
+static const char *const format_version = "tamis ceilings 1";
+
+typedef struct entry {
+    char key[256];
+    tamis_ceilings ceilings;
+} entry;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static entry kept[KEPT];
+static int kept_count;
+
+/* ------------------------------------------------------------------------------------------ numbers in order */
+
+static void to_numbers(const tamis_ceilings *c, double *numbers) {
+    const double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
+    for (int i = 0; i < 6; i++) memcpy(numbers + 2 * i, pairs[i], 2 * sizeof(double));
+    for (int i = 0; i < 6; i++) numbers[12 + i] = (double)c->gather_bytes[i];
+    memcpy(numbers + 18, c->gather_gbs, sizeof c->gather_gbs);
+}
+
+static void from_numbers(const double *numbers, int threads, tamis_ceilings *c) {
+    *c = (tamis_ceilings){.measured = true, .threads = threads};
+    double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
+    for (int i = 0; i < 6; i++) memcpy(pairs[i], numbers + 2 * i, 2 * sizeof(double));
+    for (int i = 0; i < 6; i++) c->gather_bytes[i] = (int64_t)numbers[12 + i];
+    memcpy(c->gather_gbs, numbers + 18, sizeof c->gather_gbs);
+}
+
+/* ------------------------------------------------------------------------------------------ the file */
+
+/* The folder, made if need be; false where there is none to be had or it is not ours alone. */
+static bool cache_folder(char *path, size_t bytes) {
+    const char *const xdg = getenv("XDG_CACHE_HOME"), *const home = getenv("HOME");
+    int n;
+    if (xdg && xdg[0] == '/')
+        n = snprintf(path, bytes, "%s", xdg);
+    else if (home && home[0] == '/')
+        n = snprintf(path, bytes, "%s/.cache", home);
+    else
+        return false;
+    if (n < 0 || (size_t)n + 8 >= bytes) return false;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
+    memcpy(path + n, "/tamis", 7);
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
+    struct stat folder;
+    return stat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
+           (folder.st_mode & 022) == 0;
+}
+
+/* A file name out of the key: letters and digits stay, the rest becomes '-'. */
+static bool cache_path(const char *key, char *path, size_t bytes) {
+    char folder[PATH_BYTES], name[256];
+    size_t i = 0;
+    if (!cache_folder(folder, sizeof folder)) return false;
+    for (; key[i] && i + 1 < sizeof name; i++) {
+        const char c = key[i];
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        name[i] = plain ? c : '-';
+    }
+    name[i] = 0;
+    const int n = snprintf(path, bytes, "%s/ceilings-%.200s.txt", folder, name);
+    return n > 0 && (size_t)n < bytes;
+}
+
+static bool load(const char *key, int threads, tamis_ceilings *ceilings) {
+    char path[PATH_BYTES + 256], line[320];
+    double numbers[NUMBERS];
+    if (!cache_path(key, path, sizeof path)) return false;
+    FILE *const file = fopen(path, "re");
+    if (!file) return false;
+    bool good = fgets(line, sizeof line, file) && strncmp(line, format_version, strlen(format_version)) == 0 &&
+                fgets(line, sizeof line, file) && strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == '\n';
+    for (int i = 0; good && i < NUMBERS; i++)
+        good = fscanf(file, "%lf", &numbers[i]) == 1 && numbers[i] > 0 && numbers[i] < 1e18;
+    fclose(file);
+    if (good) from_numbers(numbers, threads, ceilings);
+    return good;
+}
+
+static void save(const char *key, const tamis_ceilings *ceilings) {
+    char path[PATH_BYTES + 256], beside[PATH_BYTES + 288];
+    double numbers[NUMBERS];
+    if (!cache_path(key, path, sizeof path)) return;
+    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
+    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor < 0) return;
+    FILE *const file = fdopen(descriptor, "w");
+    if (!file) {
+        close(descriptor);
+        unlink(beside);
+        return;
+    }
+    to_numbers(ceilings, numbers);
+    fprintf(file, "%s\n%s\n", format_version, key);
+    for (int i = 0; i < NUMBERS; i++) fprintf(file, "%.17g\n", numbers[i]);
+    const bool written = ferror(file) == 0;
+    if (fclose(file) != 0 || !written || rename(beside, path) != 0) unlink(beside);
+}
+
+/* ------------------------------------------------------------------------------------------ the way through */
+
+void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, bool may_measure,
+                        tamis_ceilings *ceilings) {
+    tamis_device_description device;
+    *ceilings = backend->default_ceilings(number, threads);
+    if (backend->describe(number, &device) != TAMIS_OK) return;
+    char key[sizeof kept[0].key];
+    snprintf(key, sizeof key, "%s %s %s %d threads %lld %lld %lld", device.name, device.model, device.instruction_set,
+             threads, (long long)device.cache_l1, (long long)device.cache_l2, (long long)device.cache_l3);
+    const char *const probe = getenv("TAMIS_PROBE");
+    if (probe && strcmp(probe, "0") == 0) return;
+
+    pthread_mutex_lock(&lock);
+    bool found = false;
+    for (int i = 0; i < kept_count && !found; i++)
+        if (strcmp(kept[i].key, key) == 0) {
+            *ceilings = kept[i].ceilings;
+            found = true;
+        }
+    if (!found) {
+        tamis_ceilings fresh;
+        found = load(key, threads, &fresh);
+        if (!found && may_measure && backend->ceilings(number, threads, &fresh) == TAMIS_OK) {
+            found = true;
+            save(key, &fresh);
+        }
+        if (found) {
+            *ceilings = fresh;
+            entry *const to = &kept[kept_count < KEPT ? kept_count++ : KEPT - 1];
+            memcpy(to->key, key, sizeof key);
+            to->ceilings = fresh;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    tamis_clear_error(); /* a probe that could not run is no error of the caller's */
+}

@@ -1,0 +1,98 @@
+/* Choosing an algorithm. */
+#include "select/choose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static void decline(tamis_choice *choice, const tamis_algorithm *algorithm, const char *reason) {
+    if (choice->declined_count == TAMIS_CHOICES_MOST) return;
+    tamis_declined *const row = &choice->declined[choice->declined_count++];
+    row->algorithm = algorithm;
+    snprintf(row->reason, sizeof row->reason, "%s", reason);
+}
+
+static tamis_status by_name(const tamis_backend *backend, const tamis_problem *problem, const char *name,
+                            tamis_choice *choice) {
+    int count;
+    const tamis_algorithm *const table = backend->algorithms(&count);
+    const unsigned bit = 1u << problem->operation;
+    char names[256] = "", reason[192] = "";
+    for (int i = 0; i < count; i++) {
+        const tamis_algorithm *const algorithm = &table[i];
+        if (strcmp(algorithm->description.name, name) != 0) {
+            const size_t used = strlen(names);
+            if (algorithm->description.operations & bit)
+                snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", algorithm->description.name);
+            decline(choice, algorithm, "another algorithm was asked for by name");
+            continue;
+        }
+        if (!(algorithm->description.operations & bit))
+            return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" does not compute %s", name,
+                              tamis_operation_name(problem->operation));
+        if (!algorithm->accepts(problem, reason, sizeof reason))
+            return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" declined: %s", name, reason);
+        choice->algorithm = algorithm;
+        algorithm->predict(problem, &choice->prediction);
+        snprintf(choice->reason, sizeof choice->reason, "asked for by name; %s", choice->prediction.reason);
+    }
+    if (!choice->algorithm)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithm = \"%s\" does not exist on %s; for %s there are auto, %s", name,
+                          backend->name, tamis_operation_name(problem->operation), names);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *problem, const char *name,
+                          bool unprepared_only, tamis_choice *choice) {
+    int count;
+    const tamis_algorithm *const table = backend->algorithms(&count);
+    const unsigned bit = 1u << problem->operation;
+    tamis_prediction predictions[TAMIS_CHOICES_MOST];
+    bool runs[TAMIS_CHOICES_MOST] = {false};
+    *choice = (tamis_choice){0};
+    if (name && strcmp(name, "auto") != 0) return by_name(backend, problem, name, choice);
+
+    const double calls = (double)problem->expected_calls;
+    double best = INFINITY;
+    if (count > TAMIS_CHOICES_MOST) count = TAMIS_CHOICES_MOST;
+    for (int i = 0; i < count; i++) {
+        char reason[192] = "";
+        const tamis_algorithm *const algorithm = &table[i];
+        if (!(algorithm->description.operations & bit)) {
+            snprintf(reason, sizeof reason, "it does not compute %s", tamis_operation_name(problem->operation));
+        } else if (algorithm->description.baseline) {
+            snprintf(reason, sizeof reason, "a baseline, only taken by name");
+        } else if (unprepared_only && algorithm->needs_preparation) {
+            snprintf(reason, sizeof reason, "it needs preparation; make a plan");
+        } else if (algorithm->accepts(problem, reason, sizeof reason)) {
+            predictions[i] = (tamis_prediction){0};
+            algorithm->predict(problem, &predictions[i]);
+            runs[i] = true;
+            const double total = calls * predictions[i].call_seconds + predictions[i].setup_seconds;
+            if (total < best || !choice->algorithm) {
+                best = total;
+                choice->algorithm = algorithm;
+                choice->prediction = predictions[i];
+            }
+            if (!algorithm->needs_preparation &&
+                (choice->unprepared_seconds == 0 || predictions[i].call_seconds < choice->unprepared_seconds))
+                choice->unprepared_seconds = predictions[i].call_seconds;
+        }
+        if (!runs[i]) decline(choice, algorithm, reason);
+    }
+    if (!choice->algorithm)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s computes this: the first one says: %s", backend->name,
+                          choice->declined_count ? choice->declined[0].reason : "there is none");
+    for (int i = 0; i < count; i++) {
+        char reason[256];
+        if (!runs[i] || &table[i] == choice->algorithm) continue;
+        snprintf(reason, sizeof reason, "predicted %.3g ms a call%s (%s)", predictions[i].call_seconds * 1e3,
+                 predictions[i].setup_seconds > 0 ? " and a set-up that it must earn back" : "", predictions[i].reason);
+        decline(choice, &table[i], reason);
+    }
+    snprintf(choice->reason, sizeof choice->reason, "smallest predicted time for %lld call%s: %s",
+             (long long)problem->expected_calls, problem->expected_calls == 1 ? "" : "s", choice->prediction.reason);
+    return TAMIS_OK;
+}

@@ -1,0 +1,31 @@
+/* Choosing an algorithm: every row of a backend's table accepts or declines with a reason; the cheapest one wins. */
+#ifndef TAMIS_SELECT_CHOOSE_H
+#define TAMIS_SELECT_CHOOSE_H
+
+#include "base/backend.h"
+
+enum { TAMIS_CHOICES_MOST = 32 };
+
+typedef struct tamis_declined {
+    const tamis_algorithm *algorithm;
+    char reason[256];
+} tamis_declined;
+
+typedef struct tamis_choice {
+    const tamis_algorithm *algorithm;
+    tamis_prediction prediction;
+    double unprepared_seconds; /* a call of the best that needs no preparation; 0 where there is none */
+    char reason[320];
+    tamis_declined declined[TAMIS_CHOICES_MOST];
+    int declined_count;
+} tamis_choice;
+
+/*
+ * `name` NULL or "auto": the smallest expected_calls * call + set-up. Otherwise that algorithm: TAMIS_ERROR_ARGUMENT
+ * lists the names when there is none, TAMIS_ERROR_UNSUPPORTED says why it declined. `unprepared_only` leaves out those
+ * that need preparation (one-shot calls).
+ */
+tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *problem, const char *name,
+                          bool unprepared_only, tamis_choice *choice);
+
+#endif
