@@ -1,0 +1,32 @@
+/* Checks of views that read no array: cheap enough for every call. Messages name the argument, field and value. */
+#ifndef TAMIS_SPARSE_CHECK_H
+#define TAMIS_SPARSE_CHECK_H
+
+#include "sparse/index.h"
+
+/*
+ * Enumerations valid, sizes not negative, no entries where there are no rows or columns, sizes that the index and
+ * offset types and the address space can hold, arrays present and aligned where they have entries (a CSR always has
+ * at least offsets[0]). The location may be either. `name` is the argument's, "S".
+ */
+tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name);
+
+/* The same, and the arrays must be on the host. */
+tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name);
+
+/*
+ * A host matrix of rows x cols of that type: dimensions, type, stride, bytes that the address space holds, data present
+ * and aligned where there are elements.
+ */
+tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols, tamis_type type);
+
+/* The same without a wish for dimensions and type. */
+tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name);
+
+/* The distance between rows (column-major: columns): a stride of 0 means packed. */
+TAMIS_INLINE int64_t tamis_dense_stride(const tamis_dense *dense) {
+    if (dense->stride) return dense->stride;
+    return dense->layout == TAMIS_ROW_MAJOR ? dense->cols : dense->rows;
+}
+
+#endif

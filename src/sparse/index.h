@@ -1,0 +1,38 @@
+/* Indices and offsets of either width: one entry at a time, and what a width can hold. */
+#ifndef TAMIS_SPARSE_INDEX_H
+#define TAMIS_SPARSE_INDEX_H
+
+#include <stdint.h>
+#include <tamis/tamis.h>
+
+/* Inlined always: called with a constant type, the other width disappears. */
+#define TAMIS_INLINE static inline __attribute__((always_inline))
+
+/* Entry i of an array of 32- or 64-bit integers. */
+TAMIS_INLINE int64_t tamis_index_load(const void *array, tamis_index_type type, int64_t i) {
+    return type == TAMIS_I32 ? (int64_t)((const int32_t *)array)[i] : ((const int64_t *)array)[i];
+}
+
+/* The value must fit the type. */
+TAMIS_INLINE void tamis_index_store(void *array, tamis_index_type type, int64_t i, int64_t value) {
+    if (type == TAMIS_I32)
+        ((int32_t *)array)[i] = (int32_t)value;
+    else
+        ((int64_t *)array)[i] = value;
+}
+
+/* The largest value of the type. */
+TAMIS_INLINE int64_t tamis_index_limit(tamis_index_type type) { return type == TAMIS_I32 ? INT32_MAX : INT64_MAX; }
+
+/* Whether indices 0 .. size - 1 fit the type: a dimension may be one more than the largest value. */
+TAMIS_INLINE bool tamis_index_spans(tamis_index_type type, int64_t size) { return size - 1 <= tamis_index_limit(type); }
+
+/* Whether an offset of `nnz` fits the type. */
+TAMIS_INLINE bool tamis_index_holds(tamis_index_type type, int64_t nnz) { return nnz <= tamis_index_limit(type); }
+
+/* The address of entry i. */
+TAMIS_INLINE const void *tamis_index_at(const void *array, tamis_index_type type, int64_t i) {
+    return (const char *)array + i * (type == TAMIS_I32 ? 4 : 8);
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* Owned matrices from inside: a view and the arrays behind it, all from base/memory.h. */
+#ifndef TAMIS_SPARSE_MATRIX_H
+#define TAMIS_SPARSE_MATRIX_H
+
+#include <tamis/matrix.h>
+
+/* The view points at the same arrays. Those that the format has not, and values of a pattern, are NULL. */
+struct tamis_matrix {
+    tamis_sparse view;
+    void *offsets, *row_indices, *columns, *values;
+};
+
+struct tamis_array {
+    tamis_dense view;
+    void *data;
+};
+
+/* Arrays for `shape` (its format, sizes and types count; its array pointers do not), not initialised: offsets or
+   row_indices, columns, and values when with_values. */
+tamis_status tamis_matrix_create(const tamis_sparse *shape, bool with_values, tamis_matrix **matrix);
+
+/*
+ * Takes over arrays that came from tamis_allocate; pass NULL for those that the format has not. They must have the
+ * lengths that `shape` says. On failure the arrays are released too: either way the caller has no longer to do so.
+ */
+tamis_status tamis_matrix_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
+                                void *values, tamis_matrix **matrix);
+
+/* Takes over `data`, packed, from tamis_allocate; released on failure too. */
+tamis_status tamis_array_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                               tamis_array **array);
+
+/* Like tamis_array_create, without the zeros. */
+tamis_status tamis_array_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                      tamis_array **array);
+
+#endif
