@@ -12,7 +12,7 @@
 #include "select/ceilings.h"
 #include "select/locality.h"
 #include "sparse/check.h"
-#include "sparse/profile.h"
+#include "sparse/structure.h"
 
 static tamis_status check_view(const tamis_device *device, const tamis_sparse *S, const tamis_plan_options *options) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: a sparse matrix is needed");
@@ -111,16 +111,15 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
 }
 
 /* What the choice looks at: the rows exactly, the columns by sample. */
-static tamis_status look(tamis_plan *plan) {
+static void look(tamis_plan *plan) {
     tamis_problem *const p = &plan->problem;
     const tamis_sparse csr = {.format = TAMIS_CSR, .rows = p->rows, .cols = p->cols, .nnz = p->nnz,
                               .index_type = p->index_type, .offset_type = p->offset_type,
                               .value_type = p->type, .offsets = p->offsets, .columns = p->columns};
-    TRY(tamis_profile_rows(&csr, &plan->profile));
+    tamis_profile_rows(&csr, plan->options.threads, &plan->profile);
     const int64_t wider = p->inner > p->width ? p->inner : p->width;
     const int64_t row_bytes = wider * (int64_t)tamis_type_size(p->type);
     p->fresh_share = tamis_fresh_share(p, row_bytes > 0 ? p->cache_l2 / row_bytes : 2048);
-    return TAMIS_OK;
 }
 
 static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_plan_options *options,
@@ -142,7 +141,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_pl
     plan->values_stride = S->batch_stride;
     fill_problem(plan, S);
     TRY(tamis_plan_normalise(plan));
-    TRY(look(plan));
+    look(plan);
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, mode.once, &plan->choice));
     TRY(plan->choice.algorithm->prepare(&plan->problem, mode.dry, &plan->prepared));
     device->backend->sizes(plan->prepared, &plan->sizes);

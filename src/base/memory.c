@@ -1,0 +1,72 @@
+/*
+ * Allocation with a count of what lives, and a switch that makes the n-th one fail. Each block is preceded by 64 bytes
+ * that hold the address to free: large zeroed blocks can so come from calloc, untouched, and still be aligned.
+ */
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { ALIGNMENT = 64 };
+
+static atomic_llong live, count_total, fail_at;
+
+/* Whether this allocation is to fail, and counting it. */
+static bool fails_now(void) {
+    atomic_fetch_add(&count_total, 1);
+    if (atomic_load(&fail_at) == 0) return false;
+    /* counts down to 1 and stays there: this one and all after it fail */
+    long long left = atomic_load(&fail_at);
+    while (left > 1 && !atomic_compare_exchange_weak(&fail_at, &left, left - 1)) {}
+    return left == 1;
+}
+
+static tamis_status allocate(int64_t count, size_t size, const char *what, bool zeroed, void **memory) {
+    size_t bytes, with_header;
+    *memory = NULL;
+    if (count < 0 || __builtin_mul_overflow((uint64_t)count, size, &bytes) ||
+        __builtin_add_overflow(bytes, (size_t)2 * ALIGNMENT, &with_header))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld elements of %zu bytes for %s do not fit the address space",
+                          (long long)count, size, what);
+    if (bytes == 0) return TAMIS_OK;
+    char *const block = fails_now() ? NULL : zeroed ? calloc(1, with_header) : malloc(with_header);
+    if (!block) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+    char *const aligned = block + ALIGNMENT + (ALIGNMENT - (uintptr_t)block % ALIGNMENT) % ALIGNMENT;
+    memcpy(aligned - sizeof block, &block, sizeof block);
+    atomic_fetch_add(&live, 1);
+    *memory = aligned;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_allocate(int64_t count, size_t size, const char *what, void **memory) {
+    return allocate(count, size, what, false, memory);
+}
+
+tamis_status tamis_allocate_zeroed(int64_t count, size_t size, const char *what, void **memory) {
+    return allocate(count, size, what, true, memory);
+}
+
+tamis_status tamis_reallocate(int64_t old_count, int64_t count, size_t size, const char *what, void **memory) {
+    void *fresh;
+    TRY(allocate(count, size, what, false, &fresh));
+    const int64_t kept = old_count < count ? old_count : count;
+    if (kept > 0) memcpy(fresh, *memory, (size_t)kept * size);
+    tamis_release(*memory);
+    *memory = fresh;
+    return TAMIS_OK;
+}
+
+void tamis_release(void *memory) {
+    if (!memory) return;
+    void *block;
+    memcpy(&block, (char *)memory - sizeof block, sizeof block);
+    atomic_fetch_sub(&live, 1);
+    free(block);
+}
+
+void tamis_memory_fail_at(int64_t n) { atomic_store(&fail_at, n); }
+int64_t tamis_memory_live(void) { return atomic_load(&live); }
+int64_t tamis_memory_count(void) { return atomic_load(&count_total); }

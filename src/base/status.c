@@ -1,0 +1,19 @@
+/* The message of the calling thread. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char message[512];
+
+tamis_status tamis_fail(tamis_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void tamis_clear_error(void) { message[0] = 0; }
+
+const char *tamis_last_error(void) { return message; }
