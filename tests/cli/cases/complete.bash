@@ -1,0 +1,7 @@
+# Completes a line as bash would and prints the candidates.
+. "$SOURCE/tools/tamis/completions/tamis.bash"
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_tamis
+printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' '
+echo

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Runs the commands of a case, one a line, and compares what they print with the expected transcript.
+#   run-case.sh PROGRAM CASE.in WORK_FOLDER      TAMIS_UPDATE=1: writes the transcript instead
+# Each command is shown after "$ "; an exit code other than 0 is shown as "[exit N]". Volatile numbers are masked by
+# mask.sed. Exit code 77 (skipped) when a line "#needs PROGRAM" names one that is not installed.
+set -u
+program=$1
+case_file=$2
+work=$3
+here=$(cd "$(dirname "$0")" && pwd)
+name=$(basename "$case_file" .in)
+expected=$(dirname "$case_file")/$name.out
+
+rm -rf "$work/$name"
+mkdir -p "$work/$name/bin" "$work/cache"
+ln -s "$program" "$work/$name/bin/tamis"
+PATH=$work/$name/bin:$PATH
+XDG_CACHE_HOME=$work/cache
+OMP_NUM_THREADS=2
+LC_ALL=C
+CASES=$here/cases
+SOURCE=$(cd "$here/../.." && pwd)
+export PATH XDG_CACHE_HOME OMP_NUM_THREADS LC_ALL CASES SOURCE
+unset TAMIS_CPU_ISA
+
+cd "$work/$name" || exit 1
+while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+    "#needs "*)
+        command -v "${line#\#needs }" >/dev/null 2>&1 || {
+            echo "skipped: ${line#\#needs } is not installed"
+            exit 77
+        }
+        continue
+        ;;
+    "" | "#"*) continue ;;
+    esac
+    echo "\$ $line"
+    (eval "$line") </dev/null 2>&1
+    code=$?
+    [ $code -eq 0 ] || echo "[exit $code]"
+done <"$case_file" >transcript
+status=$?
+[ $status -eq 0 ] || { cat transcript; exit $status; }
+if [ "${TAMIS_UPDATE:-0}" = 1 ]; then
+    sed -E -f "$here/mask.sed" transcript >"$expected"
+    exit 0
+fi
+sed -E -f "$here/mask.sed" transcript >masked
+if ! diff -u "$expected" masked; then
+    echo "The transcript of $name differs. If the new one is right: TAMIS_UPDATE=1 $0 $*"
+    exit 1
+fi

@@ -1,0 +1,156 @@
+/* tamis algorithms: the registry. */
+#include <stdio.h>
+#include <string.h>
+#include <tamis/tamis.h>
+
+#include "command.h"
+#include "exit.h"
+#include "json.h"
+#include "table.h"
+#include "text.h"
+
+typedef struct settings {
+    tool_chosen operations;
+    const char *device;
+    bool markdown, json;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"op", 0, TOOL_CHOSEN, "OP,...", NULL, "only those that serve these operations", AT(operations), 0, 0,
+     &tool_operations},
+    {"device", 'd', TOOL_NAME, "DEVICE", NULL, "only those of this device (cpu, cuda, opencl)", AT(device), 0, 0, NULL},
+    {"markdown", 0, TOOL_FLAG, NULL, NULL, "as a page of the manual", AT(markdown), 0, 0, NULL},
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis algorithms --op fused", "the algorithms for the fused product"},
+    {"tamis algorithms --markdown", "what docs/algorithms.md holds"},
+    {NULL, NULL},
+};
+
+static bool wanted(const settings *set, const tamis_algorithm_description *algorithm) {
+    unsigned operations = 0;
+    for (int i = 0; i < set->operations.count; i++) operations |= 1u << set->operations.at[i];
+    if (operations && !(algorithm->operations & operations)) return false;
+    return !set->device || strcmp(set->device, algorithm->device) == 0;
+}
+
+static const char *operation_list(unsigned operations, const char *separator, char *text, size_t bytes) {
+    size_t length = 0;
+    text[0] = 0;
+    for (int i = 0; i <= TAMIS_OP_FUSED; i++) {
+        if (!(operations & (1u << i))) continue;
+        length += (size_t)snprintf(text + length, bytes - length, "%s%s", length ? separator : "",
+                                   tamis_operation_name((tamis_operation)i));
+        if (length >= bytes) break;
+    }
+    return text;
+}
+
+static void print_text(const tamis_algorithm_description *algorithm) {
+    char operations[64];
+    const struct {
+        const char *title, *text;
+    } lines[] = {{"operations", operation_list(algorithm->operations, ", ", operations, sizeof operations)},
+                 {"source", algorithm->source},
+                 {"needs", algorithm->needs},
+                 {"when", algorithm->when},
+                 {"parameters", algorithm->parameters}};
+    printf("%s  (%s%s)\n", algorithm->name, algorithm->device, algorithm->baseline ? ", baseline" : "");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (!lines[i].text || !*lines[i].text) continue;
+        printf("  %-11s ", lines[i].title);
+        tool_wrap(stdout, lines[i].text, 14, 14, tool_terminal_width());
+    }
+}
+
+static void print_json(tool_json *json, const tamis_algorithm_description *algorithm) {
+    tool_json_object(json, NULL);
+    tool_json_text(json, "name", algorithm->name);
+    tool_json_text(json, "device", algorithm->device);
+    tool_json_array(json, "operations");
+    for (int i = 0; i <= TAMIS_OP_FUSED; i++) {
+        if (algorithm->operations & (1u << i)) tool_json_text(json, NULL, tamis_operation_name((tamis_operation)i));
+    }
+    tool_json_end_array(json);
+    tool_json_text(json, "source", algorithm->source);
+    tool_json_text(json, "needs", algorithm->needs);
+    tool_json_text(json, "when", algorithm->when);
+    tool_json_text(json, "parameters", algorithm->parameters);
+    tool_json_bool(json, "baseline", algorithm->baseline);
+    tool_json_end_object(json);
+}
+
+/* A cell of a Markdown table: bars would end it. */
+static void print_cell(const char *text) {
+    for (const char *at = text && *text ? text : "-"; *at; at++) {
+        if (*at == '|') putchar('\\');
+        putchar(*at == '\n' ? ' ' : *at);
+    }
+}
+
+static void print_markdown(const tamis_algorithm_description *algorithm) {
+    char operations[64];
+    printf("| `%s`%s | %s | %s | ", algorithm->name, algorithm->baseline ? " (baseline)" : "", algorithm->device,
+           operation_list(algorithm->operations, ", ", operations, sizeof operations));
+    print_cell(algorithm->source);
+    printf(" | ");
+    print_cell(algorithm->needs);
+    printf(" | ");
+    print_cell(algorithm->when);
+    printf(" | ");
+    print_cell(algorithm->parameters);
+    puts(" |");
+}
+
+static int run_algorithms(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    (void)operands;
+    tool_json json = tool_json_start(stdout, true);
+    if (set->markdown) {
+        puts("# Algorithms\n\nThis page is printed by `tamis algorithms --markdown` from the registry.\n\n"
+             "A plan takes the algorithm that the cost model finds fastest, set-up included; `tamis explain` shows the "
+             "choice and\nwhy each other one was not taken. A baseline is there to be compared with and is never "
+             "chosen.\n\n"
+             "| algorithm | device | operations | source | needs | when | parameters |\n|---|---|---|---|---|---|---|");
+    } else if (set->json) {
+        tool_json_array(&json, NULL);
+    }
+    int shown = 0;
+    for (int i = 0; i < tamis_algorithm_count(); i++) {
+        tamis_algorithm_description algorithm;
+        if (tamis_algorithm_at(i, &algorithm) != TAMIS_OK || !wanted(set, &algorithm)) continue;
+        if (set->markdown) {
+            print_markdown(&algorithm);
+        } else if (set->json) {
+            print_json(&json, &algorithm);
+        } else {
+            if (shown > 0) putchar('\n');
+            print_text(&algorithm);
+        }
+        shown++;
+    }
+    if (set->json && !set->markdown) {
+        tool_json_end_array(&json);
+        tool_json_finish(&json);
+    }
+    if (shown == 0) tool_warning("no algorithm matches");
+    return TOOL_OK;
+}
+
+const tool_command tool_algorithms_command = {
+    .name = "algorithms",
+    .summary = "the algorithms: where each is from, what it needs, when it is right",
+    .operands = "",
+    .description = "Lists the registry of algorithms. Each has a name that --algorithm takes, and parameters that "
+                   "'tamis run --parameters' may set.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_algorithms,
+};

@@ -1,0 +1,209 @@
+/* What the benchmark shows: a table for people, lines of JSON for programs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "exit.h"
+#include "progress.h"
+#include "structure.h"
+#include "table.h"
+#include "text.h"
+
+enum { COLUMNS = 11 };
+
+static tool_table layout(void) {
+    static const tool_column columns[COLUMNS] = {
+        {"operation", false, 15}, {"K", true, 4},        {"type", false, 4},    {"thr", true, 3},
+        {"algorithm", false, 18}, {"set-up", true, 8},   {"median", true, 8},   {"GFLOP/s", true, 7},
+        {"x floor", true, 7},     {"speed-up", true, 8}, {"error", true, 8},
+    };
+    tool_table table;
+    tool_table_start(&table, COLUMNS, columns);
+    return table;
+}
+
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_source *source) {
+    static bool before = false;
+    if (!report->table) return;
+    tamis_profile profile;
+    tool_structure structure = {.name = ""};
+    if (tamis_row_profile(source->S, &profile) == TAMIS_OK) tool_structure_find(source->S, &profile, &structure);
+    tool_progress_clear();
+    printf("%s%s%s%s  %s x %s, %s nonzeros, %s\n", before ? "\n" : "", report->bold ? "\033[1m" : "", source->name,
+           report->bold ? "\033[0m" : "", tool_word_count(source->S->rows).text, tool_word_count(source->S->cols).text,
+           tool_word_count(source->S->nnz).text, structure.name);
+    before = true;
+    const tool_table table = layout();
+    printf("  ");
+    tool_table_print_header(&table, stdout);
+    fflush(stdout);
+}
+
+static void operation_name(const tool_problem *problem, char *name, size_t bytes) {
+    const char *operation = tamis_operation_name(problem->operation);
+    if (tool_uses_edge(problem->operation)) {
+        snprintf(name, bytes, "%s %s", operation, tamis_edge_name(problem->edge));
+    } else {
+        snprintf(name, bytes, "%s", operation);
+    }
+}
+
+static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
+                      const tool_bench_result *result) {
+    const tool_problem *problem = &one->problem;
+    char operation[48], inner[24], threads[16], algorithm[64], ratio[24] = "", speedup[24] = "", error[32] = "";
+    char speed[24] = "";
+    operation_name(problem, operation, sizeof operation);
+    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner) {
+        snprintf(inner, sizeof inner, "%lld/%lld", (long long)problem->inner, (long long)problem->width);
+    } else {
+        snprintf(inner, sizeof inner, "%lld", (long long)problem->inner);
+    }
+    snprintf(threads, sizeof threads, "%d", result->threads);
+    snprintf(algorithm, sizeof algorithm, "%s%s", result->automatic ? "auto: " : "", result->algorithm);
+    const double median = result->time.median;
+    if (results->floor.seconds > 0) snprintf(ratio, sizeof ratio, "%.2fx", median / results->floor.seconds);
+    if (results->baseline > 0) snprintf(speedup, sizeof speedup, "%.2fx", results->baseline / median);
+    if (result->compared) {
+        snprintf(error, sizeof error, "%.1e%s", result->comparison.error,
+                 result->comparison.passed ? "" : "  WRONG");
+    }
+    if (!result->gather && median > 0) {
+        snprintf(speed, sizeof speed, "%.*f", results->flops / median < 99.95e9 ? 1 : 0, 1e-9 * results->flops / median);
+    }
+    const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
+    const char *const cells[COLUMNS] = {operation,
+                                        inner,
+                                        tamis_type_name(problem->type),
+                                        threads,
+                                        algorithm,
+                                        result->gather ? "" : setup.text,
+                                        time.text,
+                                        speed,
+                                        ratio,
+                                        speedup,
+                                        error};
+    const tool_table table = layout();
+    const bool bold = report->bold && result->fastest;
+    printf("  %s", bold ? "\033[1m" : "");
+    tool_table_print_row(&table, stdout, cells);
+    if (bold) printf("\033[0m");
+}
+
+static int write_line(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
+                      const tool_bench_result *result) {
+    tool_json *json = tool_lines_begin(&report->lines);
+    if (!json) return 0;
+    const tool_problem *problem = &one->problem;
+    const double median = result->time.median;
+    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
+    tool_json_text(json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
+    tool_json_text(json, "matrix", one->source->name);
+    tool_json_integer(json, "rows", problem->S.rows);
+    tool_json_integer(json, "cols", problem->S.cols);
+    tool_json_integer(json, "nnz", problem->S.nnz);
+    tool_json_integer(json, "inner", problem->inner);
+    tool_json_integer(json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
+    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_text(json, "device", one->device->description.name);
+    tool_json_text(json, "algorithm", result->algorithm);
+    tool_json_integer(json, "threads", result->threads);
+    tool_json_number(json, "setup_ms", 1e3 * result->setup);
+    tool_json_number(json, "median_ms", 1e3 * median);
+    tool_json_number(json, "min_ms", 1e3 * result->time.min);
+    tool_json_number(json, "max_ms", 1e3 * result->time.max);
+    tool_json_number(json, "gflops", median > 0 ? 1e-9 * results->flops / median : (double)NAN);
+    tool_json_integer(json, "bytes_min", (int64_t)results->bytes);
+    tool_json_number(json, "floor_ms", 1e3 * results->floor.seconds);
+    tool_json_number(json, "floor_ratio", results->floor.seconds > 0 ? median / results->floor.seconds : (double)NAN);
+    tool_json_number(json, "relative_error", result->compared ? result->comparison.error : (double)NAN);
+    tool_json_number(json, "tolerance", result->compared ? result->comparison.tolerance : (double)NAN);
+    if (result->compared) {
+        tool_json_bool(json, "passed", result->comparison.passed);
+    } else {
+        tool_json_null(json, "passed");
+    }
+    tool_json_bool(json, "auto", result->automatic);
+    tool_json_bool(json, "baseline", result->baseline);
+    tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);
+    tool_json_number(json, "gather_ms", results->gather > 0 ? 1e3 * results->gather : (double)NAN);
+    tool_json_number(json, "check_ms", 1e3 * result->check);
+    tool_json_number(json, "predicted_ms", result->predicted > 0 ? 1e3 * result->predicted : (double)NAN);
+    tool_json_integer(json, "samples", (int64_t)result->time.count);
+    tool_json_integer(json, "calls", one->settings->calls);
+    tool_json_bool(json, "cold", one->settings->cold);
+    tool_json_text(json, "instruction_set", one->device->description.instruction_set);
+    tool_json_integer(json, "seed", one->settings->seed);
+    tool_json_text(json, "version", tamis_version());
+    return tool_lines_end(&report->lines);
+}
+
+/* The figure that the summary takes of a case: the algorithm chosen, or else the fastest measured. */
+static const tool_bench_result *representative(const tool_bench_results *results) {
+    const tool_bench_result *best = NULL;
+    for (int i = 0; i < results->count; i++) {
+        const tool_bench_result *result = &results->at[i];
+        if (result->gather || (result->baseline && !result->automatic)) continue;
+        if (result->automatic) return result;
+        if (!best || result->time.median < best->time.median) best = result;
+    }
+    return best;
+}
+
+static void remember_speedup(tool_bench_report *report, const tool_bench_case *one,
+                             const tool_bench_results *results) {
+    const tool_bench_result *result = representative(results);
+    if (!result || results->baseline <= 0 || !(result->time.median > 0)) return;
+    const double speedup = results->baseline / result->time.median;
+    const int operation = (int)one->problem.operation;
+    report->speedup[operation].log_sum += log(speedup);
+    if (report->speedup[operation].count++ == 0 || speedup < report->speedup[operation].least) {
+        report->speedup[operation].least = speedup;
+        snprintf(report->speedup[operation].where, sizeof report->speedup[operation].where, "%s, K = %lld",
+                 one->source->name, (long long)one->problem.inner);
+    }
+}
+
+int tool_bench_report_case(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results) {
+    remember_speedup(report, one, results);
+    tool_progress_clear();
+    int code = 0;
+    for (int i = 0; i < results->count; i++) {
+        const tool_bench_result *result = &results->at[i];
+        report->gathered |= result->gather;
+        if (report->table) print_row(report, one, results, result);
+        if (!result->gather) {
+            const int written = write_line(report, one, results, result);
+            if (written) code = written;
+        }
+        if (result->compared && !result->comparison.passed) {
+            tool_error("%s: %s is wrong: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g where %.9g is right",
+                       one->source->name, result->algorithm, result->comparison.error, result->comparison.tolerance,
+                       (long long)result->comparison.row, (long long)result->comparison.col, result->comparison.found,
+                       result->comparison.expected);
+            code = TOOL_FAILED;
+        }
+    }
+    fflush(stdout);
+    return code;
+}
+
+void tool_bench_report_end(const tool_bench_report *report, const tool_device *device) {
+    if (!report->table) return;
+    const tamis_ceilings *ceilings = &device->ceilings;
+    printf("\nx floor: median over the least time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the bytes "
+           "(%s, %s GB/s).\n",
+           tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
+           tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
+           tool_word_number(ceilings->memory_gbs[1]).text);
+    puts("Set-up includes the check of the indices. What fits a cache may run below its floor, which counts memory.");
+    if (report->gathered) puts("gather: reading the same rows of B and D in the same order, with no arithmetic.");
+    for (int i = 0; i < 3; i++) {
+        if (report->speedup[i].count < 2) continue;
+        printf("Speed-up of %s: %.2fx on the geometric mean of %d cases, least %.2fx (%s).\n",
+               tamis_operation_name((tamis_operation)i),
+               exp(report->speedup[i].log_sum / report->speedup[i].count), report->speedup[i].count,
+               report->speedup[i].least, report->speedup[i].where);
+    }
+}

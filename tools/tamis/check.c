@@ -1,0 +1,468 @@
+/* tamis check: every algorithm, edge operation, type and arrangement of data against the oracle. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "device.h"
+#include "exit.h"
+#include "lines.h"
+#include "oracle.h"
+#include "progress.h"
+#include "source.h"
+#include "submatrix.h"
+#include "text.h"
+
+typedef struct settings {
+    tool_chosen operations, edges, types, devices, algorithms;
+    tool_integers inner;
+    int64_t limit, seed;
+    bool verbose, quick, relabel, undirected;
+    int from;
+    const char *json;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
+    {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale,mask,residual,quotient,sigmoid,exp,leaky_relu,softmax",
+     "edge operations", AT(edges), 0, 0, &tool_edges},
+    {"inner", 'k', TOOL_INTEGERS, "K,...", "32,37,128", "inner widths; an odd one is a case of its own", AT(inner), 0,
+     1e6, NULL},
+    {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32,fp64,fp16,bf16", "element types", AT(types), 0, 0, &tool_types},
+    {"device", 'd', TOOL_CHOSEN, "DEVICE,...", NULL, "devices; all that are present unless given", AT(devices), 0, 0,
+     &tool_devices},
+    {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (baselines too), or names", AT(algorithms), 0, 0,
+     &tool_algorithms},
+    {"limit", 0, TOOL_INTEGER, "NNZ", "20k",
+     "nonzeros taken of a larger matrix, by whole rows spread over it", AT(limit), 1, 1e12, NULL},
+    {"quick", 0, TOOL_FLAG, NULL, NULL, "one arrangement of the data instead of four", AT(quick), 0, 0, NULL},
+    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "a line for each check, with the reason of each skipped one", AT(verbose),
+     0, 0, NULL},
+    {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
+     "append one JSON object a line for each check, flushed at once; - for standard output", AT(json), 0, 0, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "of the operands", AT(seed), 0, 9e18, NULL},
+    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(from), 0, 0, &tool_file_formats},
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+     NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis check mesh.mtx", "everything, in some seconds"},
+    {"TAMIS_CPU_ISA=x86-64-v2 tamis check mesh.mtx", "the same with the kernels for an older processor"},
+    {"tamis check --op fused --edge softmax --verbose graph.npz", "one corner, case by case"},
+    {NULL, NULL},
+};
+
+/* How the data of a check lie in memory. */
+typedef struct arrangement {
+    const char *name;
+    tamis_format format;
+    tamis_index_type index_type, offset_type;
+    tamis_layout layout;
+    int64_t padding, shift; /* of the dense operands, in elements */
+    double alpha, beta;
+    int threads;
+} arrangement;
+
+static const arrangement arrangements[] = {
+    {"csr, int32, packed", TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_ROW_MAJOR, 0, 0, 1, 0, 2},
+    {"csr, int64, strided, unaligned, beta", TAMIS_CSR, TAMIS_I64, TAMIS_I64, TAMIS_ROW_MAJOR, 3, 1, 0.5, -2, 1},
+    {"csr, int32 with int64 offsets, column-major", TAMIS_CSR, TAMIS_I32, TAMIS_I64, TAMIS_COLUMN_MAJOR, 5, 1, 1, 0, 3},
+    {"coo, int32, packed", TAMIS_COO, TAMIS_I32, TAMIS_I32, TAMIS_ROW_MAJOR, 0, 0, 1, 0, 2},
+};
+enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
+
+/* S's arrays in both index types. */
+typedef struct indices {
+    int32_t *offsets32, *columns32, *rows32;
+    int64_t *offsets64, *columns64;
+} indices;
+
+/* The run as a whole. */
+typedef struct session {
+    const settings *set;
+    tool_lines lines;
+    int64_t passed, failed, skipped, done, expected;
+    int shown; /* failures printed */
+    int worst;
+    const char *matrix;
+    const tool_device *device;
+    const tool_submatrix *part;
+    indices arrays;
+} session;
+
+static void *narrow(const int64_t *from, int64_t count) {
+    int32_t *to = tool_allocate((size_t)count, sizeof *to);
+    for (int64_t i = 0; i < count; i++) to[i] = (int32_t)from[i];
+    return to;
+}
+
+static void make_indices(const tool_submatrix *part, indices *arrays) {
+    arrays->offsets64 = part->offsets;
+    arrays->columns64 = part->columns;
+    arrays->offsets32 = narrow(part->offsets, part->rows + 1);
+    arrays->columns32 = narrow(part->columns, part->nnz);
+    arrays->rows32 = tool_allocate((size_t)part->nnz, sizeof *arrays->rows32);
+    for (int64_t i = 0; i < part->rows; i++) {
+        for (int64_t t = part->offsets[i]; t < part->offsets[i + 1]; t++) arrays->rows32[t] = (int32_t)i;
+    }
+}
+
+static void free_indices(indices *arrays) {
+    free(arrays->offsets32);
+    free(arrays->columns32);
+    free(arrays->rows32);
+}
+
+static tamis_sparse arranged(const session *run, const arrangement *how, tamis_type type, const void *values) {
+    const bool wide = how->index_type == TAMIS_I64, wide_offsets = how->offset_type == TAMIS_I64;
+    const indices *arrays = &run->arrays;
+    tamis_sparse S = {.format = how->format,
+                      .rows = run->part->rows,
+                      .cols = run->part->cols,
+                      .nnz = run->part->nnz,
+                      .index_type = how->index_type,
+                      .offset_type = how->offset_type,
+                      .value_type = type,
+                      .values = values};
+    S.columns = wide ? (const void *)arrays->columns64 : (const void *)arrays->columns32;
+    if (how->format == TAMIS_COO) {
+        S.row_indices = arrays->rows32;
+    } else {
+        S.offsets = wide_offsets ? (const void *)arrays->offsets64 : (const void *)arrays->offsets32;
+    }
+    return S;
+}
+
+enum { FILLER = 0xff }; /* a NaN in every type; beta = 0 must not read it, and padding must keep it */
+
+/* The old output: NaN everywhere, and values where beta reads them. */
+static tamis_status prepare_output(const tool_problem *problem, const tool_operands *operands, uint64_t seed) {
+    memset(operands->output.memory, FILLER, operands->output.bytes);
+    if (problem->beta == 0) return TAMIS_OK;
+    return tamis_fill_uniform(&problem->output, seed + 7, -1, 1);
+}
+
+/* Whether all bytes of the output's memory outside its elements are as they were. */
+static bool padding_intact(const tool_dense *output) {
+    const tamis_dense *view = &output->view;
+    const size_t size = tamis_type_size(view->type);
+    const unsigned char *memory = output->memory, *start = view->data;
+    for (const unsigned char *at = memory; at < start; at++) {
+        if (*at != FILLER) return false;
+    }
+    const bool by_rows = view->layout == TAMIS_ROW_MAJOR;
+    const int64_t lines = by_rows ? view->rows : view->cols, used = by_rows ? view->cols : view->rows;
+    for (int64_t i = 0; i < lines; i++) {
+        const unsigned char *line = start + (size_t)(i * view->stride) * size;
+        for (size_t at = (size_t)used * size; at < (size_t)view->stride * size; at++) {
+            if (line[at] != FILLER) return false;
+        }
+    }
+    return true;
+}
+
+/* What became of one check. */
+typedef struct verdict {
+    enum { PASSED, FAILED, SKIPPED } kind;
+    tool_comparison comparison;
+    char reason[320];
+} verdict;
+
+static verdict failed_call(tamis_status status) {
+    verdict result = {.kind = status == TAMIS_ERROR_UNSUPPORTED ? SKIPPED : FAILED};
+    snprintf(result.reason, sizeof result.reason, "%s%s", result.kind == FAILED ? "error: " : "", tamis_last_error());
+    return result;
+}
+
+static verdict judge(const tool_comparison *comparison, bool intact) {
+    verdict result = {.kind = comparison->passed && intact ? PASSED : FAILED, .comparison = *comparison};
+    if (!comparison->passed) {
+        snprintf(result.reason, sizeof result.reason,
+                 "%srelative error %.2e, %.2e allowed; at (%lld, %lld) %.9g where %.9g is right",
+                 comparison->stray ? "a stray element, " : "", comparison->error, comparison->tolerance,
+                 (long long)comparison->row, (long long)comparison->col, comparison->found, comparison->expected);
+    } else if (!intact) {
+        snprintf(result.reason, sizeof result.reason, "wrote outside the output's elements");
+    }
+    return result;
+}
+
+static verdict check_one(const session *run, const tool_problem *problem, const tool_operands *operands,
+                         const tool_oracle *oracle, const tool_dense *old, const char *algorithm, int threads) {
+    tamis_plan_options planning = tool_problem_plan_options(problem);
+    planning.algorithm = algorithm;
+    planning.threads = threads;
+    planning.expected_calls = 1000;
+    tamis_plan *plan = NULL;
+    tamis_status status = tamis_plan_create(run->device->device, &problem->S, &planning, &plan);
+    if (status == TAMIS_OK) status = prepare_output(problem, operands, (uint64_t)run->set->seed);
+    if (status == TAMIS_OK) status = tool_problem_execute(problem, plan);
+    verdict result;
+    if (status != TAMIS_OK) {
+        result = failed_call(status);
+    } else {
+        const tool_comparison comparison =
+            tool_oracle_compare(oracle, &problem->output, problem->alpha, problem->beta, &old->view);
+        result = judge(&comparison, padding_intact(&operands->output));
+    }
+    tamis_plan_destroy(plan);
+    return result;
+}
+
+static void report(session *run, const tool_problem *problem, const arrangement *how, const char *algorithm,
+                   const verdict *result) {
+    static const char *const words[] = {"passed", "FAILED", "skipped"};
+    static const char *const names[] = {"passed", "failed", "skipped"};
+    const bool edge = tool_uses_edge(problem->operation);
+    run->passed += result->kind == PASSED;
+    run->failed += result->kind == FAILED;
+    run->skipped += result->kind == SKIPPED;
+    const bool failure_shown = result->kind == FAILED && run->shown < 20;
+    const bool on_lines = run->lines.out == stdout;
+    if (!on_lines && (run->set->verbose || failure_shown)) {
+        tool_progress_clear();
+        printf("%s  %s  %s%s%s  K = %lld, L = %lld  %s  %s  %s", words[result->kind], run->matrix,
+               tamis_operation_name(problem->operation), edge ? " " : "", edge ? tamis_edge_name(problem->edge) : "",
+               (long long)problem->inner, (long long)problem->width, tamis_type_name(problem->type), algorithm,
+               how->name);
+        if (result->kind == PASSED) printf(": %.1e of %.1e", result->comparison.error, result->comparison.tolerance);
+        printf("%s%s\n", *result->reason ? ": " : "", result->reason);
+        run->shown += result->kind == FAILED;
+        if (run->shown == 20 && !run->set->verbose) puts("(further failures are counted only; --verbose shows all)");
+    }
+    tool_json *json = tool_lines_begin(&run->lines);
+    if (!json) return;
+    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
+    tool_json_text(json, "edge", edge ? tamis_edge_name(problem->edge) : "none");
+    tool_json_text(json, "matrix", run->matrix);
+    tool_json_integer(json, "rows", problem->S.rows);
+    tool_json_integer(json, "cols", problem->S.cols);
+    tool_json_integer(json, "nnz", problem->S.nnz);
+    tool_json_integer(json, "inner", problem->inner);
+    tool_json_integer(json, "width", problem->width);
+    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_text(json, "device", run->device->description.name);
+    tool_json_text(json, "algorithm", algorithm);
+    tool_json_integer(json, "threads", how->threads);
+    tool_json_text(json, "arrangement", how->name);
+    tool_json_text(json, "result", names[result->kind]);
+    const double none = (double)NAN;
+    tool_json_number(json, "relative_error", result->kind == PASSED ? result->comparison.error : none);
+    tool_json_number(json, "tolerance", result->kind == PASSED ? result->comparison.tolerance : none);
+    tool_json_text(json, "reason", result->reason);
+    const int code = tool_lines_end(&run->lines);
+    if (code) run->worst = code;
+}
+
+static bool serves(const tamis_algorithm_description *algorithm, const session *run, tamis_operation operation) {
+    return (algorithm->operations & (1u << operation)) != 0 &&
+           strncmp(run->device->description.name, algorithm->device, strlen(algorithm->device)) == 0;
+}
+
+/* The names to check for an operation: NULL in the list is auto. */
+static int wanted_algorithms(const session *run, tamis_operation operation, const char **names) {
+    int count = 0;
+    for (int i = 0; i < run->set->algorithms.count; i++) {
+        const int choice = run->set->algorithms.at[i];
+        if (choice == 1) {
+            for (int number = 0; number < tamis_algorithm_count() && count < TOOL_LIST_LIMIT; number++) {
+                tamis_algorithm_description algorithm;
+                if (tamis_algorithm_at(number, &algorithm) != TAMIS_OK) continue;
+                if (serves(&algorithm, run, operation)) names[count++] = algorithm.name;
+            }
+        } else if (count < TOOL_LIST_LIMIT) {
+            names[count++] = choice == 0 ? NULL : tool_algorithms.name(choice);
+        }
+    }
+    return count;
+}
+
+/* One arrangement of one problem: all algorithms on the same operands. */
+static void check_arrangement(session *run, tool_problem problem, const arrangement *how, const tool_oracle *oracle,
+                              const void *values) {
+    const char *names[TOOL_LIST_LIMIT];
+    const int count = wanted_algorithms(run, problem.operation, names);
+    problem.S = arranged(run, how, problem.type, values);
+    problem.alpha = how->alpha;
+    problem.beta = how->beta;
+    const uint64_t seed = (uint64_t)run->set->seed;
+    tool_operands operands;
+    tamis_status status = tool_operands_random(&problem, how->layout, how->padding, how->shift, seed, &operands);
+    tool_dense old = {0};
+    if (status == TAMIS_OK && how->beta != 0) {
+        old = tool_dense_create(problem.output.rows, problem.output.cols, problem.type, TAMIS_ROW_MAJOR, 0, 0);
+        status = tamis_fill_uniform(&old.view, seed + 7, -1, 1);
+    }
+    for (int i = 0; i < count && status == TAMIS_OK && !tool_interrupted(); i++) {
+        const verdict result = check_one(run, &problem, &operands, oracle, &old, names[i], how->threads);
+        report(run, &problem, how, names[i] ? names[i] : "auto", &result);
+    }
+    if (status != TAMIS_OK) run->worst = tool_library_error(status, run->matrix);
+    tool_dense_free(&old);
+    if (status == TAMIS_OK) tool_operands_free(&operands);
+}
+
+static void check_problem(session *run, tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner,
+                          const void *values) {
+    tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
+                  tamis_operation_name(operation), tool_uses_edge(operation) ? tamis_edge_name(edge) : "",
+                  tamis_type_name(type), (long long)inner);
+    tool_problem problem = {.operation = operation,
+                            .edge = edge,
+                            .type = type,
+                            .inner = inner,
+                            .width = operation == TAMIS_OP_FUSED && inner % 2 ? inner / 2 + 1 : inner,
+                            .edge_scale = tool_default_scale(inner),
+                            .edge_slope = 0.1,
+                            .edge_epsilon = 1e-10,
+                            .alpha = 1};
+    problem.S = arranged(run, &arrangements[0], type, values);
+    tool_operands operands;
+    tool_oracle oracle;
+    tamis_status status = tool_operands_random(&problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)run->set->seed, &operands);
+    if (status == TAMIS_OK) {
+        status = tool_oracle_create(&problem, HUGE_VAL, &oracle);
+        tool_operands_free(&operands);
+    }
+    if (status != TAMIS_OK) {
+        run->worst = tool_library_error(status, run->matrix);
+        return;
+    }
+    for (int i = 0; i < (run->set->quick ? 1 : ARRANGEMENTS) && !tool_interrupted(); i++) {
+        check_arrangement(run, problem, &arrangements[i], &oracle, values);
+    }
+    tool_oracle_free(&oracle);
+}
+
+/* All of a matrix in one type. A pattern is checked as it is, without values. */
+static void check_type(session *run, tamis_type type) {
+    const settings *set = run->set;
+    void *values = NULL;
+    if (run->part->values) {
+        values = tool_values_convert(run->part->values, run->part->view.value_type, type, run->part->nnz);
+    }
+    for (int o = 0; o < set->operations.count; o++) {
+        const tamis_operation operation = (tamis_operation)set->operations.at[o];
+        const int edges = tool_uses_edge(operation) ? set->edges.count : 1;
+        for (int e = 0; e < edges; e++) {
+            for (int k = 0; k < set->inner.count && !tool_interrupted(); k++) {
+                check_problem(run, operation, (tamis_edge)set->edges.at[e], type, set->inner.at[k], values);
+            }
+        }
+    }
+    free(values);
+}
+
+static void check_source(session *run, const tool_source *source) {
+    tool_submatrix part;
+    tool_submatrix_take(source->S, 1, (double)run->set->limit, &part);
+    const bool whole = part.rows == source->S->rows;
+    if (!whole) tool_submatrix_compact(&part);
+    run->matrix = source->name;
+    run->part = &part;
+    make_indices(&part, &run->arrays);
+    const int64_t passed = run->passed, failed = run->failed, skipped = run->skipped;
+    const double start = tool_seconds();
+    for (int t = 0; t < run->set->types.count && !tool_interrupted(); t++) {
+        check_type(run, (tamis_type)run->set->types.at[t]);
+    }
+    tool_progress_clear();
+    if (run->lines.out != stdout) {
+        printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)\n", source->name,
+               (long long)(run->passed - passed), (long long)(run->failed - failed),
+               (long long)(run->skipped - skipped), tool_word_seconds(tool_seconds() - start).text,
+               run->device->description.name, tool_word_count(part.rows).text, tool_word_count(source->S->rows).text,
+               tool_word_count(part.nnz).text);
+        fflush(stdout);
+    }
+    free_indices(&run->arrays);
+    tool_submatrix_free(&part);
+}
+
+static int check_files(session *run, int count, char **paths) {
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    reading.file_format = (tamis_file_format)run->set->from;
+    reading.value_type = TAMIS_F64;
+    reading.offset_type = TAMIS_I64;
+    reading.relabel = run->set->relabel;
+    reading.undirected = run->set->undirected;
+    int files = 0;
+    for (int i = 0; i < count && !tool_interrupted(); i++, files++) {
+        tool_source source;
+        const int code = tool_source_open(paths[i], &reading, &source);
+        if (code) {
+            run->worst = code;
+            continue;
+        }
+        check_source(run, &source);
+        tool_source_close(&source);
+    }
+    return files;
+}
+
+static int64_t problems_of_a_matrix(const settings *set) {
+    int64_t problems = 0;
+    for (int o = 0; o < set->operations.count; o++) {
+        problems += tool_uses_edge((tamis_operation)set->operations.at[o]) ? set->edges.count : 1;
+    }
+    return problems * set->inner.count * set->types.count;
+}
+
+static int run_check(const void *given, int count, char **operands) {
+    const settings *set = given;
+    session run = {.set = set};
+    const tool_chosen devices = tool_devices_wanted(&set->devices);
+    run.expected = problems_of_a_matrix(set) * count * devices.count;
+    const int opened = tool_lines_open(&run.lines, set->json);
+    if (opened) return opened;
+    tool_interrupt_catch();
+    for (int d = 0; d < devices.count && !tool_interrupted(); d++) {
+        tool_device device;
+        const int code = tool_device_open(devices.at[d], false, &device);
+        if (code) {
+            run.worst = code;
+            continue;
+        }
+        run.device = &device;
+        check_files(&run, count, operands);
+        tool_device_close(&device);
+    }
+    tool_progress_clear();
+    const int closed = tool_lines_close(&run.lines);
+    if (closed) run.worst = closed;
+    if (tool_interrupted()) {
+        tool_error("interrupted after %lld of %lld problems", (long long)run.done, (long long)run.expected);
+    }
+    FILE *out = run.lines.out == stdout ? stderr : stdout;
+    fprintf(out, "%lld passed, %lld failed", (long long)run.passed, (long long)run.failed);
+    if (run.skipped > 0) fprintf(out, ", %lld skipped", (long long)run.skipped);
+    fputc('\n', out);
+    if (tool_interrupted()) return TOOL_INTERRUPTED;
+    return run.worst ? run.worst : run.failed > 0 ? TOOL_FAILED : TOOL_OK;
+}
+
+const tool_command tool_check_command = {
+    .name = "check",
+    .summary = "every algorithm, edge and type on every device against the oracle",
+    .operands = "FILE ...",
+    .least = 1,
+    .most = -1,
+    .description =
+        "Runs every algorithm (baselines too) with every edge operation, type and inner width on each FILE, in four "
+        "arrangements of the data: CSR and COO, int32 and int64 indices, row- and column-major, packed, strided and "
+        "unaligned, with and without beta, on one, two and three threads. Each result is compared with the oracle under "
+        "a tolerance derived from the types and the length of the sums; outputs that beta = 0 must not read hold NaN "
+        "beforehand, and what lies between the elements must stay as it was.\n\n"
+        "What an algorithm declines is skipped; --verbose says why. Of a large matrix some rows are taken. FILE may also "
+        "be generate:KIND:rows=..,nnz=... The last line is 'N passed, M failed', with ', K skipped' where some were.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_check,
+};

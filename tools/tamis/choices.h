@@ -1,0 +1,24 @@
+/* Sets of names an option may take. Most come from the library, so that they are never listed twice. */
+#ifndef TOOL_CHOICES_H
+#define TOOL_CHOICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tool_choices {
+    const char *what;              /* "a type", as messages say: "'fp23' is not a type" */
+    const char *(*name)(int index); /* NULL past the end */
+    const char *list;              /* how completions ask for the names at run time; NULL: they are fixed */
+} tool_choices;
+
+/* The index of a name, or -1. */
+int tool_choices_find(const tool_choices *choices, const char *name, size_t length);
+
+/* The value of an enumeration is the index of its name here. */
+extern const tool_choices tool_types, tool_operations, tool_edges, tool_layouts, tool_formats, tool_index_types,
+    tool_kinds, tool_file_formats, tool_values, tool_duplicates, tool_operand_values;
+/* 0 is "auto", 1 is "all"; then the registry in its order. The second list lacks "all". */
+extern const tool_choices tool_algorithms, tool_algorithms_one;
+extern const tool_choices tool_devices; /* 0 is "best" */
+
+#endif

@@ -1,0 +1,38 @@
+/* The table of subcommands. */
+#ifndef TOOL_COMMAND_H
+#define TOOL_COMMAND_H
+
+#include <stdio.h>
+
+#include "options.h"
+
+typedef struct tool_example {
+    const char *line, *meaning;
+} tool_example;
+
+typedef struct tool_command {
+    const char *name;
+    const char *summary;     /* one line */
+    const char *operands;    /* "FILE ..."; "" for none */
+    int least, most;         /* how many operands; most < 0: any number */
+    const char *description; /* a paragraph or more, separated by empty lines */
+    const tool_option *options;
+    const tool_example *examples; /* ends with a NULL line */
+    size_t settings_size;         /* of the structure that the options fill */
+    int (*run)(const void *settings, int count, char **operands);
+} tool_command;
+
+extern const tool_command tool_devices_command, tool_algorithms_command, tool_info_command, tool_generate_command,
+    tool_convert_command, tool_run_command, tool_check_command, tool_bench_command, tool_explain_command;
+
+extern const tool_command *const tool_commands[]; /* ends with NULL */
+
+/* --help of the program and of a subcommand. */
+void tool_help(FILE *out);
+void tool_command_help(const tool_command *command);
+
+/* The man page in mdoc, and the completion of a shell ("bash" or "zsh"; false for another). */
+void tool_manual(FILE *out);
+bool tool_completion(FILE *out, const char *shell);
+
+#endif

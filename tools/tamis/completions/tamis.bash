@@ -1,0 +1,163 @@
+# bash completion for tamis; written by 'tamis --completion bash'
+_tamis_files() {
+    COMPREPLY=($(compgen -f -- "$current"))
+    type compopt >/dev/null 2>&1 && compopt -o filenames 2>/dev/null
+}
+
+# The last entry of a list with commas is completed; what stands before it is kept.
+_tamis_words() {
+    local before=
+    [[ $current == *,* ]] && before=${current%,*},
+    COMPREPLY=($(compgen -P "$before" -W "$1" -- "${current##*,}"))
+}
+
+_tamis() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= operand=
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain help --help --version" -- "$current"))
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+    devices)
+        options="--help --json --ceilings --no-ceilings"
+        case $previous in
+        esac
+        ;;
+    algorithms)
+        options="--help --op --device --markdown --json"
+        case $previous in
+        --op) _tamis_words "sddmm spmm fused"; return ;;
+        --device|-d) return ;;
+        esac
+        ;;
+    info)
+        options="--help --json --histogram --no-histogram --from --relabel --undirected --rules"
+        case $previous in
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        esac
+        ;;
+    generate)
+        options="--help --output --rows --cols --nnz --density --seed --band --block --global --pattern --type --index --offset --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --rows|-m) return ;;
+        --cols|-n) return ;;
+        --nnz) return ;;
+        --density) return ;;
+        --seed) return ;;
+        --band) return ;;
+        --block) return ;;
+        --global) return ;;
+        --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --index) _tamis_words "int32 int64"; return ;;
+        --offset) _tamis_words "int32 int64"; return ;;
+        esac
+        operand="uniform rmat banded fem block scatter window"
+        ;;
+    convert)
+        options="--help --from --type --index --offset --format --values --duplicates --transpose --sort --relabel --undirected --dense --threads --quiet"
+        case $previous in
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --index) _tamis_words "int32 int64"; return ;;
+        --offset) _tamis_words "int32 int64"; return ;;
+        --format|-f) _tamis_words "csr coo"; return ;;
+        --values) _tamis_words "as-filed none ones"; return ;;
+        --duplicates) _tamis_words "keep sum"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    run)
+        options="--help --inner --width --a --b --d --output --edge --edge-scale --edge-slope --edge-epsilon --alpha --beta --initial --type --device --algorithm --parameters --threads --calls --repeat --check --json --seed --from --relabel --undirected"
+        case $previous in
+        --inner|-k) return ;;
+        --width|-l) return ;;
+        --a) _tamis_files; return ;;
+        --b) _tamis_files; return ;;
+        --d) _tamis_files; return ;;
+        --output|-o) _tamis_files; return ;;
+        --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
+        --edge-scale) return ;;
+        --edge-slope) return ;;
+        --edge-epsilon) return ;;
+        --alpha) return ;;
+        --beta) return ;;
+        --initial) _tamis_files; return ;;
+        --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
+        --parameters) return ;;
+        --threads) return ;;
+        --calls) return ;;
+        --repeat|-r) return ;;
+        --seed) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        esac
+        operand="sddmm spmm fused"
+        ;;
+    check)
+        options="--help --op --edge --inner --type --device --algorithm --limit --quick --verbose --json --seed --from --relabel --undirected"
+        case $previous in
+        --op) _tamis_words "sddmm spmm fused"; return ;;
+        --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
+        --inner|-k) return ;;
+        --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
+        --limit) return ;;
+        --json|-j) _tamis_files; return ;;
+        --seed) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        esac
+        ;;
+    bench)
+        options="--help --op --edge --inner --width --type --device --algorithm --parameters --baseline --threads --repeat --seconds --cold --calls --gather --check --no-check --json --values --share --beta --edge-scale --seed --from --relabel --undirected"
+        case $previous in
+        --op) _tamis_words "sddmm spmm fused"; return ;;
+        --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
+        --inner|-k) return ;;
+        --width|-l) return ;;
+        --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
+        --parameters) return ;;
+        --baseline|-b) return ;;
+        --threads) return ;;
+        --repeat|-r) return ;;
+        --seconds|-s) return ;;
+        --calls) return ;;
+        --json|-j) _tamis_files; return ;;
+        --values) _tamis_words "as-filed none random"; return ;;
+        --beta) return ;;
+        --edge-scale) return ;;
+        --seed) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        esac
+        ;;
+    explain)
+        options="--help --inner --op --calls --edge --width --type --device --algorithm --threads --verbose --json --from --relabel --undirected"
+        case $previous in
+        --inner|-k) return ;;
+        --op) _tamis_words "sddmm spmm fused"; return ;;
+        --calls|-n) return ;;
+        --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
+        --width|-l) return ;;
+        --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
+        --threads) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        esac
+        ;;
+    help) operand="devices algorithms info generate convert run check bench explain" ;;
+    esac
+    if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$current"))
+    elif [[ -n $operand ]] && ((COMP_CWORD == 2)); then
+        COMPREPLY=($(compgen -W "$operand" -- "$current"))
+    else
+        _tamis_files
+    fi
+}
+complete -F _tamis tamis

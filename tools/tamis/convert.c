@@ -1,0 +1,132 @@
+/* tamis convert: from one file format, type and arrangement to another. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <tamis/matrix.h>
+
+#include "command.h"
+#include "exit.h"
+#include "progress.h"
+#include "source.h"
+#include "text.h"
+
+typedef struct settings {
+    int from, format, type, index_type, offset_type, values, duplicates;
+    bool transpose, sort, relabel, undirected, dense, quiet;
+    int64_t threads;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of IN", AT(from), 0, 0, &tool_file_formats},
+    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
+    {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the indices", AT(index_type), 0, 0, &tool_index_types},
+    {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
+    {"format", 'f', TOOL_CHOICE, "FORMAT", "csr", "arrangement in .npz", AT(format), 0, 0, &tool_formats},
+    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "values: those of the file, none, or ones where it has none",
+     AT(values), 0, 0, &tool_values},
+    {"duplicates", 0, TOOL_CHOICE, "HOW", "keep", "entries at the same place", AT(duplicates), 0, 0, &tool_duplicates},
+    {"transpose", 0, TOOL_FLAG, NULL, NULL, "exchange rows and columns", AT(transpose), 0, 0, NULL},
+    {"sort", 0, TOOL_FLAG, NULL, NULL, "sort the columns of each row", AT(sort), 0, 0, NULL},
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+     NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array", AT(dense),
+     0, 0, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads that parse; 0: all", AT(threads), 0, 4096, NULL},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "say nothing when all goes well", AT(quiet), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis convert email-Enron.txt.gz enron.npz --relabel --undirected", "an edge list to SciPy's format"},
+    {"tamis convert ratings.csv ratings.mtx --relabel --duplicates sum", "rating triples to Matrix Market"},
+    {"tamis convert A.npy A.mtx", "a dense array"},
+    {NULL, NULL},
+};
+
+static bool ends_with(const char *text, const char *ending) {
+    const size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcasecmp(text + length - tail, ending) == 0;
+}
+
+static int convert_dense(const settings *set, const char *in, const char *out) {
+    tamis_array *array = NULL;
+    tamis_status status = tamis_read_dense(in, (tamis_type)set->type, &array);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    const tamis_dense *dense = tamis_array_view(array);
+    status = tamis_write_dense(out, dense);
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else if (!set->quiet) {
+        printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
+    }
+    tamis_array_free(array);
+    return code;
+}
+
+static int run_convert(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    const char *in = operands[0], *out = operands[1];
+    tool_interrupt_catch();
+    if (set->dense || set->from == TAMIS_FILE_NPY || (set->from == TAMIS_FILE_AUTO && ends_with(in, ".npy"))) {
+        return convert_dense(set, in, out);
+    }
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    reading.file_format = (tamis_file_format)set->from;
+    reading.value_type = (tamis_type)set->type;
+    reading.index_type = (tamis_index_type)set->index_type;
+    reading.offset_type = (tamis_index_type)set->offset_type;
+    reading.values = (tamis_values)set->values;
+    reading.duplicates = (tamis_duplicates)set->duplicates;
+    reading.relabel = set->relabel;
+    reading.undirected = set->undirected;
+    reading.threads = (int)set->threads;
+    tool_source source;
+    int code = tool_source_open(in, &reading, &source);
+    if (code) return code;
+    const double read = tool_seconds();
+    tamis_matrix *changed = NULL;
+    tamis_status status = TAMIS_OK;
+    if (set->transpose || set->sort || set->format != TAMIS_CSR) {
+        tamis_convert_options converting = TAMIS_CONVERT_OPTIONS_INIT;
+        converting.format = (tamis_format)set->format;
+        converting.index_type = reading.index_type;
+        converting.offset_type = reading.offset_type;
+        converting.value_type = reading.value_type;
+        converting.sort = set->sort;
+        converting.transpose = set->transpose;
+        status = tamis_convert(source.S, &converting, &changed);
+    }
+    const tamis_sparse *S = changed ? tamis_matrix_view(changed) : source.S;
+    if (status == TAMIS_OK) status = tamis_write_matrix(out, S);
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else if (!set->quiet) {
+        printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", out, tool_word_count(S->rows).text,
+               tool_word_count(S->cols).text, tool_word_count(S->nnz).text, S->values ? "" : ", no values",
+               tool_word_seconds(source.seconds).text, tool_word_seconds(tool_seconds() - read).text);
+    }
+    tamis_matrix_free(changed);
+    tool_source_close(&source);
+    return code;
+}
+
+const tool_command tool_convert_command = {
+    .name = "convert",
+    .summary = "convert a matrix between file formats, types and arrangements",
+    .operands = "IN OUT",
+    .least = 2,
+    .most = 2,
+    .description =
+        "Reads IN, in any format Tamis knows and with .gz, .xz or .zst unpacked on the way, and writes OUT by the ending "
+        "of its name: .mtx, .mtx.gz or .npz, and .npy or .mtx for a dense IN. OUT is written beside and renamed, so that "
+        "a failure leaves an old file as it was.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_convert,
+};

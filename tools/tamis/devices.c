@@ -1,0 +1,188 @@
+/* tamis devices: what can be computed on, and how fast it could be. */
+#include <stdio.h>
+#include <tamis/tamis.h>
+
+#include "command.h"
+#include "exit.h"
+#include "json.h"
+#include "table.h"
+#include "text.h"
+
+typedef struct settings {
+    bool json, ceilings;
+} settings;
+
+static const tool_option options[] = {
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
+    {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings, which may take a second the first time",
+     offsetof(settings, ceilings), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis devices", "the chip, its instruction set, caches and measured ceilings"},
+    {NULL, NULL},
+};
+
+/* A ceiling with its two figures, by where it lies in the structure. */
+typedef struct ceiling_row {
+    const char *title, *unit, *key;
+    size_t offset;
+} ceiling_row;
+
+static const ceiling_row ceiling_rows[] = {
+    {"fp32 multiply-add", "GFLOP/s", "fp32_gflops", offsetof(tamis_ceilings, fp32_gflops)},
+    {"fp64 multiply-add", "GFLOP/s", "fp64_gflops", offsetof(tamis_ceilings, fp64_gflops)},
+    {"reads from L1", "GB/s", "l1_gbs", offsetof(tamis_ceilings, l1_gbs)},
+    {"reads from L2", "GB/s", "l2_gbs", offsetof(tamis_ceilings, l2_gbs)},
+    {"reads from L3", "GB/s", "l3_gbs", offsetof(tamis_ceilings, l3_gbs)},
+    {"reads from memory", "GB/s", "memory_gbs", offsetof(tamis_ceilings, memory_gbs)},
+};
+enum { CEILING_ROWS = sizeof ceiling_rows / sizeof *ceiling_rows, GATHERS = 6 };
+
+static const double *ceiling(const tamis_ceilings *ceilings, const ceiling_row *row) {
+    const void *at = (const char *)ceilings + row->offset;
+    return at;
+}
+
+static void print_ceilings(const tamis_ceilings *ceilings) {
+    char all[32];
+    snprintf(all, sizeof all, "%d threads", ceilings->threads);
+    const tool_column columns[] = {
+        {ceilings->measured ? "ceilings (measured)" : "ceilings (defaults)", false, 28},
+        {"1 thread", true, 9}, {all, true, 10}, {"", false, 0}};
+    tool_table table;
+    tool_table_start(&table, 4, columns);
+    for (int i = 0; i < CEILING_ROWS; i++) {
+        const double *value = ceiling(ceilings, &ceiling_rows[i]);
+        const tool_word one = tool_word_number(value[0]), many = tool_word_number(value[1]);
+        tool_table_row(&table, (const char *const[]){ceiling_rows[i].title, one.text, many.text, ceiling_rows[i].unit});
+    }
+    for (int i = 0; i < GATHERS; i++) {
+        if (ceilings->gather_bytes[i] <= 0) continue;
+        char title[64];
+        snprintf(title, sizeof title, "random rows, table %s", tool_word_bytes(ceilings->gather_bytes[i]).text);
+        const tool_word one = tool_word_number(ceilings->gather_gbs[0][i]);
+        const tool_word many = tool_word_number(ceilings->gather_gbs[1][i]);
+        tool_table_row(&table, (const char *const[]){title, one.text, many.text, "GB/s"});
+    }
+    putchar('\n');
+    tool_table_print(&table, stdout, 2);
+}
+
+static void print_text(const char *name, const tamis_device_description *description, const tamis_ceilings *ceilings) {
+    printf("%s  %s\n", name, description->model);
+    printf("  instruction set  %s\n", description->instruction_set);
+    printf("  threads          %d\n", description->threads);
+    printf("  caches           L1 %s, L2 %s, L3 %s\n", tool_word_bytes(description->cache_l1).text,
+           tool_word_bytes(description->cache_l2).text, tool_word_bytes(description->cache_l3).text);
+    printf("  memory           %s\n", tool_word_bytes(description->memory).text);
+    if (ceilings) print_ceilings(ceilings);
+}
+
+static void print_json(tool_json *json, const char *name, const tamis_device_description *description,
+                       const tamis_ceilings *ceilings) {
+    tool_json_object(json, NULL);
+    tool_json_text(json, "name", name);
+    tool_json_bool(json, "present", true);
+    tool_json_text(json, "model", description->model);
+    tool_json_text(json, "instruction_set", description->instruction_set);
+    tool_json_integer(json, "threads", description->threads);
+    tool_json_integer(json, "cache_l1", description->cache_l1);
+    tool_json_integer(json, "cache_l2", description->cache_l2);
+    tool_json_integer(json, "cache_l3", description->cache_l3);
+    tool_json_integer(json, "memory", description->memory);
+    if (ceilings) {
+        tool_json_object(json, "ceilings");
+        tool_json_bool(json, "measured", ceilings->measured);
+        tool_json_integer(json, "threads", ceilings->threads);
+        for (int i = 0; i < CEILING_ROWS; i++) {
+            const double *value = ceiling(ceilings, &ceiling_rows[i]);
+            tool_json_array(json, ceiling_rows[i].key);
+            tool_json_number(json, NULL, value[0]);
+            tool_json_number(json, NULL, value[1]);
+            tool_json_end_array(json);
+        }
+        tool_json_array(json, "gather");
+        for (int i = 0; i < GATHERS; i++) {
+            if (ceilings->gather_bytes[i] <= 0) continue;
+            tool_json_object(json, NULL);
+            tool_json_integer(json, "bytes", ceilings->gather_bytes[i]);
+            tool_json_number(json, "one_thread_gbs", ceilings->gather_gbs[0][i]);
+            tool_json_number(json, "all_threads_gbs", ceilings->gather_gbs[1][i]);
+            tool_json_end_object(json);
+        }
+        tool_json_end_array(json);
+        tool_json_end_object(json);
+    }
+    tool_json_end_object(json);
+}
+
+static void print_absent(tool_json *json, const char *name, const char *why) {
+    if (!json) {
+        printf("%s  absent: %s\n", name, why);
+        return;
+    }
+    tool_json_object(json, NULL);
+    tool_json_text(json, "name", name);
+    tool_json_bool(json, "present", false);
+    tool_json_text(json, "why", why);
+    tool_json_end_object(json);
+}
+
+static int show(const settings *set, const char *name, tool_json *json) {
+    tamis_device *device = NULL;
+    tamis_device_description description;
+    tamis_ceilings ceilings;
+    tamis_status status = tamis_device_open(name, &device);
+    if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
+    if (status == TAMIS_OK && set->ceilings) status = tamis_device_ceilings(device, &ceilings);
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, name);
+    } else if (json) {
+        print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
+    } else {
+        print_text(name, &description, set->ceilings ? &ceilings : NULL);
+    }
+    tamis_device_close(device);
+    return code;
+}
+
+static int run_devices(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    (void)operands;
+    tool_json json = tool_json_start(stdout, true);
+    if (set->json) tool_json_array(&json, NULL);
+    int worst = TOOL_OK;
+    for (int i = 0; i < tamis_device_count(); i++) {
+        const char *name = "", *why = "";
+        if (tamis_device_at(i, &name, &why) != TAMIS_OK) continue;
+        if (i > 0 && !set->json) putchar('\n');
+        if (*why) {
+            print_absent(set->json ? &json : NULL, name, why);
+            continue;
+        }
+        const int code = show(set, name, set->json ? &json : NULL);
+        if (code) worst = code;
+    }
+    if (set->json) {
+        tool_json_end_array(&json);
+        tool_json_finish(&json);
+    }
+    return worst;
+}
+
+const tool_command tool_devices_command = {
+    .name = "devices",
+    .summary = "what can be computed on, with its measured ceilings",
+    .operands = "",
+    .description = "Lists the devices: those present with their chip, instruction set, caches and ceilings (arithmetic "
+                   "from registers, reads from each cache and from memory, random rows), those absent with the reason. "
+                   "Floors and predictions are made from the ceilings, which are measured once and cached.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_devices,
+};

@@ -1,0 +1,104 @@
+/* Exit codes, messages and the program's small allocations. */
+#include "exit.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "progress.h"
+
+const tool_exit_meaning tool_exit_meanings[7] = {
+    {TOOL_OK, "all went well"},
+    {TOOL_FAILED, "a result is outside its tolerance, or Tamis itself has a defect"},
+    {TOOL_USAGE, "wrong usage: an unknown option, a value out of range, operands that disagree"},
+    {TOOL_FILE, "an input file is missing or breaks its format, or an output cannot be written"},
+    {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm cannot do what was asked"},
+    {TOOL_MEMORY, "out of memory"},
+    {TOOL_INTERRUPTED, "interrupted; what was complete by then has been written"},
+};
+
+static const char *command_name = NULL;
+
+void tool_set_command(const char *name) { command_name = name; }
+
+static void write_message(const char *kind, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+static void write_message(const char *kind, const char *format, va_list arguments) {
+    tool_progress_clear();
+    fflush(stdout);
+    fprintf(stderr, "tamis%s%s: %s", command_name ? " " : "", command_name ? command_name : "", kind);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+void tool_error(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_message("", format, arguments);
+    va_end(arguments);
+}
+
+void tool_warning(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_message("warning: ", format, arguments);
+    va_end(arguments);
+}
+
+int tool_usage_error(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_message("", format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "Try 'tamis%s%s --help'.\n", command_name ? " " : "", command_name ? command_name : "");
+    return TOOL_USAGE;
+}
+
+int tool_exit_of(tamis_status status) {
+    static const tool_exit codes[] = {
+        [TAMIS_OK] = TOOL_OK,
+        [TAMIS_ERROR_ARGUMENT] = TOOL_USAGE,
+        [TAMIS_ERROR_PATTERN] = TOOL_FILE,
+        [TAMIS_ERROR_MEMORY] = TOOL_MEMORY,
+        [TAMIS_ERROR_UNSUPPORTED] = TOOL_UNSUPPORTED,
+        [TAMIS_ERROR_OVERFLOW] = TOOL_FILE,
+        [TAMIS_ERROR_FILE] = TOOL_FILE,
+        [TAMIS_ERROR_FORMAT] = TOOL_FILE,
+        [TAMIS_ERROR_DEVICE] = TOOL_UNSUPPORTED,
+        [TAMIS_ERROR_CANCELLED] = TOOL_INTERRUPTED,
+        [TAMIS_ERROR_INTERNAL] = TOOL_FAILED,
+    };
+    return (size_t)status < sizeof codes / sizeof *codes ? (int)codes[status] : (int)TOOL_FAILED;
+}
+
+int tool_library_error(tamis_status status, const char *context) {
+    const char *message = tamis_last_error();
+    if (!message || !*message) message = tamis_status_name(status);
+    if (status == TAMIS_ERROR_CANCELLED) {
+        tool_error("interrupted");
+    } else if (context && *context) {
+        tool_error("%s: %s", context, message);
+    } else {
+        tool_error("%s", message);
+    }
+    return tool_exit_of(status);
+}
+
+void *tool_allocate(size_t count, size_t size) {
+    void *memory = calloc(count ? count : 1, size ? size : 1);
+    if (memory) return memory;
+    tool_error("out of memory: %zu x %zu bytes wanted", count, size);
+    exit(TOOL_MEMORY);
+}
+
+void *tool_grow(void *memory, size_t count, size_t size) {
+    const bool overflows = size > 0 && count > SIZE_MAX / size;
+    const size_t bytes = overflows ? 0 : count * size;
+    void *grown = overflows ? NULL : realloc(memory, bytes ? bytes : 1);
+    if (grown) return grown;
+    tool_error("out of memory: %zu x %zu bytes wanted", count, size);
+    exit(TOOL_MEMORY);
+}

@@ -1,0 +1,288 @@
+/* tamis explain: what would run on a matrix, why, and why not the rest. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "device.h"
+#include "exit.h"
+#include "json.h"
+#include "problem.h"
+#include "progress.h"
+#include "source.h"
+#include "structure.h"
+#include "table.h"
+#include "text.h"
+
+typedef struct settings {
+    tool_chosen operations;
+    tool_integers inner;
+    int64_t width, calls, threads;
+    int edge, type, device, algorithm, from;
+    bool json, verbose, relabel, undirected;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B; spmm: of B", AT(inner), 0, 1e9, NULL},
+    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
+    {"calls", 'n', TOOL_INTEGER, "N", "1000", "calls expected, against which set-up is weighed", AT(calls), 1, 1e15,
+     NULL},
+    {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
+    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as K", AT(width), 0, 1e9, NULL},
+    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type", AT(type), 0, 0, &tool_types},
+    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
+    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
+     &tool_algorithms_one},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's", AT(threads), 0, 4096, NULL},
+    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "add the plan's own explanation in full", AT(verbose), 0, 0, NULL},
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(from), 0, 0, &tool_file_formats},
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+     NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis explain mesh.mtx --inner 128", "the choice for each operation, and what was declined"},
+    {"tamis explain mesh.mtx --inner 128 --calls 1", "the same when there will be only one call"},
+    {NULL, NULL},
+};
+
+/* One explained plan with what its floor is made of. */
+typedef struct explained {
+    const tool_problem *problem;
+    tamis_plan *plan;
+    tamis_plan_report report;
+    tool_floor floor;
+    double flops, bytes;
+} explained;
+
+static void print_field(const char *title, const char *text) {
+    printf("  %-11s ", title);
+    tool_wrap(stdout, text, 14, 14, tool_terminal_width());
+}
+
+static void print_times(const explained *one, int64_t calls) {
+    const tamis_plan_report *report = &one->report;
+    tool_text text = {0};
+    if (report->predicted_seconds > 0) {
+        tool_text_add(&text, "%s a call, %s GFLOP/s", tool_word_seconds(report->predicted_seconds).text,
+                      tool_word_number(1e-9 * one->flops / report->predicted_seconds).text);
+        if (one->floor.seconds > 0) {
+            tool_text_add(&text, "; %.2f times the floor of %s", report->predicted_seconds / one->floor.seconds,
+                          tool_word_seconds(one->floor.seconds).text);
+        }
+    } else {
+        tool_text_add(&text, "no model; the floor is %s", tool_word_seconds(one->floor.seconds).text);
+    }
+    tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%s at %s GFLOP/s)",
+                  one->floor.memory_bound ? tool_word_bytes((int64_t)one->bytes).text
+                                          : tool_word_short(one->flops).text,
+                  tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
+    print_field("predicted", tool_text_get(&text));
+    tool_text_free(&text);
+    tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
+                  tool_word_seconds(report->check_seconds).text);
+    if (report->break_even_calls > 0) {
+        tool_text_add(&text, "; pays after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
+                      report->break_even_calls == 1 ? "" : "s", tool_word_count(calls).text);
+    }
+    print_field("set-up", tool_text_get(&text));
+    tool_text_free(&text);
+    tool_text_add(&text, "%s prepared, %s of scratch", tool_word_bytes((int64_t)report->prepared_bytes).text,
+                  tool_word_bytes((int64_t)report->workspace_bytes).text);
+    print_field("memory", tool_text_get(&text));
+    tool_text_free(&text);
+}
+
+static void print_declined(const explained *one) {
+    if (one->report.declined <= 0) return;
+    puts("  not taken");
+    const tool_column columns[] = {{"", false, 0}, {"", false, 0}};
+    tool_table table;
+    tool_table_start(&table, 2, columns);
+    for (int i = 0; i < one->report.declined; i++) {
+        const char *algorithm = "", *reason = "";
+        if (tamis_plan_declined(one->plan, i, &algorithm, &reason) != TAMIS_OK) continue;
+        tool_table_row(&table, (const char *const[]){algorithm, reason});
+    }
+    tool_table_print(&table, stdout, 4);
+}
+
+static void print_plan_text(const tamis_plan *plan) {
+    size_t needed = 0;
+    if (tamis_plan_explain(plan, NULL, 0, &needed) != TAMIS_OK || needed == 0) return;
+    char *text = tool_allocate(needed, 1);
+    if (tamis_plan_explain(plan, text, needed, NULL) == TAMIS_OK) printf("\n%s\n", text);
+    free(text);
+}
+
+static void print_text(const explained *one, const settings *set) {
+    const tool_problem *problem = one->problem;
+    const tamis_plan_report *report = &one->report;
+    printf("\n%s", tamis_operation_name(problem->operation));
+    if (tool_uses_edge(problem->operation)) printf(" %s", tamis_edge_name(problem->edge));
+    printf(", K = %lld", (long long)problem->inner);
+    if (problem->operation == TAMIS_OP_FUSED) printf(", L = %lld", (long long)problem->width);
+    printf(", %s, %d thread%s, %s call%s\n", tamis_type_name(problem->type), report->threads,
+           report->threads == 1 ? "" : "s", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
+    tool_text runs = {0};
+    tool_text_add(&runs, "%s on %s%s%s", report->algorithm, report->instruction_set,
+                  report->parameters && *report->parameters ? ", " : "", report->parameters ? report->parameters : "");
+    print_field("runs", tool_text_get(&runs));
+    tool_text_free(&runs);
+    print_field("because", report->reason ? report->reason : "");
+    print_times(one, set->calls);
+    print_declined(one);
+    if (set->verbose) print_plan_text(one->plan);
+}
+
+static void print_json(tool_json *json, const explained *one, const settings *set, const char *matrix) {
+    const tool_problem *problem = one->problem;
+    const tamis_plan_report *report = &one->report;
+    tool_json_object(json, NULL);
+    tool_json_text(json, "matrix", matrix);
+    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
+    tool_json_text(json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
+    tool_json_integer(json, "inner", problem->inner);
+    tool_json_integer(json, "width", problem->width);
+    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_integer(json, "calls", set->calls);
+    tool_json_text(json, "algorithm", report->algorithm);
+    tool_json_text(json, "reason", report->reason);
+    tool_json_text(json, "parameters", report->parameters);
+    tool_json_text(json, "instruction_set", report->instruction_set);
+    tool_json_integer(json, "threads", report->threads);
+    tool_json_number(json, "predicted_ms", 1e3 * report->predicted_seconds);
+    tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
+    tool_json_integer(json, "bytes_min", (int64_t)one->bytes);
+    tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
+    tool_json_number(json, "check_ms", 1e3 * report->check_seconds);
+    tool_json_integer(json, "break_even_calls", report->break_even_calls);
+    tool_json_integer(json, "prepared_bytes", (int64_t)report->prepared_bytes);
+    tool_json_integer(json, "workspace_bytes", (int64_t)report->workspace_bytes);
+    tool_json_array(json, "declined");
+    for (int i = 0; i < report->declined; i++) {
+        const char *algorithm = "", *reason = "";
+        if (tamis_plan_declined(one->plan, i, &algorithm, &reason) != TAMIS_OK) continue;
+        tool_json_object(json, NULL);
+        tool_json_text(json, "algorithm", algorithm);
+        tool_json_text(json, "reason", reason);
+        tool_json_end_object(json);
+    }
+    tool_json_end_array(json);
+    tool_json_end_object(json);
+}
+
+static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
+                           const tool_touched *touched, const tool_problem *problem, tool_json *json) {
+    explained one = {.problem = problem};
+    tamis_plan_options planning = tool_problem_plan_options(problem);
+    planning.expected_calls = set->calls;
+    planning.threads = (int)set->threads;
+    planning.algorithm = set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL;
+    tamis_status status = tamis_plan_create(device->device, &problem->S, &planning, &one.plan);
+    if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, tamis_operation_name(problem->operation));
+    } else {
+        one.floor = tool_problem_floor(problem, touched, &device->ceilings, one.report.threads);
+        one.flops = tool_problem_flops(problem);
+        one.bytes = tool_problem_bytes(problem, touched);
+        if (json) {
+            print_json(json, &one, set, source->name);
+        } else {
+            print_text(&one, set);
+        }
+    }
+    tamis_plan_destroy(one.plan);
+    return code;
+}
+
+static void print_matrix(const tool_source *source) {
+    tamis_profile profile;
+    if (tamis_row_profile(source->S, &profile) != TAMIS_OK) return;
+    tool_structure structure;
+    tool_structure_find(source->S, &profile, &structure);
+    printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", source->name, tool_word_count(profile.rows).text,
+           tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text, tool_word_number(profile.mean).text,
+           tool_word_count(profile.min).text, tool_word_count(profile.max).text, structure.name);
+}
+
+static int explain_source(const settings *set, const tool_device *device, const tool_source *source) {
+    const tool_touched touched = tool_touched_count(source->S);
+    tool_json json = tool_json_start(stdout, true);
+    if (set->json) {
+        tool_json_array(&json, NULL);
+    } else {
+        print_matrix(source);
+        printf("on %s: %s\n", device->description.name, device->description.model);
+    }
+    int worst = TOOL_OK;
+    for (int o = 0; o < set->operations.count; o++) {
+        for (int k = 0; k < set->inner.count; k++) {
+            const tamis_operation operation = (tamis_operation)set->operations.at[o];
+            const int64_t inner = set->inner.at[k];
+            const tool_problem problem = {.operation = operation,
+                                          .edge = (tamis_edge)set->edge,
+                                          .type = (tamis_type)set->type,
+                                          .inner = inner,
+                                          .width = operation == TAMIS_OP_FUSED && set->width > 0 ? set->width : inner,
+                                          .edge_scale = tool_default_scale(inner),
+                                          .edge_slope = 0.01,
+                                          .edge_epsilon = 1e-10,
+                                          .alpha = 1,
+                                          .S = *source->S,
+                                          .B = {.data = NULL},
+                                          .D = {.data = &worst}}; /* not B: fused counts its bytes */
+            const int code = explain_problem(set, device, source, &touched, &problem, set->json ? &json : NULL);
+            if (code) worst = code;
+        }
+    }
+    if (set->json) {
+        tool_json_end_array(&json);
+        tool_json_finish(&json);
+    }
+    return worst;
+}
+
+static int run_explain(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    tool_interrupt_catch();
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    reading.file_format = (tamis_file_format)set->from;
+    reading.value_type = (tamis_type)set->type;
+    reading.relabel = set->relabel;
+    reading.undirected = set->undirected;
+    tool_source source;
+    tool_device device;
+    int code = tool_source_open(operands[0], &reading, &source);
+    if (code) return code;
+    code = tool_device_open(set->device, true, &device);
+    if (code == 0) {
+        code = explain_source(set, &device, &source);
+        tool_device_close(&device);
+    }
+    tool_source_close(&source);
+    return code;
+}
+
+const tool_command tool_explain_command = {
+    .name = "explain",
+    .summary = "what would run on a matrix, why, and why not the rest",
+    .operands = "FILE",
+    .least = 1,
+    .most = 1,
+    .description =
+        "Makes the plans for FILE without running them and shows for each operation the algorithm, the reason, the "
+        "predicted time beside the floor, what the set-up costs and after how many calls it pays, the memory, and each "
+        "algorithm that was not taken with the reason. FILE may also be generate:KIND:rows=..,nnz=...",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_explain,
+};

@@ -1,0 +1,105 @@
+/* tamis generate: seeded matrices of the kinds that sparse kernels meet. */
+#include "generate.h"
+
+#include <stdio.h>
+
+#include "command.h"
+#include "exit.h"
+#include "progress.h"
+#include "text.h"
+
+#define AT(field) offsetof(tool_generate_settings, field)
+
+const tool_option tool_generate_options[] = {
+    {"output", 'o', TOOL_PATH, "FILE", NULL, "where to write it: .mtx, .mtx.gz or .npz", AT(output), 0, 0, NULL},
+    {"rows", 'm', TOOL_INTEGER, "M", "4096", "rows", AT(rows), 0, 9e15, NULL},
+    {"cols", 'n', TOOL_INTEGER, "N", "0", "columns; 0: as many as rows", AT(cols), 0, 9e15, NULL},
+    {"nnz", 0, TOOL_INTEGER, "NNZ", "0", "nonzeros wanted; 0: from --density", AT(nnz), 0, 9e15, NULL},
+    {"density", 0, TOOL_REAL, "D", "0.01", "share of entries that are nonzero, where --nnz is 0", AT(density), 0, 1,
+     NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "the same seed gives the same matrix on every machine", AT(seed), 0, 9e18,
+     NULL},
+    {"band", 0, TOOL_INTEGER, "W", "0",
+     "banded: the largest distance from the diagonal; window: its width; 0: from the sizes", AT(band), 0, 9e15, NULL},
+    {"block", 0, TOOL_INTEGER, "B", "0", "fem: unknowns a node (3); block: size of a block (16)", AT(block), 0, 9e15,
+     NULL},
+    {"global", 0, TOOL_INTEGER, "G", "0", "window: rows and columns that are full", AT(global), 0, 9e15, NULL},
+    {"pattern", 0, TOOL_FLAG, NULL, NULL, "no values; else they are uniform in [-1, 1)", AT(pattern), 0, 0, NULL},
+    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
+    {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the column indices", AT(index_type), 0, 0, &tool_index_types},
+    {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "say nothing when all goes well", AT(quiet), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis generate rmat --rows 262144 --nnz 8M -o rmat18.npz", "a power-law graph as in the Graph500"},
+    {"tamis generate window --rows 4096 --band 256 --global 16 --pattern -o mask.npz",
+     "an attention mask: each row sees 256 neighbours, 16 rows and columns see all"},
+    {"tamis generate fem --rows 52329 --nnz 2.6M --block 3 -o mesh.mtx", "a mesh with three unknowns a node"},
+    {NULL, NULL},
+};
+
+tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_kind kind, tamis_matrix **matrix) {
+    tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
+    options.kind = kind;
+    options.rows = settings->rows;
+    options.cols = settings->cols;
+    options.nnz = settings->nnz;
+    options.density = settings->density;
+    options.seed = (uint64_t)settings->seed;
+    options.band = settings->band;
+    options.block = settings->block;
+    options.global = settings->global;
+    options.pattern = settings->pattern;
+    options.value_type = (tamis_type)settings->type;
+    options.index_type = (tamis_index_type)settings->index_type;
+    options.offset_type = (tamis_index_type)settings->offset_type;
+    return tamis_generate(&options, matrix);
+}
+
+static int run_generate(const void *given, int count, char **operands) {
+    const tool_generate_settings *settings = given;
+    (void)count;
+    tamis_kind kind;
+    if (tamis_kind_from_name(operands[0], &kind) != TAMIS_OK) return tool_usage_error("%s", tamis_last_error());
+    if (!settings->output) return tool_usage_error("where to? -o FILE is missing");
+    const double start = tool_seconds();
+    tamis_matrix *matrix = NULL;
+    tamis_status status = tool_generate_matrix(settings, kind, &matrix);
+    if (status != TAMIS_OK) return tool_library_error(status, operands[0]);
+    const double made = tool_seconds();
+    const tamis_sparse *S = tamis_matrix_view(matrix);
+    status = tamis_write_matrix(settings->output, S);
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else if (!settings->quiet) {
+        printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", settings->output, operands[0],
+               tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
+               tool_word_seconds(made - start).text, tool_word_seconds(tool_seconds() - made).text);
+    }
+    tamis_matrix_free(matrix);
+    return code;
+}
+
+const tool_command tool_generate_command = {
+    .name = "generate",
+    .summary = "make a seeded matrix: uniform, rmat, banded, fem, block, ...",
+    .operands = "KIND",
+    .least = 1,
+    .most = 1,
+    .description =
+        "Makes a sparse matrix and writes it. The same options give the same matrix on every machine. KIND is one of:\n\n"
+        "uniform: every row the same number of nonzeros at random columns (pruned weights).\n"
+        "rmat: power law, a = 0.57, b = c = 0.19, nodes shuffled (social and web graphs).\n"
+        "banded: uniform within a band around the diagonal.\n"
+        "fem: a 3-D mesh with dense blocks of --block unknowns a node (stiffness matrices).\n"
+        "block: random dense blocks of --block rows and columns.\n"
+        "scatter: the diagonal and scattered entries (circuits).\n"
+        "window: a sliding-window attention mask with --global full rows and columns.",
+    .options = tool_generate_options,
+    .examples = examples,
+    .settings_size = sizeof(tool_generate_settings),
+    .run = run_generate,
+};

@@ -1,0 +1,77 @@
+/* --help, from the tables. */
+#include <string.h>
+
+#include "command.h"
+#include "exit.h"
+#include "text.h"
+
+enum { OPTION_COLUMN = 26 };
+
+void tool_help(FILE *out) {
+    fputs("tamis - dense products only where a sparse matrix keeps them\n\n"
+          "Usage: tamis COMMAND [options] [operands]\n\nCommands:\n",
+          out);
+    for (int i = 0; tool_commands[i]; i++) {
+        fprintf(out, "  %-12s%s\n", tool_commands[i]->name, tool_commands[i]->summary);
+    }
+    fputs("\nOptions:\n"
+          "  --help      this text; 'tamis COMMAND --help' for a command\n"
+          "  --version   the version and how it was built\n"
+          "\nStart here:\n"
+          "  tamis explain FILE --inner 128   what would run on a matrix, and why\n"
+          "  tamis bench FILE --baseline naive\n"
+          "  tamis check FILE                 every algorithm against the oracle\n",
+          out);
+}
+
+static void print_option(const tool_option *option, int width) {
+    char head[80];
+    const char *name = option->name;
+    const bool negatable = option->value == TOOL_FLAG && option->preset;
+    int length = snprintf(head, sizeof head, "  ");
+    if (option->letter) length += snprintf(head + length, sizeof head - (size_t)length, "-%c, ", option->letter);
+    length += snprintf(head + length, sizeof head - (size_t)length, "--%s%s", negatable ? "[no-]" : "", name);
+    if (option->argument) length += snprintf(head + length, sizeof head - (size_t)length, " %s", option->argument);
+    fputs(head, stdout);
+    if (length + 2 > OPTION_COLUMN) {
+        printf("\n%*s", OPTION_COLUMN, "");
+    } else {
+        printf("%*s", OPTION_COLUMN - length, "");
+    }
+    tool_text help = {0};
+    tool_text_add(&help, "%s", option->help);
+    if (option->choices && !option->choices->list) {
+        tool_text_add(&help, ":");
+        for (int i = 0; option->choices->name(i); i++) {
+            tool_text_add(&help, "%s%s", i ? ", " : " ", option->choices->name(i));
+        }
+    }
+    if (option->preset && !negatable) tool_text_add(&help, " [%s]", option->preset);
+    if (negatable) tool_text_add(&help, " [%s]", strcmp(option->preset, "yes") == 0 ? "on" : "off");
+    tool_wrap(stdout, tool_text_get(&help), OPTION_COLUMN, OPTION_COLUMN, width);
+    tool_text_free(&help);
+}
+
+void tool_command_help(const tool_command *command) {
+    const int width = tool_terminal_width();
+    printf("tamis %s - %s\n\nUsage: tamis %s [options]%s%s\n\n", command->name, command->summary, command->name,
+           *command->operands ? " " : "", command->operands);
+    for (const char *paragraph = command->description; *paragraph;) {
+        const char *end = strstr(paragraph, "\n\n");
+        const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
+        tool_text text = {0};
+        tool_text_add(&text, "%.*s", (int)length, paragraph);
+        tool_wrap(stdout, tool_text_get(&text), 0, 0, width);
+        putchar('\n');
+        tool_text_free(&text);
+        paragraph += length + (end ? 2 : 0);
+    }
+    puts("Options:");
+    for (const tool_option *option = command->options; option->name; option++) print_option(option, width);
+    printf("  -h, --help%*sthis text\n", OPTION_COLUMN - 12, "");
+    if (command->examples && command->examples->line) puts("\nExamples:");
+    for (const tool_example *example = command->examples; example && example->line; example++) {
+        printf("  %s\n      ", example->line);
+        tool_wrap(stdout, example->meaning, 6, 6, width);
+    }
+}

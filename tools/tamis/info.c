@@ -1,0 +1,191 @@
+/* tamis info: what is in a file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tamis/matrix.h>
+
+#include "command.h"
+#include "exit.h"
+#include "json.h"
+#include "progress.h"
+#include "source.h"
+#include "structure.h"
+#include "text.h"
+
+typedef struct settings {
+    bool json, histogram;
+    int format;
+    bool relabel, undirected;
+    bool rules;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    {"histogram", 0, TOOL_FLAG, NULL, "yes", "show how long the rows are", AT(histogram), 0, 0, NULL},
+    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(format), 0, 0, &tool_file_formats},
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+     NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"rules", 0, TOOL_FLAG, NULL, NULL, "print the rules of the structure classes", AT(rules), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis info mesh.mtx.gz", "sizes, row profile and structure class"},
+    {"tamis info --json *.mtx | jq '.[].class'", "only the class of many files"},
+    {NULL, NULL},
+};
+
+static int64_t stored_bytes(const tamis_sparse *S) {
+    int64_t bytes = S->nnz * (int64_t)tamis_index_size(S->index_type);
+    bytes += (S->rows + 1) * (int64_t)tamis_index_size(S->offset_type);
+    if (S->values) bytes += S->nnz * (int64_t)tamis_type_size(S->value_type);
+    return bytes;
+}
+
+static void print_histogram(const tool_structure *structure) {
+    int64_t most = 1;
+    for (int bin = 0; bin < structure->histogram_bins; bin++) {
+        if (structure->histogram[bin] > most) most = structure->histogram[bin];
+    }
+    puts("\n  nonzeros a row        rows");
+    for (int bin = 0; bin < structure->histogram_bins; bin++) {
+        char range[48];
+        const long long low = bin ? 1LL << (bin - 1) : 0, high = bin ? (1LL << bin) - 1 : 0;
+        if (low == high) {
+            snprintf(range, sizeof range, "%lld", low);
+        } else {
+            snprintf(range, sizeof range, "%lld - %lld", low, high);
+        }
+        const int64_t rows = structure->histogram[bin];
+        const int length = (int)(40 * rows / most);
+        printf("  %14s  %10s  ", range, tool_word_count(rows).text);
+        for (int i = 0; i < length || (i == 0 && rows > 0); i++) putchar('#');
+        putchar('\n');
+    }
+}
+
+static void print_text(const tool_source *source, const char *path, const tamis_profile *profile,
+                       const tool_structure *structure, bool histogram) {
+    const tamis_sparse *S = source->S;
+    printf("%s\n", path);
+    printf("  size       %s x %s, %s nonzeros, density %s %%\n", tool_word_count(profile->rows).text,
+           tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
+           tool_word_number(100 * profile->density).text);
+    printf("  rows       %s nonzeros on average, %s to %s, variation %.2f, %s empty\n",
+           tool_word_number(profile->mean).text, tool_word_count(profile->min).text,
+           tool_word_count(profile->max).text, profile->variation, tool_word_count(profile->empty_rows).text);
+    printf("  columns    bandwidth %s, mean span %s, runs of %.1f; %s", tool_word_count(profile->bandwidth).text,
+           tool_word_count((int64_t)(profile->mean_span + 0.5)).text, structure->run,
+           profile->sorted ? "sorted" : "not sorted");
+    if (profile->duplicates >= 0) printf(", %s duplicates", tool_word_count(profile->duplicates).text);
+    printf("\n  class      %s: %s\n", structure->name, structure->reason);
+    printf("  memory     %s: %s columns, %s offsets, ", tool_word_bytes(stored_bytes(S)).text,
+           tamis_index_type_name(S->index_type), tamis_index_type_name(S->offset_type));
+    printf("%s%s\n", S->values ? tamis_type_name(S->value_type) : "no", " values");
+    if (source->bytes > 0) {
+        printf("  file       %s, read in %s (%.0f MB/s)\n", tool_word_bytes(source->bytes).text,
+               tool_word_seconds(source->seconds).text, 1e-6 * (double)source->bytes / source->seconds);
+    } else {
+        printf("  generated  in %s\n", tool_word_seconds(source->seconds).text);
+    }
+    if (histogram) print_histogram(structure);
+}
+
+static void print_json(tool_json *json, const tool_source *source, const char *path, const tamis_profile *profile,
+                       const tool_structure *structure) {
+    const tamis_sparse *S = source->S;
+    tool_json_object(json, NULL);
+    tool_json_text(json, "file", path);
+    tool_json_text(json, "matrix", source->name);
+    tool_json_integer(json, "rows", profile->rows);
+    tool_json_integer(json, "cols", profile->cols);
+    tool_json_integer(json, "nnz", profile->nnz);
+    tool_json_number(json, "density", profile->density);
+    tool_json_number(json, "mean", profile->mean);
+    tool_json_number(json, "variation", profile->variation);
+    tool_json_integer(json, "min", profile->min);
+    tool_json_integer(json, "max", profile->max);
+    tool_json_integer(json, "empty_rows", profile->empty_rows);
+    tool_json_integer(json, "bandwidth", profile->bandwidth);
+    tool_json_number(json, "mean_span", profile->mean_span);
+    tool_json_number(json, "run", structure->run);
+    tool_json_number(json, "near_share", structure->near_share);
+    tool_json_number(json, "diagonal_share", structure->diagonal);
+    tool_json_bool(json, "sorted", profile->sorted);
+    tool_json_integer(json, "duplicates", profile->duplicates);
+    tool_json_bool(json, "values", S->values != NULL);
+    tool_json_text(json, "class", structure->name);
+    tool_json_text(json, "class_reason", structure->reason);
+    tool_json_integer(json, "memory_bytes", stored_bytes(S));
+    tool_json_integer(json, "file_bytes", source->bytes);
+    tool_json_number(json, "read_ms", 1e3 * source->seconds);
+    tool_json_array(json, "histogram");
+    for (int bin = 0; bin < structure->histogram_bins; bin++) {
+        tool_json_integer(json, NULL, structure->histogram[bin]);
+    }
+    tool_json_end_array(json);
+    tool_json_end_object(json);
+}
+
+static int show(const settings *set, const char *path, tool_json *json) {
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    reading.file_format = (tamis_file_format)set->format;
+    reading.relabel = set->relabel;
+    reading.undirected = set->undirected;
+    reading.offset_type = TAMIS_I64;
+    tool_source source;
+    int code = tool_source_open(path, &reading, &source);
+    if (code) return code;
+    tamis_profile profile;
+    const tamis_status status = tamis_row_profile(source.S, &profile);
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, path);
+    } else {
+        tool_structure structure;
+        tool_structure_find(source.S, &profile, &structure);
+        if (json) {
+            print_json(json, &source, path, &profile, &structure);
+        } else {
+            print_text(&source, path, &profile, &structure, set->histogram);
+        }
+    }
+    tool_source_close(&source);
+    return code;
+}
+
+static int run_info(const void *given, int count, char **operands) {
+    const settings *set = given;
+    if (set->rules) fputs(tool_structure_rules, stdout);
+    if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE ... wanted, none given");
+    tool_interrupt_catch();
+    tool_json json = tool_json_start(stdout, true);
+    if (set->json) tool_json_array(&json, NULL);
+    int worst = TOOL_OK;
+    for (int i = 0; i < count && !tool_interrupted(); i++) {
+        if (i > 0 && !set->json) putchar('\n');
+        const int code = show(set, operands[i], set->json ? &json : NULL);
+        if (code) worst = code;
+    }
+    if (set->json) {
+        tool_json_end_array(&json);
+        tool_json_finish(&json);
+    }
+    return tool_interrupted() ? TOOL_INTERRUPTED : worst;
+}
+
+const tool_command tool_info_command = {
+    .name = "info",
+    .summary = "sizes, row profile and structure class of a matrix",
+    .operands = "FILE ...",
+    .least = 0,
+    .most = -1,
+    .description = "Reads each FILE and shows its sizes, how its rows are filled, and the structure class that the "
+                   "choice of an algorithm turns on, with the rule that decided it (--rules lists them all). FILE may "
+                   "also be generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_info,
+};

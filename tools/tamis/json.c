@@ -1,0 +1,97 @@
+/* The JSON writer. */
+#include "json.h"
+
+#include <math.h>
+
+tool_json tool_json_start(FILE *out, bool pretty) { return (tool_json){.out = out, .pretty = pretty}; }
+
+static void write_string(FILE *out, const char *text) {
+    fputc('"', out);
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        switch (*at) {
+        case '"': fputs("\\\"", out); break;
+        case '\\': fputs("\\\\", out); break;
+        case '\n': fputs("\\n", out); break;
+        case '\t': fputs("\\t", out); break;
+        case '\r': fputs("\\r", out); break;
+        default:
+            if (*at < 0x20) {
+                fprintf(out, "\\u%04x", *at);
+            } else {
+                fputc(*at, out);
+            }
+        }
+    }
+    fputc('"', out);
+}
+
+static void break_line(tool_json *json) {
+    if (json->pretty) fprintf(json->out, "\n%*s", 2 * json->depth, "");
+}
+
+/* What stands before every value: the comma, the line, the name. */
+static void lead(tool_json *json, const char *name) {
+    if (json->depth > 0) {
+        if (json->filled[json->depth]) fputs(json->pretty ? "," : ", ", json->out);
+        break_line(json);
+    }
+    json->filled[json->depth] = true;
+    if (name) {
+        write_string(json->out, name);
+        fputs(": ", json->out);
+    }
+}
+
+static void open_scope(tool_json *json, const char *name, char bracket) {
+    lead(json, name);
+    fputc(bracket, json->out);
+    if (json->depth + 1 < (int)(sizeof json->filled / sizeof *json->filled)) json->depth++;
+    json->filled[json->depth] = false;
+}
+
+static void close_scope(tool_json *json, char bracket) {
+    const bool filled = json->filled[json->depth];
+    json->depth--;
+    if (filled) break_line(json);
+    fputc(bracket, json->out);
+}
+
+void tool_json_object(tool_json *json, const char *name) { open_scope(json, name, '{'); }
+void tool_json_end_object(tool_json *json) { close_scope(json, '}'); }
+void tool_json_array(tool_json *json, const char *name) { open_scope(json, name, '['); }
+void tool_json_end_array(tool_json *json) { close_scope(json, ']'); }
+
+void tool_json_text(tool_json *json, const char *name, const char *value) {
+    if (!value) {
+        tool_json_null(json, name);
+        return;
+    }
+    lead(json, name);
+    write_string(json->out, value);
+}
+
+void tool_json_integer(tool_json *json, const char *name, int64_t value) {
+    lead(json, name);
+    fprintf(json->out, "%lld", (long long)value);
+}
+
+void tool_json_number(tool_json *json, const char *name, double value) {
+    if (!isfinite(value)) {
+        tool_json_null(json, name);
+        return;
+    }
+    lead(json, name);
+    fprintf(json->out, "%.7g", value);
+}
+
+void tool_json_bool(tool_json *json, const char *name, bool value) {
+    lead(json, name);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void tool_json_null(tool_json *json, const char *name) {
+    lead(json, name);
+    fputs("null", json->out);
+}
+
+void tool_json_finish(tool_json *json) { fputc('\n', json->out); }

@@ -1,0 +1,32 @@
+/* Writes JSON. Commas, indentation and escapes are its business; the caller opens, names and closes. */
+#ifndef TOOL_JSON_H
+#define TOOL_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct tool_json {
+    FILE *out;
+    bool pretty; /* indented over several lines; else one line, without the final line end */
+    int depth;
+    bool filled[16]; /* whether the object or array at this depth holds anything yet */
+} tool_json;
+
+tool_json tool_json_start(FILE *out, bool pretty);
+
+/* name is NULL inside an array and at the top. */
+void tool_json_object(tool_json *json, const char *name);
+void tool_json_end_object(tool_json *json);
+void tool_json_array(tool_json *json, const char *name);
+void tool_json_end_array(tool_json *json);
+void tool_json_text(tool_json *json, const char *name, const char *value); /* NULL becomes null */
+void tool_json_integer(tool_json *json, const char *name, int64_t value);
+void tool_json_number(tool_json *json, const char *name, double value); /* NaN and infinity become null */
+void tool_json_bool(tool_json *json, const char *name, bool value);
+void tool_json_null(tool_json *json, const char *name);
+
+/* The closing line end of a pretty document or of a line. */
+void tool_json_finish(tool_json *json);
+
+#endif

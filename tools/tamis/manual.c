@@ -1,0 +1,268 @@
+/* The man page in mdoc: commands, options and examples from the tables, the rest written here. */
+#include <string.h>
+
+#include "command.h"
+#include "exit.h"
+#include "text.h"
+
+enum { LINE_LENGTH = 76 };
+
+/* A paragraph: lines of limited length, each sentence on a line of its own as mdoc wants; backslashes, and what would be
+   a control character at the start of a line, are escaped. */
+static void print_prose(FILE *out, const char *text) {
+    int column = 0;
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        if (column > 0 && column + 1 + (int)length > LINE_LENGTH) {
+            fputc('\n', out);
+            column = 0;
+        } else if (column > 0) {
+            fputc(' ', out);
+            column++;
+        }
+        if (column == 0 && (*text == '.' || *text == '\'')) fputs("\\&", out);
+        for (size_t i = 0; i < length; i++) fputs(text[i] == '\\' ? "\\e" : (char[]){text[i], 0}, out);
+        column += (int)length;
+        const bool sentence = length > 0 && strchr(".!?", text[length - 1]) && text[length] == ' ' &&
+                              text[length + 1] >= 'A' && text[length + 1] <= 'Z';
+        if (sentence) {
+            fputc('\n', out);
+            column = 0;
+        }
+        text += length;
+        text += strspn(text, " \n");
+    }
+    if (column > 0) fputc('\n', out);
+}
+
+/* A paragraph of lines "name: meaning", as a list. */
+static void print_list(FILE *out, char *text) {
+    fputs(".Bl -tag -width Ds -compact\n", out);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        char *colon = strstr(line, ": ");
+        if (!colon) continue;
+        *colon = 0;
+        fprintf(out, ".It Cm %s\n", line);
+        print_prose(out, colon + 2);
+    }
+    fputs(".El\n", out);
+}
+
+/* An argument of a macro, or several. */
+static void print_argument(FILE *out, const char *text, bool one_word) {
+    const bool quote = one_word && strchr(text, ' ');
+    if (quote) fputc('"', out);
+    for (; *text; text++) fputs(*text == '\\' ? "\\e" : (char[]){*text, 0}, out);
+    if (quote) fputc('"', out);
+}
+
+static void print_option(FILE *out, const tool_option *option) {
+    const bool negatable = option->value == TOOL_FLAG && option->preset;
+    fputs(".It Fl ", out);
+    if (option->letter) fprintf(out, "%c , ", option->letter);
+    if (option->letter) fputs("Fl ", out);
+    fprintf(out, "-%s", option->name);
+    if (negatable) fprintf(out, " , Fl -no-%s", option->name);
+    if (option->argument) {
+        fputs(" Ar ", out);
+        print_argument(out, option->argument, true);
+    }
+    fputc('\n', out);
+    char first = option->help[0];
+    if (first >= 'a' && first <= 'z' && strncmp(option->help, "spmm", 4) != 0 && strncmp(option->help, "fused", 5) != 0) {
+        first = (char)(first - 'a' + 'A');
+    }
+    tool_text help = {0};
+    tool_text_add(&help, "%c%s", first, option->help + 1);
+    if (option->choices && !option->choices->list) {
+        for (int i = 0; option->choices->name(i); i++) {
+            tool_text_add(&help, "%s%s", i ? ", " : ": ", option->choices->name(i));
+        }
+    }
+    const bool ended = help.data[help.length - 1] == '.';
+    tool_text_add(&help, "%s", ended ? "" : ".");
+    print_prose(out, tool_text_get(&help));
+    tool_text_free(&help);
+    if (option->preset && !negatable) fprintf(out, "Default:\n.Cm %s .\n", option->preset);
+    if (negatable) fprintf(out, "Default: %s.\n", strcmp(option->preset, "yes") == 0 ? "on" : "off");
+}
+
+static void print_command(FILE *out, const tool_command *command) {
+    fprintf(out, ".Ss tamis %s\n", command->name);
+    for (const char *paragraph = command->description; *paragraph;) {
+        const char *end = strstr(paragraph, "\n\n");
+        const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
+        char text[2048];
+        snprintf(text, sizeof text, "%.*s", (int)length, paragraph);
+        if (strchr(text, '\n')) {
+            print_list(out, text);
+        } else {
+            print_prose(out, text);
+        }
+        paragraph += length + (end ? 2 : 0);
+        if (*paragraph && !strchr(text, '\n')) fputs(".Pp\n", out);
+    }
+    fputs(".Bl -tag -width Ds\n", out);
+    for (const tool_option *option = command->options; option->name; option++) print_option(out, option);
+    fputs(".El\n", out);
+}
+
+static void print_synopsis(FILE *out) {
+    for (int i = 0; tool_commands[i]; i++) {
+        const tool_command *command = tool_commands[i];
+        fprintf(out, ".Nm\n.Cm %s\n.Op Ar options\n", command->name);
+        if (*command->operands) {
+            fputs(".Ar ", out);
+            fprintf(out, "%s\n", command->operands);
+        }
+    }
+    fputs(".Nm\n.Cm help\n.Op Ar command\n.Nm\n.Fl -version\n", out);
+}
+
+static void print_exit_codes(FILE *out) {
+    fputs(".Sh EXIT STATUS\n.Bl -tag -width 130\n", out);
+    for (size_t i = 0; i < sizeof tool_exit_meanings / sizeof *tool_exit_meanings; i++) {
+        const char *meaning = tool_exit_meanings[i].meaning;
+        fprintf(out, ".It %d\n%c%s.\n", (int)tool_exit_meanings[i].code, meaning[0] - 'a' + 'A', meaning + 1);
+    }
+    fputs(".El\n", out);
+}
+
+static void print_examples(FILE *out) {
+    fputs(".Sh EXAMPLES\n", out);
+    bool first = true;
+    for (int i = 0; tool_commands[i]; i++) {
+        for (const tool_example *example = tool_commands[i]->examples; example && example->line; example++) {
+            const char initial = example->meaning[0];
+            const bool lower = initial >= 'a' && initial <= 'z';
+            if (!first) fputs(".Pp\n", out);
+            first = false;
+            fprintf(out, "%c%s:\n.Dl ", lower ? initial - 'a' + 'A' : initial, example->meaning + 1);
+            print_argument(out, example->line, false);
+            fputc('\n', out);
+        }
+    }
+}
+
+static const char introduction[] =
+    ".Dd November 21, 2026\n"
+    ".Dt TAMIS 1\n"
+    ".Os\n"
+    ".Sh NAME\n"
+    ".Nm tamis\n"
+    ".Nd dense products only where a sparse matrix keeps them\n"
+    ".Sh SYNOPSIS\n";
+
+static const char description[] =
+    ".Sh DESCRIPTION\n"
+    ".Nm\n"
+    "computes and measures three operations on a sparse matrix S and dense\n"
+    "matrices A, B and D:\n"
+    ".Bl -tag -width sddmm\n"
+    ".It Cm sddmm\n"
+    "P = alpha * edge(S, A B^T) + beta * P, only at the nonzeros of S.\n"
+    ".It Cm spmm\n"
+    "C = alpha * S B + beta * C.\n"
+    ".It Cm fused\n"
+    "E = alpha * edge(S, A B^T) D + beta * E, without storing the sampled matrix.\n"
+    ".El\n"
+    ".Pp\n"
+    "The edge operation turns the sampled dot product x and the stored value s\n"
+    "into what is kept:\n"
+    ".Bl -tag -width leaky_relu -compact\n"
+    ".It Cm scale\n"
+    "s * x\n"
+    ".It Cm mask\n"
+    "x; S is a pattern\n"
+    ".It Cm residual\n"
+    "s - x\n"
+    ".It Cm quotient\n"
+    "s / max(x, epsilon)\n"
+    ".It Cm sigmoid\n"
+    "1 / (1 + exp(-scale * x)), times s\n"
+    ".It Cm exp\n"
+    "exp(scale * x), times s\n"
+    ".It Cm leaky_relu\n"
+    "scale * x, times the slope where negative, times s\n"
+    ".It Cm softmax\n"
+    "the softmax of scale * x + s over each row\n"
+    ".El\n"
+    ".Pp\n"
+    "Beware of the name SDDMM: some libraries mean\n"
+    ".Cm scale\n"
+    "by it, others\n"
+    ".Cm mask .\n"
+    ".Pp\n"
+    "Lists are separated by commas.\n"
+    "Whole numbers may be written 1000, 1_000, 1e6, 64k, 2M or 1G, in\n"
+    "thousands.\n"
+    "A progress bar is shown on standard error when that is a terminal.\n"
+    "Every command prints its options with\n"
+    ".Fl -help .\n"
+    ".Sh COMMANDS\n";
+
+static const char environment_and_files[] =
+    ".Sh ENVIRONMENT\n"
+    ".Bl -tag -width XDG_CACHE_HOME\n"
+    ".It Ev TAMIS_CPU_ISA\n"
+    "The kernels to use instead of the best ones this processor can run:\n"
+    "x86-64-v2, x86-64-v3 or x86-64-v4.\n"
+    ".It Ev OMP_NUM_THREADS\n"
+    "Threads that the cpu device uses unless told otherwise.\n"
+    ".It Ev XDG_CACHE_HOME\n"
+    "Where the cache below lives;\n"
+    ".Pa ~/.cache\n"
+    "where it is not set.\n"
+    ".El\n"
+    ".Sh FILES\n"
+    ".Bl -tag -width Ds\n"
+    ".It Pa $XDG_CACHE_HOME/tamis/\n"
+    "The measured ceilings of this machine.\n"
+    "May be deleted at any time; they are then measured again.\n"
+    ".It Pa .mtx .mtx.gz\n"
+    "Matrix Market, coordinate or array; read and written.\n"
+    ".It Pa .npz .npy\n"
+    "NumPy and SciPy (save_npz) files; read and written.\n"
+    ".It Pa .rsa .rua .psa .pua .hb .rb\n"
+    "Harwell-Boeing; read.\n"
+    ".It Pa .graph\n"
+    "METIS; read.\n"
+    ".It Pa .smtx\n"
+    "Patterns of the Deep Learning Matrix Collection; read.\n"
+    ".It Pa .txt .el .edges .tsv\n"
+    "Edge lists as SNAP has them; read.\n"
+    ".It Pa docword.*.txt .ldac .dat\n"
+    "Bags of words, UCI and lda-c; read.\n"
+    ".It Pa .csv .tsv .ratings .data\n"
+    "Rating triples; read.\n"
+    ".El\n"
+    ".Pp\n"
+    "Names that end in .gz, .xz or .zst are unpacked while reading, where the\n"
+    "build has that library.\n";
+
+static const char diagnostics[] =
+    ".Sh DIAGNOSTICS\n"
+    "Messages go to standard error and begin with the command.\n"
+    "One about an option names it, the value and what is allowed; one about a\n"
+    "file names the line and what was expected there.\n"
+    ".Pp\n"
+    "After the first Ctrl-C\n"
+    ".Cm bench\n"
+    "and\n"
+    ".Cm check\n"
+    "finish the current measurement, close their output and say how far they\n"
+    "got; a second one ends them at once.\n"
+    ".Sh SEE ALSO\n"
+    "The manual and the header\n"
+    ".In tamis/tamis.h .\n";
+
+void tool_manual(FILE *out) {
+    fputs(introduction, out);
+    print_synopsis(out);
+    fputs(description, out);
+    for (int i = 0; tool_commands[i]; i++) print_command(out, tool_commands[i]);
+    fputs(environment_and_files, out);
+    print_exit_codes(out);
+    print_examples(out);
+    fputs(diagnostics, out);
+}

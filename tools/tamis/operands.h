@@ -1,0 +1,29 @@
+/* Dense operands in 64-byte aligned memory on huge pages, the same for every algorithm, and element access. */
+#ifndef TOOL_OPERANDS_H
+#define TOOL_OPERANDS_H
+
+#include <tamis/matrix.h>
+
+typedef struct tool_dense {
+    tamis_dense view;
+    void *memory;
+    size_t bytes;
+} tool_dense;
+
+/* Zeros. `padding` elements are added to the stride and `shift` elements to the start, for tests of odd addresses. */
+tool_dense tool_dense_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout, int64_t padding,
+                             int64_t shift);
+void tool_dense_free(tool_dense *dense);
+
+/* Aligned memory of that many bytes, zeroed; free() releases it. */
+void *tool_large_allocate(size_t bytes);
+
+double tool_dense_get(const tamis_dense *dense, int64_t row, int64_t col);
+double tool_element_get(const void *data, tamis_type type, int64_t at);
+void tool_element_set(void *data, tamis_type type, int64_t at, double value);
+int64_t tool_index_get(const void *data, tamis_index_type type, int64_t at);
+
+/* `count` values converted from one type to another in new memory (free()). */
+void *tool_values_convert(const void *values, tamis_type from, tamis_type to, int64_t count);
+
+#endif

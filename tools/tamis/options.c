@@ -1,0 +1,205 @@
+/* The option parser. Every message names the option and the value, and says what is allowed. */
+#include "options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit.h"
+#include "text.h"
+
+static void *field(const tool_option *option, void *settings) { return (char *)settings + option->offset; }
+
+const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length) {
+    for (; options->name; options++) {
+        if (strlen(options->name) == length && memcmp(options->name, name, length) == 0) return options;
+    }
+    return NULL;
+}
+
+const char *tool_option_nearest(const tool_option *options, const char *wanted) {
+    const char *names[64] = {NULL};
+    int count = 0;
+    for (; options->name && count < 62; options++) names[count++] = options->name;
+    names[count] = "help";
+    return tool_nearest(wanted, names);
+}
+
+static int refuse_choice(const tool_option *option, const char *described, const char *value, size_t length) {
+    tool_text list = {0};
+    const char *names[80] = {NULL};
+    int count = 0;
+    for (; count < 79 && option->choices->name(count); count++) {
+        names[count] = option->choices->name(count);
+        tool_text_add(&list, "%s%s", count ? ", " : "", names[count]);
+    }
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%.*s", (int)length, value);
+    const char *nearest = tool_nearest(wanted, names);
+    const int code = tool_usage_error("%s: '%s' is not %s%s%s%s; there are: %s", described, wanted,
+                                      option->choices->what, nearest ? " (did you mean " : "", nearest ? nearest : "",
+                                      nearest ? "?)" : "", tool_text_get(&list));
+    tool_text_free(&list);
+    return code;
+}
+
+static int parse_integer(const tool_option *option, const char *described, const char *value, size_t length,
+                         int64_t *result) {
+    if (!tool_parse_integer(value, length, result)) {
+        return tool_usage_error("%s: '%.*s' is not a whole number", described, (int)length, value);
+    }
+    if ((double)*result < option->low) {
+        return tool_usage_error("%s: %.*s is less than %.0f, the least allowed", described, (int)length, value,
+                                option->low);
+    }
+    if (option->high > option->low && (double)*result > option->high) {
+        return tool_usage_error("%s: %.*s is more than %.0f, the most allowed", described, (int)length, value,
+                                option->high);
+    }
+    return 0;
+}
+
+static int parse_real(const tool_option *option, const char *described, const char *value, double *result) {
+    char *end = NULL;
+    *result = strtod(value, &end);
+    if (end == value || *end || !isfinite(*result)) {
+        return tool_usage_error("%s: '%s' is not a number", described, value);
+    }
+    if (option->high > option->low && (*result < option->low || *result > option->high)) {
+        return tool_usage_error("%s: %s is not within %g to %g", described, value, option->low, option->high);
+    }
+    return 0;
+}
+
+static int parse_choice(const tool_option *option, const char *described, const char *value, size_t length,
+                        int *result) {
+    *result = tool_choices_find(option->choices, value, length);
+    return *result >= 0 ? 0 : refuse_choice(option, described, value, length);
+}
+
+/* Splits at commas and hands each part to the parser of one value. */
+static int parse_list(const tool_option *option, const char *described, const char *value, void *list) {
+    tool_integers *integers = list;
+    tool_chosen *chosen = list;
+    int count = 0;
+    for (const char *part = value;;) {
+        const size_t length = strcspn(part, ",");
+        if (length == 0) return tool_usage_error("%s: '%s' has an empty entry", described, value);
+        if (count == TOOL_LIST_LIMIT) {
+            return tool_usage_error("%s: more than %d entries", described, TOOL_LIST_LIMIT);
+        }
+        const int code = option->value == TOOL_INTEGERS
+                             ? parse_integer(option, described, part, length, &integers->at[count])
+                             : parse_choice(option, described, part, length, &chosen->at[count]);
+        if (code) return code;
+        count++;
+        if (!part[length]) break;
+        part += length + 1;
+    }
+    if (option->value == TOOL_INTEGERS) {
+        integers->count = count;
+    } else {
+        chosen->count = count;
+    }
+    return 0;
+}
+
+int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described) {
+    void *to = field(option, settings);
+    switch (option->value) {
+    case TOOL_FLAG: *(bool *)to = strcmp(value, "yes") == 0; return 0;
+    case TOOL_INTEGER: return parse_integer(option, described, value, strlen(value), to);
+    case TOOL_REAL: return parse_real(option, described, value, to);
+    case TOOL_NAME:
+    case TOOL_PATH:
+        if (!*value) return tool_usage_error("%s: an empty value; %s is wanted", described, option->argument);
+        *(const char **)to = value;
+        return 0;
+    case TOOL_CHOICE: return parse_choice(option, described, value, strlen(value), to);
+    case TOOL_INTEGERS:
+    case TOOL_CHOSEN: return parse_list(option, described, value, to);
+    }
+    return TOOL_USAGE;
+}
+
+void tool_options_preset(const tool_option *options, void *settings) {
+    for (; options->name; options++) {
+        if (options->preset) tool_option_set(options, settings, options->preset, options->name);
+    }
+}
+
+static int unknown_option(const tool_option *options, const char *name) {
+    const char *nearest = tool_option_nearest(options, name);
+    return tool_usage_error("unknown option --%s%s%s%s", name, nearest ? " (did you mean --" : "",
+                            nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+static int parse_long(const tool_option *options, void *settings, int count, char **arguments, int *at) {
+    const char *name = arguments[*at] + 2;
+    const size_t length = strcspn(name, "=");
+    const char *value = name[length] ? name + length + 1 : NULL;
+    char described[64];
+    snprintf(described, sizeof described, "--%.*s", (int)length, name);
+    const tool_option *option = tool_option_find(options, name, length);
+    if (!option && length > 3 && strncmp(name, "no-", 3) == 0) {
+        const tool_option *negated = tool_option_find(options, name + 3, length - 3);
+        if (negated && negated->value == TOOL_FLAG && negated->preset) {
+            if (value) return tool_usage_error("%s takes no value", described);
+            return tool_option_set(negated, settings, "no", described);
+        }
+    }
+    if (!option) return unknown_option(options, described + 2);
+    if (option->value == TOOL_FLAG) {
+        if (value) return tool_usage_error("%s takes no value", described);
+        return tool_option_set(option, settings, "yes", described);
+    }
+    if (!value) {
+        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
+        value = arguments[++*at];
+    }
+    return tool_option_set(option, settings, value, described);
+}
+
+static int parse_short(const tool_option *options, void *settings, int count, char **arguments, int *at) {
+    const char *letters = arguments[*at] + 1;
+    const tool_option *option = options;
+    while (option->name && option->letter != *letters) option++;
+    if (!option->name) return tool_usage_error("unknown option -%c", *letters);
+    char described[8];
+    snprintf(described, sizeof described, "-%c", *letters);
+    if (option->value == TOOL_FLAG) {
+        if (letters[1]) return tool_usage_error("%s takes no value", described);
+        return tool_option_set(option, settings, "yes", described);
+    }
+    const char *value = letters[1] ? letters + 1 : NULL;
+    if (!value) {
+        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
+        value = arguments[++*at];
+    }
+    return tool_option_set(option, settings, value, described);
+}
+
+int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
+                       bool *help) {
+    *operands = 0;
+    *help = false;
+    bool ended = false;
+    for (int at = 0; at < count; at++) {
+        char *argument = arguments[at];
+        int code = 0;
+        if (ended || argument[0] != '-' || !argument[1]) {
+            arguments[(*operands)++] = argument;
+        } else if (strcmp(argument, "--") == 0) {
+            ended = true;
+        } else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+            *help = true;
+        } else if (argument[1] == '-') {
+            code = parse_long(options, settings, count, arguments, &at);
+        } else {
+            code = parse_short(options, settings, count, arguments, &at);
+        }
+        if (code) return code;
+    }
+    return 0;
+}

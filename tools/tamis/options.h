@@ -1,0 +1,64 @@
+/* Options, described by tables: from one table come the parser, --help, the man page and the completions. */
+#ifndef TOOL_OPTIONS_H
+#define TOOL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "choices.h"
+
+/* What an option's value is, and the C type of the field that holds it. */
+typedef enum tool_value {
+    TOOL_FLAG,     /* bool; no argument. One whose default is "yes" is turned off by --no-NAME */
+    TOOL_INTEGER,  /* int64_t within low .. high */
+    TOOL_REAL,     /* double within low .. high */
+    TOOL_NAME,     /* const char *, any text */
+    TOOL_PATH,     /* const char *, a file */
+    TOOL_CHOICE,   /* int, index into choices */
+    TOOL_INTEGERS, /* tool_integers: a list with commas, each within low .. high */
+    TOOL_CHOSEN    /* tool_chosen: a list with commas of names from choices */
+} tool_value;
+
+enum { TOOL_LIST_LIMIT = 64 };
+
+typedef struct tool_integers {
+    int count;
+    int64_t at[TOOL_LIST_LIMIT];
+} tool_integers;
+
+typedef struct tool_chosen {
+    int count;
+    int at[TOOL_LIST_LIMIT];
+} tool_chosen;
+
+typedef struct tool_option {
+    const char *name; /* without dashes; NULL ends the table */
+    char letter;      /* short form, 0 for none */
+    tool_value value;
+    const char *argument; /* "K", "FILE"; NULL for flags */
+    const char *preset;   /* the default as one would type it; NULL: none */
+    const char *help;
+    size_t offset; /* of the field in the command's settings */
+    double low, high;
+    const tool_choices *choices;
+} tool_option;
+
+/* Fills the settings from the presets. */
+void tool_options_preset(const tool_option *options, void *settings);
+
+/* Parses the arguments after the subcommand's name; what is no option is moved to the front of `arguments` and counted in
+   *operands. "--" ends the options. Returns 0, or TOOL_USAGE after a message. *help is set by --help or -h. */
+int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
+                       bool *help);
+
+/* Sets one option by its name; `described` is how messages call it ("--rows"). Returns 0 or TOOL_USAGE. */
+int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described);
+
+/* The option of that name, or NULL. */
+const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
+
+/* The name of the option nearest to `wanted`, or NULL. */
+const char *tool_option_nearest(const tool_option *options, const char *wanted);
+
+#endif

@@ -1,0 +1,147 @@
+/* One operation on given operands: its arithmetic, its bytes, its floor and its execution. */
+#include "problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "exit.h"
+
+bool tool_uses_edge(tamis_operation operation) { return operation != TAMIS_OP_SPMM; }
+
+bool tool_edge_reads_values(tamis_edge edge) { return edge != TAMIS_EDGE_MASK; }
+
+double tool_default_scale(int64_t inner) { return inner > 0 ? 1.0 / sqrt((double)inner) : 1.0; }
+
+tool_touched tool_touched_count(const tamis_sparse *S) {
+    tool_touched touched = {0, 0};
+    unsigned char *row_seen = tool_allocate((size_t)S->rows, 1), *col_seen = tool_allocate((size_t)S->cols, 1);
+    for (int64_t t = 0; t < S->nnz; t++) col_seen[tool_index_get(S->columns, S->index_type, t)] = 1;
+    if (S->format == TAMIS_COO) {
+        for (int64_t t = 0; t < S->nnz; t++) row_seen[tool_index_get(S->row_indices, S->index_type, t)] = 1;
+    } else if (S->nnz > 0) {
+        for (int64_t i = 0; i < S->rows; i++) {
+            row_seen[i] = tool_index_get(S->offsets, S->offset_type, i + 1) >
+                          tool_index_get(S->offsets, S->offset_type, i);
+        }
+    }
+    for (int64_t i = 0; i < S->rows; i++) touched.rows += row_seen[i];
+    for (int64_t j = 0; j < S->cols; j++) touched.cols += col_seen[j];
+    free(row_seen);
+    free(col_seen);
+    return touched;
+}
+
+double tool_problem_flops(const tool_problem *problem) {
+    const double nnz = (double)problem->S.nnz, K = (double)problem->inner, L = (double)problem->width;
+    switch (problem->operation) {
+    case TAMIS_OP_SDDMM: return 2 * nnz * K;
+    case TAMIS_OP_SPMM: return 2 * nnz * L;
+    case TAMIS_OP_FUSED: return 2 * nnz * (K + L);
+    }
+    return 0;
+}
+
+double tool_problem_bytes(const tool_problem *problem, const tool_touched *touched) {
+    const tamis_sparse *S = &problem->S;
+    const double element = (double)tamis_type_size(problem->type), index = (double)tamis_index_size(S->index_type);
+    const double rows = (double)touched->rows, cols = (double)touched->cols, nnz = (double)S->nnz;
+    const double K = (double)problem->inner, L = (double)problem->width;
+    double bytes = nnz * index;
+    bytes += S->format == TAMIS_COO ? nnz * index : (double)(S->rows + 1) * (double)tamis_index_size(S->offset_type);
+    const bool reads_values = problem->operation == TAMIS_OP_SPMM || tool_edge_reads_values(problem->edge);
+    if (S->values && reads_values) bytes += nnz * element;
+    const double writes = problem->beta != 0 ? 2 : 1;
+    switch (problem->operation) {
+    case TAMIS_OP_SDDMM: return bytes + (rows + cols) * K * element + writes * nnz * element;
+    case TAMIS_OP_SPMM: return bytes + (cols + writes * (double)S->rows) * L * element;
+    case TAMIS_OP_FUSED:
+        bytes += (rows + cols) * K * element + writes * (double)S->rows * L * element;
+        return bytes + (problem->D.data == problem->B.data ? 0 : cols * L * element);
+    }
+    return bytes;
+}
+
+tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched,
+                              const tamis_ceilings *ceilings, int threads) {
+    const int many = threads > 1;
+    tool_floor floor = {.bandwidth = ceilings->memory_gbs[many]};
+    floor.peak = problem->type == TAMIS_F64 ? ceilings->fp64_gflops[many] : ceilings->fp32_gflops[many];
+    const double arithmetic = floor.peak > 0 ? tool_problem_flops(problem) / (floor.peak * 1e9) : 0;
+    const double transfer =
+        floor.bandwidth > 0 ? tool_problem_bytes(problem, touched) / (floor.bandwidth * 1e9) : 0;
+    floor.memory_bound = transfer >= arithmetic;
+    floor.seconds = floor.memory_bound ? transfer : arithmetic;
+    return floor;
+}
+
+tamis_plan_options tool_problem_plan_options(const tool_problem *problem) {
+    tamis_plan_options options = TAMIS_PLAN_OPTIONS_INIT;
+    options.operation = problem->operation;
+    options.edge = problem->edge;
+    options.type = problem->type;
+    options.inner = problem->inner;
+    options.width = problem->width;
+    options.edge_scale = problem->edge_scale;
+    options.edge_slope = problem->edge_slope;
+    options.edge_epsilon = problem->edge_epsilon;
+    options.a_layout = problem->A.layout;
+    options.b_layout = problem->B.layout;
+    options.d_layout = problem->D.layout;
+    options.output_layout = problem->operation == TAMIS_OP_SDDMM ? TAMIS_ROW_MAJOR : problem->output.layout;
+    return options;
+}
+
+tamis_status tool_problem_execute(const tool_problem *problem, tamis_plan *plan) {
+    switch (problem->operation) {
+    case TAMIS_OP_SDDMM:
+        return tamis_plan_sddmm(plan, NULL, &problem->A, &problem->B, problem->alpha, problem->beta,
+                                problem->output.data);
+    case TAMIS_OP_SPMM:
+        return tamis_plan_spmm(plan, NULL, &problem->B, problem->alpha, problem->beta, &problem->output);
+    case TAMIS_OP_FUSED:
+        return tamis_plan_fused(plan, NULL, &problem->A, &problem->B, &problem->D, problem->alpha, problem->beta,
+                                &problem->output);
+    }
+    return TAMIS_ERROR_ARGUMENT;
+}
+
+tamis_status tool_operands_random(tool_problem *problem, tamis_layout layout, int64_t padding, int64_t shift,
+                                  uint64_t seed, tool_operands *operands) {
+    const tamis_sparse *S = &problem->S;
+    const tamis_type type = problem->type;
+    const bool positive = tool_uses_edge(problem->operation) && problem->edge == TAMIS_EDGE_QUOTIENT;
+    const double low = positive ? 0.1 : -1.0;
+    *operands = (tool_operands){0};
+    tamis_status status = TAMIS_OK;
+    if (problem->operation != TAMIS_OP_SPMM) {
+        operands->A = tool_dense_create(S->rows, problem->inner, type, layout, padding, shift);
+        status = tamis_fill_uniform(&operands->A.view, seed + 1, low, 1.0);
+    }
+    if (status == TAMIS_OK) {
+        const int64_t cols = problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner;
+        operands->B = tool_dense_create(S->cols, cols, type, layout, padding, shift);
+        status = tamis_fill_uniform(&operands->B.view, seed + 2, low, 1.0);
+    }
+    if (status == TAMIS_OK && problem->operation == TAMIS_OP_FUSED) {
+        operands->D = tool_dense_create(S->cols, problem->width, type, layout, padding, shift);
+        status = tamis_fill_uniform(&operands->D.view, seed + 3, -1.0, 1.0);
+    }
+    if (problem->operation == TAMIS_OP_SDDMM) {
+        operands->output = tool_dense_create(S->nnz, 1, type, TAMIS_ROW_MAJOR, 0, shift);
+    } else {
+        operands->output = tool_dense_create(S->rows, problem->width, type, layout, padding, shift);
+    }
+    problem->A = operands->A.view;
+    problem->B = operands->B.view;
+    problem->D = operands->D.view;
+    problem->output = operands->output.view;
+    if (status != TAMIS_OK) tool_operands_free(operands);
+    return status;
+}
+
+void tool_operands_free(tool_operands *operands) {
+    tool_dense_free(&operands->A);
+    tool_dense_free(&operands->B);
+    tool_dense_free(&operands->D);
+    tool_dense_free(&operands->output);
+}

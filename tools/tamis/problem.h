@@ -1,0 +1,61 @@
+/* One operation on given operands: what check, bench and run have in common. */
+#ifndef TOOL_PROBLEM_H
+#define TOOL_PROBLEM_H
+
+#include <stdbool.h>
+
+#include "operands.h"
+
+typedef struct tool_problem {
+    tamis_operation operation;
+    tamis_edge edge;
+    tamis_type type;
+    int64_t inner, width; /* SpMM: inner is the width too */
+    double edge_scale, edge_slope, edge_epsilon;
+    double alpha, beta;
+    tamis_sparse S;
+    tamis_dense A, B, D;
+    tamis_dense output; /* SDDMM: nnz x 1 */
+} tool_problem;
+
+/* Rows and columns of S that hold anything: only those of A, B and D must move. */
+typedef struct tool_touched {
+    int64_t rows, cols;
+} tool_touched;
+tool_touched tool_touched_count(const tamis_sparse *S);
+
+bool tool_uses_edge(tamis_operation operation);
+bool tool_edge_reads_values(tamis_edge edge); /* all but mask */
+
+/* The scale that keeps dot products of K random terms within reach of exp: 1 / sqrt(K), 1 for K = 0. */
+double tool_default_scale(int64_t inner);
+
+/* Multiplications and additions of the products; edge functions and scaling are not counted. */
+double tool_problem_flops(const tool_problem *problem);
+/* Bytes that must move: each input read once, each output written once and, with beta, read. */
+double tool_problem_bytes(const tool_problem *problem, const tool_touched *touched);
+
+typedef struct tool_floor {
+    double seconds;
+    bool memory_bound; /* the bytes decide, not the arithmetic */
+    double bandwidth, peak; /* the ceilings used, in GB/s and GFLOP/s */
+} tool_floor;
+tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched,
+                              const tamis_ceilings *ceilings, int threads);
+
+/* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
+tamis_plan_options tool_problem_plan_options(const tool_problem *problem);
+tamis_status tool_problem_execute(const tool_problem *problem, tamis_plan *plan);
+
+/* The operands with their owned memory. */
+typedef struct tool_operands {
+    tool_dense A, B, D, output;
+} tool_operands;
+
+/* Makes and fills the operands that the operation needs: uniform in [-1, 1), for `quotient` A and B in [0.1, 1) so that
+   no quotient is near its pole. Their views are written to the problem. Values are the same for any layout. */
+tamis_status tool_operands_random(tool_problem *problem, tamis_layout layout, int64_t padding, int64_t shift,
+                                  uint64_t seed, tool_operands *operands);
+void tool_operands_free(tool_operands *operands);
+
+#endif

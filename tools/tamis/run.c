@@ -1,0 +1,349 @@
+/* tamis run: one operation on a matrix, with given or random operands, and its result in a file. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "device.h"
+#include "exit.h"
+#include "json.h"
+#include "oracle.h"
+#include "progress.h"
+#include "source.h"
+#include "text.h"
+
+typedef struct settings {
+    int64_t inner, width, threads, calls, seed, repeat;
+    const char *a, *b, *d, *initial, *output, *parameters;
+    int edge, type, device, algorithm, from;
+    double alpha, beta, edge_scale, edge_slope, edge_epsilon;
+    bool check, json, relabel, undirected;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"inner", 'k', TOOL_INTEGER, "K", "0", "columns of A and B; spmm: of B; 0: as in the files given, else 128",
+     AT(inner), 0, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as in the file given, else K", AT(width), 0, 1e9,
+     NULL},
+    {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random unless given", AT(a), 0, 0, NULL},
+    {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random unless given", AT(b), 0, 0, NULL},
+    {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random unless given", AT(d), 0, 0, NULL},
+    {"output", 'o', TOOL_PATH, "OUT", NULL, "the result: sddmm .mtx or .npz, else .npy; none: only measured", AT(output),
+     0, 0, NULL},
+    {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
+    {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
+     NULL},
+    {"edge-slope", 0, TOOL_REAL, "X", "0.01", "slope of leaky_relu", AT(edge_slope), -1e30, 1e30, NULL},
+    {"edge-epsilon", 0, TOOL_REAL, "X", "1e-10", "least denominator of quotient", AT(edge_epsilon), 1e-300, 1e30, NULL},
+    {"alpha", 0, TOOL_REAL, "ALPHA", "1", "factor of the product", AT(alpha), -1e30, 1e30, NULL},
+    {"beta", 0, TOOL_REAL, "BETA", "0", "factor of the old output", AT(beta), -1e30, 1e30, NULL},
+    {"initial", 0, TOOL_PATH, "X.npy", NULL, "the old output (sddmm: one column of nnz); random unless given",
+     AT(initial), 0, 0, NULL},
+    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type; files are converted", AT(type), 0, 0, &tool_types},
+    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
+    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name as 'tamis algorithms' lists it", AT(algorithm), 0,
+     0, &tool_algorithms_one},
+    {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's", AT(threads), 0, 4096, NULL},
+    {"calls", 0, TOOL_INTEGER, "N", "1", "calls to plan for", AT(calls), 1, 1e15, NULL},
+    {"repeat", 'r', TOOL_INTEGER, "N", "1", "execute so often and report the fastest; beta sees the old output each "
+     "time", AT(repeat), 1, 1e9, NULL},
+    {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; out of tolerance ends with code 1", AT(check), 0, 0,
+     NULL},
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "of random operands", AT(seed), 0, 9e18, NULL},
+    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of FILE", AT(from), 0, 0, &tool_file_formats},
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+     NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis run spmm graph.npz --b features.npy -o out.npy", "C = S B"},
+    {"tamis run sddmm ratings.mtx --inner 64 --edge residual -o residual.npz", "S - A B^T at the ratings, A and B random"},
+    {"tamis run fused mask.npz --a Q.npy --b K.npy --d V.npy --edge softmax --edge-scale 0.125 -o out.npy",
+     "sparse attention"},
+    {NULL, NULL},
+};
+
+/* All that one run owns. */
+typedef struct work {
+    const settings *set;
+    tool_source source;
+    tool_device device;
+    tamis_array *given[4]; /* A, B, D, the old output */
+    tool_problem problem;
+    tool_operands random;
+    tool_dense old; /* the old output, kept for repeats and for the check */
+    tamis_plan *plan;
+    tamis_plan_report report;
+    double seconds; /* of the fastest execution */
+    bool compared;
+    tool_comparison comparison;
+} work;
+
+enum { GIVEN_A, GIVEN_B, GIVEN_D, GIVEN_INITIAL };
+
+static int read_given(work *job, int which, const char *path, const char *option) {
+    if (!path) return 0;
+    const tamis_status status = tamis_read_dense(path, (tamis_type)job->set->type, &job->given[which]);
+    return status == TAMIS_OK ? 0 : tool_library_error(status, option);
+}
+
+static const tamis_dense *given_view(const work *job, int which) {
+    return job->given[which] ? tamis_array_view(job->given[which]) : NULL;
+}
+
+/* Refuses files whose sizes disagree with S, K or L, by name. */
+static int check_shape(const work *job, int which, const char *option, int64_t rows, int64_t cols) {
+    const tamis_dense *dense = given_view(job, which);
+    if (!dense || (dense->rows == rows && dense->cols == cols)) return 0;
+    return tool_usage_error("%s: %lld x %lld given, %lld x %lld wanted for S of %lld x %lld", option,
+                            (long long)dense->rows, (long long)dense->cols, (long long)rows, (long long)cols,
+                            (long long)job->source.S->rows, (long long)job->source.S->cols);
+}
+
+/* K and L from the options, else from the files, else 128 and K. */
+static void settle_sizes(work *job) {
+    tool_problem *problem = &job->problem;
+    const tamis_dense *A = given_view(job, GIVEN_A), *B = given_view(job, GIVEN_B), *D = given_view(job, GIVEN_D);
+    problem->inner = job->set->inner > 0 ? job->set->inner : A ? A->cols : B ? B->cols : 128;
+    problem->width = problem->inner;
+    if (problem->operation == TAMIS_OP_FUSED) {
+        problem->width = job->set->width > 0 ? job->set->width : D ? D->cols : problem->inner;
+    }
+}
+
+static int check_shapes(const work *job) {
+    const tool_problem *problem = &job->problem;
+    const int64_t rows = job->source.S->rows, cols = job->source.S->cols, nnz = job->source.S->nnz;
+    const bool spmm = problem->operation == TAMIS_OP_SPMM, sddmm = problem->operation == TAMIS_OP_SDDMM;
+    if (spmm && job->set->a) return tool_usage_error("--a: spmm has no A; its dense operand is --b");
+    if (problem->operation != TAMIS_OP_FUSED && job->set->d) return tool_usage_error("--d: only fused has a D");
+    int code = check_shape(job, GIVEN_A, "--a", rows, problem->inner);
+    if (code == 0) code = check_shape(job, GIVEN_B, "--b", cols, problem->inner);
+    if (code == 0) code = check_shape(job, GIVEN_D, "--d", cols, problem->width);
+    if (code == 0) {
+        code = sddmm ? check_shape(job, GIVEN_INITIAL, "--initial", nnz, 1)
+                     : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
+    }
+    return code;
+}
+
+static int read_operands(work *job) {
+    const settings *set = job->set;
+    int code = read_given(job, GIVEN_A, set->a, "--a");
+    if (code == 0) code = read_given(job, GIVEN_B, set->b, "--b");
+    if (code == 0) code = read_given(job, GIVEN_D, set->d, "--d");
+    if (code == 0) code = read_given(job, GIVEN_INITIAL, set->initial, "--initial");
+    if (code) return code;
+    settle_sizes(job);
+    return check_shapes(job);
+}
+
+static int make_operands(work *job) {
+    tool_problem *problem = &job->problem;
+    const uint64_t seed = (uint64_t)job->set->seed;
+    tamis_status status = tool_operands_random(problem, TAMIS_ROW_MAJOR, 0, 0, seed, &job->random);
+    if (status != TAMIS_OK) return tool_library_error(status, "operands");
+    if (job->given[GIVEN_A]) problem->A = *given_view(job, GIVEN_A);
+    if (job->given[GIVEN_B]) problem->B = *given_view(job, GIVEN_B);
+    if (job->given[GIVEN_D]) problem->D = *given_view(job, GIVEN_D);
+    tamis_dense *const views[] = {&problem->A, &problem->B, &problem->D};
+    for (int i = 0; i < 3; i++) {
+        if (views[i]->stride == 0) {
+            views[i]->stride = views[i]->layout == TAMIS_ROW_MAJOR ? views[i]->cols : views[i]->rows;
+        }
+    }
+    if (problem->beta == 0) return 0;
+    const tamis_dense *output = &problem->output, *initial = given_view(job, GIVEN_INITIAL);
+    job->old = tool_dense_create(output->rows, output->cols, problem->type, TAMIS_ROW_MAJOR, 0, 0);
+    if (!initial) {
+        status = tamis_fill_uniform(&job->old.view, seed + 7, -1, 1);
+        return status == TAMIS_OK ? 0 : tool_library_error(status, "operands");
+    }
+    tamis_dense from = *initial;
+    if (from.stride == 0) from.stride = from.layout == TAMIS_ROW_MAJOR ? from.cols : from.rows;
+    for (int64_t i = 0; i < output->rows; i++) {
+        for (int64_t j = 0; j < output->cols; j++) {
+            tool_element_set(job->old.view.data, problem->type, i * job->old.view.stride + j,
+                             tool_dense_get(&from, i, j));
+        }
+    }
+    return 0;
+}
+
+static int execute(work *job) {
+    const settings *set = job->set;
+    tool_problem *problem = &job->problem;
+    tamis_plan_options planning = tool_problem_plan_options(problem);
+    planning.threads = (int)set->threads;
+    planning.expected_calls = set->calls > set->repeat ? set->calls : set->repeat;
+    planning.algorithm = set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL;
+    planning.parameters = set->parameters;
+    tamis_status status = tamis_plan_create(job->device.device, &problem->S, &planning, &job->plan);
+    if (status == TAMIS_OK) status = tamis_plan_describe(job->plan, &job->report);
+    for (int64_t i = 0; i < set->repeat && status == TAMIS_OK; i++) {
+        if (tool_interrupted()) return TOOL_INTERRUPTED;
+        if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
+        const double start = tool_seconds();
+        status = tool_problem_execute(problem, job->plan);
+        const double seconds = tool_seconds() - start;
+        if (i == 0 || seconds < job->seconds) job->seconds = seconds;
+    }
+    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+}
+
+static int compare(work *job) {
+    if (!job->set->check) return 0;
+    tool_oracle oracle;
+    const tamis_status status = tool_oracle_create(&job->problem, 5e7, &oracle);
+    if (status != TAMIS_OK) return tool_library_error(status, "oracle");
+    const tool_problem *problem = &job->problem;
+    job->comparison = tool_oracle_compare(&oracle, &problem->output, problem->alpha, problem->beta, &job->old.view);
+    job->compared = true;
+    tool_oracle_free(&oracle);
+    return 0;
+}
+
+static int write_output(const work *job) {
+    const char *path = job->set->output;
+    if (!path) return 0;
+    const tool_problem *problem = &job->problem;
+    tamis_status status;
+    if (problem->operation == TAMIS_OP_SDDMM) {
+        tamis_sparse P = problem->S;
+        P.values = problem->output.data;
+        P.value_type = problem->type;
+        status = tamis_write_matrix(path, &P);
+    } else {
+        status = tamis_write_dense(path, &problem->output);
+    }
+    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+}
+
+static void print_json(const work *job, const tool_floor *floor, const tool_touched *touched) {
+    const tool_problem *problem = &job->problem;
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "operation", tamis_operation_name(problem->operation));
+    tool_json_text(&json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
+    tool_json_text(&json, "matrix", job->source.name);
+    tool_json_integer(&json, "rows", problem->S.rows);
+    tool_json_integer(&json, "cols", problem->S.cols);
+    tool_json_integer(&json, "nnz", problem->S.nnz);
+    tool_json_integer(&json, "inner", problem->inner);
+    tool_json_integer(&json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
+    tool_json_text(&json, "type", tamis_type_name(problem->type));
+    tool_json_text(&json, "device", job->device.description.name);
+    tool_json_text(&json, "algorithm", job->report.algorithm);
+    tool_json_text(&json, "reason", job->report.reason);
+    tool_json_integer(&json, "threads", job->report.threads);
+    tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
+    tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
+    tool_json_number(&json, "execute_ms", 1e3 * job->seconds);
+    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * tool_problem_flops(problem) / job->seconds : 0);
+    tool_json_integer(&json, "bytes_min", (int64_t)tool_problem_bytes(problem, touched));
+    tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
+    tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
+    tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
+    tool_json_text(&json, "output", job->set->output);
+    tool_json_end_object(&json);
+    tool_json_finish(&json);
+}
+
+static void print_text(const work *job, const tool_floor *floor) {
+    const tool_problem *problem = &job->problem;
+    const bool fused = problem->operation == TAMIS_OP_FUSED;
+    printf("%s%s%s of %s (%s x %s, %s nonzeros), K = %lld", tamis_operation_name(problem->operation),
+           tool_uses_edge(problem->operation) ? " " : "",
+           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", job->source.name,
+           tool_word_count(problem->S.rows).text, tool_word_count(problem->S.cols).text,
+           tool_word_count(problem->S.nnz).text, (long long)problem->inner);
+    if (fused) printf(", L = %lld", (long long)problem->width);
+    printf(", %s\n", tamis_type_name(problem->type));
+    printf("  %s on %s, %d thread%s: %s, %s GFLOP/s", job->report.algorithm, job->device.description.name,
+           job->report.threads, job->report.threads == 1 ? "" : "s", tool_word_seconds(job->seconds).text,
+           tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
+    if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
+    printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
+    if (job->compared) {
+        printf("  %s: relative error %.1e against the oracle, %.1e allowed\n",
+               job->comparison.passed ? "correct" : "WRONG", job->comparison.error, job->comparison.tolerance);
+    }
+    if (job->set->output) printf("  written to %s\n", job->set->output);
+}
+
+static int run_job(work *job, char **operands) {
+    const settings *set = job->set;
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    reading.file_format = (tamis_file_format)set->from;
+    reading.value_type = (tamis_type)set->type;
+    reading.relabel = set->relabel;
+    reading.undirected = set->undirected;
+    int code = tool_source_open(operands[1], &reading, &job->source);
+    if (code == 0) code = tool_device_open(set->device, true, &job->device);
+    if (code) return code;
+    job->problem.S = *job->source.S;
+    job->problem.S.value_type = job->problem.type;
+    code = read_operands(job);
+    if (code == 0) code = make_operands(job);
+    if (code == 0) code = execute(job);
+    if (code == 0) code = compare(job);
+    if (code == 0) code = write_output(job);
+    if (code) return code;
+    const tool_touched touched = tool_touched_count(&job->problem.S);
+    const tool_floor floor =
+        tool_problem_floor(&job->problem, &touched, &job->device.ceilings, job->report.threads);
+    if (set->json) {
+        print_json(job, &floor, &touched);
+    } else {
+        print_text(job, &floor);
+    }
+    return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
+}
+
+static int run_run(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    work job = {.set = set};
+    job.problem = (tool_problem){.edge = (tamis_edge)set->edge,
+                                 .type = (tamis_type)set->type,
+                                 .edge_scale = set->edge_scale,
+                                 .edge_slope = set->edge_slope,
+                                 .edge_epsilon = set->edge_epsilon,
+                                 .alpha = set->alpha,
+                                 .beta = set->beta};
+    if (tamis_operation_from_name(operands[0], &job.problem.operation) != TAMIS_OK) {
+        return tool_usage_error("%s", tamis_last_error());
+    }
+    tool_interrupt_catch();
+    const int code = run_job(&job, operands);
+    tamis_plan_destroy(job.plan);
+    tool_operands_free(&job.random);
+    tool_dense_free(&job.old);
+    for (int i = 0; i < 4; i++) tamis_array_free(job.given[i]);
+    tool_device_close(&job.device);
+    tool_source_close(&job.source);
+    return code;
+}
+
+const tool_command tool_run_command = {
+    .name = "run",
+    .summary = "compute one operation and write its result",
+    .operands = "OP FILE",
+    .least = 2,
+    .most = 2,
+    .description =
+        "Computes OP (sddmm, spmm or fused) on the sparse matrix FILE. Dense operands come from .npy files or, where none "
+        "is given, are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result is written "
+        "beside OUT and renamed: sddmm's is sparse, with the pattern of S; the others' are dense.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_run,
+};

@@ -1,0 +1,105 @@
+/* Opens input matrices by name. */
+#include "source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "exit.h"
+#include "generate.h"
+#include "progress.h"
+#include "text.h"
+
+static const char prefix[] = "generate:";
+
+/* One "key=value" of a generated matrix; keys are the options of `tamis generate`. */
+static int set_key(tool_generate_settings *settings, char *entry, char *name, size_t name_bytes) {
+    char described[64];
+    char *equals = strchr(entry, '=');
+    const size_t length = equals ? (size_t)(equals - entry) : strlen(entry);
+    snprintf(described, sizeof described, "%s%.*s", prefix, (int)length, entry);
+    if (length == 4 && strncmp(entry, "name", 4) == 0 && equals) {
+        snprintf(name, name_bytes, "%s", equals + 1);
+        return 0;
+    }
+    const tool_option *option = tool_option_find(tool_generate_options, entry, length);
+    if (!option || option->value == TOOL_PATH) {
+        entry[length] = 0;
+        const char *nearest = tool_option_nearest(tool_generate_options, entry);
+        return tool_usage_error("%s: there is no such key%s%s%s", described, nearest ? " (did you mean " : "",
+                                nearest ? nearest : "", nearest ? "?)" : "");
+    }
+    if (!equals && option->value != TOOL_FLAG) return tool_usage_error("%s: =%s is missing", described, option->argument);
+    return tool_option_set(option, settings, equals ? equals + 1 : "yes", described);
+}
+
+static int generate_source(const char *spec, const tamis_read_options *options, tool_source *source) {
+    tool_generate_settings settings = {0};
+    tool_options_preset(tool_generate_options, &settings);
+    char *copy = tool_allocate(strlen(spec) + 1, 1);
+    strcpy(copy, spec + sizeof prefix - 1);
+    char *keys = strchr(copy, ':');
+    if (keys) *keys++ = 0;
+    tamis_kind kind;
+    int code = 0;
+    if (tamis_kind_from_name(copy, &kind) != TAMIS_OK) {
+        code = tool_usage_error("%s: %s", spec, tamis_last_error());
+    }
+    while (code == 0 && keys && *keys) {
+        char *next = strchr(keys, ',');
+        if (next) *next++ = 0;
+        code = set_key(&settings, keys, source->name, sizeof source->name);
+        keys = next;
+    }
+    if (code == 0) {
+        if (options) {
+            settings.type = (int)options->value_type;
+            settings.index_type = (int)options->index_type;
+            settings.offset_type = (int)options->offset_type;
+        }
+        tool_progress(0, "generating %s", copy);
+        const tamis_status status = tool_generate_matrix(&settings, kind, &source->matrix);
+        tool_progress_clear();
+        if (status != TAMIS_OK) code = tool_library_error(status, spec);
+    }
+    if (code == 0 && !source->name[0]) {
+        const tamis_sparse *S = tamis_matrix_view(source->matrix);
+        snprintf(source->name, sizeof source->name, "%s-%lldx%lld-%lld", copy, (long long)S->rows, (long long)S->cols,
+                 (long long)S->nnz);
+    }
+    free(copy);
+    return code;
+}
+
+static int read_source(const char *path, const tamis_read_options *options, tool_source *source) {
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    if (options) reading = *options;
+    reading.progress = tool_progress_reading;
+    tool_matrix_name(path, source->name, sizeof source->name);
+    reading.progress_context = source->name;
+    const tamis_status status = tamis_read_matrix(path, &reading, &source->matrix);
+    tool_progress_clear();
+    if (status != TAMIS_OK) {
+        const char *message = tamis_last_error();
+        return tool_library_error(status, strstr(message, path) ? NULL : path);
+    }
+    struct stat information;
+    if (stat(path, &information) == 0) source->bytes = information.st_size;
+    return 0;
+}
+
+int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source) {
+    *source = (tool_source){0};
+    const double start = tool_seconds();
+    const int code = strncmp(spec, prefix, sizeof prefix - 1) == 0 ? generate_source(spec, options, source)
+                                                                   : read_source(spec, options, source);
+    source->seconds = tool_seconds() - start;
+    if (code == 0) source->S = tamis_matrix_view(source->matrix);
+    return code;
+}
+
+void tool_source_close(tool_source *source) {
+    tamis_matrix_free(source->matrix);
+    *source = (tool_source){0};
+}
