@@ -1,0 +1,133 @@
+/* Checks of views that read no array. */
+#include "sparse/check.h"
+
+#include "base/status.h"
+
+typedef struct range {
+    const char *field;
+    int64_t value, most;
+} range;
+
+/* Enumerations arrive from outside: any integer may be in there. */
+static tamis_status check_choices(const char *name, const range *choices, int count) {
+    for (int i = 0; i < count; i++)
+        if (choices[i].value < 0 || choices[i].value > choices[i].most)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %lld: expected 0 .. %lld", name, choices[i].field,
+                              (long long)choices[i].value, (long long)choices[i].most);
+    return TAMIS_OK;
+}
+
+static tamis_status check_not_negative(const char *name, const range *sizes, int count) {
+    for (int i = 0; i < count; i++)
+        if (sizes[i].value < 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %lld: expected 0 or more", name, sizes[i].field,
+                              (long long)sizes[i].value);
+    return TAMIS_OK;
+}
+
+static tamis_status check_array(const char *name, const char *field, const void *array, int64_t entries, size_t size) {
+    if (entries > (int64_t)(PTRDIFF_MAX / (ptrdiff_t)size))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.%s: %lld entries of %zu bytes exceed the address space", name,
+                          field, (long long)entries, size);
+    if (entries > 0 && !array)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = NULL: expected an array of %lld", name, field,
+                          (long long)entries);
+    if ((uintptr_t)array % size)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %p: expected an address that is a multiple of %zu", name,
+                          field, array, size);
+    return TAMIS_OK;
+}
+
+static tamis_status check_span(const tamis_sparse *S, const char *name, const char *field, int64_t size) {
+    if (tamis_index_spans(S->index_type, size)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.%s = %lld: an index_type of %s cannot hold 0 .. %lld", name, field,
+                      (long long)size, tamis_index_type_name(S->index_type), (long long)(size - 1));
+}
+
+static tamis_status check_offsets(const tamis_sparse *S, const char *name) {
+    if (!tamis_index_holds(S->offset_type, S->nnz))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.nnz = %lld: an offset_type of %s cannot hold it", name,
+                          (long long)S->nnz, tamis_index_type_name(S->offset_type));
+    if (S->rows == INT64_MAX)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.rows = %lld: rows + 1 offsets cannot be counted", name,
+                          (long long)S->rows);
+    return check_array(name, "offsets", S->offsets, S->rows + 1, tamis_index_size(S->offset_type));
+}
+
+tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a sparse matrix", name);
+    const range choices[] = {{"format", (int64_t)S->format, TAMIS_COO},
+                             {"location", (int64_t)S->location, TAMIS_DEVICE},
+                             {"index_type", (int64_t)S->index_type, TAMIS_I64},
+                             {"offset_type", (int64_t)S->offset_type, TAMIS_I64},
+                             {"value_type", (int64_t)S->value_type, TAMIS_BF16}};
+    TRY(check_choices(name, choices, 5));
+    const range sizes[] = {
+        {"rows", S->rows, 0}, {"cols", S->cols, 0}, {"nnz", S->nnz, 0}, {"batch_stride", S->batch_stride, 0}};
+    TRY(check_not_negative(name, sizes, 4));
+    if (S->nnz > 0 && (S->rows == 0 || S->cols == 0))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.nnz = %lld: a matrix of %lld x %lld has no entries", name,
+                          (long long)S->nnz, (long long)S->rows, (long long)S->cols);
+    TRY(check_span(S, name, "cols", S->cols));
+    const size_t index_size = tamis_index_size(S->index_type);
+    if (S->format == TAMIS_CSR) {
+        TRY(check_offsets(S, name));
+    } else {
+        TRY(check_span(S, name, "rows", S->rows));
+        TRY(check_array(name, "row_indices", S->row_indices, S->nnz, index_size));
+    }
+    TRY(check_array(name, "columns", S->columns, S->nnz, index_size));
+    if (S->values) TRY(check_array(name, "values", S->values, S->nnz, tamis_type_size(S->value_type)));
+    return TAMIS_OK;
+}
+
+tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {
+    TRY(tamis_sparse_check(S, name));
+    if (S->location != TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device: expected arrays on the host", name);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name) {
+    if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
+    const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},
+                             {"layout", (int64_t)dense->layout, TAMIS_COLUMN_MAJOR},
+                             {"location", (int64_t)dense->location, TAMIS_DEVICE}};
+    TRY(check_choices(name, choices, 3));
+    if (dense->location != TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device: expected data on the host", name);
+    const range sizes[] = {{"rows", dense->rows, 0},
+                           {"cols", dense->cols, 0},
+                           {"stride", dense->stride, 0},
+                           {"batch_stride", dense->batch_stride, 0}};
+    TRY(check_not_negative(name, sizes, 4));
+    const bool row_major = dense->layout == TAMIS_ROW_MAJOR;
+    const int64_t lines = row_major ? dense->rows : dense->cols, length = row_major ? dense->cols : dense->rows;
+    const int64_t stride = tamis_dense_stride(dense);
+    if (stride < length)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.stride = %lld: expected 0 or at least %s = %lld", name,
+                          (long long)stride, row_major ? "cols" : "rows", (long long)length);
+    if (lines == 0 || length == 0) return TAMIS_OK;
+    const int64_t most = (int64_t)(PTRDIFF_MAX / (ptrdiff_t)tamis_type_size(dense->type));
+    int64_t elements; /* up to the last one: the gap behind the last line need not be there */
+    if (__builtin_mul_overflow(lines - 1, stride, &elements) || __builtin_add_overflow(elements, length, &elements) ||
+        elements > most)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld lines with stride = %lld exceed the address space", name,
+                          (long long)lines, (long long)stride);
+    return check_array(name, "data", dense->data, elements, tamis_type_size(dense->type));
+}
+
+tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
+                               tamis_type type) {
+    TRY(tamis_dense_check_any(dense, name));
+    if (dense->rows != rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.rows = %lld: expected %lld", name, (long long)dense->rows,
+                          (long long)rows);
+    if (dense->cols != cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld: expected %lld", name, (long long)dense->cols,
+                          (long long)cols);
+    if (dense->type != type)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.type = %s: expected %s", name, tamis_type_name(dense->type),
+                          tamis_type_name(type));
+    return TAMIS_OK;
+}

@@ -1,0 +1,125 @@
+/* Owned matrices: making, looking at and freeing them. */
+#include "sparse/matrix.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "sparse/check.h"
+
+const tamis_sparse *tamis_matrix_view(const tamis_matrix *matrix) { return matrix ? &matrix->view : NULL; }
+
+const tamis_dense *tamis_array_view(const tamis_array *array) { return array ? &array->view : NULL; }
+
+void tamis_matrix_free(tamis_matrix *matrix) {
+    if (!matrix) return;
+    tamis_release(matrix->offsets);
+    tamis_release(matrix->row_indices);
+    tamis_release(matrix->columns);
+    tamis_release(matrix->values);
+    tamis_release(matrix);
+}
+
+void tamis_array_free(tamis_array *array) {
+    if (!array) return;
+    tamis_release(array->data);
+    tamis_release(array);
+}
+
+tamis_status tamis_matrix_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
+                                void *values, tamis_matrix **matrix) {
+    *matrix = NULL;
+    void *memory;
+    const tamis_status status = tamis_allocate(1, sizeof(tamis_matrix), "a matrix", &memory);
+    if (status != TAMIS_OK) {
+        tamis_release(offsets);
+        tamis_release(row_indices);
+        tamis_release(columns);
+        tamis_release(values);
+        return status;
+    }
+    tamis_matrix *const made = memory;
+    *made = (tamis_matrix){
+        .view = *shape, .offsets = offsets, .row_indices = row_indices, .columns = columns, .values = values};
+    made->view.location = TAMIS_HOST;
+    made->view.offsets = offsets;
+    made->view.row_indices = row_indices;
+    made->view.columns = columns;
+    made->view.values = values;
+    made->view.batch_stride = 0;
+    *matrix = made;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_matrix_create(const tamis_sparse *shape, bool with_values, tamis_matrix **matrix) {
+    tamis_status status = TAMIS_OK;
+    void *offsets = NULL, *row_indices = NULL, *columns = NULL, *values = NULL;
+    const size_t index_size = tamis_index_size(shape->index_type);
+    *matrix = NULL;
+    if (shape->format == TAMIS_CSR)
+        TRY_GOTO(failed, tamis_allocate(shape->rows + 1, tamis_index_size(shape->offset_type), "row offsets", &offsets));
+    else
+        TRY_GOTO(failed, tamis_allocate(shape->nnz, index_size, "row indices", &row_indices));
+    TRY_GOTO(failed, tamis_allocate(shape->nnz, index_size, "column indices", &columns));
+    if (with_values) TRY_GOTO(failed, tamis_allocate(shape->nnz, tamis_type_size(shape->value_type), "values", &values));
+    return tamis_matrix_adopt(shape, offsets, row_indices, columns, values, matrix);
+failed:
+    tamis_release(offsets);
+    tamis_release(row_indices);
+    tamis_release(columns);
+    tamis_release(values);
+    return status;
+}
+
+tamis_status tamis_array_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                               tamis_array **array) {
+    *array = NULL;
+    void *memory;
+    const tamis_status status = tamis_allocate(1, sizeof(tamis_array), "a dense matrix", &memory);
+    if (status != TAMIS_OK) {
+        tamis_release(data);
+        return status;
+    }
+    tamis_array *const made = memory;
+    *made = (tamis_array){.view = {.data = data,
+                                   .rows = rows,
+                                   .cols = cols,
+                                   .stride = layout == TAMIS_ROW_MAJOR ? cols : rows,
+                                   .type = type,
+                                   .layout = layout,
+                                   .location = TAMIS_HOST},
+                          .data = data};
+    *array = made;
+    return TAMIS_OK;
+}
+
+typedef tamis_status allocator(int64_t count, size_t size, const char *what, void **memory);
+
+static tamis_status create_array(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout, allocator *allocate,
+                                 tamis_array **array) {
+    *array = NULL;
+    int64_t elements;
+    if (rows < 0 || cols < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld: expected 0 or more", rows < 0 ? "rows" : "cols",
+                          (long long)(rows < 0 ? rows : cols));
+    if ((unsigned)type > TAMIS_BF16)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %lld: expected 0 .. %d", (long long)type, (int)TAMIS_BF16);
+    if ((unsigned)layout > TAMIS_COLUMN_MAJOR)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "layout = %lld: expected 0 .. %d", (long long)layout,
+                          (int)TAMIS_COLUMN_MAJOR);
+    if (__builtin_mul_overflow(rows, cols, &elements))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product cannot be counted",
+                          (long long)rows, (long long)cols);
+    void *data;
+    TRY(allocate(elements, tamis_type_size(type), "a dense matrix", &data));
+    return tamis_array_adopt(data, rows, cols, type, layout, array);
+}
+
+tamis_status tamis_array_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                      tamis_array **array) {
+    return create_array(rows, cols, type, layout, tamis_allocate, array);
+}
+
+tamis_status tamis_array_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout, tamis_array **array) {
+    tamis_clear_error();
+    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected where to put the result");
+    return create_array(rows, cols, type, layout, tamis_allocate_zeroed, array);
+}

@@ -1,0 +1,207 @@
+/* Row profile: what the offsets say, an estimate of the rest from a sample of rows, and the public function. */
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "sparse/check.h"
+#include "sparse/structure.h"
+
+enum {
+    MOST_THREADS = 256,
+    SMALL = 1 << 15,    /* rows that are not worth a second thread */
+    SAMPLED_ROWS = 1024,
+    SAMPLED_COLUMNS = 64 /* looked at in a row of the sample */
+};
+
+typedef struct lengths {
+    int64_t max, min, empty;
+    double squares; /* of the distances from the mean */
+} lengths;
+
+typedef struct lengths_job {
+    const tamis_sparse *S;
+    double mean;
+    lengths parts[MOST_THREADS];
+} lengths_job;
+
+TAMIS_INLINE lengths measure(const void *offsets, tamis_index_type type, int64_t begin, int64_t end, double mean) {
+    lengths all = {.max = 0, .min = INT64_MAX};
+    double squares[4] = {0}; /* sums that do not wait for each other */
+    int64_t row = begin;
+    for (; row + 4 <= end; row += 4) {
+        for (int lane = 0; lane < 4; lane++) {
+            const int64_t length =
+                tamis_index_load(offsets, type, row + lane + 1) - tamis_index_load(offsets, type, row + lane);
+            all.max = length > all.max ? length : all.max;
+            all.min = length < all.min ? length : all.min;
+            all.empty += length == 0;
+            squares[lane] += ((double)length - mean) * ((double)length - mean);
+        }
+    }
+    for (; row < end; row++) {
+        const int64_t length = tamis_index_load(offsets, type, row + 1) - tamis_index_load(offsets, type, row);
+        all.max = length > all.max ? length : all.max;
+        all.min = length < all.min ? length : all.min;
+        all.empty += length == 0;
+        squares[0] += ((double)length - mean) * ((double)length - mean);
+    }
+    all.squares = squares[0] + squares[1] + squares[2] + squares[3];
+    return all;
+}
+
+static lengths measure32(const void *offsets, int64_t begin, int64_t end, double mean) {
+    return measure(offsets, TAMIS_I32, begin, end, mean);
+}
+static lengths measure64(const void *offsets, int64_t begin, int64_t end, double mean) {
+    return measure(offsets, TAMIS_I64, begin, end, mean);
+}
+
+static void lengths_thread(void *context, int thread, int threads) {
+    lengths_job *const job = context;
+    const int64_t begin = tamis_partition_even(job->S->rows, threads, thread);
+    const int64_t end = tamis_partition_even(job->S->rows, threads, thread + 1);
+    job->parts[thread] = job->S->offset_type == TAMIS_I32 ? measure32(job->S->offsets, begin, end, job->mean)
+                                                          : measure64(job->S->offsets, begin, end, job->mean);
+}
+
+/* bandwidth and mean_span as a sample of rows shows them: first, last and some columns between. */
+static void estimate_columns(const tamis_sparse *S, tamis_profile *profile) {
+    const int64_t samples = S->rows < SAMPLED_ROWS ? S->rows : SAMPLED_ROWS;
+    int64_t seen = 0;
+    double spans = 0;
+    for (int64_t k = 0; k < samples; k++) {
+        const int64_t next = tamis_partition_even(S->rows, (int)samples, (int)k + 1);
+        int64_t row = tamis_partition_even(S->rows, (int)samples, (int)k), begin = 0, end = 0;
+        for (; row < next; row++) { /* the first row of this share that has entries */
+            begin = tamis_index_load(S->offsets, S->offset_type, row);
+            end = tamis_index_load(S->offsets, S->offset_type, row + 1);
+            if (end > begin) break;
+        }
+        if (row == next) continue;
+        int64_t low = tamis_index_load(S->columns, S->index_type, end - 1), high = low;
+        const int64_t step = (end - begin + SAMPLED_COLUMNS - 1) / SAMPLED_COLUMNS;
+        for (int64_t z = begin; z < end; z += step) {
+            const int64_t column = tamis_index_load(S->columns, S->index_type, z);
+            low = column < low ? column : low;
+            high = column > high ? column : high;
+        }
+        const int64_t left = row > low ? row - low : low - row, right = row > high ? row - high : high - row;
+        const int64_t reach = left > right ? left : right;
+        profile->bandwidth = reach > profile->bandwidth ? reach : profile->bandwidth;
+        spans += (double)(high - low) + 1;
+        seen++;
+    }
+    profile->mean_span = seen ? spans / (double)seen : 0;
+}
+
+/* Everything that follows from sizes and lengths of rows. */
+static void profile_lengths(const tamis_sparse *S, int threads, tamis_profile *profile) {
+    const double cells = (double)S->rows * (double)S->cols;
+    *profile = (tamis_profile){.rows = S->rows,
+                               .cols = S->cols,
+                               .nnz = S->nnz,
+                               .mean = S->rows ? (double)S->nnz / (double)S->rows : 0,
+                               .density = cells > 0 ? (double)S->nnz / cells : 0,
+                               .duplicates = -1};
+    if (S->rows == 0) return;
+    if (threads <= 0) threads = tamis_threads_default();
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (S->rows < SMALL) threads = 1;
+    lengths_job job = {.S = S, .mean = profile->mean};
+    if (threads == 1)
+        lengths_thread(&job, 0, 1);
+    else
+        tamis_threads_run(threads, lengths_thread, &job);
+    double squares = 0;
+    profile->min = INT64_MAX;
+    for (int t = 0; t < threads; t++) {
+        const lengths *const part = &job.parts[t];
+        profile->max = part->max > profile->max ? part->max : profile->max;
+        profile->min = part->min < profile->min ? part->min : profile->min;
+        profile->empty_rows += part->empty;
+        squares += part->squares;
+    }
+    if (S->nnz > 0) profile->variation = sqrt(squares / (double)S->rows) / profile->mean;
+}
+
+void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profile) {
+    profile_lengths(S, threads, profile);
+    estimate_columns(S, profile);
+}
+
+/* Counts of the rows of a COO as offsets; whether its entries are ordered by row. */
+static bool offsets_from_entries(const tamis_sparse *S, int64_t *offsets) {
+    bool ordered = true;
+    int64_t before = 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const int64_t row = tamis_index_load(S->row_indices, S->index_type, t);
+        ordered &= row >= before;
+        before = row;
+        offsets[row + 1]++;
+    }
+    for (int64_t row = 0; row < S->rows; row++) offsets[row + 1] += offsets[row];
+    return ordered;
+}
+
+/* bandwidth and mean_span of entries in any order; low and high have an entry for each row. */
+static void measure_scattered(const tamis_sparse *S, int64_t *low, int64_t *high, tamis_profile *profile) {
+    for (int64_t row = 0; row < S->rows; row++) {
+        low[row] = INT64_MAX;
+        high[row] = -1;
+    }
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const int64_t row = tamis_index_load(S->row_indices, S->index_type, t);
+        const int64_t column = tamis_index_load(S->columns, S->index_type, t);
+        const int64_t reach = row > column ? row - column : column - row;
+        profile->bandwidth = reach > profile->bandwidth ? reach : profile->bandwidth;
+        low[row] = column < low[row] ? column : low[row];
+        high[row] = column > high[row] ? column : high[row];
+    }
+    double spans = 0;
+    for (int64_t row = 0; row < S->rows; row++)
+        if (high[row] >= 0) spans += (double)(high[row] - low[row]) + 1;
+    profile->mean_span = spans / (double)(S->rows - profile->empty_rows);
+}
+
+static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profile) {
+    tamis_status status = TAMIS_OK;
+    void *offsets = NULL, *low = NULL, *high = NULL;
+    if (S->rows == INT64_MAX)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: rows + 1 offsets cannot be counted", (long long)S->rows);
+    TRY_GOTO(cleanup, tamis_allocate_zeroed(S->rows + 1, sizeof(int64_t), "row offsets", &offsets));
+    const bool ordered = offsets_from_entries(S, offsets);
+    tamis_sparse rows = *S;
+    rows.format = TAMIS_CSR;
+    rows.offsets = offsets;
+    rows.offset_type = TAMIS_I64;
+    profile_lengths(&rows, 0, profile);
+    if (ordered) {
+        tamis_profile_columns(&rows, 0, profile);
+    } else {
+        TRY_GOTO(cleanup, tamis_allocate(S->rows, sizeof(int64_t), "the first columns of rows", &low));
+        TRY_GOTO(cleanup, tamis_allocate(S->rows, sizeof(int64_t), "the last columns of rows", &high));
+        measure_scattered(S, low, high, profile);
+    }
+cleanup:
+    tamis_release(offsets);
+    tamis_release(low);
+    tamis_release(high);
+    return status;
+}
+
+tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile) {
+    tamis_clear_error();
+    TRY(tamis_sparse_check_host(S, "S"));
+    if (!profile) return tamis_fail(TAMIS_ERROR_ARGUMENT, "profile = NULL: expected where to put the result");
+    TRY(tamis_validate_threads(S, 0));
+    tamis_profile result = {0};
+    if (S->format == TAMIS_CSR) {
+        profile_lengths(S, 0, &result);
+        tamis_profile_columns(S, 0, &result);
+    } else {
+        TRY(profile_entries(S, &result));
+    }
+    *profile = result;
+    return TAMIS_OK;
+}

@@ -1,0 +1,114 @@
+/* The public conversions between CSR and COO, and the transpose. */
+#include "base/status.h"
+#include "base/threads.h"
+#include "sparse/check.h"
+#include "sparse/order.h"
+#include "sparse/structure.h"
+
+/* ------------------------------------------------------------------------------------------- CSR to COO */
+
+typedef struct expansion {
+    const tamis_sparse *S;
+    void *row_indices;
+} expansion;
+
+TAMIS_INLINE void fill_rows(void *to, tamis_index_type type, int64_t begin, int64_t end, int64_t row) {
+    if (type == TAMIS_I32)
+        for (int64_t z = begin; z < end; z++) ((int32_t *)to)[z] = (int32_t)row;
+    else
+        for (int64_t z = begin; z < end; z++) ((int64_t *)to)[z] = row;
+}
+
+static void expand_thread(void *context, int thread, int threads) {
+    const expansion *const e = context;
+    const tamis_sparse *const S = e->S;
+    int64_t begin, end, row, unused;
+    tamis_partition_nonzeros(S->offsets, S->offset_type, S->rows, S->nnz, threads, thread, &begin, &row);
+    tamis_partition_nonzeros(S->offsets, S->offset_type, S->rows, S->nnz, threads, thread + 1, &end, &unused);
+    for (; begin < end; row++) {
+        const int64_t row_end = tamis_index_load(S->offsets, S->offset_type, row + 1);
+        const int64_t stop = row_end < end ? row_end : end;
+        fill_rows(e->row_indices, S->index_type, begin, stop, row);
+        begin = stop;
+    }
+}
+
+void tamis_expand_rows(const tamis_sparse *S, int threads, void *row_indices) {
+    enum { SHARE = 1 << 16 };
+    expansion e = {.S = S, .row_indices = row_indices};
+    if (threads <= 0) threads = tamis_threads_default();
+    if (threads > 1 + S->nnz / SHARE) threads = (int)(1 + S->nnz / SHARE);
+    tamis_threads_run(threads, expand_thread, &e);
+}
+
+/* ------------------------------------------------------------------------------------------- arguments */
+
+static tamis_status need_format(const tamis_sparse *S, tamis_format format) {
+    if (S->format == format) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected %s", tamis_format_name(S->format),
+                      tamis_format_name(format));
+}
+
+static tamis_status need_array(const char *name, const void *array, int64_t entries) {
+    if (array || entries == 0) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected room for %lld entries", name, (long long)entries);
+}
+
+static tamis_status need_offsets(const tamis_sparse *S, const void *offsets, const char *field, int64_t size) {
+    if (size == INT64_MAX)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: offsets cannot be counted", field, (long long)size);
+    TRY(need_array("offsets", offsets, size + 1));
+    if (tamis_index_holds(S->offset_type, S->nnz)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.nnz = %lld: an offset_type of %s cannot hold it", (long long)S->nnz,
+                      tamis_index_type_name(S->offset_type));
+}
+
+/* Rows of S are to become indices. */
+static tamis_status need_row_indices(const tamis_sparse *S) {
+    if (tamis_index_spans(S->index_type, S->rows)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: an index_type of %s cannot hold 0 .. %lld",
+                      (long long)S->rows, tamis_index_type_name(S->index_type), (long long)(S->rows - 1));
+}
+
+/* ------------------------------------------------------------------------------------------- public */
+
+tamis_status tamis_csr_to_coo(const tamis_sparse *S, void *row_indices) {
+    tamis_clear_error();
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(need_format(S, TAMIS_CSR));
+    TRY(need_row_indices(S));
+    TRY(need_array("row_indices", row_indices, S->nnz));
+    TRY(tamis_validate_threads(S, 0));
+    tamis_expand_rows(S, 0, row_indices);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_coo_to_csr(const tamis_sparse *S, void *offsets, void *columns, void *values,
+                              int64_t *permutation) {
+    tamis_clear_error();
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(need_format(S, TAMIS_COO));
+    TRY(need_offsets(S, offsets, "rows", S->rows));
+    TRY(need_array("columns", columns, S->nnz));
+    TRY(tamis_validate_threads(S, 0));
+    return tamis_group(S, false, 0, S->offset_type, offsets, &(tamis_reordered){columns, values, permutation});
+}
+
+tamis_status tamis_transpose(const tamis_sparse *S, void *offsets, void *columns, void *values, int64_t *permutation) {
+    tamis_clear_error();
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(need_row_indices(S));
+    TRY(need_offsets(S, offsets, "cols", S->cols));
+    TRY(need_array("columns", columns, S->nnz));
+    TRY(tamis_validate_threads(S, 0));
+    return tamis_group(S, true, 0, S->offset_type, offsets, &(tamis_reordered){columns, values, permutation});
+}
+
+tamis_status tamis_sort(const tamis_sparse *S, void *columns, void *values, int64_t *permutation) {
+    tamis_clear_error();
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(need_format(S, TAMIS_CSR));
+    TRY(need_array("columns", columns, S->nnz));
+    TRY(tamis_validate_threads(S, 0));
+    return tamis_sort_rows(S, 0, &(tamis_reordered){columns, values, permutation});
+}
