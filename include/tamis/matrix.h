@@ -99,7 +99,7 @@ TAMIS_API tamis_status tamis_read_matrix_memory(const char *name, const void *da
                                                 const tamis_read_options *options, tamis_matrix **matrix);
 
 /* Writes .mtx (coordinate), .npz (compressed CSR or COO as SciPy reads it) by the ending of the name, or .mtx.gz.
-   Written beside and renamed: a failure leaves an old file as it was. bf16 values are written as fp32. */
+   Written beside and renamed: a failure leaves an old file as it was. fp16 and bf16 values are written as fp32. */
 TAMIS_API tamis_status tamis_write_matrix(const char *path, const tamis_sparse *S);
 
 /* Reads a dense matrix: .npy (1-D becomes one column), or Matrix Market array. type: of the result. */

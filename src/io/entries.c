@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "sparse/matrix.h"
 
 tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
                                   tamis_entries *entries) {
@@ -51,43 +52,51 @@ static tamis_status grow(tamis_entries *entries, int64_t capacity) {
     return TAMIS_OK;
 }
 
-static double value_at(const tamis_entries *entries, int64_t at) {
-    if (!entries->values) return 0;
-    return entries->value_type == TAMIS_F32 ? ((const float *)entries->values)[at]
-                                            : ((const double *)entries->values)[at];
-}
-
 tamis_status tamis_entries_mirror(tamis_entries *entries, double sign) {
     const int64_t count = entries->count;
     const tamis_index_type type = entries->index_type;
     int64_t mirrored = 0;
     for (int64_t t = 0; t < count; t++)
-        mirrored += tamis_entry_index(entries->row_indices, type, t) != tamis_entry_index(entries->columns, type, t);
+        mirrored += tamis_index_load(entries->row_indices, type, t) != tamis_index_load(entries->columns, type, t);
     if (mirrored == 0) return TAMIS_OK;
     if (count + mirrored > entries->capacity) TRY(grow(entries, count + mirrored));
     int64_t to = count;
     for (int64_t t = 0; t < count; t++) {
-        const int64_t row = tamis_entry_index(entries->row_indices, type, t);
-        const int64_t column = tamis_entry_index(entries->columns, type, t);
-        if (row != column) tamis_entries_set(entries, to++, column, row, sign * value_at(entries, t));
+        const int64_t row = tamis_index_load(entries->row_indices, type, t);
+        const int64_t column = tamis_index_load(entries->columns, type, t);
+        const double value = entries->values ? tamis_element_load(entries->values, entries->value_type, t) : 0;
+        if (row != column) tamis_entries_set(entries, to++, column, row, sign * value);
     }
     entries->count = to;
     return TAMIS_OK;
 }
 
+/* Nothing to convert: the arrays themselves can be the result. */
+static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *entries) {
+    const bool values_fit = entries->values ? entries->value_type == wanted->value_type
+                                            : wanted->values != TAMIS_VALUES_ONES;
+    return wanted->format == TAMIS_COO && wanted->duplicates == TAMIS_DUPLICATES_KEEP &&
+           wanted->index_type == entries->index_type && values_fit;
+}
+
 tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_matrix **matrix) {
+    const tamis_read_options *const wanted = &reading->options;
     const tamis_sparse view = {.format = TAMIS_COO,
                                .location = TAMIS_HOST,
                                .rows = entries->rows,
                                .cols = entries->cols,
                                .nnz = entries->count,
                                .index_type = entries->index_type,
-                               .offset_type = TAMIS_I64,
-                               .value_type = entries->value_type,
+                               .offset_type = wanted->offset_type,
+                               .value_type = entries->values ? entries->value_type : wanted->value_type,
                                .row_indices = entries->row_indices,
                                .columns = entries->columns,
                                .values = entries->values};
-    const tamis_status status = tamis_convert_read(reading, &view, reading->options.format == TAMIS_CSR, matrix);
-    tamis_entries_free(entries);
+    tamis_entries taken = *entries;
+    *entries = (tamis_entries){0};
+    if (is_wanted(wanted, &taken))
+        return tamis_matrix_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
+    const tamis_status status = tamis_convert_read(reading, &view, wanted->format == TAMIS_CSR, matrix);
+    tamis_entries_free(&taken);
     return status;
 }

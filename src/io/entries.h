@@ -4,6 +4,7 @@
 #define TAMIS_IO_ENTRIES_H
 
 #include "io/reading.h"
+#include "sparse/element.h"
 
 typedef struct tamis_entries {
     int64_t rows, cols, count;
@@ -18,22 +19,11 @@ tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity
                                   tamis_entries *entries);
 void tamis_entries_free(tamis_entries *entries);
 
-static inline int64_t tamis_entry_index(const void *indices, tamis_index_type type, int64_t at) {
-    return type == TAMIS_I32 ? ((const int32_t *)indices)[at] : ((const int64_t *)indices)[at];
-}
-
 static inline void tamis_entries_set(const tamis_entries *entries, int64_t at, int64_t row, int64_t column,
                                      double value) {
-    if (entries->index_type == TAMIS_I32) {
-        ((int32_t *)entries->row_indices)[at] = (int32_t)row;
-        ((int32_t *)entries->columns)[at] = (int32_t)column;
-    } else {
-        ((int64_t *)entries->row_indices)[at] = row;
-        ((int64_t *)entries->columns)[at] = column;
-    }
-    if (!entries->values) return;
-    if (entries->value_type == TAMIS_F32) ((float *)entries->values)[at] = (float)value;
-    else ((double *)entries->values)[at] = value;
+    tamis_index_store(entries->row_indices, entries->index_type, at, row);
+    tamis_index_store(entries->columns, entries->index_type, at, column);
+    if (entries->values) tamis_element_store(entries->values, entries->value_type, at, value);
 }
 
 /* Moves `count` entries from `from` to `to`, which is not behind it. */

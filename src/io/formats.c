@@ -7,7 +7,7 @@
 #include "io/source.h"
 
 /* Rows in the order in which they are tried on a name or a content. Endings are words between blanks; one that begins
-   with a star is the beginning of the name instead. */
+   with a star is the beginning of the name instead, which decides without a look at the content. */
 static const tamis_file_row rows[] = {
     {TAMIS_FILE_AUTO, "auto", "", NULL, NULL},
     {TAMIS_FILE_MATRIX_MARKET, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market, tamis_read_matrix_market},
@@ -56,18 +56,20 @@ static const char *base_name(const char *name) {
     return slash ? slash + 1 : name;
 }
 
+typedef enum name_match { NO_MATCH = 0, BY_ENDING, BY_BEGINNING } name_match;
+
 /* Does the name (of `length` characters) have one of the row's endings or beginnings? */
-static bool named_so(const tamis_file_row *row, const char *name, size_t length) {
+static name_match match_name(const tamis_file_row *row, const char *name, size_t length) {
     for (const char *word = row->endings; *word;) {
         const size_t size = strcspn(word, " ");
         if (*word == '*') {
-            if (length >= size - 1 && strncasecmp(name, word + 1, size - 1) == 0) return true;
+            if (length >= size - 1 && strncasecmp(name, word + 1, size - 1) == 0) return BY_BEGINNING;
         } else if (length > size && strncasecmp(name + length - size, word, size) == 0) {
-            return true;
+            return BY_ENDING;
         }
         word += size + (word[size] == ' ');
     }
-    return false;
+    return NO_MATCH;
 }
 
 const tamis_file_row *tamis_find_format(const tamis_text *text) {
@@ -75,8 +77,9 @@ const tamis_file_row *tamis_find_format(const tamis_text *text) {
     const size_t length = tamis_unpacked_name_length(name);
     const tamis_file_row *by_name = NULL;
     for (int i = 1; i < ROWS; i++) {
-        if (!named_so(&rows[i], name, length)) continue;
-        if (rows[i].sniff(text)) return &rows[i];
+        const name_match match = match_name(&rows[i], name, length);
+        if (match == NO_MATCH) continue;
+        if (match == BY_BEGINNING || rows[i].sniff(text)) return &rows[i];
         if (!by_name) by_name = &rows[i];
     }
     if (by_name) return by_name; /* its reader will say what is wrong */

@@ -140,7 +140,7 @@ static tamis_status take_rows(const tamis_text *text, const boeing_header *heade
     int64_t row = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_integer(&cursor, 1, header->rows, "a row index", &row));
-        const int64_t column = tamis_entry_index(entries->columns, entries->index_type, t);
+        const int64_t column = tamis_index_load(entries->columns, entries->index_type, t);
         if (header->skew && row - 1 == column)
             return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, cursor.line,
                                      "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
@@ -158,8 +158,8 @@ static tamis_status take_values(const tamis_text *text, const boeing_header *hea
     double value = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_real(&cursor, "a number", &value));
-        tamis_entries_set(entries, t, tamis_entry_index(entries->row_indices, entries->index_type, t),
-                          tamis_entry_index(entries->columns, entries->index_type, t), value);
+        tamis_entries_set(entries, t, tamis_index_load(entries->row_indices, entries->index_type, t),
+                          tamis_index_load(entries->columns, entries->index_type, t), value);
     }
     return TAMIS_OK;
 }

@@ -12,7 +12,10 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
-enum { CHUNK_LEAST = 256 << 10, CHUNK_MOST = 8 << 20, CHUNKS_PER_THREAD = 8 };
+#ifndef TAMIS_LINES_CHUNK
+#define TAMIS_LINES_CHUNK (256 << 10) /* the least bytes of a chunk; the fuzz build makes it a few bytes */
+#endif
+enum { CHUNK_MOST = 8 << 20, CHUNKS_PER_THREAD = 8 };
 
 typedef enum line_fault { FAULT_NONE = 0, FAULT_ROW, FAULT_COLUMN, FAULT_VALUE, FAULT_EXTRA, FAULT_SEPARATOR, FAULT_END } line_fault;
 
@@ -65,6 +68,12 @@ static const char *no_field(line_fields *line, line_fault fault, const char *at)
     return NULL;
 }
 
+/* No separator at p: that is what is wrong, unless the line ends there and the field itself is missing. */
+static const char *no_separator(line_fields *line, line_fault field, const char *p) {
+    p = tamis_skip_blanks(p);
+    return no_field(line, *p == '\n' || *p == '\0' ? field : FAULT_SEPARATOR, p);
+}
+
 static inline const char *parse_value(const tamis_line_rule *rule, const char *p, double *value) {
     if (rule->value == TAMIS_LINE_REAL) return tamis_parse_real(p, value);
     int64_t integer;
@@ -78,20 +87,20 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     const char *q = tamis_parse_index(p, &line->row);
     if (!q || line->row < rule->base || line->row - rule->base >= rule->rows) return no_field(line, FAULT_ROW, p);
     p = skip_separator(q, rule->separator);
-    if (!p) return no_field(line, FAULT_SEPARATOR, q);
+    if (!p) return no_separator(line, FAULT_COLUMN, q);
     q = tamis_parse_index(p, &line->column);
     if (!q || line->column < rule->base || line->column - rule->base >= rule->cols)
         return no_field(line, FAULT_COLUMN, p);
     if (rule->value != TAMIS_LINE_NO_VALUE) {
         p = skip_separator(q, rule->separator);
-        if (!p) return no_field(line, FAULT_SEPARATOR, q);
+        if (!p) return no_separator(line, FAULT_VALUE, q);
         q = parse_value(rule, p, &line->value);
         if (!q) return no_field(line, FAULT_VALUE, p);
     }
     for (int i = 0; i < rule->extra; i++) {
         double ignored;
         p = skip_separator(q, rule->separator);
-        if (!p) return no_field(line, FAULT_SEPARATOR, q);
+        if (!p) return no_separator(line, FAULT_EXTRA, q);
         q = tamis_parse_real(p, &ignored);
         if (!q) return no_field(line, FAULT_EXTRA, p);
     }
@@ -178,7 +187,7 @@ static tamis_status cut(line_work *work, const char *body) {
     const tamis_text *const text = &work->reading->text;
     const int64_t bytes = text->end - body;
     int64_t size = bytes / ((int64_t)work->reading->threads * CHUNKS_PER_THREAD) + 1;
-    if (size < CHUNK_LEAST) size = CHUNK_LEAST;
+    if (size < TAMIS_LINES_CHUNK) size = TAMIS_LINES_CHUNK;
     if (size > CHUNK_MOST) size = CHUNK_MOST;
     void *memory;
     TRY(tamis_allocate_zeroed(bytes / size + 1, sizeof(line_chunk), "the list of chunks", &memory));
@@ -241,7 +250,7 @@ static tamis_status gather(line_work *work) {
         line_chunk *const chunk = &work->chunks[i];
         if (rule->count >= 0 && entries->count + chunk->count > rule->count)
             return tamis_text_fail(text, tamis_find_line(text, rule, chunk->begin, rule->count - entries->count),
-                                   "the end of the file after %lld entries", (long long)rule->count);
+                                   "the end of the file after entry %lld, the last", (long long)rule->count);
         if (chunk->fault != FAULT_NONE) return report_fault(work, chunk);
         tamis_entries_move(entries, entries->count, chunk->place, chunk->count);
         entries->count += chunk->count;
@@ -249,8 +258,8 @@ static tamis_status gather(line_work *work) {
         if (chunk->column_most >= cols) cols = chunk->column_most + 1;
     }
     if (rule->count >= 0 && entries->count < rule->count)
-        return tamis_text_fail(text, text->end, "%lld entries, not %lld", (long long)rule->count,
-                               (long long)entries->count);
+        return tamis_text_fail(text, text->end, "entry %lld of %lld", (long long)entries->count + 1,
+                               (long long)rule->count);
     entries->rows = rule->rows == INT64_MAX ? rows : rule->rows;
     entries->cols = rule->cols == INT64_MAX ? cols : rule->cols;
     return TAMIS_OK;

@@ -10,6 +10,7 @@
 
 #include "io/dense.h"
 #include "io/lines.h"
+#include "sparse/check.h"
 
 typedef enum market_field { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN } market_field;
 typedef enum market_symmetry { GENERAL, SYMMETRIC, SKEW } market_symmetry;
@@ -111,7 +112,7 @@ static void put(array_target *target, int64_t row, int64_t column, double value)
     if (target->entries) tamis_entries_set(target->entries, target->at++, row, column, value);
     else {
         const tamis_dense *const dense = target->dense;
-        tamis_store_element(dense->data, dense->type, row * dense->stride + column, value);
+        tamis_element_store(dense->data, dense->type, row * dense->stride + column, value);
     }
 }
 
@@ -165,7 +166,7 @@ tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, ta
     tamis_array *result = NULL;
     TRY(tamis_array_create(header.rows, header.cols, type, TAMIS_ROW_MAJOR, &result));
     tamis_dense dense = *tamis_array_view(result);
-    if (dense.stride == 0) dense.stride = dense.cols;
+    dense.stride = tamis_dense_stride(&dense);
     array_target target = {.dense = &dense};
     const tamis_status status = read_array(text, &header, &target);
     if (status != TAMIS_OK) tamis_array_free(result);
@@ -192,8 +193,8 @@ static tamis_status read_array_entries(const tamis_reading *reading, const marke
 static tamis_status check_skew(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                                const tamis_entries *entries) {
     for (int64_t t = 0; t < entries->count; t++) {
-        if (tamis_entry_index(entries->row_indices, entries->index_type, t) !=
-            tamis_entry_index(entries->columns, entries->index_type, t))
+        if (tamis_index_load(entries->row_indices, entries->index_type, t) !=
+            tamis_index_load(entries->columns, entries->index_type, t))
             continue;
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, &reading->text,
                                  tamis_find_line(&reading->text, rule, body, t),

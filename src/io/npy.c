@@ -9,6 +9,7 @@
 #include "io/dense.h"
 #include "io/number.h"
 #include "io/reading.h"
+#include "sparse/element.h"
 
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
@@ -231,6 +232,6 @@ tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_array
     if (npy.count > 0 && same_type(&npy, type))
         memcpy(data, npy.data, (size_t)npy.count * tamis_type_size(type));
     else
-        for (int64_t i = 0; i < npy.count; i++) tamis_store_element(data, type, i, tamis_npy_real(&npy, i));
+        for (int64_t i = 0; i < npy.count; i++) tamis_element_store(data, type, i, tamis_npy_real(&npy, i));
     return TAMIS_OK;
 }

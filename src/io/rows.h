@@ -3,6 +3,7 @@
 #define TAMIS_IO_ROWS_H
 
 #include "io/reading.h"
+#include "sparse/element.h"
 
 typedef struct tamis_rows {
     int64_t rows, cols, count; /* count: entries so far */
@@ -18,12 +19,8 @@ tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64
 void tamis_rows_free(tamis_rows *list);
 
 static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value) {
-    if (list->index_type == TAMIS_I32) ((int32_t *)list->columns)[list->count] = (int32_t)column;
-    else ((int64_t *)list->columns)[list->count] = column;
-    if (list->values) {
-        if (list->value_type == TAMIS_F32) ((float *)list->values)[list->count] = (float)value;
-        else ((double *)list->values)[list->count] = value;
-    }
+    tamis_index_store(list->columns, list->index_type, list->count, column);
+    if (list->values) tamis_element_store(list->values, list->value_type, list->count, value);
     list->count++;
 }
 

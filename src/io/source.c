@@ -15,7 +15,7 @@
 enum { READ_BLOCK = 8 << 20, FIRST_BLOCK = 64 << 10 };
 
 tamis_status tamis_bytes_reserve(tamis_bytes *bytes, int64_t capacity, const char *name) {
-    if (capacity <= bytes->capacity) return TAMIS_OK;
+    if (bytes->data && capacity <= bytes->capacity) return TAMIS_OK;
     if (capacity > INT64_MAX / 2 - TAMIS_TEXT_PADDING)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", name,
                           (long long)capacity);

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "io/writing.h"
+#include "sparse/check.h"
 
 static bool ends_in(const char *path, const char *ending) {
     const size_t length = strlen(path), size = strlen(ending);
@@ -45,33 +46,13 @@ tamis_status tamis_write_matrix(const char *path, const tamis_sparse *S) {
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .mtx, .mtx.gz or .npz", path);
 }
 
-static tamis_status check_dense(const tamis_dense *dense) {
-    if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense = NULL: expected a dense matrix");
-    if (dense->rows < 0 || dense->cols < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense: %lld x %lld: expected sizes of 0 or more",
-                          (long long)dense->rows, (long long)dense->cols);
-    if (tamis_type_size(dense->type) == 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.type = %d: expected a tamis_type", (int)dense->type);
-    if (dense->layout != TAMIS_ROW_MAJOR && dense->layout != TAMIS_COLUMN_MAJOR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.layout = %d: expected a tamis_layout", (int)dense->layout);
-    if (dense->location != TAMIS_HOST)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.location = %d: expected host memory", (int)dense->location);
-    const int64_t line = dense->layout == TAMIS_ROW_MAJOR ? dense->cols : dense->rows;
-    if (dense->stride != 0 && dense->stride < line)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.stride = %lld: expected 0 or %lld at the least",
-                          (long long)dense->stride, (long long)line);
-    if (!dense->data && dense->rows > 0 && dense->cols > 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense.data = NULL: expected %lld x %lld elements",
-                          (long long)dense->rows, (long long)dense->cols);
-    return TAMIS_OK;
-}
-
 tamis_status tamis_write_dense(const char *path, const tamis_dense *dense) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
-    TRY(check_dense(dense));
+    if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense = NULL: expected a dense matrix");
+    TRY(tamis_dense_check_any(dense, "dense"));
     tamis_dense packed = *dense;
-    if (packed.stride == 0) packed.stride = packed.layout == TAMIS_ROW_MAJOR ? packed.cols : packed.rows;
+    packed.stride = tamis_dense_stride(dense);
     for (size_t i = 0; i < sizeof dense_rows / sizeof *dense_rows; i++) {
         if (!ends_in(path, dense_rows[i].ending)) continue;
         tamis_output output;

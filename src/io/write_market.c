@@ -2,16 +2,12 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "io/dense.h"
 #include "io/number.h"
 #include "io/writing.h"
+#include "sparse/element.h"
 
 /* Room for a line: three numbers, blanks and the line end. */
 enum { LINE = 3 * TAMIS_REAL_TEXT };
-
-static int64_t index_at(const void *indices, tamis_index_type type, int64_t at) {
-    return type == TAMIS_I32 ? ((const int32_t *)indices)[at] : ((const int64_t *)indices)[at];
-}
 
 static tamis_status write_text(tamis_output *output, const char *text) {
     return tamis_output_write(output, text, (int64_t)strlen(text));
@@ -31,10 +27,10 @@ static tamis_status write_entry(tamis_output *output, const tamis_sparse *S, int
     char line[LINE];
     int length = tamis_format_integer(line, row + 1);
     line[length++] = ' ';
-    length += tamis_format_integer(line + length, index_at(S->columns, S->index_type, at) + 1);
+    length += tamis_format_integer(line + length, tamis_index_load(S->columns, S->index_type, at) + 1);
     if (S->values) {
         line[length++] = ' ';
-        length += tamis_format_real(line + length, tamis_load_element(S->values, S->value_type, at),
+        length += tamis_format_real(line + length, tamis_element_load(S->values, S->value_type, at),
                                     S->value_type != TAMIS_F64);
     }
     line[length++] = '\n';
@@ -48,12 +44,12 @@ tamis_status tamis_write_market_sparse(tamis_output *output, const tamis_sparse 
     TRY(write_sizes(output, sizes, 3));
     if (S->format == TAMIS_COO) {
         for (int64_t t = 0; t < S->nnz; t++)
-            TRY(write_entry(output, S, index_at(S->row_indices, S->index_type, t), t));
+            TRY(write_entry(output, S, tamis_index_load(S->row_indices, S->index_type, t), t));
         return TAMIS_OK;
     }
     for (int64_t row = 0; row < S->rows; row++) {
-        const int64_t end = index_at(S->offsets, S->offset_type, row + 1);
-        for (int64_t t = index_at(S->offsets, S->offset_type, row); t < end; t++) TRY(write_entry(output, S, row, t));
+        const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
+        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, row); t < end; t++) TRY(write_entry(output, S, row, t));
     }
     return TAMIS_OK;
 }
@@ -67,7 +63,7 @@ tamis_status tamis_write_market_dense(tamis_output *output, const tamis_dense *d
         for (int64_t row = 0; row < dense->rows; row++) {
             const int64_t at = by_rows ? row * dense->stride + column : column * dense->stride + row;
             char line[TAMIS_REAL_TEXT + 1];
-            int length = tamis_format_real(line, tamis_load_element(dense->data, dense->type, at),
+            int length = tamis_format_real(line, tamis_element_load(dense->data, dense->type, at),
                                            dense->type != TAMIS_F64);
             line[length++] = '\n';
             TRY(tamis_output_write(output, line, length));

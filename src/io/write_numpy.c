@@ -1,17 +1,22 @@
-/* Writing .npy, and .npz as scipy.sparse.load_npz reads it. bf16, which NumPy does not have, is written as f4. */
+/* Writing .npy, and .npz as scipy.sparse.load_npz reads it. bf16, which NumPy does not have, is written as f4, and so is
+   fp16 in .npz: SciPy has no sparse matrices of it. */
 #include <string.h>
 
 #include "base/status.h"
-#include "io/dense.h"
 #include "io/npy.h"
 #include "io/writing.h"
 #include "io/zip.h"
+#include "sparse/element.h"
 
 enum { PIECE = 4096 };
 
 static const char *element_descr(tamis_type type) {
     return type == TAMIS_F64 ? "<f8" : type == TAMIS_F16 ? "<f2" : "<f4";
 }
+
+/* The types in which elements are written. */
+static tamis_type dense_type(tamis_type type) { return type == TAMIS_BF16 ? TAMIS_F32 : type; }
+static tamis_type sparse_type(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
 
 static const char *index_descr(tamis_index_type type) { return type == TAMIS_I32 ? "<i4" : "<i8"; }
 
@@ -25,15 +30,15 @@ static tamis_status put(const sink *to, const void *data, int64_t bytes) {
     return to->zip ? tamis_zip_write(to->zip, data, bytes) : tamis_output_write(to->output, data, bytes);
 }
 
-/* `count` elements; NULL stands for ones. */
-static tamis_status put_elements(const sink *to, const void *data, tamis_type type, int64_t count) {
-    if (data && type != TAMIS_BF16) return put(to, data, count * (int64_t)tamis_type_size(type));
+/* `count` elements as `written`; NULL stands for ones. */
+static tamis_status put_elements(const sink *to, const void *data, tamis_type type, tamis_type written,
+                                 int64_t count) {
+    if (data && type == written) return put(to, data, count * (int64_t)tamis_type_size(type));
     double piece[PIECE];
-    const tamis_type written = type == TAMIS_BF16 ? TAMIS_F32 : type;
     for (int64_t done = 0; done < count;) {
         const int64_t part = count - done < PIECE ? count - done : PIECE;
         for (int64_t i = 0; i < part; i++)
-            tamis_store_element(piece, written, i, data ? tamis_load_element(data, type, done + i) : 1);
+            tamis_element_store(piece, written, i, data ? tamis_element_load(data, type, done + i) : 1);
         TRY(put(to, piece, part * (int64_t)tamis_type_size(written)));
         done += part;
     }
@@ -50,12 +55,13 @@ tamis_status tamis_write_npy(tamis_output *output, const tamis_dense *dense) {
     const sink to = {.output = output};
     const bool by_columns = dense->layout == TAMIS_COLUMN_MAJOR;
     const int64_t shape[] = {dense->rows, dense->cols};
-    TRY(put_header(&to, element_descr(dense->type), by_columns, 2, shape));
+    const tamis_type written = dense_type(dense->type);
+    TRY(put_header(&to, element_descr(written), by_columns, 2, shape));
     const int64_t lines = by_columns ? dense->cols : dense->rows, length = by_columns ? dense->rows : dense->cols;
     const int64_t step = dense->stride * (int64_t)tamis_type_size(dense->type);
     if (length == 0) return TAMIS_OK;
     for (int64_t line = 0; line < lines; line++)
-        TRY(put_elements(&to, (const char *)dense->data + line * step, dense->type, length));
+        TRY(put_elements(&to, (const char *)dense->data + line * step, dense->type, written, length));
     return TAMIS_OK;
 }
 
@@ -95,8 +101,9 @@ static tamis_status put_members(tamis_zip_writer *zip, const tamis_sparse *S) {
     TRY(put(&to, shape, sizeof shape));
     TRY(tamis_zip_end(zip));
     TRY(tamis_zip_begin(zip, "data.npy"));
-    TRY(put_header(&to, element_descr(S->value_type), false, 1, &S->nnz));
-    TRY(put_elements(&to, S->values, S->value_type, S->nnz));
+    const tamis_type written = sparse_type(S->value_type);
+    TRY(put_header(&to, element_descr(written), false, 1, &S->nnz));
+    TRY(put_elements(&to, S->values, S->value_type, written, S->nnz));
     TRY(tamis_zip_end(zip));
     return tamis_zip_finish(zip);
 }

@@ -1,0 +1,18 @@
+/* What is fuzzed: one target a file format, each a function of some bytes. */
+#ifndef TAMIS_FUZZ_H
+#define TAMIS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct fuzz_target {
+    const char *name; /* also the folder of its seeds */
+    void (*run)(const struct fuzz_target *target, const uint8_t *data, size_t size);
+    int format; /* tamis_file_format */
+} fuzz_target;
+
+/* NULL past the end, and for a name that is none. */
+const fuzz_target *fuzz_target_at(int number);
+const fuzz_target *fuzz_target_named(const char *name);
+
+#endif

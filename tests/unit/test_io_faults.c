@@ -1,0 +1,250 @@
+/* Failing allocations, cancelled reading and wrong options: for a file of every format, nothing is leaked or half done. */
+#include "test_io_support.h"
+
+static const struct sample {
+    const char *name, *content;
+} samples[] = {
+    {"a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 1 5\n3 2 6\n"},
+    {"b.mtx", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n"},
+    {"a.rsa", "Title                                                                   KEY     \n1 1 1 1 0\nRSA 2 2 2 0\n"
+              "(4I3)           (4I3)           (2E12.4)            \n  1  3  3\n  1  2\n  1.0000E+00 -2.5000E+00\n"},
+    {"a.graph", "3 2 1\n2 5\n1 5 3 7\n2 7\n"},
+    {"a.smtx", "2, 3, 3\n0 2 3\n0 2 1\n"},
+    {"a.el", "# edges\n0 1 2\n1 4000000000000 3\n1 1 5\n"},
+    {"docword.a.txt", "2\n4\n3\n1 2 5\n1 4 1\n2 1 7\n"},
+    {"a.ldac", "2 5:1 0:3\n0\n1 2:2\n"},
+    {"a.csv", "user,item,rating\n1,3,4.5\n0,1,-2\n"},
+};
+enum { SAMPLES = sizeof samples / sizeof *samples };
+
+typedef struct bytes {
+    const char *name;
+    unsigned char data[4096];
+    size_t size;
+} bytes;
+
+static void load(const char *path, bytes *into) {
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    into->size = fread(into->data, 1, sizeof into->data, file);
+    fclose(file);
+}
+
+/* Reads with the n-th allocation failing, for every n until it works. */
+static void fail_every_allocation(const char *name, const void *data, size_t size, const tamis_read_options *options) {
+    for (int64_t n = 1;; n++) {
+        tamis_matrix *matrix = NULL;
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        const tamis_status status = tamis_read_matrix_memory(name, data, size, options, &matrix);
+        tamis_memory_fail_at(0);
+        if (status == TAMIS_OK) {
+            tamis_matrix_free(matrix);
+            assert_int_equal(tamis_memory_live(), live);
+            assert_true(n > 2);
+            return;
+        }
+        assert_null(matrix);
+        assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        assert_string_not_equal(tamis_last_error(), "");
+        assert_int_equal(tamis_memory_live(), live);
+        assert_true(n < 200);
+    }
+}
+
+static void every_reader_survives_failing_memory(void **state) {
+    (void)state;
+    for (int i = 0; i < SAMPLES; i++) {
+        print_message("%s\n", samples[i].name);
+        tamis_read_options options = io_options();
+        options.relabel = options.undirected = true;
+        options.threads = 2;
+        for (int format = 0; format < 2; format++) {
+            options.format = (tamis_format)format;
+            options.duplicates = (tamis_duplicates)format;
+            fail_every_allocation(samples[i].name, samples[i].content, strlen(samples[i].content), &options);
+        }
+    }
+}
+
+static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1}, row_indices[] = {1, 0, 1};
+static const float values[] = {1, 2, 3};
+static const tamis_sparse csr = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
+static const tamis_sparse coo = {.format = TAMIS_COO, .rows = 2, .cols = 3, .nnz = 3, .row_indices = row_indices,
+                                 .columns = columns, .values = values};
+
+static void archives_and_packed_files_survive_failing_memory(void **state) {
+    (void)state;
+    static const struct {
+        const char *ending;
+        const tamis_sparse *matrix;
+    } cases[] = {{".npz", &csr}, {".npz", &coo}, {".mtx.gz", &csr}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *const path = io_temporary(cases[i].ending);
+        static bytes file;
+        assert_int_equal(tamis_write_matrix(path, cases[i].matrix), TAMIS_OK);
+        load(path, &file);
+        unlink(path);
+        free(path);
+        const tamis_read_options options = io_options();
+        fail_every_allocation(cases[i].ending, file.data, file.size, &options);
+    }
+}
+
+static void files_and_writers_survive_failing_memory(void **state) {
+    (void)state;
+    static const char *const endings[] = {".mtx", ".mtx.gz", ".npz"};
+    for (int i = 0; i < 3; i++) {
+        char *const path = io_temporary(endings[i]);
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_memory_fail_at(n);
+            status = tamis_write_matrix(path, &csr);
+            tamis_memory_fail_at(0);
+            assert_int_equal(tamis_memory_live(), live);
+            assert_true(n < 200 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+            assert_int_equal(access(path, F_OK) == 0, status == TAMIS_OK);
+        }
+        status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_matrix *matrix = NULL;
+            tamis_memory_fail_at(n);
+            status = tamis_read_matrix(path, NULL, &matrix);
+            tamis_memory_fail_at(0);
+            tamis_matrix_free(matrix);
+            assert_int_equal(tamis_memory_live(), live);
+            assert_true(n < 200 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+        }
+        unlink(path);
+        free(path);
+    }
+}
+
+static void dense_readers_survive_failing_memory(void **state) {
+    (void)state;
+    float data[] = {1, 2, 3, 4, 5, 6};
+    const tamis_dense dense = {.data = data, .rows = 2, .cols = 3};
+    static const char *const endings[] = {".npy", ".mtx"};
+    for (int i = 0; i < 2; i++) {
+        char *const path = io_temporary(endings[i]);
+        assert_int_equal(tamis_write_dense(path, &dense), TAMIS_OK);
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_array *array = NULL;
+            tamis_memory_fail_at(n);
+            status = tamis_read_dense(path, TAMIS_BF16, &array);
+            tamis_memory_fail_at(0);
+            assert_true(n < 100 && (status == TAMIS_OK || array == NULL));
+            tamis_array_free(array);
+            assert_int_equal(tamis_memory_live(), live);
+        }
+        unlink(path);
+        free(path);
+    }
+}
+
+/* ---- progress */
+
+typedef struct watch {
+    int calls, stop_after;
+    double last;
+} watch;
+
+static bool report(void *context, double share) {
+    watch *const seen = context;
+    assert_true(share >= seen->last && share <= 1);
+    seen->last = share;
+    return ++seen->calls != seen->stop_after;
+}
+
+static void progress_rises_to_one(void **state) {
+    (void)state;
+    for (int i = 0; i < SAMPLES; i++) {
+        watch seen = {0};
+        tamis_read_options options = io_options();
+        options.relabel = true;
+        options.progress = report;
+        options.progress_context = &seen;
+        tamis_matrix *matrix = NULL;
+        assert_int_equal(tamis_read_matrix_memory(samples[i].name, samples[i].content, strlen(samples[i].content),
+                                                  &options, &matrix),
+                         TAMIS_OK);
+        tamis_matrix_free(matrix);
+        assert_true(seen.calls >= 1);
+        assert_true(seen.last == 1);
+    }
+}
+
+static void progress_cancels(void **state) {
+    (void)state;
+    for (int i = 0; i < SAMPLES; i++) {
+        for (int stop = 1; stop < 100; stop++) {
+            watch seen = {.stop_after = stop};
+            tamis_read_options options = io_options();
+            options.relabel = true;
+        options.progress = report;
+            options.progress_context = &seen;
+            tamis_matrix *matrix = NULL;
+            const int64_t live = tamis_memory_live();
+            const tamis_status status = tamis_read_matrix_memory(samples[i].name, samples[i].content,
+                                                                 strlen(samples[i].content), &options, &matrix);
+            if (status == TAMIS_OK) {
+                tamis_matrix_free(matrix);
+                break;
+            }
+            assert_int_equal(status, TAMIS_ERROR_CANCELLED);
+            assert_int_equal(seen.calls, stop);
+            assert_null(matrix);
+            assert_int_equal(tamis_memory_live(), live);
+        }
+    }
+}
+
+/* ---- arguments */
+
+static void refuses_wrong_arguments(void **state) {
+    (void)state;
+    tamis_matrix *matrix = NULL;
+    tamis_array *array = NULL;
+    assert_int_equal(tamis_read_matrix(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_matrix("a.mtx", NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_matrix_memory(NULL, "", 0, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_matrix_memory("a", NULL, 1, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_matrix_memory("a", "x", 1, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_dense(NULL, TAMIS_F32, &array), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_dense("a.npy", TAMIS_F32, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_dense("a.npy", (tamis_type)7, &array), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_dense_memory(NULL, "", 0, TAMIS_F32, &array), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_dense_memory("a.npy", NULL, 3, TAMIS_F32, &array), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_dense_memory("a.npy", "x", 1, TAMIS_F32, NULL), TAMIS_ERROR_ARGUMENT);
+    tamis_read_options options = io_options();
+    options.size = 0;
+    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.size = 0: begin with TAMIS_READ_OPTIONS_INIT");
+    options = io_options();
+    options.value_type = (tamis_type)4;
+    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");
+    options = io_options();
+    options.file_format = (tamis_file_format)11;
+    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.file_format = 11: expected 0 to 10");
+    options = io_options();
+    options.threads = -1;
+    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.threads = -1: expected 0 to 2147483646");
+    assert_null(matrix);
+    assert_null(array);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_reader_survives_failing_memory),
+        cmocka_unit_test(archives_and_packed_files_survive_failing_memory),
+        cmocka_unit_test(files_and_writers_survive_failing_memory),
+        cmocka_unit_test(dense_readers_survive_failing_memory),
+        cmocka_unit_test(progress_rises_to_one),
+        cmocka_unit_test(progress_cancels),
+        cmocka_unit_test(refuses_wrong_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* Graphs and patterns: METIS, SNAP edge lists, DLMC .smtx. */
+#include "test_io_support.h"
+
+static void reads_metis(void **state) {
+    (void)state;
+    static const struct {
+        const char *reason, *content, *expected;
+    } cases[] = {
+        {"plain", "3 2\n2\n1 3\n2\n", "csr 3x3 4| 0 1| 1 0| 1 2| 2 1"},
+        {"comments, an isolated vertex, no last line end", "% head\n4 2 \n2\n%inside\n1 3\n2\n\n", "csr 4x4 4| 0 1| 1 0| 1 2| 2 1"},
+        {"edge weights", "3 2 1\n2 5\n1 5 3 7\n2 7\n", "csr 3x3 4| 0 1 5| 1 0 5| 1 2 7| 2 1 7"},
+        {"vertex weights are passed over", "3 2 010\n9 2\n9 1 3\n9 2\n", "csr 3x3 4| 0 1| 1 0| 1 2| 2 1"},
+        {"two weights a vertex, a size, edge weights", "2 1 111 2\n4 8 9 2 3\n4 8 9 1 3\n", "csr 2x2 2| 0 1 3| 1 0 3"},
+        {"no edges", "2 0\n\n\n", "csr 2x2 0"},
+        {"no vertices", "0 0\n", "csr 0x0 0"},
+        {"CRLF", "2 1 \r\n2\r\n1\r\n", "csr 2x2 2| 0 1| 1 0"},
+        {"the order of a line is kept", "3 3\n3 2\n3 1\n1 2\n", "csr 3x3 6| 0 2| 0 1| 1 2| 1 0| 2 0| 2 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print_message("%s\n", cases[i].reason);
+        io_expect("a.graph", cases[i].content, NULL, cases[i].expected);
+    }
+}
+
+static void refuses_bad_metis(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"", "b.graph:1: found the end of the file, expected a vertex count from 0 to 36028797018963967"},
+        {"3\n", "b.graph:1: found the end of the line, expected an edge count from 0 to 18014398509481983"},
+        {"3 2 7\n", "b.graph:1: found '7', expected a format of up to three digits 0 or 1"},
+        {"3 2 1110\n", "b.graph:1: found '1110', expected a format of up to three digits 0 or 1"},
+        {"3 2 11 0\n", "b.graph:1: found '0', expected a constraint count from 1 to 1048576"},
+        {"3 2 11 1 5\n", "b.graph:1: found '5', expected the end of the line after the sizes"},
+        {"3 2000\n2\n1 3\n2\n", "b.graph:1: 3 vertices and 2000 edges are more than the file has room for"},
+        {"3 2\n2\n1 4\n2\n", "b.graph:3: found '4', expected a neighbour from 1 to 3"},
+        {"3 2\n2\n1 0\n2\n", "b.graph:3: found '0', expected a neighbour from 1 to 3"},
+        {"3 2\n2\n1 x\n2\n", "b.graph:3: found 'x', expected a neighbour from 1 to 3"},
+        {"3 2\n2\n1 3x\n2\n", "b.graph:3: found 'x', expected a blank"},
+        {"3 2 1\n2 5\n1 5 3\n2 7\n", "b.graph:3: found the end of the line, expected an edge weight"},
+        {"3 2 10\n9 2\n\n9 2\n", "b.graph:3: found the end of the line, expected a vertex size or weight"},
+        {"3 2\n2\n1 3\n", "b.graph:4: found the end of the file, expected the line of vertex 3 of 3"},
+        {"3 2\n2\n1 3\n2\n1\n", "b.graph:5: found '1', expected the end of the file after the last vertex"},
+        {"3 1\n2\n1 3\n2\n",
+         "b.graph:3: found '3', expected no more neighbours after 2, twice the edge count of the first line"},
+        {"3 2\n2\n1 3\n\n", "b.graph:1: 2 edges need 4 neighbours, but the file lists 3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("b.graph", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+}
+
+static void reads_edge_lists(void **state) {
+    (void)state;
+    static const char snap[] = "# Directed graph\n# FromNodeId\tToNodeId\n3\t1\n1\t3\n3\t5\n3\t5\n5\t5\n";
+    tamis_read_options options = io_options();
+    io_expect("a.txt", snap, &options, "csr 6x6 5| 1 3| 3 1| 3 5| 3 5| 5 5");
+    io_expect("no ending", snap, &options, "csr 6x6 5| 1 3| 3 1| 3 5| 3 5| 5 5");
+    options.relabel = true;
+    io_expect("a.txt", snap, &options, "csr 3x3 5| 0 1| 1 0| 1 2| 1 2| 2 2");
+    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.values = TAMIS_VALUES_ONES;
+    io_expect("a.txt", snap, &options, "csr 3x3 4| 0 1 1| 1 0 1| 1 2 2| 2 2 1");
+    options = io_options();
+    options.undirected = true;
+    io_expect("a.el", "0 1 2.5\n1 1 3\n", &options, "csr 2x2 3| 0 1 2.5| 1 0 2.5| 1 1 3");
+    options.undirected = false;
+    io_expect("a.edges", "% KONECT\n0 1 -1 1234567\n", &options, "csr 2x2 1| 0 1 -1");
+    io_expect("a.el", "0, 1\r\n2, 0\r\n", &options, "csr 3x3 2| 0 1| 2 0");
+    options.file_format = TAMIS_FILE_EDGES;
+    io_expect("a.csv", "from,to\n0,1\n", &options, "csr 2x2 1| 0 1");
+    io_expect("a.txt", "# nothing\n", &options, "csr 0x0 0");
+    io_expect("a.txt", "", &options, "csr 0x0 0");
+}
+
+static void ids_may_be_large(void **state) {
+    (void)state;
+    static const char wide[] = "9223372036854775806 5\n5 70000000000\n";
+    tamis_read_options options = io_options();
+    options.relabel = true;
+    io_expect("a.txt", wide, &options, "csr 3x3 2| 0 1| 2 0");
+    options.relabel = false;
+    io_refuse("a.txt", wide, &options, TAMIS_ERROR_OVERFLOW,
+              "a.txt: ids up to 9223372036854775806 need index_type = int64 and more memory than there is, or relabel "
+              "= true to number them anew");
+    io_refuse("a.txt", "3000000000 5\n", &options, TAMIS_ERROR_OVERFLOW,
+              "a.txt: ids up to 3000000000 need index_type = int64, or relabel = true to number them anew");
+    options.index_type = TAMIS_I64;
+    options.format = TAMIS_COO;
+    io_expect("a.txt", "3000000000 5\n", &options, "coo 3000000001x3000000001 1| 3000000000 5");
+}
+
+static void refuses_bad_edges(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"1 2\nalice 3\n", "b.el:2: found 'alice', expected an integer node id of 0 or more"},
+        {"1 2\n3 bob\n", "b.el:2: found 'bob', expected an integer node id of 0 or more"},
+        {"1 2\n-3 1\n", "b.el:2: found '-3', expected an integer node id of 0 or more"},
+        {"1 2\n3\n", "b.el:2: found the end of the line, expected an integer node id of 0 or more"},
+        {"1 2\n3 4 5\n", "b.el:2: found '5', expected the end of the line"},
+        {"1 2 3\n3 4\n", "b.el:2: found the end of the line, expected a weight"},
+        {"1 2 3\n3 4 w\n", "b.el:2: found 'w', expected a weight"},
+        {"1\n", "b.el:1: found 1 field, expected two ids and at most a weight and a time"},
+        {"1 2 3 4 5\n", "b.el:1: found more than 4 fields, expected two ids and at most a weight and a time"},
+        {"1 2\n3,4\n", "b.el:2: found ',4', expected a blank or a tab and the next number"},
+        {"1 2\n99999999999999999999 4\n",
+         "b.el:2: found '99999999999999999999', expected an integer node id of 0 or more"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("b.el", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+}
+
+/* Sorting many far-apart ids and the table for near ones must agree. */
+static void relabelling_keeps_the_order(void **state) {
+    (void)state;
+    enum { LINES = 3000 };
+    for (int64_t step = 1; step <= INT64_C(1000000000000); step *= 1000000) {
+        char *const content = malloc(LINES * 48);
+        char *const expected = malloc(LINES * 48);
+        assert_non_null(content);
+        assert_non_null(expected);
+        size_t used = 0, made = (size_t)sprintf(expected, "csr %dx%d %d", LINES + 1, LINES + 1, LINES);
+        for (int i = 0; i < LINES; i++) {
+            const int shuffled = (i * 7) % LINES; /* 7 and 3000 share no factor */
+            used += (size_t)sprintf(content + used, "%lld %lld\n", (long long)(shuffled * step),
+                                    (long long)((shuffled + 1) * step));
+            made += (size_t)sprintf(expected + made, "| %d %d", i, i + 1);
+        }
+        tamis_read_options options = io_options();
+        options.relabel = true;
+        io_expect("a.txt", content, &options, expected);
+        free(content);
+        free(expected);
+    }
+}
+
+static void reads_smtx(void **state) {
+    (void)state;
+    io_expect("a.smtx", "2, 3, 3\n0 2 3\n0 2 1\n", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
+    io_expect("no ending", "2, 3, 3\n0 2 3 \n0 2 1", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
+    io_expect("a.smtx", "2, 3, 0\n0 0 0\n\n", NULL, "csr 2x3 0");
+    io_expect("a.smtx", "0, 3, 0\n0\n", NULL, "csr 0x3 0");
+    tamis_read_options options = io_options();
+    options.values = TAMIS_VALUES_ONES;
+    options.format = TAMIS_COO;
+    io_expect("a.smtx", "2,3,2\r\n0 1 2\r\n2 0\r\n", &options, "coo 2x3 2| 0 2 1| 1 0 1");
+}
+
+static void refuses_bad_smtx(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"2 3 3\n", "b.smtx:1: found '3', expected a comma"},
+        {"2, 3\n", "b.smtx:1: found the end of the line, expected a comma"},
+        {"2, 3, 3, 4\n", "b.smtx:1: found ',', expected the end of the line after rows, columns, nonzeros"},
+        {"2, 3, 300\n0 1 2\n", "b.smtx:1: 2 rows and 300 nonzeros are more than the file has room for"},
+        {"2, 3, 3\n1 2 3\n0 2 1\n", "b.smtx:2: found '1', expected a row offset from 0 to 0"},
+        {"2, 3, 3\n0 4 3\n0 2 1\n", "b.smtx:2: found '4', expected a row offset from 0 to 3"},
+        {"3, 3, 3\n0 2 1 3\n0 2 1\n", "b.smtx:2: found '1', expected a row offset from 2 to 3"},
+        {"2, 3, 3\n0 2 2\n0 2 1\n", "b.smtx:2: the last row offset is 2, expected 3"},
+        {"2, 3, 3\n0 2\n0 2 1\n", "b.smtx:2: found the end of the line, expected a row offset from 2 to 3"},
+        {"2, 3, 3\n0 2 3 3\n0 2 1\n", "b.smtx:2: found '3', expected the end of the line after the row offsets"},
+        {"2, 3, 3\n0 2 3\n0 3 1\n", "b.smtx:3: found '3', expected a column index from 0 to 2"},
+        {"2, 3, 3\n0 2 3\n0 2\n", "b.smtx:3: found the end of the line, expected a column index from 0 to 2"},
+        {"2, 3, 3\n0 2 3\n0 2 1 1\n", "b.smtx:3: found '1', expected the end of the file after the last column index"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("b.smtx", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_metis),      cmocka_unit_test(refuses_bad_metis),
+        cmocka_unit_test(reads_edge_lists), cmocka_unit_test(ids_may_be_large),
+        cmocka_unit_test(refuses_bad_edges), cmocka_unit_test(relabelling_keeps_the_order),
+        cmocka_unit_test(reads_smtx),       cmocka_unit_test(refuses_bad_smtx),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* Bags of words (UCI docword, lda-c) and ratings, and how a format is chosen. */
+#include "test_io_support.h"
+
+static void reads_docword(void **state) {
+    (void)state;
+    static const char content[] = "2\n4\n3\n1 2 5\n1 4 1\n2 1 7\n";
+    io_expect("docword.small.txt", content, NULL, "csr 2x4 3| 0 1 5| 0 3 1| 1 0 7");
+    io_expect("folder.txt/docword.small.txt", content, NULL, "csr 2x4 3| 0 1 5| 0 3 1| 1 0 7");
+    io_expect("small", content, NULL, "csr 2x4 3| 0 1 5| 0 3 1| 1 0 7");
+    io_expect("docword.crlf.txt", "1\r\n1\r\n1\r\n1 1 1\r\n", NULL, "csr 1x1 1| 0 0 1");
+    io_expect("docword.none.txt", "0\n0\n0\n", NULL, "csr 0x0 0");
+}
+
+static void refuses_bad_docword(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"2\n4\n", "docword.b.txt:3: found the end of the file, expected a nonzero count from 0 to 36028797018963967"},
+        {"2 4 3\n", "docword.b.txt:1: found '4', expected the end of the line after a document count"},
+        {"2\n4\n1\n3 1 1\n", "docword.b.txt:4: found '3', expected a document number from 1 to 2"},
+        {"2\n4\n1\n1 0 1\n", "docword.b.txt:4: found '0', expected a word number from 1 to 4"},
+        {"2\n4\n1\n1 1\n", "docword.b.txt:4: found the end of the line, expected a count"},
+        {"2\n4\n1\n1 1 x\n", "docword.b.txt:4: found 'x', expected a count"},
+        {"2\n4\n3\n1 1 1\n1 2 1\n", "docword.b.txt:6: found the end of the file, expected entry 3 of 3"},
+        {"2\n4\n1\n1 1 1\n1 2 1\n", "docword.b.txt:5: found '1', expected the end of the file after entry 1, the last"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("docword.b.txt", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+}
+
+static void reads_ldac(void **state) {
+    (void)state;
+    static const char content[] = "2 5:1 0:3\n0\n1 2:2\n";
+    io_expect("a.ldac", content, NULL, "csr 3x6 3| 0 5 1| 0 0 3| 2 2 2"); /* the order of a line is kept */
+    io_expect("a.dat", content, NULL, "csr 3x6 3| 0 5 1| 0 0 3| 2 2 2");
+    io_expect("no ending", content, NULL, "csr 3x6 3| 0 5 1| 0 0 3| 2 2 2");
+    io_expect("a.ldac", "\n1 0:1.5\r\n\r\n", NULL, "csr 1x1 1| 0 0 1.5");
+    io_expect("a.ldac", "", NULL, "csr 0x0 0");
+}
+
+static void refuses_bad_ldac(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"x 0:1\n", "b.ldac:1: found 'x', expected a number of terms from 0 to 36028797018963967"},
+        {"2 0:1\n", "b.ldac:1: found the end of the line, expected term 2 of 2"},
+        {"1 0:1 1:1\n", "b.ldac:1: found '1:1', expected the end of the line after the last term"},
+        {"1 0:1\n1 0 1\n", "b.ldac:2: found '1', expected a colon after the term id"},
+        {"1 0:1\n1 a:1\n", "b.ldac:2: found 'a:1', expected a term id from 0 to 36028797018963966"},
+        {"1 0:1\n1 0:x\n", "b.ldac:2: found 'x', expected a count"},
+        {"1 0:1\n-1\n", "b.ldac:2: found '-1', expected a number of terms from 0 to 36028797018963967"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("b.ldac", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+}
+
+static void reads_ratings(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *content;
+    } cases[] = {
+        {"ratings.csv", "userId,movieId,rating,timestamp\n1,3,4.5,964982703\n0,1,-2,964981247\n"},
+        {"ratings.dat", "1::3::4.5::964982703\n0::1::-2::964981247\n"},
+        {"u.data", "1\t3\t4.5\t964982703\n0\t1\t-2\t964981247\n"},
+        {"a.tsv", "1 3 4.5\n0 1 -2\n"},
+        {"a.csv", "1; 3; 4.5\r\n0; 1; -2\r\n"},
+        {"a.ratings", "% comment\nuser item rating\n\n1 3 4.5\n0 1 -2"},
+    };
+    tamis_read_options options = io_options();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print_message("%s\n", cases[i].name);
+        options.relabel = false;
+        options.file_format = strcmp(cases[i].name, "a.tsv") == 0 ? TAMIS_FILE_RATINGS : TAMIS_FILE_AUTO;
+        io_expect(cases[i].name, cases[i].content, &options, "csr 2x4 2| 0 1 -2| 1 3 4.5");
+        options.relabel = true;
+        io_expect(cases[i].name, cases[i].content, &options, "csr 2x2 2| 0 0 -2| 1 1 4.5");
+    }
+}
+
+static void refuses_bad_ratings(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+    } cases[] = {
+        {"user,item,rating\nalice,1,5\n", "b.csv:2: found 'alice', expected an integer user id of 0 or more"},
+        {"1,1,5\n2,Alien,5\n", "b.csv:2: found 'Alien', expected an integer item id of 0 or more"},
+        {"1,1,5\n2,2,good\n", "b.csv:2: found 'good', expected a rating"},
+        {"1,1,5\n2,2,\n", "b.csv:2: found the end of the line, expected a rating"},
+        {"1,1,5,7\n2,2,1,2001-01-01\n", "b.csv:2: found '-01-01', expected the end of the line"},
+        {"1,1,5,7\n2,2,1\n", "b.csv:2: found the end of the line, expected a number (a time)"},
+        {"1,1\n", "b.csv:1: found 2 fields, expected a user, an item, a rating and at most a time"},
+        {"1,1,1,1,1\n", "b.csv:1: found more than 4 fields, expected a user, an item, a rating and at most a time"},
+        {"1,1,5\n2 2 5\n", "b.csv:2: found '2', expected a comma and the next number"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("b.csv", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+}
+
+static void names_of_formats(void **state) {
+    (void)state;
+    static const char *const names[] = {"auto",  "matrix-market", "harwell-boeing", "metis",   "smtx", "edges",
+                                        "docword", "ldac",          "ratings",        "npy",     "npz"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        tamis_file_format format = TAMIS_FILE_NPZ;
+        assert_string_equal(tamis_file_format_name((tamis_file_format)i), names[i]);
+        assert_int_equal(tamis_file_format_from_name(names[i], &format), TAMIS_OK);
+        assert_int_equal(format, i);
+    }
+    tamis_file_format format = TAMIS_FILE_NPY;
+    assert_string_equal(tamis_file_format_name((tamis_file_format)99), "unknown");
+    assert_int_equal(tamis_file_format_from_name("mtx", &format), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(),
+                        "name = \"mtx\": expected auto, matrix-market, harwell-boeing, metis, smtx, edges, docword, "
+                        "ldac, ratings, npy or npz");
+    assert_int_equal(format, TAMIS_FILE_NPY);
+    assert_int_equal(tamis_file_format_from_name(NULL, &format), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_file_format_from_name("npz", NULL), TAMIS_ERROR_ARGUMENT);
+}
+
+/* A name's ending may mean several formats, and the content decides; an explicit format overrides both. */
+static void chooses_the_format(void **state) {
+    (void)state;
+    io_expect("a.dat", "1::2::3\n", NULL, "csr 2x3 1| 1 2 3");  /* ratings: rows and columns of their own */
+    io_expect("a.dat", "1 2:3\n", NULL, "csr 1x3 1| 0 2 3");    /* lda-c */
+    io_expect("a.tsv", "1\t2\n", NULL, "csr 3x3 1| 1 2");       /* edges: square */
+    io_expect("A.MTX", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n", NULL, "csr 1x1 0");
+    tamis_read_options options = io_options();
+    options.file_format = TAMIS_FILE_EDGES;
+    io_expect("a.mtx", "0 1\n", &options, "csr 2x2 1| 0 1");
+    io_refuse("unknown", "hello world\n", NULL, TAMIS_ERROR_FORMAT,
+              "unknown:1: found 'hello', expected the beginning of a matrix: neither the name nor the content tells "
+              "its format");
+    io_refuse("a.npy", "", NULL, TAMIS_ERROR_UNSUPPORTED, "a.npy: a dense matrix, which tamis_read_dense reads");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_docword),       cmocka_unit_test(refuses_bad_docword),
+        cmocka_unit_test(reads_ldac),          cmocka_unit_test(refuses_bad_ldac),
+        cmocka_unit_test(reads_ratings),       cmocka_unit_test(refuses_bad_ratings),
+        cmocka_unit_test(names_of_formats),    cmocka_unit_test(chooses_the_format),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* Matrix Market: what is read, what is refused and at which line. */
+#include "test_io_support.h"
+
+static void reads_every_kind(void **state) {
+    (void)state;
+    static const struct {
+        const char *reason, *content, *expected;
+    } cases[] = {
+        {"general, real, all entries",
+         "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n2 3 -2e3\n1 2 .25\n",
+         "csr 2x3 3| 0 0 1.5| 0 1 0.25| 1 2 -2000"},
+        {"comments, blank lines, tabs, CRLF, capitals, no last line end",
+         "%%MATRIXMARKET Matrix COORDINATE Real General\r\n% one\r\n\r\n%two\r\n2\t2 2\r\n\r\n% between\r\n  1 2\t7 \r\n"
+         "\r\n2 1 8",
+         "csr 2x2 2| 0 1 7| 1 0 8"},
+        {"double is real", "%%MatrixMarket matrix coordinate double general\n1 1 1\n1 1 3\n", "csr 1x1 1| 0 0 3"},
+        {"integer", "%%MatrixMarket matrix coordinate integer general\n1 2 2\n1 1 -3\n1 2 +4\n",
+         "csr 1x2 2| 0 0 -3| 0 1 4"},
+        {"pattern", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1\n", "csr 2x2 1| 1 0"},
+        {"symmetric: mirrored, the diagonal once",
+         "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 1 5\n3 2 6\n",
+         "csr 3x3 5| 0 0 1| 0 1 5| 1 0 5| 1 2 6| 2 1 6"},
+        {"symmetric, an entry above the diagonal",
+         "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 5\n", "csr 2x2 2| 0 1 5| 1 0 5"},
+        {"symmetric pattern", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n2 1\n2 2\n",
+         "csr 2x2 3| 0 1| 1 0| 1 1"},
+        {"skew-symmetric", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n",
+         "csr 2x2 2| 0 1 -5| 1 0 5"},
+        {"explicit zeros are kept", "%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 0\n1 2 -0.0\n",
+         "csr 1x2 2| 0 0 0| 0 1 -0"},
+        {"no entries", "%%MatrixMarket matrix coordinate real general\n4 5 0\n", "csr 4x5 0"},
+        {"no rows", "%%MatrixMarket matrix coordinate real general\n0 5 0\n\n", "csr 0x5 0"},
+        {"no line after the sizes", "%%MatrixMarket matrix coordinate real general\n0 0 0", "csr 0x0 0"},
+        {"array: all values, by columns", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n0\n4\n",
+         "csr 2x2 4| 0 0 1| 0 1 0| 1 0 2| 1 1 4"},
+        {"array, symmetric: the lower triangle", "%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n",
+         "csr 2x2 4| 0 0 1| 0 1 2| 1 0 2| 1 1 3"},
+        {"array, skew-symmetric: below the diagonal", "%%MatrixMarket matrix array real skew-symmetric\n2 2\n7\n",
+         "csr 2x2 4| 0 0 0| 0 1 -7| 1 0 7| 1 1 0"},
+        {"infinities, in either case", "%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 inf\n1 2 -Infinity\n",
+         "csr 1x2 2| 0 0 inf| 0 1 -inf"},
+        {"a Fortran exponent", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.5D2\n",
+         "csr 1x1 1| 0 0 150"},
+        {"one percent sign", "%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n", "csr 1x1 1| 0 0 2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print_message("%s\n", cases[i].reason);
+        io_expect("a.mtx", cases[i].content, NULL, cases[i].expected);
+        io_expect("no ending", cases[i].content, NULL, cases[i].expected); /* told by the content */
+    }
+}
+
+#define REAL "%%MatrixMarket matrix coordinate real general\n"
+
+static void refuses_with_the_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *content, *message;
+        tamis_status status;
+    } cases[] = {
+        {"", "b.mtx:1: found the end of the file, expected %%MatrixMarket", TAMIS_ERROR_FORMAT},
+        {"1 2 3\n", "b.mtx:1: found '1', expected %%MatrixMarket", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket vector coordinate real general\n", "b.mtx:1: found 'vector', expected matrix",
+         TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n",
+         "b.mtx:1: complex matrices are not read; expected real, integer or pattern", TAMIS_ERROR_UNSUPPORTED},
+        {"%%MatrixMarket matrix coordinate real Hermitian\n1 1 1\n1 1 1 0\n",
+         "b.mtx:1: hermitian matrices are not read; expected general, symmetric or skew-symmetric",
+         TAMIS_ERROR_UNSUPPORTED},
+        {"%%MatrixMarket matrix coordinate real\n1 1 0\n",
+         "b.mtx:1: found the end of the line, expected general, symmetric or skew-symmetric", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix array pattern general\n1 1\n", "b.mtx:1: found 'pattern', expected real or integer for an array",
+         TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n",
+         "b.mtx:1: found 'skew-symmetric', expected general or symmetric for a pattern", TAMIS_ERROR_FORMAT},
+        {REAL "% sizes to come\n\n", "b.mtx:4: found the end of the file, expected a row count from 0 to 36028797018963967",
+         TAMIS_ERROR_FORMAT},
+        {REAL "2 x 3\n", "b.mtx:2: found 'x', expected a column count from 0 to 36028797018963967", TAMIS_ERROR_FORMAT},
+        {REAL "2 2 1 9\n1 1 1\n", "b.mtx:2: found '9', expected the end of the line after rows, columns and entries",
+         TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n1 1 1\n",
+         "b.mtx:2: 2 rows and 3 columns, but a symmetric matrix is square", TAMIS_ERROR_FORMAT},
+        {REAL "80 80 2\n1 1 1\nabc 1 1\n", "b.mtx:4: found 'abc', expected a row index from 1 to 80", TAMIS_ERROR_FORMAT},
+        {REAL "80 80 1\n0 1 1\n", "b.mtx:3: found '0', expected a row index from 1 to 80", TAMIS_ERROR_FORMAT},
+        {REAL "80 80 1\n81 1 1\n", "b.mtx:3: found '81', expected a row index from 1 to 80", TAMIS_ERROR_FORMAT},
+        {REAL "80 80 1\n-1 1 1\n", "b.mtx:3: found '-1', expected a row index from 1 to 80", TAMIS_ERROR_FORMAT},
+        {REAL "80 9 1\n1 10 1\n", "b.mtx:3: found '10', expected a column index from 1 to 9", TAMIS_ERROR_FORMAT},
+        {REAL "80 9 1\n1 99999999999999999999999 1\n",
+         "b.mtx:3: found '99999999999999999999999', expected a column index from 1 to 9", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n\n% c\n1 1\n", "b.mtx:5: found the end of the line, expected a number", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n1\n", "b.mtx:3: found the end of the line, expected a column index from 1 to 9",
+         TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n1 1 x\n", "b.mtx:3: found 'x', expected a number", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n1 1 0x10\n", "b.mtx:3: found 'x10', expected the end of the line", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n1 1 2 3\n", "b.mtx:3: found '3', expected the end of the line", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n1,1,2\n", "b.mtx:3: found ',1', expected a blank or a tab and the next number", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix coordinate integer general\n8 9 1\n1 1 2.5\n",
+         "b.mtx:3: found '.5', expected the end of the line", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix coordinate integer general\n8 9 1\n1 1 99999999999999999999\n",
+         "b.mtx:3: found '99999999999999999999', expected an integer", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix coordinate pattern general\n8 9 1\n1 1 2\n",
+         "b.mtx:3: found '2', expected the end of the line", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 2\n1 1 1\n", "b.mtx:4: found the end of the file, expected entry 2 of 2", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n1 1 1\n\n2 2 2\n3 3 3\n", "b.mtx:5: found '2', expected the end of the file after entry 1, the last",
+         TAMIS_ERROR_FORMAT},
+        {REAL "0 9 1\n1 1 1\n", "b.mtx:3: found '1', expected no entry in an empty matrix", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n2 1 1\n2 2 1\n",
+         "b.mtx:4: an entry on the diagonal of a skew-symmetric matrix; expected one below it", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix array real general\n1 2\n1\n",
+         "b.mtx:4: found the end of the file, expected a number", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix array real general\n1 1\n1\n2\n",
+         "b.mtx:4: found '2', expected the end of the file after the last value", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix array real general\n1 1\n1 2\n",
+         "b.mtx:3: found '2', expected the end of the line after the value", TAMIS_ERROR_FORMAT},
+        {"%%MatrixMarket matrix array real general\n999999 999999\n1\n",
+         "b.mtx:3: 999999 x 999999 values are expected, more than the file has room for", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\n1 1 \x01\xff\n", "b.mtx:3: found '\\x01\\xff', expected a number", TAMIS_ERROR_FORMAT},
+        {REAL "8 9 1\nabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz 1 1\n",
+         "b.mtx:3: found 'abcdefghijklmnopqrstuvwxyzabcdef...', expected a row index from 1 to 8", TAMIS_ERROR_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_refuse("b.mtx", cases[i].content, NULL, cases[i].status, cases[i].message);
+}
+
+static void a_zero_byte_is_an_error(void **state) {
+    (void)state;
+    static const char content[] = REAL "8 9 2\n1 1 1\0\n2 2 2\n";
+    io_refuse_bytes("z.mtx", content, sizeof content - 1, NULL, TAMIS_ERROR_FORMAT,
+                    "z.mtx:3: found '\\x00', expected the end of the line");
+}
+
+static void follows_the_options(void **state) {
+    (void)state;
+    static const char content[] = REAL "2 2 4\n2 2 4\n1 2 0.1\n1 1 1\n1 2 2\n";
+    tamis_read_options options = io_options();
+    io_expect("a.mtx", content, &options, "csr 2x2 4| 0 0 1| 0 1 0.10000000000000001| 0 1 2| 1 1 4");
+    options.format = TAMIS_COO;
+    io_expect("a.mtx", content, &options, "coo 2x2 4| 1 1 4| 0 1 0.10000000000000001| 0 0 1| 0 1 2");
+    options.format = TAMIS_CSR;
+    options.duplicates = TAMIS_DUPLICATES_SUM;
+    io_expect("a.mtx", content, &options, "csr 2x2 3| 0 0 1| 0 1 2.1000000000000001| 1 1 4");
+    options.duplicates = TAMIS_DUPLICATES_KEEP;
+    options.value_type = TAMIS_F32;
+    io_expect("a.mtx", content, &options, "csr 2x2 4| 0 0 1| 0 1 0.10000000149011612| 0 1 2| 1 1 4");
+    options.value_type = TAMIS_BF16;
+    io_expect("a.mtx", content, &options, "csr 2x2 4| 0 0 1| 0 1 0.10009765625| 0 1 2| 1 1 4");
+    options.values = TAMIS_VALUES_NONE;
+    options.index_type = options.offset_type = TAMIS_I64;
+    io_expect("a.mtx", content, &options, "csr 2x2 4| 0 0| 0 1| 0 1| 1 1");
+    options.values = TAMIS_VALUES_ONES;
+    io_expect("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n", &options, "csr 1x1 1| 0 0 1");
+}
+
+static void large_sizes_need_wide_indices(void **state) {
+    (void)state;
+    static const char content[] = REAL "3 3000000000 1\n2 3000000000 5\n";
+    tamis_read_options options = io_options();
+    io_refuse("w.mtx", content, &options, TAMIS_ERROR_OVERFLOW,
+              "w.mtx: 3 rows and 3000000000 columns need index_type = int64");
+    options.index_type = TAMIS_I64;
+    io_expect("w.mtx", content, &options, "csr 3x3000000000 1| 1 2999999999 5");
+}
+
+/* Many threads and a body of several chunks: the same matrix, and the exact line of the first error. */
+static void threads_agree(void **state) {
+    (void)state;
+    enum { LINES = 200000 };
+    char *const content = malloc(LINES * 32 + 256);
+    assert_non_null(content);
+    size_t used = (size_t)sprintf(content, REAL "1000 1000 %d\n", LINES);
+    size_t bad = 0, late = 0;
+    for (int i = 0; i < LINES; i++) {
+        if (i % 1000 == 7) used += (size_t)sprintf(content + used, "%% note\n\n");
+        if (i == LINES / 2) bad = used;
+        if (i == LINES - 5) late = used;
+        used += (size_t)sprintf(content + used, "%d %d %d.5\n", i % 1000 + 1, i / 1000 + 1, i);
+    }
+    tamis_read_options options = io_options();
+    char *texts[2];
+    for (int i = 0; i < 2; i++) {
+        options.threads = i == 0 ? 1 : 5;
+        tamis_matrix *matrix = NULL;
+        assert_int_equal(tamis_read_matrix_memory("big.mtx", content, used, &options, &matrix), TAMIS_OK);
+        texts[i] = io_text_of(tamis_matrix_view(matrix));
+        tamis_matrix_free(matrix);
+    }
+    assert_string_equal(texts[0], texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+    content[bad] = 'x';
+    content[late] = 'y';
+    int line = 1;
+    for (size_t i = 0; i < bad; i++) line += content[i] == '\n';
+    char message[128];
+    snprintf(message, sizeof message, "big.mtx:%d: found 'x', expected a row index from 1 to 1000", line);
+    io_refuse_bytes("big.mtx", content, used, &options, TAMIS_ERROR_FORMAT, message);
+    free(content);
+}
+
+static void reads_dense_arrays(void **state) {
+    (void)state;
+    static const char content[] = "%%MatrixMarket matrix array real general\n% c\n2 3\n1\n2\n3\n4\n5\n6.5\n";
+    static const float expected[] = {1, 3, 5, 2, 4, 6.5F};
+    tamis_array *array = NULL;
+    assert_int_equal(tamis_read_dense_memory("d.mtx", content, sizeof content - 1, TAMIS_F32, &array), TAMIS_OK);
+    const tamis_dense *const dense = tamis_array_view(array);
+    assert_int_equal(dense->rows, 2);
+    assert_int_equal(dense->cols, 3);
+    assert_int_equal(dense->layout, TAMIS_ROW_MAJOR);
+    assert_memory_equal(dense->data, expected, sizeof expected);
+    tamis_array_free(array);
+    array = NULL;
+    static const char sparse[] = REAL "1 1 1\n1 1 1\n";
+    assert_int_equal(tamis_read_dense_memory("s.mtx", sparse, sizeof sparse - 1, TAMIS_F32, &array),
+                     TAMIS_ERROR_UNSUPPORTED);
+    assert_string_equal(tamis_last_error(), "s.mtx:1: a sparse (coordinate) matrix, which tamis_read_matrix reads; "
+                                            "expected an array");
+    assert_null(array);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_every_kind),         cmocka_unit_test(refuses_with_the_line),
+        cmocka_unit_test(a_zero_byte_is_an_error),  cmocka_unit_test(follows_the_options),
+        cmocka_unit_test(large_sizes_need_wide_indices), cmocka_unit_test(threads_agree),
+        cmocka_unit_test(reads_dense_arrays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* Numbers in text: exactly what strtod reads, whatever the locale; and written numbers read back as the same. */
+#include <locale.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "io/number.h"
+#include "test_io_support.h"
+
+enum { CASES = 60000 };
+
+static void compare(const char *text) {
+    char padded[1024] = {0};
+    snprintf(padded, sizeof padded - 32, "%s", text);
+    double value = -1, expected;
+    char *end;
+    expected = strtod(padded, &end);
+    const char *const after = tamis_parse_real(padded, &value);
+    assert_ptr_equal(after, end);
+    if (memcmp(&value, &expected, sizeof value) != 0 && !(isnan(value) && isnan(expected)))
+        fail_msg("%s: %.17g, expected %.17g", padded, value, expected);
+}
+
+static void reads_as_strtod(void **state) {
+    (void)state;
+    static const char *const cases[] = {
+        "0", "-0", "0.0", "00012", ".5", "5.", "-.5e1", "1e400", "-1e-400", "1e-320", "4.9e-324",
+        "2.4703282292062327e-324", "2.4703282292062328e-324", "2.2250738585072011e-308", "2.2250738585072014e-308",
+        "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "9007199254740993",
+        "9007199254740992.9999999", "123456789012345678901234567890", "0.000000000000000000000000000000123456789",
+        "1e", "1e+", "1e-x", "7.e2", "inf", "-Infinity", "+nan", "infinit", "1e99999999999999999999", "1E-5", "+3",
+        "8.98846567431158e307", "1234567890123456789", "12345678901234567890", "9223372036854775808.5"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) compare(cases[i]);
+    tamis_random random = tamis_random_start(1, 1);
+    for (int i = 0; i < CASES; i++) {
+        char text[512];
+        const uint64_t bits = tamis_random_next(&random), more = tamis_random_next(&random);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        switch (i % 6) {
+        case 0: snprintf(text, sizeof text, "%.17g", value); break;
+        case 1: snprintf(text, sizeof text, "%.*e", (int)(more % 20), (double)bits / 1e19); break;
+        case 2:
+            snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)(bits >> (more & 63)),
+                     (unsigned long long)more, (int)(bits % 700) - 350);
+            break;
+        case 3: /* many digits, many zeros */
+            snprintf(text, sizeof text, "0.000%llu%llu%llu", (unsigned long long)bits, (unsigned long long)more,
+                     (unsigned long long)bits);
+            break;
+        case 4: snprintf(text, sizeof text, "%.*g", (int)(more % 18) + 1, ldexp((double)(bits >> 11), (int)(more % 90) - 60)); break;
+        default: { /* halfway between two doubles, all digits written */
+            const double low = ldexp((double)(bits >> 11 | UINT64_C(1) << 52), (int)(more % 100) - 80);
+            snprintf(text, sizeof text, "%.400Lg", ((long double)low + (long double)nextafter(low, INFINITY)) / 2);
+        }
+        }
+        if (!isnan(value) || i % 6 != 0) compare(text);
+    }
+}
+
+static void many_digits(void **state) {
+    (void)state;
+    char text[1000];
+    memset(text, '7', 900);
+    text[900] = '\0';
+    compare(text);
+    text[1] = '.';
+    compare(text);
+    /* a point between two doubles, then a digit far away that decides */
+    snprintf(text, sizeof text, "9007199254740993%0*d", 850, 0);
+    compare(text);
+    text[500] = '.';
+    compare(text);
+    snprintf(text, sizeof text, "9007199254740993.%0*d1", 850, 0);
+    compare(text);
+}
+
+static void is_no_number(void **state) {
+    (void)state;
+    static const char *const cases[] = {"", ".", "-", "+", "e5", "abc", "-.e5", "na", "in"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char padded[64] = {0};
+        double value;
+        int64_t integer;
+        snprintf(padded, sizeof padded, "%s", cases[i]);
+        assert_null(tamis_parse_real(padded, &value));
+        assert_null(tamis_parse_integer(padded, &integer));
+        assert_null(tamis_parse_index(padded, &integer));
+    }
+}
+
+static void reads_integers(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t index, integer;
+        bool is_integer;
+    } cases[] = {
+        {"0", 0, 0, true},
+        {"123456789", 123456789, 123456789, true},
+        {"999999999999999999", 999999999999999999, 999999999999999999, true},
+        {"9223372036854775807", INT64_MAX, INT64_MAX, true},
+        {"9223372036854775808", INT64_MAX, 0, false},
+        {"18446744073709551616", INT64_MAX, 0, false},
+        {"99999999999999999999999999999999999999", INT64_MAX, 0, false},
+        {"0000000000000000000000000000000000000042", 42, 42, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char padded[96] = {0};
+        snprintf(padded, sizeof padded, "%s ", cases[i].text);
+        int64_t value = -1;
+        assert_ptr_equal(tamis_parse_index(padded, &value), padded + strlen(cases[i].text));
+        assert_int_equal(value, cases[i].index);
+        const char *const after = tamis_parse_integer(padded, &value);
+        assert_int_equal(after != NULL, cases[i].is_integer);
+        if (after) assert_int_equal(value, cases[i].integer);
+    }
+    int64_t value = 0;
+    assert_non_null(tamis_parse_integer("-9223372036854775808                 ", &value));
+    assert_true(value == INT64_MIN);
+    assert_null(tamis_parse_integer("-9223372036854775809                 ", &value));
+}
+
+static void writes_what_reads_back(void **state) {
+    (void)state;
+    tamis_random random = tamis_random_start(2, 1);
+    for (int i = 0; i < CASES / 4; i++) {
+        const uint64_t bits = tamis_random_next(&random);
+        double value, back;
+        memcpy(&value, &bits, sizeof value);
+        if (isnan(value)) continue;
+        char text[TAMIS_REAL_TEXT + 32] = {0};
+        assert_true(tamis_format_real(text, value, false) < TAMIS_REAL_TEXT);
+        assert_non_null(tamis_parse_real(text, &back));
+        assert_memory_equal(&back, &value, sizeof back);
+        memset(text, 0, sizeof text);
+        const float single = (float)value;
+        tamis_format_real(text, single, true);
+        tamis_parse_real(text, &back);
+        assert_true((float)back == single);
+    }
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0"},      {-0.0, "-0"},        {1e15, "1e+15"},       {-42, "-42"},          {0.1, "0.1"},
+                 {1e100, "1e+100"}, {INFINITY, "inf"}, {-INFINITY, "-inf"}, {999999999999999, "999999999999999"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[TAMIS_REAL_TEXT + 1] = {0};
+        assert_int_equal(tamis_format_real(text, cases[i].value, false), strlen(cases[i].text));
+        assert_string_equal(text, cases[i].text);
+    }
+    char text[TAMIS_REAL_TEXT + 1] = {0};
+    assert_int_equal(tamis_format_real(text, NAN, false), 3);
+    assert_string_equal(text, "nan");
+}
+
+/* A locale with a decimal comma, where one is installed: numbers keep their point. */
+static void ignores_the_locale(void **state) {
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "fr_FR.utf8"};
+    bool set = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) set = setlocale(LC_ALL, names[i]) != NULL;
+    if (!set) {
+        print_message("skipped: no locale with a decimal comma is installed\n");
+        skip();
+    }
+    char text[64] = {0};
+    double value = 0;
+    tamis_format_real(text, 0.25, false);
+    tamis_parse_real("2.4703282292062328e-324                 ", &value); /* the slow path */
+    setlocale(LC_ALL, "C");
+    assert_string_equal(text, "0.25");
+    assert_true(value == 4.9e-324);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_as_strtod), cmocka_unit_test(many_digits),           cmocka_unit_test(is_no_number),
+        cmocka_unit_test(reads_integers),  cmocka_unit_test(writes_what_reads_back), cmocka_unit_test(ignores_the_locale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,326 @@
+/* .npy and .npz: by hand, and against NumPy and SciPy in both directions where they are installed. */
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "test_io_support.h"
+
+/* ---- by hand */
+
+static size_t npy(unsigned char *file, const char *header, const void *data, size_t bytes) {
+    const size_t length = strlen(header);
+    memcpy(file, "\x93NUMPY\x01\x00", 8);
+    file[8] = (unsigned char)(length & 0xff);
+    file[9] = (unsigned char)(length >> 8);
+    memcpy(file + 10, header, length);
+    if (bytes > 0) memcpy(file + 10 + length, data, bytes);
+    return 10 + length + bytes;
+}
+
+static void refuse_npy(const unsigned char *file, size_t bytes, tamis_status status, const char *message) {
+    tamis_array *array = NULL;
+    const int64_t live = tamis_memory_live();
+    const tamis_status found = tamis_read_dense_memory("b.npy", file, bytes, TAMIS_F32, &array);
+    assert_string_equal(tamis_last_error(), message);
+    assert_int_equal(found, status);
+    assert_null(array);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+static void refuses_bad_npy(void **state) {
+    (void)state;
+    static const float four[] = {1, 2, 3, 4};
+    static const struct {
+        const char *header, *message;
+        tamis_status status;
+    } cases[] = {
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }",
+         "b.npy: elements of type c8 are not read; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
+        {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
+         "b.npy: elements of type O0 are not read; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
+         "b.npy: structured arrays are not read", TAMIS_ERROR_UNSUPPORTED},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 1), }",
+         "b.npy: found 3 dimensions, expected 1 or 2", TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "b.npy: found 0 dimensions, expected 1 or 2",
+         TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }",
+         "b.npy: found 16 bytes of elements, expected 5 elements of 4 bytes", TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999), }",
+         "b.npy: in the .npy header: expected a shape that fits memory", TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "b.npy: in the .npy header: expected a size in shape",
+         TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }", "b.npy: in the .npy header: expected True or False",
+         TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'shape': (4,), }", "b.npy: in the .npy header: expected descr, fortran_order and shape",
+         TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'more': 1}",
+         "b.npy: in the .npy header: expected descr, fortran_order and shape only", TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4", "b.npy: in the .npy header: expected a dictionary",
+         TAMIS_ERROR_FORMAT},
+        {"[]", "b.npy: in the .npy header: expected a dictionary", TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f", "b.npy: in the .npy header: expected descr to be a type such as '<f4'", TAMIS_ERROR_FORMAT},
+    };
+    unsigned char file[512];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t bytes = npy(file, cases[i].header, four, sizeof four);
+        refuse_npy(file, bytes, cases[i].status, cases[i].message);
+    }
+    const size_t bytes = npy(file, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", four, sizeof four);
+    refuse_npy(file, 20, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected more: it is cut short");
+    refuse_npy(file, 3, TAMIS_ERROR_FORMAT,
+               "b.npy: expected the beginning of a .npy array");
+    file[6] = 9;
+    refuse_npy(file, bytes, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected version 1, 2 or 3");
+}
+
+static void keeps_the_layout(void **state) {
+    (void)state;
+    static const double six[] = {1, 2, 3, 4, 5, 6};
+    unsigned char file[512];
+    const size_t bytes = npy(file, "{'shape': (2L, 3L), \"descr\": '<f8', 'fortran_order': True}\n", six, sizeof six);
+    tamis_array *array = NULL;
+    assert_int_equal(tamis_read_dense_memory("a", file, bytes, TAMIS_F16, &array), TAMIS_OK);
+    const tamis_dense *const dense = tamis_array_view(array);
+    assert_int_equal(dense->layout, TAMIS_COLUMN_MAJOR);
+    assert_int_equal(dense->rows, 2);
+    assert_int_equal(dense->cols, 3);
+    for (int i = 0; i < 6; i++) assert_int_equal(((const uint16_t *)dense->data)[i], tamis_f16_from_f32((float)six[i]));
+    tamis_array_free(array);
+}
+
+static void refuses_bad_archives(void **state) {
+    (void)state;
+    io_refuse_bytes("b.npz", "PK\5\6", 4, NULL, TAMIS_ERROR_FORMAT, "b.npz: a broken zip archive: its end record is missing");
+    io_refuse("b.npz", "", NULL, TAMIS_ERROR_FORMAT, "b.npz: a broken zip archive: its end record is missing");
+    static const char empty[22] = "PK\5\6";
+    io_refuse_bytes("b.npz", empty, sizeof empty, NULL, TAMIS_ERROR_FORMAT,
+                    "b.npz: found no format.npy, expected what scipy.sparse.save_npz writes");
+}
+
+/* A file of the library's own, whole and damaged: cut short or with a byte changed it is refused or read, never more. */
+static void survives_damage(void **state) {
+    (void)state;
+    static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
+    static const float values[] = {1, 2, 3};
+    const tamis_sparse S = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
+    char *const path = io_temporary(".npz");
+    assert_int_equal(tamis_write_matrix(path, &S), TAMIS_OK);
+    static unsigned char file[8192];
+    FILE *const stream = fopen(path, "rb");
+    assert_non_null(stream);
+    const size_t bytes = fread(file, 1, sizeof file, stream);
+    fclose(stream);
+    unlink(path);
+    free(path);
+    io_expect_bytes("a.npz", file, bytes, NULL, "csr 2x3 3| 0 0 1| 0 2 2| 1 1 3");
+    const tamis_read_options options = io_options();
+    const int64_t live = tamis_memory_live();
+    int refused = 0;
+    for (size_t at = 0; at < bytes; at++) {
+        tamis_matrix *matrix = NULL;
+        assert_int_not_equal(tamis_read_matrix_memory("c.npz", file, at, &options, &matrix), TAMIS_OK);
+        file[at] ^= 0x15;
+        refused += tamis_read_matrix_memory("c.npz", file, bytes, &options, &matrix) != TAMIS_OK;
+        tamis_matrix_free(matrix);
+        file[at] ^= 0x15;
+        assert_int_equal(tamis_memory_live(), live);
+    }
+    assert_true(refused > (int)bytes / 2);
+}
+
+/* ---- against NumPy and SciPy */
+
+static int python(const char *command, const char *folder) {
+    char line[1024];
+    snprintf(line, sizeof line, "python3 %s/test_io_numpy.py %s %s 2>/dev/null", TAMIS_TEST_FOLDER, command, folder);
+    return system(line);
+}
+
+static bool have_scipy(void) {
+    if (python("probe", "") == 0) return true;
+    print_message("skipped: python3 with NumPy and SciPy is not installed\n");
+    return false;
+}
+
+static char *make_folder(void) {
+    char *const folder = io_temporary("");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    return folder;
+}
+
+static void remove_folder(char *folder) {
+    DIR *const listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.') unlink(path);
+    }
+    closedir(listing);
+    rmdir(folder);
+    free(folder);
+}
+
+static char *text_of_dense(const tamis_dense *dense) {
+    char *const text = malloc(64 + (size_t)(dense->rows * dense->cols) * 32);
+    assert_non_null(text);
+    int used = sprintf(text, "%lldx%lld", (long long)dense->rows, (long long)dense->cols);
+    const bool by_rows = dense->layout == TAMIS_ROW_MAJOR;
+    for (int64_t i = 0; i < dense->rows; i++)
+        for (int64_t j = 0; j < dense->cols; j++)
+            used += sprintf(text + used, " %.17g",
+                            io_value(dense->data, dense->type, by_rows ? i * dense->stride + j : j * dense->stride + i));
+    return text;
+}
+
+static char *read_as_text(const char *path, const char *expected) {
+    const size_t length = strlen(path);
+    if (strcmp(path + length - 4, ".npy") == 0) {
+        tamis_array *array = NULL;
+        if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        char *const text = text_of_dense(tamis_array_view(array));
+        tamis_array_free(array);
+        return text;
+    }
+    tamis_read_options options = io_options();
+    options.format = strncmp(expected, "coo", 3) == 0 ? TAMIS_COO : TAMIS_CSR;
+    tamis_matrix *matrix = NULL;
+    if (tamis_read_matrix(path, &options, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    char *const text = io_text_of(tamis_matrix_view(matrix));
+    tamis_matrix_free(matrix);
+    return text;
+}
+
+static void reads_what_scipy_writes(void **state) {
+    (void)state;
+    if (!have_scipy()) skip();
+    char *const folder = make_folder();
+    assert_int_equal(python("make", folder), 0);
+    char path[1024];
+    snprintf(path, sizeof path, "%s/list", folder);
+    FILE *const list = fopen(path, "r");
+    assert_non_null(list);
+    static char line[65536];
+    int files = 0;
+    for (; fgets(line, sizeof line, list); files++) {
+        line[strcspn(line, "\n")] = '\0';
+        char *const expected = strchr(line, '\t');
+        assert_non_null(expected);
+        *expected = '\0';
+        char *const text = read_as_text(line, expected + 1);
+        if (strcmp(text, expected + 1) != 0) fail_msg("%s: %s, expected %s", line, text, expected + 1);
+        free(text);
+    }
+    fclose(list);
+    print_message("%d files\n", files);
+    assert_true(files > 60);
+    remove_folder(folder);
+}
+
+/* Five entries with the value row * 10 + column + 0.5, in every combination of types that there is. */
+static void write_sparse(const char *folder, tamis_format format, tamis_index_type index_type,
+                         tamis_index_type offset_type, tamis_type type, bool pattern) {
+    static const int64_t offsets[] = {0, 2, 2, 5}, rows[] = {0, 0, 2, 2, 2}, columns[] = {0, 3, 1, 2, 3};
+    int32_t narrow[3][5];
+    uint16_t halves[5];
+    float singles[5];
+    double doubles[5];
+    for (int t = 0; t < 5; t++) {
+        narrow[1][t] = (int32_t)rows[t];
+        narrow[2][t] = (int32_t)columns[t];
+        narrow[0][t] = t < 4 ? (int32_t)offsets[t] : 0;
+        doubles[t] = (double)(rows[t] * 10 + columns[t]) + 0.5;
+        singles[t] = (float)doubles[t];
+        halves[t] = type == TAMIS_F16 ? tamis_f16_from_f32(singles[t]) : tamis_bf16_from_f32(singles[t]);
+    }
+    const void *const wide = type == TAMIS_F64 ? (const void *)doubles : (const void *)singles;
+    const tamis_sparse S = {.format = format,
+                            .rows = 3,
+                            .cols = 4,
+                            .nnz = 5,
+                            .index_type = index_type,
+                            .offset_type = offset_type,
+                            .value_type = type,
+                            .offsets = offset_type == TAMIS_I32 ? (const void *)narrow[0] : offsets,
+                            .row_indices = index_type == TAMIS_I32 ? (const void *)narrow[1] : rows,
+                            .columns = index_type == TAMIS_I32 ? (const void *)narrow[2] : columns,
+                            .values = pattern ? NULL : type == TAMIS_F16 || type == TAMIS_BF16 ? halves : wide};
+    static const char *const endings[] = {"npz", "mtx", "mtx.gz"};
+    for (int i = 0; i < 3; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/written-%s-%s-%s-%s-%s.%s", folder, tamis_format_name(format),
+                 tamis_index_type_name(index_type), tamis_index_type_name(offset_type), tamis_type_name(type),
+                 pattern ? "pattern" : "values", endings[i]);
+        if (tamis_write_matrix(path, &S) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        char *const text = read_as_text(path, tamis_format_name(format));
+        assert_true(strstr(text, "3x4 5") != NULL);
+        if (!pattern) assert_true(strstr(text, "| 2 3 23.5") != NULL);
+        free(text);
+    }
+}
+
+static void write_dense(const char *folder, tamis_type type, tamis_layout layout) {
+    uint16_t halves[40];
+    float singles[40];
+    double doubles[40];
+    const int64_t stride = layout == TAMIS_ROW_MAJOR ? 6 : 5;
+    for (int i = 0; i < 40; i++) {
+        const int64_t line = i / stride, at = i % stride;
+        doubles[i] = (double)(layout == TAMIS_ROW_MAJOR ? line * 10 + at : at * 10 + line) + 0.5;
+        singles[i] = (float)doubles[i];
+        halves[i] = type == TAMIS_F16 ? tamis_f16_from_f32(singles[i]) : tamis_bf16_from_f32(singles[i]);
+    }
+    const tamis_dense dense = {.data = type == TAMIS_F64 ? (void *)doubles : type == TAMIS_F32 ? (void *)singles : halves,
+                               .rows = 3,
+                               .cols = 4,
+                               .stride = stride,
+                               .type = type,
+                               .layout = layout};
+    static const char *const endings[] = {"npy", "mtx", "mtx.gz"};
+    for (int i = 0; i < 3; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/written-dense-%s-%s.%s", folder, tamis_type_name(type), tamis_layout_name(layout),
+                 endings[i]);
+        if (tamis_write_dense(path, &dense) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        tamis_array *array = NULL;
+        if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        char *const text = text_of_dense(tamis_array_view(array));
+        assert_string_equal(text, "3x4 0.5 1.5 2.5 3.5 10.5 11.5 12.5 13.5 20.5 21.5 22.5 23.5");
+        free(text);
+        tamis_array_free(array);
+    }
+}
+
+static void scipy_reads_what_is_written(void **state) {
+    (void)state;
+    char *const folder = make_folder();
+    for (int type = TAMIS_F32; type <= TAMIS_BF16; type++) {
+        for (int i = 0; i < 16; i++)
+            write_sparse(folder, (tamis_format)(i & 1), (tamis_index_type)(i >> 1 & 1), (tamis_index_type)(i >> 2 & 1),
+                         (tamis_type)type, i >> 3);
+        write_dense(folder, (tamis_type)type, TAMIS_ROW_MAJOR);
+        write_dense(folder, (tamis_type)type, TAMIS_COLUMN_MAJOR);
+    }
+    if (!have_scipy()) {
+        remove_folder(folder);
+        skip();
+    }
+    char line[1024], answer[4096] = "";
+    snprintf(line, sizeof line, "python3 %s/test_io_numpy.py check %s 2>&1", TAMIS_TEST_FOLDER, folder);
+    FILE *const checked = popen(line, "r");
+    assert_non_null(checked);
+    const size_t length = fread(answer, 1, sizeof answer - 1, checked);
+    answer[length] = '\0';
+    pclose(checked);
+    assert_string_equal(answer, "OK\n");
+    remove_folder(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_bad_npy),        cmocka_unit_test(keeps_the_layout),
+        cmocka_unit_test(refuses_bad_archives),   cmocka_unit_test(survives_damage),
+        cmocka_unit_test(reads_what_scipy_writes), cmocka_unit_test(scipy_reads_what_is_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

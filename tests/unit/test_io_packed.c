@@ -1,0 +1,169 @@
+/* Packed files: .gz, .xz and .zst, whole, in several parts, cut short, broken, and far too large. */
+#include "io/source.h"
+#include "test_io_support.h"
+
+#if TAMIS_HAVE_ZLIB
+#include <zlib.h>
+#endif
+#if TAMIS_HAVE_LZMA
+#include <lzma.h>
+#endif
+#if TAMIS_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+static const char content[] = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n2 3 -2e3\n1 2 .25\n";
+static const char expected[] = "csr 2x3 3| 0 0 1.5| 0 1 0.25| 1 2 -2000";
+
+/* Each packs `bytes` into `packed` and returns the length; 0: not built in. */
+typedef size_t pack_function(const void *data, size_t bytes, unsigned char *packed, size_t room);
+
+static size_t pack_gzip(const void *data, size_t bytes, unsigned char *packed, size_t room) {
+#if TAMIS_HAVE_ZLIB
+    z_stream stream = {0};
+    assert_int_equal(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    memcpy(&stream.next_in, &data, sizeof data);
+    stream.avail_in = (uInt)bytes;
+    stream.next_out = packed;
+    stream.avail_out = (uInt)room;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    const size_t used = stream.total_out;
+    deflateEnd(&stream);
+    return used;
+#else
+    (void)data, (void)bytes, (void)packed, (void)room;
+    return 0;
+#endif
+}
+
+static size_t pack_xz(const void *data, size_t bytes, unsigned char *packed, size_t room) {
+#if TAMIS_HAVE_LZMA
+    size_t used = 0;
+    assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC64, NULL, data, bytes, packed, &used, room), LZMA_OK);
+    return used;
+#else
+    (void)data, (void)bytes, (void)packed, (void)room;
+    return 0;
+#endif
+}
+
+static size_t pack_zstd(const void *data, size_t bytes, unsigned char *packed, size_t room) {
+#if TAMIS_HAVE_ZSTD
+    const size_t used = ZSTD_compress(packed, room, data, bytes, 3);
+    assert_false(ZSTD_isError(used));
+    return used;
+#else
+    (void)data, (void)bytes, (void)packed, (void)room;
+    return 0;
+#endif
+}
+
+static const struct packer {
+    const char *ending, *name;
+    pack_function *pack;
+} packers[] = {{".mtx.gz", "gzip", pack_gzip}, {".mtx.xz", "xz", pack_xz}, {".mtx.zst", "Zstandard", pack_zstd}};
+enum { PACKERS = 3, ROOM = 1 << 20 };
+
+static void unpacks(void **state) {
+    (void)state;
+    static unsigned char packed[ROOM];
+    for (int i = 0; i < PACKERS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "a%s", packers[i].ending);
+        const size_t whole = packers[i].pack(content, sizeof content - 1, packed, ROOM);
+        if (whole == 0) {
+            print_message("skipped: %s is not built in\n", packers[i].name);
+            continue;
+        }
+        io_expect_bytes(name, packed, whole, NULL, expected);
+        io_expect_bytes("no ending", packed, whole, NULL, expected);
+        /* a file in two parts, as cat a.gz b.gz makes them */
+        const size_t first = packers[i].pack(content, 60, packed, ROOM);
+        const size_t second = packers[i].pack(content + 60, sizeof content - 61, packed + first, ROOM - first);
+        io_expect_bytes(name, packed, first + second, NULL, expected);
+    }
+}
+
+static void unpacked_lines_are_counted(void **state) {
+    (void)state;
+    static unsigned char packed[ROOM];
+    static const char bad[] = "%%MatrixMarket matrix coordinate real general\n2 3 1\n9 1 1.5\n";
+    for (int i = 0; i < PACKERS; i++) {
+        const size_t bytes = packers[i].pack(bad, sizeof bad - 1, packed, ROOM);
+        if (bytes > 0)
+            io_refuse_bytes("b.mtx.gz", packed, bytes, NULL, TAMIS_ERROR_FORMAT,
+                            "b.mtx.gz:3: found '9', expected a row index from 1 to 2");
+    }
+}
+
+/* Cut anywhere, or with any one byte changed, it must be refused or read, and never leak. */
+static void survives_damage(void **state) {
+    (void)state;
+    static unsigned char packed[ROOM];
+    const tamis_read_options options = io_options();
+    for (int i = 0; i < PACKERS; i++) {
+        const size_t bytes = packers[i].pack(content, sizeof content - 1, packed, ROOM);
+        for (size_t cut = 8; cut < bytes; cut++) {
+            tamis_matrix *matrix = NULL;
+            const int64_t live = tamis_memory_live();
+            if (tamis_read_matrix_memory("c.mtx.gz", packed, cut, &options, &matrix) == TAMIS_OK)
+                fail_msg("%s cut to %zu bytes was read", packers[i].name, cut);
+            assert_int_equal(tamis_memory_live(), live);
+        }
+        for (size_t at = 0; at < bytes; at++) {
+            tamis_matrix *matrix = NULL;
+            const int64_t live = tamis_memory_live();
+            packed[at] ^= 0x41;
+            (void)tamis_read_matrix_memory("c.mtx.gz", packed, bytes, &options, &matrix);
+            tamis_matrix_free(matrix);
+            assert_int_equal(tamis_memory_live(), live);
+            packed[at] ^= 0x41;
+        }
+    }
+}
+
+static void says_what_is_broken(void **state) {
+    (void)state;
+    static unsigned char packed[ROOM];
+    size_t bytes = packers[0].pack(content, sizeof content - 1, packed, ROOM);
+    if (bytes > 0)
+        io_refuse_bytes("c.gz", packed, bytes - 9, NULL, TAMIS_ERROR_FORMAT,
+                        "c.gz: the gzip data is broken: it is cut short");
+    bytes = packers[1].pack(content, sizeof content - 1, packed, ROOM);
+    if (bytes > 0)
+        io_refuse_bytes("c.xz", packed, bytes - 9, NULL, TAMIS_ERROR_FORMAT,
+                        "c.xz: the xz data is broken: it is cut short");
+    bytes = packers[2].pack(content, sizeof content - 1, packed, ROOM);
+    if (bytes > 0)
+        io_refuse_bytes("c.zst", packed, bytes - 3, NULL, TAMIS_ERROR_FORMAT,
+                        "c.zst: the Zstandard data is broken: it is cut short");
+}
+
+/* 400 MiB of zeros in 60 kB (xz): refused long before the end. */
+static void refuses_bombs(void **state) {
+    (void)state;
+#if TAMIS_HAVE_LZMA
+    enum { ZEROS = 16 << 20, TIMES = 25 };
+    unsigned char *const zeros = calloc(1, ZEROS), *const packed = malloc(ROOM);
+    assert_non_null(zeros);
+    assert_non_null(packed);
+    const size_t one = pack_xz(zeros, ZEROS, packed, ROOM);
+    assert_true(one * TIMES < ROOM);
+    for (size_t i = 1; i < TIMES; i++) memcpy(packed + i * one, packed, one);
+    io_refuse_bytes("bomb.mtx.xz", packed, one * TIMES, NULL, TAMIS_ERROR_FORMAT,
+                    "bomb.mtx.xz: unpacks to more than 1200 times its size: this is no matrix");
+    free(zeros);
+    free(packed);
+#else
+    skip();
+#endif
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unpacks),         cmocka_unit_test(unpacked_lines_are_counted),
+        cmocka_unit_test(survives_damage), cmocka_unit_test(says_what_is_broken),
+        cmocka_unit_test(refuses_bombs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

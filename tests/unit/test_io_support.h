@@ -1,0 +1,109 @@
+/* What the tests of file reading share: a matrix as a line of text, and the two expectations. */
+#ifndef TAMIS_TEST_IO_SUPPORT_H
+#define TAMIS_TEST_IO_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <tamis/matrix.h>
+
+#include "base/half.h"
+#include "base/memory.h"
+
+static inline int64_t io_index(const void *indices, tamis_index_type type, int64_t at) {
+    return type == TAMIS_I32 ? ((const int32_t *)indices)[at] : ((const int64_t *)indices)[at];
+}
+
+static inline double io_value(const void *values, tamis_type type, int64_t at) {
+    switch (type) {
+    case TAMIS_F32: return ((const float *)values)[at];
+    case TAMIS_F64: return ((const double *)values)[at];
+    case TAMIS_F16: return tamis_f16_load(((const uint16_t *)values)[at]);
+    default: return tamis_bf16_load(((const uint16_t *)values)[at]);
+    }
+}
+
+/* "csr 2x3 4| 0 1 2.5| ...", without values for a pattern. The caller frees it. */
+static inline char *io_text_of(const tamis_sparse *S) {
+    const size_t room = 128 + (size_t)S->nnz * 96;
+    char *const text = malloc(room);
+    assert_non_null(text);
+    size_t used = (size_t)snprintf(text, room, "%s %lldx%lld %lld", S->format == TAMIS_CSR ? "csr" : "coo",
+                                   (long long)S->rows, (long long)S->cols, (long long)S->nnz);
+    int64_t row = 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        if (S->format == TAMIS_CSR)
+            while (io_index(S->offsets, S->offset_type, row + 1) <= t) row++;
+        else row = io_index(S->row_indices, S->index_type, t);
+        used += (size_t)snprintf(text + used, room - used, "| %lld %lld", (long long)row,
+                                 (long long)io_index(S->columns, S->index_type, t));
+        if (S->values)
+            used += (size_t)snprintf(text + used, room - used, " %.17g", io_value(S->values, S->value_type, t));
+    }
+    return text;
+}
+
+static inline tamis_read_options io_options(void) {
+    tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
+    options.value_type = TAMIS_F64;
+    return options;
+}
+
+/* Reads `bytes` of memory and compares with `expected`, as io_text_of writes it. NULL options: doubles. */
+static inline void io_expect_bytes(const char *name, const void *data, size_t bytes, const tamis_read_options *options,
+                                   const char *expected) {
+    const tamis_read_options doubles = io_options();
+    tamis_matrix *matrix = NULL;
+    const int64_t live = tamis_memory_live();
+    const tamis_status status = tamis_read_matrix_memory(name, data, bytes, options ? options : &doubles, &matrix);
+    if (status != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_string_equal(tamis_last_error(), "");
+    assert_int_equal(tamis_validate(tamis_matrix_view(matrix)), TAMIS_OK);
+    char *const text = io_text_of(tamis_matrix_view(matrix));
+    assert_string_equal(text, expected);
+    free(text);
+    tamis_matrix_free(matrix);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+static inline void io_expect(const char *name, const char *content, const tamis_read_options *options,
+                             const char *expected) {
+    io_expect_bytes(name, content, strlen(content), options, expected);
+}
+
+/* The same content must be refused with this status and exactly this message, and nothing may be left allocated. */
+static inline void io_refuse_bytes(const char *name, const void *data, size_t bytes, const tamis_read_options *options,
+                                   tamis_status status, const char *message) {
+    const tamis_read_options doubles = io_options();
+    tamis_matrix *matrix = NULL;
+    const int64_t live = tamis_memory_live();
+    const tamis_status found = tamis_read_matrix_memory(name, data, bytes, options ? options : &doubles, &matrix);
+    assert_string_equal(tamis_last_error(), message);
+    assert_int_equal(found, status);
+    assert_null(matrix);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+static inline void io_refuse(const char *name, const char *content, const tamis_read_options *options,
+                             tamis_status status, const char *message) {
+    io_refuse_bytes(name, content, strlen(content), options, status, message);
+}
+
+/* A name in the folder for temporary files; the caller frees it. */
+static inline char *io_temporary(const char *ending) {
+    static int counter;
+    const char *const folder = getenv("TMPDIR");
+    char *const path = malloc(512);
+    assert_non_null(path);
+    snprintf(path, 512, "%s/tamis-test-%ld-%d%s", folder && *folder ? folder : "/tmp", (long)getpid(), counter++, ending);
+    return path;
+}
+
+#endif

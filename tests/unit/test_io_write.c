@@ -1,0 +1,249 @@
+/* Writing: what a failure leaves behind (nothing), links and permissions, and what is refused. */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "test_io_support.h"
+
+enum { MANY = 100000 };
+
+static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
+static const float values[] = {1.5F, -2, 0.1F};
+static const tamis_sparse small = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
+
+/* A matrix whose file is larger than any buffer. */
+static tamis_sparse large(void) {
+    static int32_t row_indices[MANY];
+    for (int i = 0; i < MANY; i++) row_indices[i] = (i * 7919) % MANY;
+    return (tamis_sparse){
+        .format = TAMIS_COO, .rows = MANY, .cols = MANY, .nnz = MANY, .row_indices = row_indices, .columns = row_indices};
+}
+
+static char *folder;
+
+static int make_folder(void **state) {
+    (void)state;
+    folder = io_temporary("");
+    return mkdir(folder, 0700);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    const int status = rmdir(folder); /* fails when a test left something */
+    free(folder);
+    return status;
+}
+
+static char *in_folder(const char *name) {
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static int files_in_folder(void) {
+    int count = 0;
+    DIR *const listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) count += entry->d_name[0] != '.';
+    closedir(listing);
+    return count;
+}
+
+static void expect_file(const char *path, const char *expected) {
+    char content[512] = "";
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    content[fread(content, 1, sizeof content - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(content, expected);
+}
+
+static const char small_market[] =
+    "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 -2\n2 2 0.1\n";
+
+static void writes_market(void **state) {
+    (void)state;
+    char *const path = in_folder("a.mtx");
+    assert_int_equal(tamis_write_matrix(path, &small), TAMIS_OK);
+    expect_file(path, small_market);
+    tamis_sparse pattern = small;
+    pattern.values = NULL;
+    assert_int_equal(tamis_write_matrix(path, &pattern), TAMIS_OK); /* over the old file */
+    expect_file(path, "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n");
+    assert_int_equal(files_in_folder(), 1);
+    unlink(path);
+}
+
+static void writes_nothing_much(void **state) {
+    (void)state;
+    const tamis_sparse empty = {.rows = 0, .cols = 4};
+    const tamis_dense none = {.rows = 3, .cols = 0};
+    static const char *const names[] = {"e.mtx", "e.mtx.gz", "e.npz"};
+    for (int i = 0; i < 3; i++) {
+        char *const path = in_folder(names[i]);
+        assert_int_equal(tamis_write_matrix(path, &empty), TAMIS_OK);
+        tamis_matrix *matrix = NULL;
+        assert_int_equal(tamis_read_matrix(path, NULL, &matrix), TAMIS_OK);
+        assert_int_equal(tamis_matrix_view(matrix)->rows, 0);
+        assert_int_equal(tamis_matrix_view(matrix)->cols, 4);
+        tamis_matrix_free(matrix);
+        unlink(path);
+    }
+    char *const path = in_folder("e.npy");
+    assert_int_equal(tamis_write_dense(path, &none), TAMIS_OK);
+    tamis_array *array = NULL;
+    assert_int_equal(tamis_read_dense(path, TAMIS_F32, &array), TAMIS_OK);
+    assert_int_equal(tamis_array_view(array)->rows, 3);
+    assert_int_equal(tamis_array_view(array)->cols, 0);
+    tamis_array_free(array);
+    unlink(path);
+}
+
+static void follows_links_and_keeps_permissions(void **state) {
+    (void)state;
+    char target[1024], link[1024];
+    snprintf(target, sizeof target, "%s", in_folder("target.mtx"));
+    snprintf(link, sizeof link, "%s", in_folder("link.mtx"));
+    assert_int_equal(tamis_write_matrix(target, &small), TAMIS_OK);
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(symlink("target.mtx", link), 0);
+    tamis_sparse pattern = small;
+    pattern.values = NULL;
+    assert_int_equal(tamis_write_matrix(link, &pattern), TAMIS_OK);
+    struct stat about;
+    assert_int_equal(lstat(link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(stat(target, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0640);
+    expect_file(target, "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n");
+    unlink(link);
+    unlink(target);
+}
+
+/* A limit on the size of files stands in for a full disk: the write fails in the middle. */
+static void a_full_disk_leaves_the_old_file(void **state) {
+    (void)state;
+    static const char *const names[] = {"f.mtx", "f.mtx.gz", "f.npz"};
+    const tamis_sparse big = large();
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit tight = {.rlim_cur = 20000, .rlim_max = before.rlim_max};
+    for (int i = 0; i < 3; i++) {
+        char *const path = in_folder(names[i]);
+        for (int old = 0; old < 2; old++) {
+            if (old) assert_int_equal(tamis_write_matrix(path, &small), TAMIS_OK);
+            const int64_t live = tamis_memory_live();
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+            const tamis_status status = tamis_write_matrix(path, &big);
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+            assert_int_equal(status, TAMIS_ERROR_FILE);
+            char message[1200];
+            snprintf(message, sizeof message, "%s: cannot write: %s", path, strerror(EFBIG));
+            assert_string_equal(tamis_last_error(), message);
+            assert_int_equal(tamis_memory_live(), live);
+            assert_int_equal(files_in_folder(), old);
+        }
+        tamis_matrix *matrix = NULL;
+        assert_int_equal(tamis_read_matrix(path, NULL, &matrix), TAMIS_OK);
+        assert_int_equal(tamis_matrix_view(matrix)->nnz, 3);
+        tamis_matrix_free(matrix);
+        unlink(path);
+    }
+}
+
+static void devices_are_written_to_as_they_are(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) {
+        print_message("skipped: there is no /dev/full\n");
+        skip();
+    }
+    char *const path = in_folder("full.mtx");
+    assert_int_equal(symlink("/dev/full", path), 0);
+    assert_int_equal(tamis_write_matrix(path, &small), TAMIS_ERROR_FILE);
+    char message[1200];
+    snprintf(message, sizeof message, "%s: cannot write: %s", path, strerror(ENOSPC));
+    assert_string_equal(tamis_last_error(), message);
+    struct stat about;
+    assert_int_equal(stat("/dev/full", &about), 0);
+    assert_true(S_ISCHR(about.st_mode)); /* not replaced by a file */
+    assert_int_equal(files_in_folder(), 1);
+    unlink(path);
+}
+
+static void refuses(void **state) {
+    (void)state;
+    assert_int_equal(tamis_write_matrix(NULL, &small), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_write_matrix("a.mtx", NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_write_matrix("a.txt", &small), TAMIS_ERROR_UNSUPPORTED);
+    assert_string_equal(tamis_last_error(), "path = \"a.txt\": expected a name that ends in .mtx, .mtx.gz or .npz");
+    tamis_sparse broken = small;
+    static const int32_t wrong[] = {0, 2, 9};
+    broken.columns = wrong;
+    assert_int_equal(tamis_write_matrix(in_folder("a.mtx"), &broken), TAMIS_ERROR_PATTERN);
+    float data[4] = {0};
+    const tamis_dense good = {.data = data, .rows = 2, .cols = 2};
+    const struct {
+        tamis_dense dense;
+        const char *message;
+    } cases[] = {
+        {{.data = data, .rows = -1, .cols = 2}, "dense: -1 x 2: expected sizes of 0 or more"},
+        {{.rows = 2, .cols = 2}, "dense.data = NULL: expected 2 x 2 elements"},
+        {{.data = data, .rows = 2, .cols = 2, .stride = 1}, "dense.stride = 1: expected 0 or 2 at the least"},
+        {{.data = data, .rows = 2, .cols = 2, .type = (tamis_type)9}, "dense.type = 9: expected a tamis_type"},
+        {{.data = data, .rows = 2, .cols = 2, .layout = (tamis_layout)9}, "dense.layout = 9: expected a tamis_layout"},
+        {{.data = data, .rows = 2, .cols = 2, .location = TAMIS_DEVICE}, "dense.location = 1: expected host memory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(tamis_write_dense(in_folder("a.npy"), &cases[i].dense), TAMIS_ERROR_ARGUMENT);
+        assert_string_equal(tamis_last_error(), cases[i].message);
+    }
+    assert_int_equal(tamis_write_dense(in_folder("a.npy"), NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_write_dense(NULL, &good), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_write_dense("a.npz", &good), TAMIS_ERROR_UNSUPPORTED);
+    assert_int_equal(tamis_write_matrix(in_folder("no/a.mtx"), &small), TAMIS_ERROR_FILE);
+    assert_int_equal(mkdir(in_folder("b.mtx"), 0700), 0);
+    assert_int_equal(tamis_write_matrix(in_folder("b.mtx"), &small), TAMIS_ERROR_FILE);
+    rmdir(in_folder("b.mtx"));
+    assert_int_equal(files_in_folder(), 0);
+}
+
+static void reads_files_and_pipes(void **state) {
+    (void)state;
+    char *const path = in_folder("p.mtx");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    char command[1200];
+    snprintf(command, sizeof command, "printf '%%%%%%%%MatrixMarket matrix coordinate pattern general\\n1 1 1\\n1 1\\n' > %s", path);
+    FILE *const writer = popen(command, "w");
+    assert_non_null(writer);
+    tamis_matrix *matrix = NULL;
+    if (tamis_read_matrix(path, NULL, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_int_equal(tamis_matrix_view(matrix)->nnz, 1);
+    tamis_matrix_free(matrix);
+    pclose(writer);
+    unlink(path);
+    matrix = NULL;
+    assert_int_equal(tamis_read_matrix(in_folder("absent.mtx"), NULL, &matrix), TAMIS_ERROR_FILE);
+    char message[1200];
+    snprintf(message, sizeof message, "%s: cannot open: %s", in_folder("absent.mtx"), strerror(ENOENT));
+    assert_string_equal(tamis_last_error(), message);
+    assert_int_equal(tamis_read_matrix(folder, NULL, &matrix), TAMIS_ERROR_FILE);
+    snprintf(message, sizeof message, "%s: cannot read: it is a folder", folder);
+    assert_string_equal(tamis_last_error(), message);
+    assert_null(matrix);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_market),
+        cmocka_unit_test(writes_nothing_much),
+        cmocka_unit_test(follows_links_and_keeps_permissions),
+        cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(devices_are_written_to_as_they_are),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(reads_files_and_pipes),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
