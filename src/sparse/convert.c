@@ -1,0 +1,310 @@
+/*
+ * Copies of a matrix in another format and other types. A chain of steps, each of which is skipped when there is nothing
+ * for it to do: types, grouping by row or column, sorting, merging, format. Between steps the matrix at hand is
+ * either the caller's or one of ours.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "sparse/check.h"
+#include "sparse/element.h"
+#include "sparse/order.h"
+#include "sparse/structure.h"
+
+/* The matrix at hand: `view` always; `owned` is what the last step made, NULL while it is the caller's. */
+typedef struct stage {
+    tamis_sparse view;
+    tamis_matrix *owned;
+} stage;
+
+static void take(stage *at, tamis_matrix *made) {
+    tamis_matrix_free(at->owned);
+    at->owned = made;
+    at->view = made->view;
+}
+
+/* ------------------------------------------------------------------------------------------- types */
+
+typedef struct copying {
+    void *to;
+    const void *from;
+    int64_t count;
+    int to_type, from_type;
+} copying;
+
+TAMIS_INLINE void copy_indices(const copying *c, tamis_index_type to, tamis_index_type from, int64_t begin,
+                               int64_t end) {
+    for (int64_t i = begin; i < end; i++) tamis_index_store(c->to, to, i, tamis_index_load(c->from, from, i));
+}
+
+static void copy_indices_thread(void *context, int thread, int threads) {
+    const copying *const c = context;
+    const int64_t begin = tamis_partition_even(c->count, threads, thread);
+    const int64_t end = tamis_partition_even(c->count, threads, thread + 1);
+    if (c->to_type == TAMIS_I32 && c->from_type == TAMIS_I32)
+        copy_indices(c, TAMIS_I32, TAMIS_I32, begin, end);
+    else if (c->to_type == TAMIS_I32)
+        copy_indices(c, TAMIS_I32, TAMIS_I64, begin, end);
+    else if (c->from_type == TAMIS_I32)
+        copy_indices(c, TAMIS_I64, TAMIS_I32, begin, end);
+    else
+        copy_indices(c, TAMIS_I64, TAMIS_I64, begin, end);
+}
+
+TAMIS_INLINE void store_values(const copying *c, tamis_type from, int64_t begin, int64_t end) {
+    switch ((tamis_type)c->to_type) {
+    case TAMIS_F32:
+        for (int64_t i = begin; i < end; i++)
+            tamis_element_store(c->to, TAMIS_F32, i, tamis_element_load(c->from, from, i));
+        return;
+    case TAMIS_F64:
+        for (int64_t i = begin; i < end; i++)
+            tamis_element_store(c->to, TAMIS_F64, i, tamis_element_load(c->from, from, i));
+        return;
+    case TAMIS_F16:
+        for (int64_t i = begin; i < end; i++)
+            tamis_element_store(c->to, TAMIS_F16, i, tamis_element_load(c->from, from, i));
+        return;
+    case TAMIS_BF16:
+        for (int64_t i = begin; i < end; i++)
+            tamis_element_store(c->to, TAMIS_BF16, i, tamis_element_load(c->from, from, i));
+        return;
+    }
+}
+
+static void copy_values_thread(void *context, int thread, int threads) {
+    const copying *const c = context;
+    const int64_t begin = tamis_partition_even(c->count, threads, thread);
+    const int64_t end = tamis_partition_even(c->count, threads, thread + 1);
+    const size_t size = tamis_type_size((tamis_type)c->to_type);
+    if (begin == end) return;
+    if (!c->from) {
+        for (int64_t i = begin; i < end; i++) tamis_element_store(c->to, (tamis_type)c->to_type, i, 1);
+        return;
+    }
+    if (c->to_type == c->from_type) { /* as they are, whatever NaN they hold */
+        memcpy((char *)c->to + (size_t)begin * size, (const char *)c->from + (size_t)begin * size,
+               (size_t)(end - begin) * size);
+        return;
+    }
+    switch ((tamis_type)c->from_type) {
+    case TAMIS_F32: store_values(c, TAMIS_F32, begin, end); return;
+    case TAMIS_F64: store_values(c, TAMIS_F64, begin, end); return;
+    case TAMIS_F16: store_values(c, TAMIS_F16, begin, end); return;
+    case TAMIS_BF16: store_values(c, TAMIS_BF16, begin, end); return;
+    }
+}
+
+static void copy_parallel(tamis_thread_body *body, copying c) {
+    enum { SHARE = 1 << 16 };
+    int threads = tamis_threads_default();
+    if (threads > 1 + c.count / SHARE) threads = (int)(1 + c.count / SHARE);
+    tamis_threads_run(threads, body, &c);
+}
+
+/* A copy in the types of `wanted`, values only where with_values. */
+static tamis_status copy_matrix(stage *at, const tamis_sparse *wanted, bool with_values) {
+    const tamis_sparse *const from = &at->view;
+    tamis_sparse shape = *from;
+    shape.index_type = wanted->index_type;
+    shape.offset_type = wanted->offset_type;
+    shape.value_type = wanted->value_type;
+    tamis_matrix *made;
+    TRY(tamis_matrix_create(&shape, with_values, &made));
+    if (from->format == TAMIS_CSR)
+        copy_parallel(copy_indices_thread, (copying){made->offsets, from->offsets, from->rows + 1,
+                                                     (int)shape.offset_type, (int)from->offset_type});
+    else
+        copy_parallel(copy_indices_thread, (copying){made->row_indices, from->row_indices, from->nnz,
+                                                     (int)shape.index_type, (int)from->index_type});
+    copy_parallel(copy_indices_thread,
+                  (copying){made->columns, from->columns, from->nnz, (int)shape.index_type, (int)from->index_type});
+    if (with_values)
+        copy_parallel(copy_values_thread,
+                      (copying){made->values, from->values, from->nnz, (int)shape.value_type, (int)from->value_type});
+    take(at, made);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- steps */
+
+/* The types asked for. Offsets of a CSR that will be grouped anew, and types of absent arrays, need no copy. */
+static tamis_status set_types(stage *at, const tamis_convert_options *options, bool with_values) {
+    tamis_sparse *const view = &at->view;
+    const bool offsets_stay = view->format == TAMIS_CSR && !options->transpose;
+    const bool same = view->index_type == options->index_type &&
+                      (!offsets_stay || view->offset_type == options->offset_type) &&
+                      (!with_values || (view->values && view->value_type == options->value_type));
+    if (!with_values) view->values = NULL;
+    if (same) {
+        view->value_type = options->value_type;
+        return TAMIS_OK;
+    }
+    const tamis_sparse wanted = {.index_type = options->index_type,
+                                 .offset_type = offsets_stay ? options->offset_type : view->offset_type,
+                                 .value_type = options->value_type};
+    return copy_matrix(at, &wanted, with_values);
+}
+
+static tamis_status group(stage *at, bool by_column, tamis_index_type offset_type) {
+    tamis_sparse shape = at->view;
+    shape.format = TAMIS_CSR;
+    shape.offset_type = offset_type;
+    if (by_column) {
+        shape.rows = at->view.cols;
+        shape.cols = at->view.rows;
+    }
+    tamis_matrix *made;
+    TRY(tamis_matrix_create(&shape, at->view.values != NULL, &made));
+    const tamis_status status = tamis_group(&at->view, by_column, 0, offset_type, made->offsets,
+                                            &(tamis_reordered){made->columns, made->values, NULL});
+    if (status != TAMIS_OK) {
+        tamis_matrix_free(made);
+        return status;
+    }
+    take(at, made);
+    return TAMIS_OK;
+}
+
+static tamis_status sort(stage *at) {
+    tamis_matrix *made;
+    TRY(tamis_matrix_create(&at->view, at->view.values != NULL, &made));
+    memcpy(made->offsets, at->view.offsets, (size_t)(at->view.rows + 1) * tamis_index_size(at->view.offset_type));
+    const tamis_status status =
+        tamis_sort_rows(&at->view, 0, &(tamis_reordered){made->columns, made->values, NULL});
+    if (status != TAMIS_OK) {
+        tamis_matrix_free(made);
+        return status;
+    }
+    take(at, made);
+    return TAMIS_OK;
+}
+
+static tamis_status merge_duplicates(stage *at) {
+    if (!at->owned) TRY(copy_matrix(at, &at->view, at->view.values != NULL));
+    TRY(tamis_merge_duplicates(at->owned));
+    at->view = at->owned->view;
+    return TAMIS_OK;
+}
+
+/* From a CSR of ours to COO: only offsets are exchanged for row indices. */
+static tamis_status ungroup(stage *at) {
+    void *row_indices;
+    TRY(tamis_allocate(at->view.nnz, tamis_index_size(at->view.index_type), "row indices", &row_indices));
+    tamis_expand_rows(&at->view, 0, row_indices);
+    tamis_matrix *const made = at->owned;
+    tamis_release(made->offsets);
+    made->offsets = NULL;
+    made->row_indices = row_indices;
+    made->view.format = TAMIS_COO;
+    made->view.offsets = NULL;
+    made->view.row_indices = row_indices;
+    at->view = made->view;
+    return TAMIS_OK;
+}
+
+/* A COO's transpose is a matter of names. */
+static void swap_sides(stage *at) {
+    tamis_sparse *const view = &at->view;
+    const tamis_sparse old = *view;
+    view->rows = old.cols;
+    view->cols = old.rows;
+    view->row_indices = old.columns;
+    view->columns = old.row_indices;
+    if (!at->owned) return;
+    void *const columns = at->owned->columns;
+    at->owned->columns = at->owned->row_indices;
+    at->owned->row_indices = columns;
+    at->owned->view = *view;
+}
+
+static tamis_status run_steps(stage *at, const tamis_convert_options *options) {
+    const bool with_values = options->values == TAMIS_VALUES_ONES ||
+                             (options->values == TAMIS_VALUES_AS_FILED && at->view.values != NULL);
+    const bool sorted_rows = options->sort || options->duplicates == TAMIS_DUPLICATES_SUM;
+    TRY(set_types(at, options, with_values));
+    if (at->view.format == TAMIS_COO && options->transpose) swap_sides(at);
+    if (at->view.format == TAMIS_COO && (options->format == TAMIS_CSR || sorted_rows))
+        TRY(group(at, false, options->offset_type));
+    else if (at->view.format == TAMIS_CSR && options->transpose)
+        TRY(group(at, true, options->offset_type));
+    if (sorted_rows) {
+        int64_t duplicates;
+        if (!tamis_is_sorted(&at->view, 0, &duplicates)) TRY(sort(at));
+        if (options->duplicates == TAMIS_DUPLICATES_SUM && duplicates != 0) TRY(merge_duplicates(at));
+    }
+    if (!at->owned) TRY(copy_matrix(at, &at->view, at->view.values != NULL));
+    if (at->view.format != options->format) TRY(ungroup(at));
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- public */
+
+static tamis_status take_options(const tamis_convert_options *given, tamis_convert_options *options) {
+    *options = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;
+    if (!given) return TAMIS_OK;
+    if (given->size < sizeof(size_t))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_CONVERT_OPTIONS_INIT",
+                          given->size);
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    options->size = sizeof *options;
+    const struct {
+        const char *field;
+        long long value, most;
+    } choices[] = {{"format", (long long)options->format, TAMIS_COO},
+                   {"index_type", (long long)options->index_type, TAMIS_I64},
+                   {"offset_type", (long long)options->offset_type, TAMIS_I64},
+                   {"value_type", (long long)options->value_type, TAMIS_BF16},
+                   {"values", (long long)options->values, TAMIS_VALUES_ONES},
+                   {"duplicates", (long long)options->duplicates, TAMIS_DUPLICATES_SUM}};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (choices[i].value < 0 || choices[i].value > choices[i].most)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", choices[i].field,
+                              choices[i].value, choices[i].most);
+    return TAMIS_OK;
+}
+
+static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_options *options) {
+    const bool rows_are_indices =
+        S->format == TAMIS_COO || options->format == TAMIS_COO || options->transpose;
+    const struct {
+        const char *field;
+        int64_t size;
+        bool index;
+    } sides[] = {{"rows", S->rows, rows_are_indices}, {"cols", S->cols, true}};
+    for (int i = 0; i < 2; i++)
+        if (sides[i].index && !tamis_index_spans(options->index_type, sides[i].size))
+            return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: an index_type of %s cannot hold 0 .. %lld",
+                              sides[i].field, (long long)sides[i].size, tamis_index_type_name(options->index_type),
+                              (long long)(sides[i].size - 1));
+    const int64_t groups = options->transpose ? S->cols : S->rows;
+    if (groups == INT64_MAX)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: offsets cannot be counted",
+                          options->transpose ? "cols" : "rows", (long long)groups);
+    if (!tamis_index_holds(options->offset_type, S->nnz))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.nnz = %lld: an offset_type of %s cannot hold it", (long long)S->nnz,
+                          tamis_index_type_name(options->offset_type));
+    return TAMIS_OK;
+}
+
+tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options, tamis_matrix **matrix) {
+    tamis_clear_error();
+    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the result");
+    *matrix = NULL;
+    tamis_convert_options wanted;
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(take_options(options, &wanted));
+    TRY(check_fits(S, &wanted));
+    TRY(tamis_validate_threads(S, 0));
+    stage at = {.view = *S};
+    const tamis_status status = run_steps(&at, &wanted);
+    if (status != TAMIS_OK) {
+        tamis_matrix_free(at.owned);
+        return status;
+    }
+    at.owned->view.offset_type = wanted.offset_type;
+    *matrix = at.owned;
+    return TAMIS_OK;
+}
