@@ -14,13 +14,14 @@ expected=$(dirname "$case_file")/$name.out
 rm -rf "$work/$name"
 mkdir -p "$work/$name/bin" "$work/cache"
 ln -s "$program" "$work/$name/bin/tamis"
+cp "$here"/cases/*.mtx "$here/cases/complete.bash" "$work/$name" || exit 1
 PATH=$work/$name/bin:$PATH
 XDG_CACHE_HOME=$work/cache
 OMP_NUM_THREADS=2
+OMP_WAIT_POLICY=passive # tests run side by side: threads that wait should not spin
 LC_ALL=C
-CASES=$here/cases
 SOURCE=$(cd "$here/../.." && pwd)
-export PATH XDG_CACHE_HOME OMP_NUM_THREADS LC_ALL CASES SOURCE
+export PATH XDG_CACHE_HOME OMP_NUM_THREADS OMP_WAIT_POLICY LC_ALL SOURCE
 unset TAMIS_CPU_ISA
 
 cd "$work/$name" || exit 1
@@ -35,7 +36,7 @@ while IFS= read -r line || [ -n "$line" ]; do
         ;;
     "" | "#"*) continue ;;
     esac
-    echo "\$ $line"
+    printf '$ %s\n' "$line"
     (eval "$line") </dev/null 2>&1
     code=$?
     [ $code -eq 0 ] || echo "[exit $code]"

@@ -173,6 +173,7 @@ int tool_bench_report_case(tool_bench_report *report, const tool_bench_case *one
         const tool_bench_result *result = &results->at[i];
         report->gathered |= result->gather;
         if (report->table) print_row(report, one, results, result);
+        report->rows++;
         if (!result->gather) {
             const int written = write_line(report, one, results, result);
             if (written) code = written;
@@ -190,7 +191,7 @@ int tool_bench_report_case(tool_bench_report *report, const tool_bench_case *one
 }
 
 void tool_bench_report_end(const tool_bench_report *report, const tool_device *device) {
-    if (!report->table) return;
+    if (!report->table || report->rows == 0) return;
     const tamis_ceilings *ceilings = &device->ceilings;
     printf("\nx floor: median over the least time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the bytes "
            "(%s, %s GB/s).\n",

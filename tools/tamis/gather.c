@@ -5,6 +5,8 @@
 
 #include "gather_rows.h"
 
+enum { PREFETCH_FROM = 2 << 20 }; /* bytes of a table that no L2 cache holds */
+
 static volatile uint64_t sink; /* keeps the reads */
 
 static tool_gather_function *best_loop(void) {
@@ -34,6 +36,7 @@ void tool_gather(const tool_problem *problem, int threads) {
         whole.rows[i] = operands[i]->data;
         whole.stride[i] = (size_t)operands[i]->stride * element;
         whole.bytes[i] = (size_t)operands[i]->cols * element;
+        whole.prefetch |= (size_t)operands[i]->rows * whole.stride[i] > PREFETCH_FROM;
     }
     tool_gather_function *loop = best_loop();
     const int team = tool_gather_threads(threads);

@@ -1,5 +1,4 @@
-/* Reads rows in whole vectors and folds them with exclusive or, four accumulators deep so that only loads limit it. The
-   rows a few nonzeros ahead are prefetched, as a good kernel does. */
+/* Reads rows in whole vectors and folds them with exclusive or, four accumulators deep so that only loads limit it. */
 #include "gather_rows.h"
 
 #include <string.h>
@@ -8,7 +7,7 @@
 #define TOOL_GATHER_NAME tool_gather_rows_base
 #endif
 
-enum { LINE = 64, AHEAD = 6, PREFETCH_LINES = 8 };
+enum { LINE = 64, AHEAD = 12, PREFETCH_LINES = 8 };
 
 typedef uint64_t lane __attribute__((vector_size(LINE), aligned(1), may_alias));
 typedef uint64_t line __attribute__((vector_size(LINE)));
@@ -44,15 +43,24 @@ static inline void fold_row(folded *into, const char *row, size_t bytes) {
     }
 }
 
-uint64_t TOOL_GATHER_NAME(const tool_gather_work *work) {
-    folded into = {{{0}}};
+static inline __attribute__((always_inline)) void walk(const tool_gather_work *work, folded *into, bool prefetch) {
     for (int64_t t = work->begin; t < work->end; t++) {
-        const int64_t ahead = column_at(work, t + AHEAD < work->end ? t + AHEAD : t);
         const int64_t column = column_at(work, t);
         for (int i = 0; i < 2 && work->rows[i]; i++) {
-            prefetch_row(work->rows[i] + (size_t)ahead * work->stride[i], work->bytes[i]);
-            fold_row(&into, work->rows[i] + (size_t)column * work->stride[i], work->bytes[i]);
+            if (prefetch && t + AHEAD < work->end) {
+                prefetch_row(work->rows[i] + (size_t)column_at(work, t + AHEAD) * work->stride[i], work->bytes[i]);
+            }
+            fold_row(into, work->rows[i] + (size_t)column * work->stride[i], work->bytes[i]);
         }
+    }
+}
+
+uint64_t TOOL_GATHER_NAME(const tool_gather_work *work) {
+    folded into = {{{0}}};
+    if (work->prefetch) {
+        walk(work, &into, true);
+    } else {
+        walk(work, &into, false);
     }
     const line all = into.sum[0] ^ into.sum[1] ^ into.sum[2] ^ into.sum[3];
     uint64_t sum = 0;

@@ -79,7 +79,9 @@ static void print_text(const tool_source *source, const char *path, const tamis_
     printf("  columns    bandwidth %s, mean span %s, runs of %.1f; %s", tool_word_count(profile->bandwidth).text,
            tool_word_count((int64_t)(profile->mean_span + 0.5)).text, structure->run,
            profile->sorted ? "sorted" : "not sorted");
-    if (profile->duplicates >= 0) printf(", %s duplicates", tool_word_count(profile->duplicates).text);
+    if (profile->duplicates >= 0) {
+        printf(", %s duplicate%s", tool_word_count(profile->duplicates).text, profile->duplicates == 1 ? "" : "s");
+    }
     printf("\n  class      %s: %s\n", structure->name, structure->reason);
     printf("  memory     %s: %s columns, %s offsets, ", tool_word_bytes(stored_bytes(S)).text,
            tamis_index_type_name(S->index_type), tamis_index_type_name(S->offset_type));

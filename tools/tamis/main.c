@@ -33,6 +33,7 @@ static int unknown_command(const char *name) {
 static void print_version(void) {
     printf("tamis %s\n", tamis_version());
     const char *information = tamis_build_information();
+    if (strncmp(information, "tamis ", 6) == 0) information += strcspn(information, "\n") + 1;
     printf("%s%s", information, *information && information[strlen(information) - 1] != '\n' ? "\n" : "");
 }
 
