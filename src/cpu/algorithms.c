@@ -115,7 +115,8 @@ static int64_t choose_prefetch(const tamis_problem *problem) {
 }
 
 static int64_t choose_chunk(const tamis_problem *problem) {
-    return problem->operation == TAMIS_OP_FUSED ? 128 : TAMIS_CPU_CHUNK;
+    (void)problem;
+    return TAMIS_CPU_CHUNK;
 }
 
 /* NT of paper 003: the smallest power of two up to 16 that fills the machine's work items best. A GPU there has 4096;
@@ -265,7 +266,7 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
 /* ------------------------------------------------------------------------------------------ the table */
 
 #define PLAIN_PARAMETERS                                                                                               \
-    "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 512): samples kept at once"
+    "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 2048): samples kept at once"
 
 static const tamis_algorithm algorithms[] = {
     {{"cpu-nonzeros", "cpu", ALL, "ours; idea of paper 001", "a partial row a thread for rows cut between threads",
@@ -278,7 +279,7 @@ static const tamis_algorithm algorithms[] = {
       PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile", false},
      true, accepts_tiled, predict_tiled, prepare_tiled},
     {{"row-simd", "cpu", ALL, "paper 003", "nothing", "to compare with: explicit vectors, one dot product at a time",
-      "vlc (1 to 512): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)", false},
+      "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)", false},
      false, accepts_always, predict_simd, prepare_simd},
     {{"naive", "cpu", ALL, "baseline", "nothing", "never: a row loop with omp simd, to measure others against", "", true},
      false, accepts_naive, predict_naive, prepare_naive},

@@ -130,8 +130,8 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, b
 
     pthread_mutex_lock(&lock);
     bool found = false;
-    for (int i = 0; i < kept_count && !found; i++)
-        if (strcmp(kept[i].key, key) == 0) {
+    for (int i = 0; i < KEPT && !found; i++)
+        if (i < kept_count && strcmp(kept[i].key, key) == 0) {
             *ceilings = kept[i].ceilings;
             found = true;
         }

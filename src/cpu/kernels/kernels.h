@@ -10,7 +10,7 @@
 #include <tamis/tamis.h>
 
 /* Nonzeros whose samples are kept at once: x of one chunk stays in L1. */
-#define TAMIS_CPU_CHUNK 512
+#define TAMIS_CPU_CHUNK 2048
 
 /*
  * Column tiles. The segment of row r in tile t starts at nonzero offsets[r] + starts[...]. Blocks of `block_rows` rows
