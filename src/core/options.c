@@ -69,7 +69,6 @@ tamis_status tamis_options_read(const tamis_plan_options *options, const tamis_d
     if (filled->batch == 0) filled->batch = 1;
     if (filled->expected_calls == 0) filled->expected_calls = 1;
     if (filled->threads == 0) filled->threads = device->description.threads;
-    if (filled->operation == TAMIS_OP_FUSED && filled->width == 0) filled->width = filled->inner;
     if (filled->operation == TAMIS_OP_SDDMM) filled->width = 0;
     if (filled->operation == TAMIS_OP_SPMM) {
         filled->inner = 0;

@@ -126,6 +126,9 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_pl
                          tamis_plan_mode mode) {
     const tamis_device *const device = plan->device;
     TRY(tamis_options_read(options, device, &plan->options));
+    /* a one-shot call knows D: its width of 0 means 0 */
+    if (plan->options.operation == TAMIS_OP_FUSED && plan->options.width == 0 && !mode.once)
+        plan->options.width = plan->options.inner;
     TRY(check_view(device, S, &plan->options));
     if (plan->options.math == TAMIS_MATH_TF32 && plan->options.type != TAMIS_F32)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.math = tf32 needs options.type = fp32, not %s",
