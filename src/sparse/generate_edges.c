@@ -1,0 +1,229 @@
+/*
+ * Kinds whose entries are drawn one by one: R-MAT and diagonal plus scatter. Entry e is made from its own random numbers,
+ * so that threads make no difference. Rounds of draws are merged until there are enough different entries; what is too
+ * many is removed at random. A matrix so full, or so skewed, that draws no longer find free places is completed
+ * at random instead.
+ */
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "sparse/generate_edges.h"
+#include "sparse/index.h"
+#include "sparse/order.h"
+#include "sparse/structure.h"
+
+enum { SHARE = 1 << 14, ROUNDS = 12 };
+
+typedef struct drawing {
+    const tamis_edge_plan *plan;
+    tamis_index_type type;
+    void *row_indices, *columns;
+    int64_t place, count;  /* where the new entries go */
+    int64_t first;         /* the number of the first one */
+} drawing;
+
+static void draw_thread(void *context, int thread, int threads) {
+    const drawing *const d = context;
+    const int64_t end = tamis_partition_even(d->count, threads, thread + 1);
+    for (int64_t i = tamis_partition_even(d->count, threads, thread); i < end; i++) {
+        const tamis_place place = d->plan->draw(d->plan, (uint64_t)(d->first + i));
+        tamis_index_store(d->row_indices, d->type, d->place + i, place.row);
+        tamis_index_store(d->columns, d->type, d->place + i, place.column);
+    }
+}
+
+static tamis_sparse shape_of(const tamis_recipe *recipe, tamis_format format, int64_t nnz) {
+    return (tamis_sparse){.format = format,
+                          .rows = recipe->rows,
+                          .cols = recipe->cols,
+                          .nnz = nnz,
+                          .index_type = recipe->index_type,
+                          .offset_type = TAMIS_I64};
+}
+
+/* What is there already (a CSR, or NULL), then what always has to be there, then `count` draws from `first` on. */
+static tamis_status collect(const tamis_edge_plan *plan, const tamis_matrix *kept, int64_t first, int64_t count,
+                            tamis_matrix **entries) {
+    const tamis_recipe *const recipe = plan->recipe;
+    const int64_t before = kept ? kept->view.nnz : plan->diagonal;
+    int64_t total;
+    if (__builtin_add_overflow(before, count, &total))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "nnz = %lld: too many draws", (long long)recipe->nnz);
+    const tamis_sparse shape = shape_of(recipe, TAMIS_COO, total);
+    tamis_matrix *made;
+    TRY(tamis_matrix_create(&shape, false, &made));
+    if (kept) {
+        tamis_expand_rows(&kept->view, recipe->threads, made->row_indices);
+        for (int64_t t = 0; t < before; t++)
+            tamis_index_store(made->columns, recipe->index_type, t,
+                              tamis_index_load(kept->columns, recipe->index_type, t));
+    } else {
+        for (int64_t t = 0; t < before; t++) {
+            tamis_index_store(made->row_indices, recipe->index_type, t, t);
+            tamis_index_store(made->columns, recipe->index_type, t, t);
+        }
+    }
+    drawing d = {plan, recipe->index_type, made->row_indices, made->columns, before, count, first};
+    int threads = recipe->threads;
+    if (threads > 1 + count / SHARE) threads = (int)(1 + count / SHARE);
+    tamis_threads_run(threads, draw_thread, &d);
+    *entries = made;
+    return TAMIS_OK;
+}
+
+/* Entries in any order, repeated or not, as a CSR with rising columns. Frees them. */
+static tamis_status merge(const tamis_recipe *recipe, tamis_matrix *entries, tamis_matrix **merged) {
+    tamis_status status = TAMIS_OK;
+    tamis_matrix *grouped = NULL, *sorted = NULL;
+    const tamis_sparse shape = shape_of(recipe, TAMIS_CSR, entries->view.nnz);
+    TRY_GOTO(cleanup, tamis_matrix_create(&shape, false, &grouped));
+    TRY_GOTO(cleanup, tamis_group(&entries->view, false, recipe->threads, TAMIS_I64, grouped->offsets,
+                                  &(tamis_reordered){grouped->columns, NULL, NULL}));
+    tamis_matrix_free(entries);
+    entries = NULL;
+    TRY_GOTO(cleanup, tamis_matrix_create(&shape, false, &sorted));
+    for (int64_t row = 0; row <= shape.rows; row++)
+        ((int64_t *)sorted->offsets)[row] = ((const int64_t *)grouped->offsets)[row];
+    TRY_GOTO(cleanup, tamis_sort_rows(&grouped->view, recipe->threads, &(tamis_reordered){sorted->columns, NULL, NULL}));
+    TRY_GOTO(cleanup, tamis_merge_duplicates(sorted));
+    *merged = sorted;
+    sorted = NULL;
+cleanup:
+    tamis_matrix_free(entries);
+    tamis_matrix_free(grouped);
+    tamis_matrix_free(sorted);
+    return status;
+}
+
+/* Draws until there are recipe->nnz different entries, or until that is hopeless. */
+static tamis_status draw_rounds(const tamis_edge_plan *plan, tamis_matrix **kept) {
+    const int64_t nnz = plan->recipe->nnz;
+    int64_t first = 0, have = 0;
+    for (int round = 0; round < ROUNDS && (!*kept || have < nnz); round++) {
+        const int64_t missing = *kept ? nnz - have : nnz - plan->diagonal;
+        const int64_t count = missing ? missing + missing / (round == 0 ? 3 : 1) + 64 : 0;
+        tamis_matrix *entries = NULL, *merged = NULL;
+        TRY(collect(plan, *kept, first, count, &entries));
+        TRY(merge(plan->recipe, entries, &merged));
+        const int64_t gained = merged->view.nnz - have;
+        tamis_matrix_free(*kept);
+        *kept = merged;
+        have = merged->view.nnz;
+        first += count;
+        if (gained < count / 16) break;
+    }
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- the exact count */
+
+/* Takes `wanted` of the next `open` candidates, each subset equally likely: true for those to take. */
+typedef struct lottery {
+    tamis_random random;
+    int64_t open, wanted;
+} lottery;
+
+static bool is_taken(lottery *l) {
+    const bool taken = tamis_scale_bits(tamis_random_next(&l->random), l->open) < l->wanted;
+    l->open--;
+    l->wanted -= taken;
+    return taken;
+}
+
+/* Removes what is too many, in place; entries of the diagonal that have to be there stay. */
+static void remove_some(const tamis_edge_plan *plan, tamis_matrix *matrix) {
+    const tamis_recipe *const recipe = plan->recipe;
+    int64_t *const offsets = matrix->offsets;
+    lottery l = {tamis_random_start(recipe->seed, tamis_stream(TAMIS_STREAM_REMOVED, 0)),
+                 matrix->view.nnz - plan->diagonal, matrix->view.nnz - recipe->nnz};
+    int64_t to = 0, begin = 0;
+    for (int64_t row = 0; row < recipe->rows; row++) {
+        const int64_t end = offsets[row + 1];
+        for (int64_t z = begin; z < end; z++) {
+            const int64_t column = tamis_index_load(matrix->columns, recipe->index_type, z);
+            const bool stays = column == row && row < plan->diagonal;
+            if (!stays && l.wanted > 0 && is_taken(&l)) continue;
+            tamis_index_store(matrix->columns, recipe->index_type, to++, column);
+        }
+        offsets[row + 1] = to;
+        begin = end;
+    }
+    matrix->view.nnz = to;
+}
+
+/* Adds what is missing, at places that are still free. */
+static tamis_status add_some(const tamis_recipe *recipe, tamis_matrix **matrix) {
+    const tamis_matrix *const old = *matrix;
+    const int64_t *const from = old->offsets;
+    const tamis_sparse shape = shape_of(recipe, TAMIS_CSR, recipe->nnz);
+    tamis_matrix *made;
+    TRY(tamis_matrix_create(&shape, false, &made));
+    int64_t *const offsets = made->offsets;
+    lottery l = {tamis_random_start(recipe->seed, tamis_stream(TAMIS_STREAM_ADDED, 0)),
+                 recipe->rows * recipe->cols - old->view.nnz, recipe->nnz - old->view.nnz};
+    int64_t to = 0;
+    offsets[0] = 0;
+    for (int64_t row = 0; row < recipe->rows; row++) {
+        int64_t column = 0;
+        for (int64_t z = from[row]; z < from[row + 1]; z++) {
+            const int64_t next = tamis_index_load(old->columns, recipe->index_type, z);
+            for (; column < next && l.wanted > 0; column++)
+                if (is_taken(&l)) tamis_index_store(made->columns, recipe->index_type, to++, column);
+            tamis_index_store(made->columns, recipe->index_type, to++, next);
+            column = next + 1;
+        }
+        for (; column < recipe->cols && l.wanted > 0; column++)
+            if (is_taken(&l)) tamis_index_store(made->columns, recipe->index_type, to++, column);
+        offsets[row + 1] = to;
+    }
+    tamis_matrix_free(*matrix);
+    *matrix = made;
+    return TAMIS_OK;
+}
+
+/* 64-bit offsets become what was asked for, and arrays that became too long are cut. */
+static tamis_status finish(const tamis_recipe *recipe, int64_t room, tamis_matrix *matrix) {
+    if (recipe->offset_type == TAMIS_I32) {
+        void *offsets;
+        TRY(tamis_allocate(recipe->rows + 1, sizeof(int32_t), "row offsets", &offsets));
+        for (int64_t row = 0; row <= recipe->rows; row++)
+            ((int32_t *)offsets)[row] = (int32_t)((const int64_t *)matrix->offsets)[row];
+        tamis_release(matrix->offsets);
+        matrix->view.offsets = matrix->offsets = offsets;
+        matrix->view.offset_type = TAMIS_I32;
+    }
+    if (room == matrix->view.nnz) return TAMIS_OK;
+    const tamis_status status = tamis_reallocate(room, matrix->view.nnz, tamis_index_size(recipe->index_type),
+                                                 "column indices", &matrix->columns);
+    matrix->view.columns = matrix->columns;
+    return status;
+}
+
+tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_matrix **matrix) {
+    tamis_status status = TAMIS_OK;
+    tamis_edge_plan plan = {.recipe = recipe};
+    tamis_matrix *kept = NULL;
+    int64_t room;
+    int64_t cells;
+    if (__builtin_mul_overflow(recipe->rows, recipe->cols, &cells))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product cannot be counted",
+                          (long long)recipe->rows, (long long)recipe->cols);
+    if (!tamis_index_spans(recipe->index_type, recipe->rows))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld: an index_type of %s cannot hold 0 .. %lld",
+                          (long long)recipe->rows, tamis_index_type_name(recipe->index_type),
+                          (long long)(recipe->rows - 1));
+    TRY_GOTO(cleanup, recipe->kind == TAMIS_KIND_RMAT ? tamis_plan_rmat(&plan) : tamis_plan_scatter(&plan));
+    TRY_GOTO(cleanup, draw_rounds(&plan, &kept));
+    if (kept->view.nnz < recipe->nnz) TRY_GOTO(cleanup, add_some(recipe, &kept));
+    room = kept->view.nnz;
+    if (room > recipe->nnz) remove_some(&plan, kept);
+    TRY_GOTO(cleanup, finish(recipe, room, kept));
+    *matrix = kept;
+    kept = NULL;
+cleanup:
+    tamis_release(plan.row_names);
+    tamis_release(plan.column_names == plan.row_names ? NULL : plan.column_names);
+    tamis_matrix_free(kept);
+    return status;
+}
