@@ -6,8 +6,6 @@
 
 /* ------------------------------------------------------------------------------------------- rmat */
 
-enum { MOST_DRAWS = 32 /* two levels each */ };
-
 /* Of 2^32: a = 0.57, b = c = 0.19; a / (a + b) where only one side is left to halve. */
 static const uint32_t share_a = 2448131359u, share_ab = 3264175145u, share_abc = 4080218931u, share_one = 3221225472u;
 
@@ -28,11 +26,8 @@ static tamis_status shuffle(uint64_t seed, int purpose, int64_t count, int64_t *
 
 /* From the longer side down, each level halves the squares that both sides still have. A half beyond the edge of the
    matrix is never taken. */
-static tamis_place draw_rmat(const tamis_edge_plan *plan, uint64_t number) {
+static tamis_place draw_rmat(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
-    const int draws = (plan->levels + 3) / 4 * 2;
-    uint64_t bits[MOST_DRAWS];
-    tamis_random_fill(recipe->seed, tamis_stream(TAMIS_STREAM_EDGES, 0), number * (uint64_t)draws, draws, bits);
     int64_t row = 0, column = 0;
     for (int level = plan->levels - 1; level >= 0; level--) {
         const uint32_t u = (uint32_t)(bits[level / 2] >> (level % 2 * 32));
@@ -51,6 +46,7 @@ tamis_status tamis_plan_rmat(tamis_edge_plan *plan) {
     const int64_t side = recipe->rows > recipe->cols ? recipe->rows : recipe->cols;
     while (plan->levels < 62 && (int64_t)1 << plan->levels < side) plan->levels++;
     plan->draw = draw_rmat;
+    plan->draws = plan->levels < 2 ? 1 : (plan->levels + 1) / 2; /* two levels each */
     TRY(shuffle(recipe->seed, TAMIS_STREAM_ROW_NAMES, recipe->rows, &plan->row_names));
     if (recipe->rows == recipe->cols) {
         plan->column_names = plan->row_names;
@@ -63,10 +59,8 @@ tamis_status tamis_plan_rmat(tamis_edge_plan *plan) {
 
 /* Three of five near the diagonal, at distances that fall off with their square as wires in a circuit do, the others
    anywhere. */
-static tamis_place draw_scatter(const tamis_edge_plan *plan, uint64_t number) {
+static tamis_place draw_scatter(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
-    uint64_t bits[3];
-    tamis_random_fill(recipe->seed, tamis_stream(TAMIS_STREAM_EDGES, 0), 4 * number, 3, bits);
     const int64_t row = tamis_scale_bits(bits[0], recipe->rows);
     if (tamis_scale_bits(bits[2], 5) >= 3) return (tamis_place){row, tamis_scale_bits(bits[1], recipe->cols)};
     const double uniform = (double)(bits[1] >> 11) * 0x1p-53, away = 8 * uniform / (1 - uniform);
@@ -81,5 +75,6 @@ tamis_status tamis_plan_scatter(tamis_edge_plan *plan) {
     const int64_t diagonal = recipe->rows < recipe->cols ? recipe->rows : recipe->cols;
     plan->diagonal = recipe->nnz >= diagonal ? diagonal : 0;
     plan->draw = draw_scatter;
+    plan->draws = 3;
     return TAMIS_OK;
 }

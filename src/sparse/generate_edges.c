@@ -13,7 +13,7 @@
 #include "sparse/order.h"
 #include "sparse/structure.h"
 
-enum { SHARE = 1 << 14, ROUNDS = 12 };
+enum { SHARE = 1 << 14, ROUNDS = 12, BATCH = 512 /* random numbers drawn at once */ };
 
 typedef struct drawing {
     const tamis_edge_plan *plan;
@@ -25,11 +25,18 @@ typedef struct drawing {
 
 static void draw_thread(void *context, int thread, int threads) {
     const drawing *const d = context;
-    const int64_t end = tamis_partition_even(d->count, threads, thread + 1);
-    for (int64_t i = tamis_partition_even(d->count, threads, thread); i < end; i++) {
-        const tamis_place place = d->plan->draw(d->plan, (uint64_t)(d->first + i));
-        tamis_index_store(d->row_indices, d->type, d->place + i, place.row);
-        tamis_index_store(d->columns, d->type, d->place + i, place.column);
+    const tamis_edge_plan *const plan = d->plan;
+    const int64_t end = tamis_partition_even(d->count, threads, thread + 1), batch = BATCH / plan->draws;
+    uint64_t bits[BATCH];
+    for (int64_t begin = tamis_partition_even(d->count, threads, thread); begin < end; begin += batch) {
+        const int64_t count = end - begin < batch ? end - begin : batch;
+        tamis_random_fill(plan->recipe->seed, tamis_stream(TAMIS_STREAM_EDGES, 0),
+                          (uint64_t)(d->first + begin) * (uint64_t)plan->draws, count * plan->draws, bits);
+        for (int64_t i = 0; i < count; i++) {
+            const tamis_place place = plan->draw(plan, bits + i * plan->draws);
+            tamis_index_store(d->row_indices, d->type, d->place + begin + i, place.row);
+            tamis_index_store(d->columns, d->type, d->place + begin + i, place.column);
+        }
     }
 }
 

@@ -24,12 +24,12 @@ typedef struct draws {
 } draws;
 
 static draws draws_start(uint64_t seed, uint64_t stream, int64_t expected) {
-    const int size = expected < DRAWS ? (int)(expected + 15) / 16 * 16 : DRAWS;
+    const int size = expected < DRAWS ? (int)(expected + 7) / 8 * 8 : DRAWS;
     draws d;
     d.seed = seed;
     d.stream = stream;
     d.index = 0;
-    d.size = d.used = size < 16 ? 16 : size;
+    d.size = d.used = size < 8 ? 8 : size;
     return d;
 }
 
