@@ -49,7 +49,6 @@ tamis_status tamis_write_matrix(const char *path, const tamis_sparse *S) {
 tamis_status tamis_write_dense(const char *path, const tamis_dense *dense) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
-    if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "dense = NULL: expected a dense matrix");
     TRY(tamis_dense_check_any(dense, "dense"));
     tamis_dense packed = *dense;
     packed.stride = tamis_dense_stride(dense);

@@ -76,18 +76,12 @@ static tamis_status put_indices(tamis_zip_writer *zip, const char *name, const v
     return tamis_zip_end(zip);
 }
 
-static tamis_status put_offsets(tamis_zip_writer *zip, const tamis_sparse *S) {
-    if (S->offsets) return put_indices(zip, "indptr.npy", S->offsets, S->offset_type, S->rows + 1);
-    const int64_t none = 0; /* no rows: the array may be missing */
-    return put_indices(zip, "indptr.npy", &none, TAMIS_I64, 1);
-}
-
 static tamis_status put_members(tamis_zip_writer *zip, const tamis_sparse *S) {
     const sink to = {.zip = zip};
     const int64_t shape[] = {S->rows, S->cols}, two = 2;
     if (S->format == TAMIS_CSR) {
         TRY(put_indices(zip, "indices.npy", S->columns, S->index_type, S->nnz));
-        TRY(put_offsets(zip, S));
+        TRY(put_indices(zip, "indptr.npy", S->offsets, S->offset_type, S->rows + 1));
     } else {
         TRY(put_indices(zip, "row.npy", S->row_indices, S->index_type, S->nnz));
         TRY(put_indices(zip, "col.npy", S->columns, S->index_type, S->nnz));

@@ -1,4 +1,4 @@
-/* Runs every target on its committed seeds, without libFuzzer: replay CORPUS. */
+/* Runs every target on its committed seeds, without libFuzzer: replay [CORPUS]. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,13 +40,10 @@ static int run_folder(const fuzz_target *target, const char *corpus) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 2) {
-        fprintf(stderr, "replay: expected the folder of seeds\n");
-        return 2;
-    }
+    const char *const corpus = count > 1 ? arguments[1] : FUZZ_CORPUS;
     int passed = 0, failed = 0;
     for (int i = 0; fuzz_target_at(i); i++) {
-        const int files = run_folder(fuzz_target_at(i), arguments[1]);
+        const int files = run_folder(fuzz_target_at(i), corpus);
         printf("%s: %d seeds\n", fuzz_target_at(i)->name, files);
         passed += files;
         failed += files == 0;

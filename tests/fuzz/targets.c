@@ -14,8 +14,9 @@
 #include "base/memory.h"
 #include "io/number.h"
 
-/* Results with more rows than this are asked for as COO only: a file of 20 bytes may rightly need 8 TB of offsets. */
-enum { MOST_ROWS = 1 << 16 };
+/* Results with more rows or columns than this are read as an unsorted COO only: a file of 20 bytes may rightly need 8 TB
+   of offsets. */
+enum { MOST_LINES = 1 << 16 };
 
 static void demand(bool holds, const char *what) {
     if (holds) return;
@@ -28,8 +29,9 @@ static bool go_on(void *context, double share) {
     return --*(int *)context != 0;
 }
 
-/* Reads as `format`; returns the number of rows, -1 when the file is refused. */
-static int64_t read_as(const fuzz_target *target, const uint8_t *data, size_t size, tamis_format format) {
+/* Reads as `format`; returns the larger of rows and columns, -1 when the file is refused. */
+static int64_t read_as(const fuzz_target *target, const uint8_t *data, size_t size, tamis_format format,
+                       tamis_duplicates duplicates) {
     int reports_left = (size & 63) == 7 ? 3 : -1; /* now and then it is cancelled */
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.file_format = (tamis_file_format)target->format;
@@ -37,7 +39,7 @@ static int64_t read_as(const fuzz_target *target, const uint8_t *data, size_t si
     options.value_type = (tamis_type)(size & 3);
     options.index_type = options.offset_type = (tamis_index_type)(size >> 2 & 1);
     options.values = (tamis_values)(size % 3);
-    options.duplicates = (tamis_duplicates)(size >> 3 & 1);
+    options.duplicates = duplicates;
     options.undirected = size >> 4 & 1;
     options.relabel = size >> 5 & 1;
     options.threads = 2;
@@ -54,15 +56,16 @@ static int64_t read_as(const fuzz_target *target, const uint8_t *data, size_t si
     demand(tamis_validate(S) == TAMIS_OK, "accepted an invalid matrix");
     demand(S->format == format && S->index_type == options.index_type, "not what was asked for");
     demand(!S->values || S->value_type == options.value_type, "not the type that was asked for");
-    const int64_t rows = S->rows;
+    const int64_t lines = S->rows > S->cols ? S->rows : S->cols;
     tamis_matrix_free(matrix);
-    return rows;
+    return lines;
 }
 
 static void read_sparse(const fuzz_target *target, const uint8_t *data, size_t size) {
     const int64_t live = tamis_memory_live();
-    const int64_t rows = read_as(target, data, size, TAMIS_COO);
-    if (rows >= 0 && rows <= MOST_ROWS) read_as(target, data, size, TAMIS_CSR);
+    const int64_t lines = read_as(target, data, size, TAMIS_COO, TAMIS_DUPLICATES_KEEP);
+    if (lines >= 0 && lines <= MOST_LINES)
+        read_as(target, data, size, (tamis_format)(size >> 6 & 1), (tamis_duplicates)(size >> 3 & 1));
     demand(tamis_memory_live() == live, "leaked");
 }
 

@@ -78,7 +78,8 @@ static void writes_market(void **state) {
 
 static void writes_nothing_much(void **state) {
     (void)state;
-    const tamis_sparse empty = {.rows = 0, .cols = 4};
+    static const int32_t zero[] = {0};
+    const tamis_sparse empty = {.rows = 0, .cols = 4, .offsets = zero};
     const tamis_dense none = {.rows = 3, .cols = 0};
     static const char *const names[] = {"e.mtx", "e.mtx.gz", "e.npz"};
     for (int i = 0; i < 3; i++) {
@@ -187,18 +188,18 @@ static void refuses(void **state) {
     const tamis_dense good = {.data = data, .rows = 2, .cols = 2};
     const struct {
         tamis_dense dense;
-        const char *message;
+        const char *named; /* what the message begins with */
     } cases[] = {
-        {{.data = data, .rows = -1, .cols = 2}, "dense: -1 x 2: expected sizes of 0 or more"},
-        {{.rows = 2, .cols = 2}, "dense.data = NULL: expected 2 x 2 elements"},
-        {{.data = data, .rows = 2, .cols = 2, .stride = 1}, "dense.stride = 1: expected 0 or 2 at the least"},
-        {{.data = data, .rows = 2, .cols = 2, .type = (tamis_type)9}, "dense.type = 9: expected a tamis_type"},
-        {{.data = data, .rows = 2, .cols = 2, .layout = (tamis_layout)9}, "dense.layout = 9: expected a tamis_layout"},
-        {{.data = data, .rows = 2, .cols = 2, .location = TAMIS_DEVICE}, "dense.location = 1: expected host memory"},
+        {{.data = data, .rows = -1, .cols = 2}, "dense.rows = -1"},
+        {{.rows = 2, .cols = 2}, "dense.data = NULL"},
+        {{.data = data, .rows = 2, .cols = 2, .stride = 1}, "dense.stride = 1"},
+        {{.data = data, .rows = 2, .cols = 2, .type = (tamis_type)9}, "dense.type = 9"},
+        {{.data = data, .rows = 2, .cols = 2, .layout = (tamis_layout)9}, "dense.layout = 9"},
+        {{.data = data, .rows = 2, .cols = 2, .location = TAMIS_DEVICE}, "dense.location = "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(tamis_write_dense(in_folder("a.npy"), &cases[i].dense), TAMIS_ERROR_ARGUMENT);
-        assert_string_equal(tamis_last_error(), cases[i].message);
+        assert_ptr_equal(strstr(tamis_last_error(), cases[i].named), tamis_last_error());
     }
     assert_int_equal(tamis_write_dense(in_folder("a.npy"), NULL), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_write_dense(NULL, &good), TAMIS_ERROR_ARGUMENT);
