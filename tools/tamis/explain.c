@@ -77,7 +77,7 @@ static void print_times(const explained *one, int64_t calls) {
     } else {
         tool_text_add(&text, "no model; the floor is %s", tool_word_seconds(one->floor.seconds).text);
     }
-    tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%s at %s GFLOP/s)",
+    tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%sflop at %s GFLOP/s)",
                   one->floor.memory_bound ? tool_word_bytes((int64_t)one->bytes).text
                                           : tool_word_short(one->flops).text,
                   tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
@@ -129,8 +129,10 @@ static void print_text(const explained *one, const settings *set) {
     printf(", %s, %d thread%s, %s call%s\n", tamis_type_name(problem->type), report->threads,
            report->threads == 1 ? "" : "s", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
     tool_text runs = {0};
-    tool_text_add(&runs, "%s on %s%s%s", report->algorithm, report->instruction_set,
-                  report->parameters && *report->parameters ? ", " : "", report->parameters ? report->parameters : "");
+    tool_text_add(&runs, "%s on %s", report->algorithm, report->instruction_set);
+    const char *parameters = report->parameters ? report->parameters : "";
+    if (*parameters) tool_text_add(&runs, ", ");
+    for (; *parameters; parameters++) tool_text_add(&runs, *parameters == ',' ? "%c " : "%c", *parameters);
     print_field("runs", tool_text_get(&runs));
     tool_text_free(&runs);
     print_field("because", report->reason ? report->reason : "");

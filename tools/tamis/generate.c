@@ -61,12 +61,13 @@ tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_
 static int run_generate(const void *given, int count, char **operands) {
     const tool_generate_settings *settings = given;
     (void)count;
-    tamis_kind kind;
-    if (tamis_kind_from_name(operands[0], &kind) != TAMIS_OK) return tool_usage_error("%s", tamis_last_error());
+    int kind = 0;
+    const int code_of_kind = tool_choice_parse(&tool_kinds, "", operands[0], &kind);
+    if (code_of_kind) return code_of_kind;
     if (!settings->output) return tool_usage_error("where to? -o FILE is missing");
     const double start = tool_seconds();
     tamis_matrix *matrix = NULL;
-    tamis_status status = tool_generate_matrix(settings, kind, &matrix);
+    tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);
     if (status != TAMIS_OK) return tool_library_error(status, operands[0]);
     const double made = tool_seconds();
     const tamis_sparse *S = tamis_matrix_view(matrix);

@@ -50,7 +50,9 @@ static void print_histogram(const tool_structure *structure) {
         if (structure->histogram[bin] > most) most = structure->histogram[bin];
     }
     puts("\n  nonzeros a row        rows");
-    for (int bin = 0; bin < structure->histogram_bins; bin++) {
+    int first = 0;
+    while (first + 1 < structure->histogram_bins && structure->histogram[first] == 0) first++;
+    for (int bin = first; bin < structure->histogram_bins; bin++) {
         char range[48];
         const long long low = bin ? 1LL << (bin - 1) : 0, high = bin ? (1LL << bin) - 1 : 0;
         if (low == high) {

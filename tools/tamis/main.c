@@ -1,4 +1,4 @@
-/* The program `tamis`: finds the subcommand in the table, parses its options and runs it. */
+/* The program `tamis`: finds the subcommand in the table (commands.c), parses its options and runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,6 @@
 #include "exit.h"
 #include "progress.h"
 #include "text.h"
-
-const tool_command *const tool_commands[] = {
-    &tool_devices_command, &tool_algorithms_command, &tool_info_command,
-    &tool_generate_command, &tool_convert_command, &tool_run_command,
-    &tool_check_command, &tool_bench_command, &tool_explain_command, NULL,
-};
 
 static const tool_command *find_command(const char *name) {
     for (int i = 0; tool_commands[i]; i++) {

@@ -26,19 +26,19 @@ const char *tool_option_nearest(const tool_option *options, const char *wanted) 
     return tool_nearest(wanted, names);
 }
 
-static int refuse_choice(const tool_option *option, const char *described, const char *value, size_t length) {
+static int refuse_choice(const tool_choices *choices, const char *described, const char *value, size_t length) {
     tool_text list = {0};
     const char *names[80] = {NULL};
     int count = 0;
-    for (; count < 79 && option->choices->name(count); count++) {
-        names[count] = option->choices->name(count);
+    for (; count < 79 && choices->name(count); count++) {
+        names[count] = choices->name(count);
         tool_text_add(&list, "%s%s", count ? ", " : "", names[count]);
     }
     char wanted[64];
     snprintf(wanted, sizeof wanted, "%.*s", (int)length, value);
     const char *nearest = tool_nearest(wanted, names);
-    const int code = tool_usage_error("%s: '%s' is not %s%s%s%s; there are: %s", described, wanted,
-                                      option->choices->what, nearest ? " (did you mean " : "", nearest ? nearest : "",
+    const int code = tool_usage_error("%s%s'%s' is not %s%s%s%s; there are: %s", described, *described ? ": " : "",
+                                      wanted, choices->what, nearest ? " (did you mean " : "", nearest ? nearest : "",
                                       nearest ? "?)" : "", tool_text_get(&list));
     tool_text_free(&list);
     return code;
@@ -72,10 +72,14 @@ static int parse_real(const tool_option *option, const char *described, const ch
     return 0;
 }
 
-static int parse_choice(const tool_option *option, const char *described, const char *value, size_t length,
+static int parse_choice(const tool_choices *choices, const char *described, const char *value, size_t length,
                         int *result) {
-    *result = tool_choices_find(option->choices, value, length);
-    return *result >= 0 ? 0 : refuse_choice(option, described, value, length);
+    *result = tool_choices_find(choices, value, length);
+    return *result >= 0 ? 0 : refuse_choice(choices, described, value, length);
+}
+
+int tool_choice_parse(const tool_choices *choices, const char *described, const char *value, int *result) {
+    return parse_choice(choices, described, value, strlen(value), result);
 }
 
 /* Splits at commas and hands each part to the parser of one value. */
@@ -91,7 +95,7 @@ static int parse_list(const tool_option *option, const char *described, const ch
         }
         const int code = option->value == TOOL_INTEGERS
                              ? parse_integer(option, described, part, length, &integers->at[count])
-                             : parse_choice(option, described, part, length, &chosen->at[count]);
+                             : parse_choice(option->choices, described, part, length, &chosen->at[count]);
         if (code) return code;
         count++;
         if (!part[length]) break;
@@ -116,7 +120,7 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
         if (!*value) return tool_usage_error("%s: an empty value; %s is wanted", described, option->argument);
         *(const char **)to = value;
         return 0;
-    case TOOL_CHOICE: return parse_choice(option, described, value, strlen(value), to);
+    case TOOL_CHOICE: return parse_choice(option->choices, described, value, strlen(value), to);
     case TOOL_INTEGERS:
     case TOOL_CHOSEN: return parse_list(option, described, value, to);
     }

@@ -55,6 +55,9 @@ int tool_options_parse(const tool_option *options, void *settings, int count, ch
 /* Sets one option by its name; `described` is how messages call it ("--rows"). Returns 0 or TOOL_USAGE. */
 int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described);
 
+/* Parses one name from a list; `described` may be "". Returns 0 or TOOL_USAGE after a message that lists the names. */
+int tool_choice_parse(const tool_choices *choices, const char *described, const char *value, int *result);
+
 /* The option of that name, or NULL. */
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
 

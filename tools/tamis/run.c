@@ -318,9 +318,10 @@ static int run_run(const void *given, int count, char **operands) {
                                  .edge_epsilon = set->edge_epsilon,
                                  .alpha = set->alpha,
                                  .beta = set->beta};
-    if (tamis_operation_from_name(operands[0], &job.problem.operation) != TAMIS_OK) {
-        return tool_usage_error("%s", tamis_last_error());
-    }
+    int operation = 0;
+    const int refused = tool_choice_parse(&tool_operations, "", operands[0], &operation);
+    if (refused) return refused;
+    job.problem.operation = (tamis_operation)operation;
     tool_interrupt_catch();
     const int code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);

@@ -41,11 +41,8 @@ static int generate_source(const char *spec, const tamis_read_options *options, 
     strcpy(copy, spec + sizeof prefix - 1);
     char *keys = strchr(copy, ':');
     if (keys) *keys++ = 0;
-    tamis_kind kind;
-    int code = 0;
-    if (tamis_kind_from_name(copy, &kind) != TAMIS_OK) {
-        code = tool_usage_error("%s: %s", spec, tamis_last_error());
-    }
+    int kind = 0;
+    int code = tool_choice_parse(&tool_kinds, "generate", copy, &kind);
     while (code == 0 && keys && *keys) {
         char *next = strchr(keys, ',');
         if (next) *next++ = 0;
@@ -59,7 +56,7 @@ static int generate_source(const char *spec, const tamis_read_options *options, 
             settings.offset_type = (int)options->offset_type;
         }
         tool_progress(0, "generating %s", copy);
-        const tamis_status status = tool_generate_matrix(&settings, kind, &source->matrix);
+        const tamis_status status = tool_generate_matrix(&settings, (tamis_kind)kind, &source->matrix);
         tool_progress_clear();
         if (status != TAMIS_OK) code = tool_library_error(status, spec);
     }

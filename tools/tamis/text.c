@@ -111,8 +111,9 @@ bool tool_parse_integer(const char *text, size_t length, int64_t *value) {
         *value = whole;
         return whole > INT64_MIN && whole < INT64_MAX;
     }
+    const size_t plain = strspn(digits, "+-0123456789.eE"); /* strtod would take 0x10 and inf too */
     double number = strtod(digits, &end);
-    if (end == digits) return false;
+    if (end == digits || end > digits + plain) return false;
     static const char suffixes[] = "kMG";
     const char *suffix = *end ? strchr(suffixes, *end == 'K' ? 'k' : *end) : NULL;
     if (suffix) {

@@ -1,0 +1,235 @@
+/* The program's own parts: numbers and names as people type them, JSON, and whether the oracle notices wrong results. */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "options.h"
+#include "oracle.h"
+#include "statistics.h"
+#include "submatrix.h"
+#include "text.h"
+
+static void whole_numbers_are_read_as_typed(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } rows[] = {
+        {"0", true, 0},          {"-12", true, -12},     {"1_000", true, 1000},  {"64k", true, 64000},
+        {"2.5M", true, 2500000}, {"1e6", true, 1000000}, {"1G", true, 1000000000}, {"", false, 0},
+        {"x", false, 0},         {"1.5", false, 0},      {"3x", false, 0},       {"1e30", false, 0},
+        {"k", false, 0},         {"inf", false, 0},      {"0x10k", false, 0},    {"99999999999999999999", false, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t value = 0;
+        assert_int_equal(tool_parse_integer(rows[i].text, strlen(rows[i].text), &value), rows[i].good);
+        if (rows[i].good) assert_int_equal(value, rows[i].value);
+    }
+}
+
+static void numbers_are_written_short(void **state) {
+    (void)state;
+    assert_string_equal(tool_word_count(0).text, "0");
+    assert_string_equal(tool_word_count(-1234567).text, "-1,234,567");
+    assert_string_equal(tool_word_count(999).text, "999");
+    assert_string_equal(tool_word_short(2602000).text, "2.60 M");
+    assert_string_equal(tool_word_bytes(35651584).text, "34 MiB");
+    assert_string_equal(tool_word_bytes(1536).text, "1.5 KiB");
+    assert_string_equal(tool_word_seconds(0.00123).text, "1.23 ms");
+    assert_string_equal(tool_word_seconds(0.9999).text, "1.00 s");
+}
+
+static void the_nearest_name_is_found(void **state) {
+    (void)state;
+    static const char *const names[] = {"inner", "index", "threads", "seconds", NULL};
+    assert_string_equal(tool_nearest("iner", names), "inner");
+    assert_string_equal(tool_nearest("thread", names), "threads");
+    assert_string_equal(tool_nearest("sceonds", names), "seconds");
+    assert_null(tool_nearest("frobnicate", names));
+}
+
+static void names_of_files_become_names_of_matrices(void **state) {
+    (void)state;
+    char name[32];
+    tool_matrix_name("/data/mesh/ct20stif.mtx.gz", name, sizeof name);
+    assert_string_equal(name, "ct20stif");
+    tool_matrix_name("a.b.smtx", name, sizeof name);
+    assert_string_equal(name, "a.b");
+    tool_matrix_name(".mtx", name, sizeof name);
+    assert_string_equal(name, ".mtx");
+}
+
+static void json_is_escaped_and_closed(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    tool_json json = tool_json_start(out, false);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "a\"b", "line\n\\ \x01");
+    tool_json_number(&json, "nan", (double)NAN);
+    tool_json_array(&json, "list");
+    tool_json_integer(&json, NULL, 1);
+    tool_json_integer(&json, NULL, -2);
+    tool_json_end_array(&json);
+    tool_json_array(&json, "none");
+    tool_json_end_array(&json);
+    tool_json_end_object(&json);
+    tool_json_finish(&json);
+    fclose(out);
+    assert_string_equal(text, "{\"a\\\"b\": \"line\\n\\\\ \\u0001\", \"nan\": null, \"list\": [1, -2], \"none\": []}\n");
+    free(text);
+}
+
+static void medians_are_medians(void **state) {
+    (void)state;
+    tool_samples samples = {0};
+    const double values[] = {5, 1, 4, 2};
+    for (int i = 0; i < 4; i++) tool_samples_add(&samples, values[i]);
+    const tool_summary summary = tool_samples_summary(&samples);
+    assert_true(summary.median == 3 && summary.min == 1 && summary.max == 5 && summary.mean == 3);
+    tool_samples_free(&samples);
+}
+
+/* A problem with rows of many lengths, computed by the oracle itself and stored in the output's type. */
+typedef struct fixture {
+    tamis_matrix *matrix;
+    tool_problem problem;
+    tool_operands operands;
+    tool_oracle oracle;
+} fixture;
+
+static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_type type) {
+    tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
+    options.kind = TAMIS_KIND_RMAT;
+    options.rows = 256;
+    options.nnz = 4000;
+    options.value_type = type;
+    assert_int_equal(tamis_generate(&options, &f->matrix), TAMIS_OK);
+    f->problem = (tool_problem){.operation = operation,
+                                .edge = edge,
+                                .type = type,
+                                .inner = 24,
+                                .width = 24,
+                                .edge_scale = 0.2,
+                                .edge_slope = 0.1,
+                                .edge_epsilon = 1e-10,
+                                .alpha = 1,
+                                .S = *tamis_matrix_view(f->matrix)};
+    assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
+    assert_int_equal(tool_oracle_create(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
+    const tamis_dense *output = &f->problem.output;
+    for (int64_t i = 0; i < f->oracle.items; i++) {
+        for (int64_t l = 0; l < f->oracle.width; l++) {
+            tool_element_set(output->data, type, f->oracle.item[i] * output->stride + l,
+                             f->oracle.reference[i * f->oracle.width + l]);
+        }
+    }
+}
+
+static void drop(fixture *f) {
+    tool_oracle_free(&f->oracle);
+    tool_operands_free(&f->operands);
+    tamis_matrix_free(f->matrix);
+}
+
+static bool passes(const fixture *f) {
+    return tool_oracle_compare(&f->oracle, &f->problem.output, 1, 0, NULL).passed;
+}
+
+static void the_oracle_takes_right_results_and_notices_wrong_ones(void **state) {
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++) {
+            for (int type = 0; type <= TAMIS_BF16; type++) {
+                fixture f;
+                make(&f, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type);
+                assert_true(passes(&f));
+                /* The largest element off by some roundings of its type: one wrong element among many right ones. */
+                void *data = f.problem.output.data;
+                int64_t at = 0;
+                const int64_t count = f.problem.output.rows * f.problem.output.cols;
+                for (int64_t i = 0; i < count; i++) {
+                    if (fabs(tool_element_get(data, f.problem.type, i)) >
+                        fabs(tool_element_get(data, f.problem.type, at))) {
+                        at = i;
+                    }
+                }
+                static const double errors[] = {1e-3, 1e-10, 1e-2, 6e-2};
+                const double right = tool_element_get(data, f.problem.type, at);
+                tool_element_set(data, f.problem.type, at, right * (1 + errors[type]));
+                assert_false(passes(&f));
+                tool_element_set(data, f.problem.type, at, (double)NAN);
+                assert_false(passes(&f));
+                tool_element_set(data, f.problem.type, at, right);
+                assert_true(passes(&f));
+                drop(&f);
+            }
+        }
+    }
+}
+
+static void the_old_output_counts_with_beta(void **state) {
+    (void)state;
+    fixture f;
+    make(&f, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F64);
+    tool_dense old = tool_dense_create(f.problem.output.rows, f.problem.output.cols, TAMIS_F64, TAMIS_ROW_MAJOR, 0, 0);
+    assert_int_equal(tamis_fill_uniform(&old.view, 5, -1, 1), TAMIS_OK);
+    const int64_t count = old.view.rows * old.view.cols;
+    for (int64_t i = 0; i < count; i++) {
+        const double value = 0.5 * tool_element_get(f.problem.output.data, TAMIS_F64, i) -
+                             2 * tool_element_get(old.view.data, TAMIS_F64, i);
+        tool_element_set(f.problem.output.data, TAMIS_F64, i, value);
+    }
+    assert_true(tool_oracle_compare(&f.oracle, &f.problem.output, 0.5, -2, &old.view).passed);
+    assert_false(tool_oracle_compare(&f.oracle, &f.problem.output, 0.5, -1, &old.view).passed);
+    tool_dense_free(&old);
+    drop(&f);
+}
+
+static void parts_of_matrices_keep_their_entries(void **state) {
+    (void)state;
+    fixture f;
+    make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, TAMIS_F32);
+    const tamis_sparse *S = &f.problem.S;
+    tool_submatrix part;
+    tool_submatrix_take(S, 1, 1000, &part);
+    assert_true(part.nnz <= 1000 && part.nnz > 300 && part.rows < S->rows);
+    for (int64_t i = 0; i < part.rows; i++) {
+        for (int64_t t = part.offsets[i]; t < part.offsets[i + 1]; t++) {
+            const int64_t from = part.entry[t];
+            assert_true(tool_index_get(S->offsets, S->offset_type, part.row[i]) <= from);
+            assert_true(from < tool_index_get(S->offsets, S->offset_type, part.row[i] + 1));
+            assert_int_equal(part.columns[t], tool_index_get(S->columns, S->index_type, from));
+            assert_true(((const float *)part.values)[t] == ((const float *)S->values)[from]);
+        }
+    }
+    const int64_t cols = part.cols;
+    tool_submatrix_compact(&part);
+    assert_true(part.cols <= cols);
+    for (int64_t t = 0; t < part.nnz; t++) assert_true(part.columns[t] >= 0 && part.columns[t] < part.cols);
+    tool_submatrix_free(&part);
+    drop(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers_are_read_as_typed),
+        cmocka_unit_test(numbers_are_written_short),
+        cmocka_unit_test(the_nearest_name_is_found),
+        cmocka_unit_test(names_of_files_become_names_of_matrices),
+        cmocka_unit_test(json_is_escaped_and_closed),
+        cmocka_unit_test(medians_are_medians),
+        cmocka_unit_test(the_oracle_takes_right_results_and_notices_wrong_ones),
+        cmocka_unit_test(the_old_output_counts_with_beta),
+        cmocka_unit_test(parts_of_matrices_keep_their_entries),
+    };
+    return cmocka_run_group_tests_name("tool", tests, NULL, NULL);
+}
