@@ -1,0 +1,48 @@
+# A thin front to CMake. `make help` lists what there is.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+FILES ?=
+BUILD := build/release
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test bench lint format docs fuzz install clean help
+
+build: ## build the library and the program into build/release (installs missing Debian packages)
+	@scripts/install-dependencies.sh build
+	@scripts/build.sh release -DBUILD_TESTING=OFF
+
+demo: build ## run the three operations on real meshes and an R-MAT stand-in, or on FILES="a.mtx b.graph"
+	@scripts/demo.sh $(BUILD)/tools/tamis/tamis $(FILES)
+
+test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, manual
+	@scripts/install-dependencies.sh build test docs
+	@scripts/test.sh
+
+bench: build ## measure FILES="..." against the naive loop; without FILES, what TAMIS_MATRIX_PATH names
+	@scripts/bench.sh $(BUILD)/tools/tamis/tamis $(FILES)
+
+lint: ## formatting and static checks
+	@scripts/install-dependencies.sh build test
+	@scripts/lint.sh
+
+format: ## bring the sources into the project's format
+	@scripts/install-dependencies.sh test
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+docs: ## the manual, into build/docs
+	@scripts/install-dependencies.sh build docs
+	@scripts/docs.sh
+
+fuzz: ## fuzz every reader for longer (SECONDS=600 each)
+	@scripts/install-dependencies.sh build test
+	@scripts/fuzz.sh $(or $(SECONDS),600)
+
+install: build ## install under PREFIX (and DESTDIR)
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+clean: ## remove build/
+	@rm -rf build
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'

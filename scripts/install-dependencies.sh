@@ -1,0 +1,67 @@
+#!/bin/sh
+# Installs the Debian packages that are missing for the groups named: build, test, docs, demo. Says what it installs and
+# why, uses sudo when not root, and does nothing when all is there.
+#   scripts/install-dependencies.sh build test
+set -eu
+
+build='
+cmake             the build system
+ninja-build       runs the build
+gcc               the compiler
+libc6-dev         the C library
+pkg-config        finds libraries
+zlib1g-dev        .gz files, .npz
+liblzma-dev       .xz files
+libzstd-dev       .zst files
+librandom123-dev  random numbers that agree on every machine'
+
+test='
+libcmocka-dev     the test framework
+clang             fuzzing with libFuzzer
+libclang-rt-dev   its run time
+clang-format      one style
+clang-tidy        static checks
+g++               the headers from C++
+mandoc            checks the manual page
+python3           scripts that compare with NumPy and SciPy
+python3-scipy     reads what we write, writes what we read'
+
+docs='
+doxygen           the manual'
+
+demo=''
+
+[ $# -gt 0 ] || set -- build
+missing=''
+reasons=''
+for group in "$@"; do
+    case $group in
+        build) list=$build ;; test) list=$test ;; docs) list=$docs ;; demo) list=$demo ;;
+        *) echo "install-dependencies.sh: no group '$group'; there are build, test, docs, demo" >&2; exit 2 ;;
+    esac
+    while read -r package why; do
+        [ -n "$package" ] || continue
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+        [ "$status" = installed ] && continue
+        missing="$missing $package"
+        reasons="$reasons$(printf '  %-18s %s' "$package" "$why")
+"
+    done <<LIST
+$list
+LIST
+done
+[ -n "$missing" ] || exit 0
+
+printf 'Installing Debian packages:\n%s' "$reasons"
+as_root=''
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "not root and no sudo: install them by hand:$missing" >&2; exit 1; }
+    as_root=sudo
+fi
+export DEBIAN_FRONTEND=noninteractive
+# the lists of packages may be old or absent on a fresh machine
+# shellcheck disable=SC2086
+$as_root apt-get install -y -q --no-install-recommends $missing >/dev/null 2>&1 || {
+    $as_root apt-get update -q >/dev/null
+    $as_root apt-get install -y -q --no-install-recommends $missing >/dev/null
+}
