@@ -61,7 +61,7 @@ typedef enum tamis_file_format {
     TAMIS_FILE_HARWELL_BOEING, /* .rsa .rua .psa .pua .hb .rb: assembled real or pattern */
     TAMIS_FILE_METIS,         /* .graph: 1-based adjacency, optional vertex and edge weights */
     TAMIS_FILE_SMTX,          /* .smtx: DLMC patterns */
-    TAMIS_FILE_EDGES,         /* SNAP edge lists (.txt .el .edges .tsv): comments with # or %, two ids, optional weight */
+    TAMIS_FILE_EDGES,         /* SNAP edge lists (.txt .el .edges .tsv): comments with # or %, two ids, weight, time */
     TAMIS_FILE_DOCWORD,       /* UCI bag of words (docword.*.txt): documents x words */
     TAMIS_FILE_LDAC,          /* lda-c (.ldac .dat): documents x words */
     TAMIS_FILE_RATINGS,       /* user item rating [time] with comma, tab, blank or "::" between (.csv .tsv .ratings .data) */
@@ -83,7 +83,7 @@ typedef struct tamis_read_options {
     tamis_values values;
     tamis_duplicates duplicates;
     bool undirected; /* edge lists: store each edge both ways */
-    bool relabel;    /* edge lists and ratings: number the ids that occur 0, 1, ... by rising id */
+    bool relabel;    /* edge lists and ratings: number the ids that occur 0, 1, ...; without, an id is an index */
     int threads;     /* parser threads; 0: all */
     bool (*progress)(void *context, double share); /* called now and then from the calling thread; false cancels */
     void *progress_context;

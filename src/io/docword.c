@@ -11,7 +11,8 @@ static tamis_status take_header(const tamis_text *text, docword_header *header) 
     const struct {
         const char *what;
         int64_t *number;
-    } lines[] = {{"a document count", &header->documents}, {"a word count", &header->words},
+    } lines[] = {{"a document count", &header->documents},
+                 {"a word count", &header->words},
                  {"a nonzero count", &header->count}};
     const char *p = text->begin;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

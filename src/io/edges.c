@@ -17,10 +17,10 @@ typedef struct list_kind {
 
 enum { MOST_FIELDS = 4 };
 
-static const list_kind edge_list = {"#%",       "an integer node id", "an integer node id",
-                                    "a weight", 2,                    "two ids and at most a weight and a time"};
-static const list_kind rating_list = {"#%",       "an integer user id", "an integer item id",
-                                      "a rating", 3,                    "a user, an item, a rating and at most a time"};
+static const list_kind edge_list = {
+    "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and at most a weight and a time"};
+static const list_kind rating_list = {
+    "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and at most a time"};
 
 /* What the first lines tell. */
 typedef struct list_shape {
@@ -40,8 +40,7 @@ static char find_separator(const tamis_text *text, const char *line) {
 }
 
 static const char *skip_field(const tamis_text *text, const char *p, char separator) {
-    while (!tamis_at_line_end(text, p) && p < text->end &&
-           !(separator == ' ' ? tamis_is_blank(*p) : *p == separator))
+    while (!tamis_at_line_end(text, p) && p < text->end && !(separator == ' ' ? tamis_is_blank(*p) : *p == separator))
         p++;
     return p;
 }
@@ -51,8 +50,10 @@ static list_shape look_at(const tamis_text *text, const char *line) {
     for (const char *p = line; !tamis_at_line_end(text, p) && p < text->end && shape.fields <= MOST_FIELDS;) {
         double ignored;
         shape.fields++;
-        if (shape.fields <= 2) shape.numeric &= tamis_is_digit(*p);
-        else if (shape.fields == 3) shape.numeric &= tamis_parse_real(p, &ignored) != NULL;
+        if (shape.fields <= 2)
+            shape.numeric &= tamis_is_digit(*p);
+        else if (shape.fields == 3)
+            shape.numeric &= tamis_parse_real(p, &ignored) != NULL;
         p = skip_field(text, p, shape.separator);
         if (tamis_at_line_end(text, p) || p >= text->end) break;
         if (shape.separator != ' ') p += shape.separator == ':' && p[1] == ':' ? 2 : 1;
@@ -75,9 +76,10 @@ static bool sniff(const tamis_text *text, const list_kind *kind) {
     return shape.numeric && shape.fields >= kind->fewest_fields && shape.fields <= MOST_FIELDS;
 }
 
+/* Three fields with commas are more likely a rating. */
 bool tamis_sniff_edges(const tamis_text *text) {
     const list_shape shape = find_shape(text, &edge_list);
-    return sniff(text, &edge_list) && shape.separator == ' ';
+    return sniff(text, &edge_list) && (shape.separator == ' ' || shape.fields == 2);
 }
 
 bool tamis_sniff_ratings(const tamis_text *text) { return sniff(text, &rating_list); }
@@ -88,8 +90,8 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
     if (shape.line < text->end && (shape.fields < kind->fewest_fields || shape.fields > MOST_FIELDS))
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, shape.line, "found %s%d field%s, expected %s",
                                  shape.fields > MOST_FIELDS ? "more than " : "",
-                                 shape.fields > MOST_FIELDS ? MOST_FIELDS : shape.fields,
-                                 shape.fields == 1 ? "" : "s", kind->fields);
+                                 shape.fields > MOST_FIELDS ? MOST_FIELDS : shape.fields, shape.fields == 1 ? "" : "s",
+                                 kind->fields);
     const tamis_line_rule rule = {.comments = kind->comments,
                                   .separator = shape.separator,
                                   .base = 0,
@@ -109,10 +111,9 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
 static tamis_status check_ids(const tamis_reading *reading, const tamis_entries *entries) {
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     if (size > TAMIS_SIZE_MOST || (tamis_needs_wide(size) && reading->options.index_type == TAMIS_I32))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW,
-                          "%s: ids up to %lld need index_type = int64%s, or relabel = true to number them anew",
-                          reading->text.name, (long long)size - 1,
-                          size > TAMIS_SIZE_MOST ? " and more memory than there is" : "");
+        return tamis_fail(
+            TAMIS_ERROR_OVERFLOW, "%s: ids up to %lld need index_type = int64%s, or relabel = true to number them anew",
+            reading->text.name, (long long)size - 1, size > TAMIS_SIZE_MOST ? " and more memory than there is" : "");
     return TAMIS_OK;
 }
 

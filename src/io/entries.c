@@ -14,7 +14,8 @@ tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity
     TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the row indices", &entries->row_indices));
     TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the column indices", &entries->columns));
     if (with_values)
-        TRY_GOTO(failed, tamis_allocate(capacity, tamis_type_size(entries->value_type), "the values", &entries->values));
+        TRY_GOTO(failed,
+                 tamis_allocate(capacity, tamis_type_size(entries->value_type), "the values", &entries->values));
     entries->capacity = capacity;
     return TAMIS_OK;
 failed:
@@ -73,8 +74,8 @@ tamis_status tamis_entries_mirror(tamis_entries *entries, double sign) {
 
 /* Nothing to convert: the arrays themselves can be the result. */
 static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *entries) {
-    const bool values_fit = entries->values ? entries->value_type == wanted->value_type
-                                            : wanted->values != TAMIS_VALUES_ONES;
+    const bool values_fit =
+        entries->values ? entries->value_type == wanted->value_type : wanted->values != TAMIS_VALUES_ONES;
     return wanted->format == TAMIS_COO && wanted->duplicates == TAMIS_DUPLICATES_KEEP &&
            wanted->index_type == entries->index_type && values_fit;
 }

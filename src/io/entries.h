@@ -9,7 +9,7 @@
 typedef struct tamis_entries {
     int64_t rows, cols, count;
     tamis_index_type index_type;
-    tamis_type value_type; /* TAMIS_F32 or TAMIS_F64 */
+    tamis_type value_type;                /* TAMIS_F32 or TAMIS_F64 */
     void *row_indices, *columns, *values; /* values NULL: a pattern */
     int64_t capacity;
 } tamis_entries;

@@ -1,4 +1,4 @@
-/* The table of file formats, and choosing one: by the ending of the name where that says enough, else by the content. */
+/* The table of file formats, and choosing one: by the ending of the name if that says enough, else by the content. */
 #include "io/formats.h"
 
 #include <string.h>
@@ -6,8 +6,9 @@
 
 #include "io/source.h"
 
-/* Rows in the order in which they are tried on a name or a content. Endings are words between blanks; one that begins
-   with a star is the beginning of the name instead, which decides without a look at the content. */
+/* Rows in the order in which they are tried on a name or a content. Endings are words between blanks. After a star
+   stands the beginning of a name, which decides without a look at the content; after a question mark an ending that
+   belongs to another format unless the content says so. */
 static const tamis_file_row rows[] = {
     {TAMIS_FILE_AUTO, "auto", "", NULL, NULL},
     {TAMIS_FILE_MATRIX_MARKET, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market, tamis_read_matrix_market},
@@ -19,7 +20,7 @@ static const tamis_file_row rows[] = {
     {TAMIS_FILE_LDAC, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
     {TAMIS_FILE_DOCWORD, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
     {TAMIS_FILE_METIS, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
-    {TAMIS_FILE_EDGES, "edges", ".txt .el .edges .tsv .wel", tamis_sniff_edges, tamis_read_edges},
+    {TAMIS_FILE_EDGES, "edges", ".txt .el .edges .tsv .wel ?.csv", tamis_sniff_edges, tamis_read_edges},
     {TAMIS_FILE_RATINGS, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings, tamis_read_ratings},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -56,16 +57,17 @@ static const char *base_name(const char *name) {
     return slash ? slash + 1 : name;
 }
 
-typedef enum name_match { NO_MATCH = 0, BY_ENDING, BY_BEGINNING } name_match;
+typedef enum name_match { NO_MATCH = 0, BY_CONTENT, BY_ENDING, BY_BEGINNING } name_match;
 
 /* Does the name (of `length` characters) have one of the row's endings or beginnings? */
 static name_match match_name(const tamis_file_row *row, const char *name, size_t length) {
     for (const char *word = row->endings; *word;) {
+        const char mark = *word == '*' || *word == '?' ? *word++ : '\0';
         const size_t size = strcspn(word, " ");
-        if (*word == '*') {
-            if (length >= size - 1 && strncasecmp(name, word + 1, size - 1) == 0) return BY_BEGINNING;
+        if (mark == '*') {
+            if (length >= size && strncasecmp(name, word, size) == 0) return BY_BEGINNING;
         } else if (length > size && strncasecmp(name + length - size, word, size) == 0) {
-            return BY_ENDING;
+            return mark == '?' ? BY_CONTENT : BY_ENDING;
         }
         word += size + (word[size] == ' ');
     }
@@ -80,7 +82,7 @@ const tamis_file_row *tamis_find_format(const tamis_text *text) {
         const name_match match = match_name(&rows[i], name, length);
         if (match == NO_MATCH) continue;
         if (match == BY_BEGINNING || rows[i].sniff(text)) return &rows[i];
-        if (!by_name) by_name = &rows[i];
+        if (!by_name && match != BY_CONTENT) by_name = &rows[i];
     }
     if (by_name) return by_name; /* its reader will say what is wrong */
     for (int i = 1; i < ROWS; i++)

@@ -138,8 +138,7 @@ static void find_line_end(tamis_fortran_cursor *cursor) {
     cursor->line_end = end;
 }
 
-tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format,
-                                         const char *line) {
+tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line) {
     tamis_fortran_cursor cursor = {.text = text, .format = format, .line = line};
     find_line_end(&cursor);
     return cursor;
@@ -150,7 +149,7 @@ const char *tamis_fortran_next_line(const tamis_fortran_cursor *cursor) {
 }
 
 /* Copies the next field without its blanks into `copy`, which has room for the padding that the number parsers ask for.
-   *at is where it stands. */
+ *at is where it stands. */
 static void take_field(tamis_fortran_cursor *cursor, char *copy, const char **at, int *number) {
     if (cursor->field == cursor->format->count) {
         cursor->field = 0;
@@ -189,10 +188,9 @@ tamis_status tamis_fortran_real(tamis_fortran_cursor *cursor, const char *what, 
     int number;
     take_field(cursor, copy, &at, &number);
     const bool integer = cursor->format->fields[number].kind == 'I';
-    const char *const after =
-        integer ? tamis_parse_real(copy, value)
-                : tamis_parse_fortran_real(copy, cursor->format->fields[number].decimals,
-                                           cursor->format->fields[number].scale, value);
+    const char *const after = integer ? tamis_parse_real(copy, value)
+                                      : tamis_parse_fortran_real(copy, cursor->format->fields[number].decimals,
+                                                                 cursor->format->fields[number].scale, value);
     if (!after || *after != '\0')
         return tamis_text_fail(cursor->text, at, "%s in columns %d to %d", what,
                                cursor->format->fields[number].start + 1,

@@ -1,4 +1,4 @@
-/* Fortran's fixed-column formats, as Harwell-Boeing and Rutherford-Boeing files state them: (10I8), (1P,4D20.12), ... */
+/* Fortran's fixed-column formats, as Harwell-Boeing and Rutherford-Boeing files state them: (10I8), (1P,4D20.12). */
 #ifndef TAMIS_IO_FORTRAN_H
 #define TAMIS_IO_FORTRAN_H
 

@@ -60,8 +60,7 @@ static tamis_status take_type(const tamis_text *text, const char *p, boeing_head
     header->pattern = field == 'p' || field == 'q'; /* q: the values are in a file of their own */
     header->symmetric = shape == 's' || shape == 'z';
     header->skew = shape == 'z';
-    if (header->pattern && header->skew)
-        return tamis_text_fail(text, p, "a type other than a skew-symmetric pattern");
+    if (header->pattern && header->skew) return tamis_text_fail(text, p, "a type other than a skew-symmetric pattern");
     return TAMIS_OK;
 }
 

@@ -48,8 +48,8 @@ static tamis_status take_documents(const tamis_reading *reading, tamis_rows *lis
         TRY(take_document(text, &p, list));
         list->offsets[++documents] = list->count;
         if (documents % REPORT_EVERY == 0)
-            TRY(tamis_progress_step(&reading->progress,
-                                    (double)(p - text->begin) / (double)(text->end - text->begin), text->name));
+            TRY(tamis_progress_step(&reading->progress, (double)(p - text->begin) / (double)(text->end - text->begin),
+                                    text->name));
     }
     list->rows = documents;
     return TAMIS_OK;

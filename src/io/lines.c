@@ -1,8 +1,8 @@
 /*
- * One nonzero a line, in parallel. The text is cut at line ends into chunks. A first pass counts the lines of each chunk
- * that may hold an entry, which gives every chunk its place in the result; a second pass parses the chunks, each into
- * its place; gaps left by comments are closed at the end. A thread that meets an error only notes where: the message,
- * with its line number, is made by the calling thread, for the first error in the file.
+ * One nonzero a line, in parallel. The text is cut at line ends into chunks. A first pass counts the lines of each
+ * chunk that may hold an entry, which gives every chunk its place in the result; a second pass parses the chunks, each
+ * into its place; gaps left by comments are closed at the end. A thread that meets an error only notes where: the
+ * message, with its line number, is made by the calling thread, for the first error in the file.
  */
 #include "io/lines.h"
 
@@ -17,7 +17,15 @@
 #endif
 enum { CHUNK_MOST = 8 << 20, CHUNKS_PER_THREAD = 8 };
 
-typedef enum line_fault { FAULT_NONE = 0, FAULT_ROW, FAULT_COLUMN, FAULT_VALUE, FAULT_EXTRA, FAULT_SEPARATOR, FAULT_END } line_fault;
+typedef enum line_fault {
+    FAULT_NONE = 0,
+    FAULT_ROW,
+    FAULT_COLUMN,
+    FAULT_VALUE,
+    FAULT_EXTRA,
+    FAULT_SEPARATOR,
+    FAULT_END
+} line_fault;
 
 typedef struct line_chunk {
     const char *begin, *end; /* whole lines */
@@ -115,8 +123,10 @@ static inline const char *find_entry(const tamis_line_rule *rule, const char *p,
     for (;;) {
         p = tamis_skip_blanks(p);
         if (p >= end) return NULL;
-        if (*p == '\n') p++;
-        else if (*p == '\0' || !strchr(rule->comments, *p)) return p;
+        if (*p == '\n')
+            p++;
+        else if (*p == '\0' || !strchr(rule->comments, *p))
+            return p;
         else {
             const char *const newline = memchr(p, '\n', (size_t)(end - p));
             if (!newline) return NULL;
@@ -203,17 +213,17 @@ static tamis_status cut(line_work *work, const char *body) {
 }
 
 static const char *separator_name(char separator) {
-    return separator == ' '    ? "a blank or a tab"
-           : separator == ','  ? "a comma"
-           : separator == ';'  ? "a semicolon"
-           : separator == ':'  ? "\"::\""
-                               : "a separator";
+    return separator == ' '   ? "a blank or a tab"
+           : separator == ',' ? "a comma"
+           : separator == ';' ? "a semicolon"
+           : separator == ':' ? "\"::\""
+                              : "a separator";
 }
 
 static tamis_status index_fault(const line_work *work, const char *at, const char *name, int64_t size) {
     const tamis_line_rule *const rule = work->rule;
-    if (size == INT64_MAX) return tamis_text_fail(&work->reading->text, at, "%s of %lld or more", name,
-                                                  (long long)rule->base);
+    if (size == INT64_MAX)
+        return tamis_text_fail(&work->reading->text, at, "%s of %lld or more", name, (long long)rule->base);
     if (size == 0) return tamis_text_fail(&work->reading->text, at, "no entry in an empty matrix");
     return tamis_text_fail(&work->reading->text, at, "%s from %lld to %lld", name, (long long)rule->base,
                            (long long)(rule->base + size - 1));

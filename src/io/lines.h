@@ -7,15 +7,15 @@
 typedef enum tamis_line_value { TAMIS_LINE_NO_VALUE = 0, TAMIS_LINE_REAL, TAMIS_LINE_INTEGER } tamis_line_value;
 
 typedef struct tamis_line_rule {
-    const char *comments;    /* characters that begin a comment line */
-    char separator;          /* between fields, beside blanks: ' ' blanks alone, ':' means "::", else that character */
-    int64_t base;            /* how the first row and column are written */
-    int64_t rows, cols;      /* indices go from base to base + rows - 1; INT64_MAX: any index */
+    const char *comments; /* characters that begin a comment line */
+    char separator;       /* between fields, beside blanks: ' ' blanks alone, ':' means "::", else that character */
+    int64_t base;         /* how the first row and column are written */
+    int64_t rows, cols;   /* indices go from base to base + rows - 1; INT64_MAX: any index */
     const char *row_name, *column_name, *value_name; /* with their article: "a row index" */
     tamis_line_value value;
     bool keep_values;
-    int extra;               /* further numbers in a line, read past */
-    int64_t count;           /* entries there must be; -1: any */
+    int extra;     /* further numbers in a line, read past */
+    int64_t count; /* entries there must be; -1: any */
 } tamis_line_rule;
 
 /* Parses the lines from `body` to the end of the text. The entries are in the order of the file; rows and cols are set

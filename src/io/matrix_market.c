@@ -32,8 +32,9 @@ typedef struct market_word {
 enum { NOT_READ = -1 };
 
 static const market_word shapes[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
-static const market_word field_words[] = {{"real", FIELD_REAL},       {"double", FIELD_REAL},  {"integer", FIELD_INTEGER},
-                                          {"pattern", FIELD_PATTERN}, {"complex", NOT_READ}, {NULL, 0}};
+static const market_word field_words[] = {{"real", FIELD_REAL},       {"double", FIELD_REAL},
+                                          {"integer", FIELD_INTEGER}, {"pattern", FIELD_PATTERN},
+                                          {"complex", NOT_READ},      {NULL, 0}};
 static const market_word symmetry_words[] = {
     {"general", GENERAL}, {"symmetric", SYMMETRIC}, {"skew-symmetric", SKEW}, {"hermitian", NOT_READ}, {NULL, 0}};
 
@@ -89,8 +90,7 @@ static tamis_status take_header(const tamis_text *text, market_header *header) {
     const char *p = start;
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a row count", &header->rows));
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a column count", &header->cols));
-    if (!header->array)
-        TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "an entry count", &header->count));
+    if (!header->array) TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "an entry count", &header->count));
     TRY(tamis_text_line_end(text, &p, header->array ? "rows and columns" : "rows, columns and entries"));
     header->body = p;
     if (header->symmetry != GENERAL && header->rows != header->cols)
@@ -109,7 +109,8 @@ typedef struct array_target {
 } array_target;
 
 static void put(array_target *target, int64_t row, int64_t column, double value) {
-    if (target->entries) tamis_entries_set(target->entries, target->at++, row, column, value);
+    if (target->entries)
+        tamis_entries_set(target->entries, target->at++, row, column, value);
     else {
         const tamis_dense *const dense = target->dense;
         tamis_element_store(dense->data, dense->type, row * dense->stride + column, value);
@@ -169,8 +170,10 @@ tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, ta
     dense.stride = tamis_dense_stride(&dense);
     array_target target = {.dense = &dense};
     const tamis_status status = read_array(text, &header, &target);
-    if (status != TAMIS_OK) tamis_array_free(result);
-    else *array = result;
+    if (status != TAMIS_OK)
+        tamis_array_free(result);
+    else
+        *array = result;
     return status;
 }
 
@@ -196,8 +199,7 @@ static tamis_status check_skew(const tamis_reading *reading, const tamis_line_ru
         if (tamis_index_load(entries->row_indices, entries->index_type, t) !=
             tamis_index_load(entries->columns, entries->index_type, t))
             continue;
-        return tamis_text_refuse(TAMIS_ERROR_FORMAT, &reading->text,
-                                 tamis_find_line(&reading->text, rule, body, t),
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, &reading->text, tamis_find_line(&reading->text, rule, body, t),
                                  "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
     }
     return TAMIS_OK;
@@ -227,8 +229,8 @@ tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_matrix
     market_header header;
     TRY(take_header(&reading->text, &header));
     tamis_entries entries = {0};
-    const tamis_status status = header.array ? read_array_entries(reading, &header, &entries)
-                                             : read_coordinates(reading, &header, &entries);
+    const tamis_status status =
+        header.array ? read_array_entries(reading, &header, &entries) : read_coordinates(reading, &header, &entries);
     if (status != TAMIS_OK) {
         tamis_entries_free(&entries);
         return status;

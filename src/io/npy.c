@@ -136,20 +136,22 @@ tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_
     int64_t needed;
     if (__builtin_mul_overflow(npy->count, npy->size * unit, &needed) || needed > size - start - length)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld bytes of elements, expected %lld elements of %lld bytes",
-                          name, (long long)(size - start - length), (long long)npy->count,
-                          (long long)npy->size * unit);
+                          name, (long long)(size - start - length), (long long)npy->count, (long long)npy->size * unit);
     return TAMIS_OK;
 }
 
-static bool is_power(int size, int least, int most) { return size >= least && size <= most && (size & (size - 1)) == 0; }
+static bool is_power(int size, int least, int most) {
+    return size >= least && size <= most && (size & (size - 1)) == 0;
+}
 
 tamis_status tamis_npy_need_number(const tamis_npy *npy) {
     const bool known = (npy->kind == 'f' && is_power(npy->size, 2, 8)) ||
                        ((npy->kind == 'i' || npy->kind == 'u') && is_power(npy->size, 1, 8)) ||
                        (npy->kind == 'b' && npy->size == 1);
     if (known) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: elements of type %c%d are not read; expected f2, f4, f8 or integers",
-                      npy->name, npy->kind >= ' ' && npy->kind < 0x7f ? npy->kind : '?', npy->size);
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                      "%s: elements of type %c%d are not read; expected f2, f4, f8 or integers", npy->name,
+                      npy->kind >= ' ' && npy->kind < 0x7f ? npy->kind : '?', npy->size);
 }
 
 tamis_status tamis_npy_need_integer(const tamis_npy *npy) {
@@ -193,12 +195,14 @@ int tamis_npy_header(char *header, const char *descr, bool fortran_order, int di
     memcpy(header, magic, MAGIC_BYTES);
     header[6] = 1;
     header[7] = 0;
-    int length = PREFIX + snprintf(header + PREFIX, TAMIS_NPY_HEADER - PREFIX,
-                                   "{'descr': '%s', 'fortran_order': %s, 'shape': (", descr,
-                                   fortran_order ? "True" : "False");
+    int length =
+        PREFIX + snprintf(header + PREFIX, TAMIS_NPY_HEADER - PREFIX, "{'descr': '%s', 'fortran_order': %s, 'shape': (",
+                          descr, fortran_order ? "True" : "False");
     for (int i = 0; i < dimensions; i++)
         length += snprintf(header + length, (size_t)(TAMIS_NPY_HEADER - length), "%lld%s", (long long)shape[i],
-                           i + 1 < dimensions ? ", " : dimensions == 1 ? "," : "");
+                           i + 1 < dimensions ? ", "
+                           : dimensions == 1  ? ","
+                                              : "");
     length += snprintf(header + length, (size_t)(TAMIS_NPY_HEADER - length), "), }");
     while ((length + 1) % ALIGNMENT != 0) header[length++] = ' ';
     header[length++] = '\n';

@@ -9,14 +9,14 @@
 enum { TAMIS_NPY_DIMENSIONS = 8 };
 
 typedef struct tamis_npy {
-    const char *name;   /* for messages */
-    char kind;          /* f i u b, S and U for text */
-    int size;           /* bytes of an element (of U: characters) */
-    bool swapped;       /* big-endian */
+    const char *name; /* for messages */
+    char kind;        /* f i u b, S and U for text */
+    int size;         /* bytes of an element (of U: characters) */
+    bool swapped;     /* big-endian */
     bool fortran_order;
     int dimensions;
     int64_t shape[TAMIS_NPY_DIMENSIONS];
-    int64_t count;      /* elements */
+    int64_t count; /* elements */
     const unsigned char *data;
 } tamis_npy;
 

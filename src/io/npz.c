@@ -107,8 +107,8 @@ static tamis_status open_arrays(const tamis_text *archive, const char *first, co
 static tamis_status take_index(const archive_array *array, int64_t at, int64_t low, int64_t high, int64_t *index) {
     *index = tamis_npy_integer(&array->npy, at);
     if (*index >= low && *index <= high) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: element %lld is %lld, expected %lld to %lld", array->name,
-                      (long long)at, (long long)*index, (long long)low, (long long)high);
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: element %lld is %lld, expected %lld to %lld", array->name, (long long)at,
+                      (long long)*index, (long long)low, (long long)high);
 }
 
 /* The offsets of `lines` rows (csr) or columns (csc): sets nnz to the last. */
@@ -154,8 +154,7 @@ static tamis_status read_csr(const tamis_reading *reading, sparse_archive *spars
     return tamis_rows_finish(reading, &list, matrix);
 }
 
-static tamis_status create_entries(const tamis_reading *reading, const sparse_archive *sparse,
-                                   tamis_entries *entries) {
+static tamis_status create_entries(const tamis_reading *reading, const sparse_archive *sparse, tamis_entries *entries) {
     const bool wide = tamis_needs_wide(sparse->rows) || tamis_needs_wide(sparse->cols);
     TRY(tamis_entries_create(reading, sparse->nnz, wide, tamis_wants_values(reading), entries));
     entries->rows = sparse->rows;

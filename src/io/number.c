@@ -87,8 +87,10 @@ static inline const char *take_digits(const char *p, decimal *number, int *kept,
 static const char *take_exponent(const char *p, bool letter_needed, decimal *number, bool *found) {
     const char *q = p;
     const bool letter = *q == 'e' || *q == 'E' || *q == 'd' || *q == 'D';
-    if (letter) q++;
-    else if (letter_needed || (*q != '+' && *q != '-')) return p;
+    if (letter)
+        q++;
+    else if (letter_needed || (*q != '+' && *q != '-'))
+        return p;
     const bool negative = *q == '-';
     if (*q == '-' || *q == '+') q++;
     if (!tamis_is_digit(*q)) return p;
@@ -144,8 +146,8 @@ static locale_t c_locale(void) {
     return locale;
 }
 
-/* The slow path: all digits of p .. end, read as one integer, times 10^exponent, by strtod. Digits beyond the 800th only
-   matter as "not zero": a point between two doubles has at most 768. */
+/* The slow path: all digits of p .. end, read as one integer, times 10^exponent, by strtod. Digits beyond the 800th
+   only matter as "not zero": a point between two doubles has at most 768. */
 static double round_slowly(const char *p, const char *end, int64_t exponent) {
     enum { KEPT = 800 };
     char text[KEPT + 40];

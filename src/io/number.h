@@ -1,5 +1,5 @@
-/* Numbers in text, independent of the locale. Every function reads from `p` and expects at least 16 readable bytes after
-   the text, the first of them no digit (tamis_text gives that). */
+/* Numbers in text, independent of the locale. Every function reads from `p` and expects at least 16 readable bytes
+   after the text, the first of them no digit (tamis_text gives that). */
 #ifndef TAMIS_IO_NUMBER_H
 #define TAMIS_IO_NUMBER_H
 
@@ -43,8 +43,8 @@ const char *tamis_parse_real(const char *p, double *value);
  */
 const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value);
 
-/* Writes the shortest of the usual forms that reads back as the same number (single: as the same float), without a final
-   zero, and returns its length: at most TAMIS_REAL_TEXT - 1. */
+/* Writes the shortest of the usual forms that reads back as the same number (single: as the same float), without a
+   final zero, and returns its length: at most TAMIS_REAL_TEXT - 1. */
 enum { TAMIS_REAL_TEXT = 40 };
 int tamis_format_real(char *text, double value, bool single);
 

@@ -8,14 +8,14 @@
 #include <tamis/tamis.h>
 
 typedef struct tamis_output {
-    const char *path;  /* the caller's */
-    char *target;      /* what the path leads to, links followed */
-    char *temporary;   /* NULL: written to the target directly */
+    const char *path; /* the caller's */
+    char *target;     /* what the path leads to, links followed */
+    char *temporary;  /* NULL: written to the target directly */
     int descriptor;
     unsigned char *buffer;
-    int64_t used;      /* bytes in the buffer */
-    int64_t position;  /* bytes given to tamis_output_write so far */
-    void *gzip;        /* the packer's state, NULL for plain files */
+    int64_t used;     /* bytes in the buffer */
+    int64_t position; /* bytes given to tamis_output_write so far */
+    void *gzip;       /* the packer's state, NULL for plain files */
 } tamis_output;
 
 /* gzip: pack on the way. */

@@ -68,8 +68,8 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
 
 static tamis_status read_text(const tamis_text *text, const tamis_read_options *options, tamis_progress progress,
                               tamis_matrix **matrix) {
-    const tamis_file_row *const row = options->file_format == TAMIS_FILE_AUTO ? tamis_find_format(text)
-                                                                              : tamis_file_row_of(options->file_format);
+    const tamis_file_row *const row =
+        options->file_format == TAMIS_FILE_AUTO ? tamis_find_format(text) : tamis_file_row_of(options->file_format);
     if (!row)
         return tamis_text_fail(text, text->begin,
                                "the beginning of a matrix: neither the name nor the content tells its format");

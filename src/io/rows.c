@@ -11,7 +11,8 @@ tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64
     void *offsets = NULL;
     TRY_GOTO(failed, tamis_allocate(rows + 1, sizeof(int64_t), "the row offsets", &offsets));
     list->offsets = offsets;
-    TRY_GOTO(failed, tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    TRY_GOTO(failed,
+             tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
     if (with_values)
         TRY_GOTO(failed, tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values));
     list->offsets[0] = 0;

@@ -21,8 +21,10 @@ tamis_status tamis_bytes_reserve(tamis_bytes *bytes, int64_t capacity, const cha
                           (long long)capacity);
     void *memory = bytes->data;
     const int64_t held = bytes->data ? bytes->capacity + TAMIS_TEXT_PADDING : 0;
-    if (memory) TRY(tamis_reallocate(held, capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
-    else TRY(tamis_allocate(capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
+    if (memory)
+        TRY(tamis_reallocate(held, capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
+    else
+        TRY(tamis_allocate(capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
     bytes->data = memory;
     bytes->capacity = capacity;
     return TAMIS_OK;
@@ -55,8 +57,10 @@ static tamis_status read_all(int descriptor, const char *path, const tamis_progr
 /* Takes over `content`. */
 static void set_text(tamis_source *source, const char *name, tamis_bytes *content) {
     memset(content->data + content->size, 0, TAMIS_TEXT_PADDING);
+    const bool marked = content->size >= 3 && memcmp(content->data, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
     source->memory = content->data;
-    source->text = (tamis_text){.name = name, .begin = content->data, .end = content->data + content->size};
+    source->text =
+        (tamis_text){.name = name, .begin = content->data + (marked ? 3 : 0), .end = content->data + content->size};
 }
 
 tamis_status tamis_source_open(const char *path, const tamis_progress *progress, tamis_source *source) {
@@ -71,7 +75,8 @@ tamis_status tamis_source_open(const char *path, const tamis_progress *progress,
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0) return file_error(path, "open");
     TRY_GOTO(end, read_all(descriptor, path, &reading, &content));
-    TRY_GOTO(end, tamis_unpack(path, (const unsigned char *)content.data, content.size, &unpacking, &packed, &unpacked));
+    TRY_GOTO(end,
+             tamis_unpack(path, (const unsigned char *)content.data, content.size, &unpacking, &packed, &unpacked));
     set_text(source, path, packed ? &unpacked : &content);
 end:
     close(descriptor);

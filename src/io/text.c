@@ -36,8 +36,10 @@ static void describe(const tamis_text *text, const char *at, char *shown, size_t
     const char *p = at;
     do {
         const unsigned char c = (unsigned char)*p++;
-        if (c >= 0x20 && c < 0x7f) shown[length++] = (char)c;
-        else length += (size_t)snprintf(shown + length, size - length, "\\x%02x", c);
+        if (c >= 0x20 && c < 0x7f)
+            shown[length++] = (char)c;
+        else
+            length += (size_t)snprintf(shown + length, size - length, "\\x%02x", c);
     } while (++count < SHOWN && !ends_token(text, p));
     snprintf(shown + length, size - length, count == SHOWN && !ends_token(text, p) ? "...'" : "'");
 }
@@ -82,8 +84,7 @@ tamis_status tamis_text_index(const tamis_text *text, const char **p, int64_t lo
     const char *const start = tamis_skip_blanks(*p);
     const char *const after = tamis_parse_index(start, value);
     if (!after || *value < low || *value > high) {
-        if (high == INT64_MAX)
-            return tamis_text_fail(text, start, "%s of %lld or more", what, (long long)low);
+        if (high == INT64_MAX) return tamis_text_fail(text, start, "%s of %lld or more", what, (long long)low);
         return tamis_text_fail(text, start, "%s from %lld to %lld", what, (long long)low, (long long)high);
     }
     *p = after;

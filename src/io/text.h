@@ -9,8 +9,8 @@
 
 #include "io/number.h"
 
-/* end[0] .. end[TAMIS_TEXT_PADDING - 1] can be read and are zero, so that a scanner needs no bounds checks: a zero before
-   `end` is a bad character, one at `end` is the end. */
+/* end[0] .. end[TAMIS_TEXT_PADDING - 1] can be read and are zero, so that a scanner needs no bounds checks: a zero
+   before `end` is a bad character, one at `end` is the end. */
 enum { TAMIS_TEXT_PADDING = 64 };
 
 typedef struct tamis_text {
@@ -48,7 +48,7 @@ const char *tamis_skip_comments(const tamis_text *text, const char *p, const cha
 /* The largest size that any file may state: far beyond memory, far below overflow. */
 #define TAMIS_SIZE_MOST (INT64_MAX >> 8)
 
-/* A nonnegative integer from low to high at *p, blanks before it skipped; *p goes behind it. `what` is "a row count". */
+/* A nonnegative integer from low to high at *p, blanks before it skipped; *p goes behind it. `what`: "a row count". */
 tamis_status tamis_text_index(const tamis_text *text, const char **p, int64_t low, int64_t high, const char *what,
                               int64_t *value);
 

@@ -54,8 +54,7 @@ static tamis_status unpack_gzip(const char *name, const unsigned char *data, int
                                 const tamis_progress *progress, tamis_bytes *unpacked) {
     tamis_status status = TAMIS_OK;
     z_stream stream = {.zalloc = tamis_zlib_allocate, .zfree = tamis_zlib_free};
-    if (inflateInit2(&stream, 15 + 16) != Z_OK)
-        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", name);
+    if (inflateInit2(&stream, 15 + 16) != Z_OK) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", name);
     const unsigned char *next = data, *const end = data + bytes;
     bool member_ended = false;
     for (;;) {

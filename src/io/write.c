@@ -43,7 +43,8 @@ tamis_status tamis_write_matrix(const char *path, const tamis_sparse *S) {
         TRY(tamis_output_open(path, sparse_rows[i].gzip, &output));
         return tamis_output_close(&output, sparse_rows[i].write(&output, S));
     }
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .mtx, .mtx.gz or .npz", path);
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .mtx, .mtx.gz or .npz",
+                      path);
 }
 
 tamis_status tamis_write_dense(const char *path, const tamis_dense *dense) {
@@ -58,5 +59,6 @@ tamis_status tamis_write_dense(const char *path, const tamis_dense *dense) {
         TRY(tamis_output_open(path, dense_rows[i].gzip, &output));
         return tamis_output_close(&output, dense_rows[i].write(&output, &packed));
     }
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .npy, .mtx or .mtx.gz", path);
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "path = \"%s\": expected a name that ends in .npy, .mtx or .mtx.gz",
+                      path);
 }

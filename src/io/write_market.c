@@ -49,7 +49,8 @@ tamis_status tamis_write_market_sparse(tamis_output *output, const tamis_sparse 
     }
     for (int64_t row = 0; row < S->rows; row++) {
         const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
-        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, row); t < end; t++) TRY(write_entry(output, S, row, t));
+        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, row); t < end; t++)
+            TRY(write_entry(output, S, row, t));
     }
     return TAMIS_OK;
 }
@@ -63,8 +64,8 @@ tamis_status tamis_write_market_dense(tamis_output *output, const tamis_dense *d
         for (int64_t row = 0; row < dense->rows; row++) {
             const int64_t at = by_rows ? row * dense->stride + column : column * dense->stride + row;
             char line[TAMIS_REAL_TEXT + 1];
-            int length = tamis_format_real(line, tamis_element_load(dense->data, dense->type, at),
-                                           dense->type != TAMIS_F64);
+            int length =
+                tamis_format_real(line, tamis_element_load(dense->data, dense->type, at), dense->type != TAMIS_F64);
             line[length++] = '\n';
             TRY(tamis_output_write(output, line, length));
         }

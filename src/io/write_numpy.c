@@ -1,5 +1,5 @@
-/* Writing .npy, and .npz as scipy.sparse.load_npz reads it. bf16, which NumPy does not have, is written as f4, and so is
-   fp16 in .npz: SciPy has no sparse matrices of it. */
+/* Writing .npy, and .npz as scipy.sparse.load_npz reads it. bf16, which NumPy does not have, is written as f4, and so
+   is fp16 in .npz: SciPy has no sparse matrices of it. */
 #include <string.h>
 
 #include "base/status.h"
@@ -31,8 +31,7 @@ static tamis_status put(const sink *to, const void *data, int64_t bytes) {
 }
 
 /* `count` elements as `written`; NULL stands for ones. */
-static tamis_status put_elements(const sink *to, const void *data, tamis_type type, tamis_type written,
-                                 int64_t count) {
+static tamis_status put_elements(const sink *to, const void *data, tamis_type type, tamis_type written, int64_t count) {
     if (data && type == written) return put(to, data, count * (int64_t)tamis_type_size(type));
     double piece[PIECE];
     for (int64_t done = 0; done < count;) {

@@ -183,8 +183,7 @@ tamis_status tamis_zip_read(const tamis_text *archive, const char *member_name, 
     if (!*found) return TAMIS_OK;
     const unsigned char *data = NULL;
     TRY(find_content(archive, &place, &data));
-    if (place.flags & 1)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is encrypted", archive->name, member_name);
+    if (place.flags & 1) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is encrypted", archive->name, member_name);
     if (place.method == 0) {
         if (place.packed != place.bytes) return broken(archive, "a stored member has two sizes");
     } else if (place.method == 8) {

@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "io/number.h"
 
-/* Results with more rows or columns than this are read as an unsorted COO only: a file of 20 bytes may rightly need 8 TB
-   of offsets. */
+/* Results with more rows or columns than this are read as an unsorted COO only: a file of 20 bytes may rightly need 8
+   TB of offsets. */
 enum { MOST_LINES = 1 << 16 };
 
 static void demand(bool holds, const char *what) {

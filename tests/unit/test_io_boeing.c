@@ -1,14 +1,14 @@
 /* Harwell-Boeing and Rutherford-Boeing: fixed columns, Fortran formats, and what is refused. */
 #include "test_io_support.h"
 
-#define TITLE "A small matrix                                                          SMALL   \n"
-#define CARDS "             3             1             1             1             0\n"
+#define TITLE   "A small matrix                                                          SMALL   \n"
+#define CARDS   "             3             1             1             1             0\n"
 #define FORMATS "(4I3)           (4I3)           (2E12.4)            \n"
 
 /* 3 x 3, columns {1,2} {2} {3}. */
 #define RUA_SIZES "RUA                        3             3             4             0\n"
-#define POINTERS "  1  3  4  5\n"
-#define ROWS "  1  3  2  3\n"
+#define POINTERS  "  1  3  4  5\n"
+#define ROWS      "  1  3  2  3\n"
 
 static void reads_every_kind(void **state) {
     (void)state;
@@ -60,8 +60,8 @@ static void reads_every_kind(void **state) {
                "iua                        3             3             4             0\n"
                "(4I3)           (4I3)           (4I3)               \n" POINTERS ROWS "  1 -2  3  4\n",
          "csr 3x3 4| 0 0 1| 1 1 3| 2 0 -2| 2 2 4"},
-        {"a.rua", "no entries", TITLE CARDS "RUA                        3             2             0             0\n"
-                                            FORMATS "  1  1  1\n",
+        {"a.rua", "no entries",
+         TITLE CARDS "RUA                        3             2             0             0\n" FORMATS "  1  1  1\n",
          "csr 3x2 0"},
         {"a.hb", "a rectangular matrix",
          TITLE CARDS "RRA                        1             2             1             0\n" FORMATS "  1  1  2\n"
@@ -75,7 +75,7 @@ static void reads_every_kind(void **state) {
     }
 }
 
-#define HEAD TITLE CARDS RUA_SIZES FORMATS
+#define HEAD   TITLE CARDS RUA_SIZES FORMATS
 #define VALUES "  1.0000E+00 -2.5000E+00\n  3.0000E+00  4.0000E+00\n"
 
 static void refuses_with_the_line(void **state) {
@@ -84,10 +84,10 @@ static void refuses_with_the_line(void **state) {
         const char *content, *message;
         tamis_status status;
     } cases[] = {
-        {"", "b.rua:1: found the end of the file, expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)",
+        {"",
+         "b.rua:1: found the end of the file, expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)",
          TAMIS_ERROR_FORMAT},
-        {TITLE "1 2 3\n",
-         "b.rua:2: found '1', expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)",
+        {TITLE "1 2 3\n", "b.rua:2: found '1', expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)",
          TAMIS_ERROR_FORMAT},
         {TITLE CARDS "XYZ   3 3 4 0\n", "b.rua:3: found 'XYZ', expected a matrix type such as RSA, RUA or PSA",
          TAMIS_ERROR_FORMAT},
@@ -116,16 +116,16 @@ static void refuses_with_the_line(void **state) {
          TAMIS_ERROR_FORMAT},
         {HEAD "  1  3  2  5\n" ROWS, "b.rua:5: found '2', expected a column pointer from 3 to 5 in columns 7 to 9",
          TAMIS_ERROR_FORMAT},
-        {HEAD "  1  3  4  4\n" ROWS, "b.rua:5: found '4', expected the last column pointer from 5 to 5 in columns 10 to 12",
-         TAMIS_ERROR_FORMAT},
+        {HEAD "  1  3  4  4\n" ROWS,
+         "b.rua:5: found '4', expected the last column pointer from 5 to 5 in columns 10 to 12", TAMIS_ERROR_FORMAT},
         {HEAD POINTERS "  1  4  2  3\n", "b.rua:6: found '4', expected a row index from 1 to 3 in columns 4 to 6",
          TAMIS_ERROR_FORMAT},
         {HEAD POINTERS "  1  x  2  3\n", "b.rua:6: found 'x', expected a row index from 1 to 3 in columns 4 to 6",
          TAMIS_ERROR_FORMAT},
         {HEAD POINTERS "  1  2\n",
          "b.rua:6: found the end of the line, expected a row index from 1 to 3 in columns 7 to 9", TAMIS_ERROR_FORMAT},
-        {HEAD POINTERS ROWS "  1.0000E+00 -2.5000E+xx\n", "b.rua:7: found '-2.5000E+xx', expected a number in columns 13 to 24",
-         TAMIS_ERROR_FORMAT},
+        {HEAD POINTERS ROWS "  1.0000E+00 -2.5000E+xx\n",
+         "b.rua:7: found '-2.5000E+xx', expected a number in columns 13 to 24", TAMIS_ERROR_FORMAT},
         {HEAD POINTERS ROWS "  1.0000E+00 -2.5000E+00\n",
          "b.rua:8: found the end of the file, expected a number in columns 1 to 12", TAMIS_ERROR_FORMAT},
         {TITLE CARDS "RZA   2 2 1 0\n(3I2)           (I4)            (F5.1)\n 1 2 2\n   1\n  7.5\n",

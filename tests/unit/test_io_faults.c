@@ -1,4 +1,4 @@
-/* Failing allocations, cancelled reading and wrong options: for a file of every format, nothing is leaked or half done. */
+/* Failing allocations, cancelled reading and wrong options: for a file of every format, nothing leaks or is half done. */
 #include "test_io_support.h"
 
 static const struct sample {
@@ -6,8 +6,9 @@ static const struct sample {
 } samples[] = {
     {"a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 1 5\n3 2 6\n"},
     {"b.mtx", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n"},
-    {"a.rsa", "Title                                                                   KEY     \n1 1 1 1 0\nRSA 2 2 2 0\n"
-              "(4I3)           (4I3)           (2E12.4)            \n  1  3  3\n  1  2\n  1.0000E+00 -2.5000E+00\n"},
+    {"a.rsa",
+     "Title                                                                   KEY     \n1 1 1 1 0\nRSA 2 2 2 0\n"
+     "(4I3)           (4I3)           (2E12.4)            \n  1  3  3\n  1  2\n  1.0000E+00 -2.5000E+00\n"},
     {"a.graph", "3 2 1\n2 5\n1 5 3 7\n2 7\n"},
     {"a.smtx", "2, 3, 3\n0 2 3\n0 2 1\n"},
     {"a.el", "# edges\n0 1 2\n1 4000000000000 3\n1 1 5\n"},
@@ -69,9 +70,15 @@ static void every_reader_survives_failing_memory(void **state) {
 
 static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1}, row_indices[] = {1, 0, 1};
 static const float values[] = {1, 2, 3};
-static const tamis_sparse csr = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
-static const tamis_sparse coo = {.format = TAMIS_COO, .rows = 2, .cols = 3, .nnz = 3, .row_indices = row_indices,
-                                 .columns = columns, .values = values};
+static const tamis_sparse csr = {
+    .rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
+static const tamis_sparse coo = {.format = TAMIS_COO,
+                                 .rows = 2,
+                                 .cols = 3,
+                                 .nnz = 3,
+                                 .row_indices = row_indices,
+                                 .columns = columns,
+                                 .values = values};
 
 static void archives_and_packed_files_survive_failing_memory(void **state) {
     (void)state;
@@ -80,6 +87,7 @@ static void archives_and_packed_files_survive_failing_memory(void **state) {
         const tamis_sparse *matrix;
     } cases[] = {{".npz", &csr}, {".npz", &coo}, {".mtx.gz", &csr}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!io_can_write(cases[i].ending)) continue;
         char *const path = io_temporary(cases[i].ending);
         static bytes file;
         assert_int_equal(tamis_write_matrix(path, cases[i].matrix), TAMIS_OK);
@@ -95,6 +103,7 @@ static void files_and_writers_survive_failing_memory(void **state) {
     (void)state;
     static const char *const endings[] = {".mtx", ".mtx.gz", ".npz"};
     for (int i = 0; i < 3; i++) {
+        if (!io_can_write(endings[i])) continue;
         char *const path = io_temporary(endings[i]);
         tamis_status status = TAMIS_ERROR_MEMORY;
         for (int64_t n = 1; status != TAMIS_OK; n++) {
@@ -185,7 +194,7 @@ static void progress_cancels(void **state) {
             watch seen = {.stop_after = stop};
             tamis_read_options options = io_options();
             options.relabel = true;
-        options.progress = report;
+            options.progress = report;
             options.progress_context = &seen;
             tamis_matrix *matrix = NULL;
             const int64_t live = tamis_memory_live();

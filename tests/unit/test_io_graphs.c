@@ -7,7 +7,8 @@ static void reads_metis(void **state) {
         const char *reason, *content, *expected;
     } cases[] = {
         {"plain", "3 2\n2\n1 3\n2\n", "csr 3x3 4| 0 1| 1 0| 1 2| 2 1"},
-        {"comments, an isolated vertex, no last line end", "% head\n4 2 \n2\n%inside\n1 3\n2\n\n", "csr 4x4 4| 0 1| 1 0| 1 2| 2 1"},
+        {"comments, an isolated vertex, no last line end", "% head\n4 2 \n2\n%inside\n1 3\n2\n\n",
+         "csr 4x4 4| 0 1| 1 0| 1 2| 2 1"},
         {"edge weights", "3 2 1\n2 5\n1 5 3 7\n2 7\n", "csr 3x3 4| 0 1 5| 1 0 5| 1 2 7| 2 1 7"},
         {"vertex weights are passed over", "3 2 010\n9 2\n9 1 3\n9 2\n", "csr 3x3 4| 0 1| 1 0| 1 2| 2 1"},
         {"two weights a vertex, a size, edge weights", "2 1 111 2\n4 8 9 2 3\n4 8 9 1 3\n", "csr 2x2 2| 0 1 3| 1 0 3"},
@@ -173,10 +174,10 @@ static void refuses_bad_smtx(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_metis),      cmocka_unit_test(refuses_bad_metis),
-        cmocka_unit_test(reads_edge_lists), cmocka_unit_test(ids_may_be_large),
+        cmocka_unit_test(reads_metis),       cmocka_unit_test(refuses_bad_metis),
+        cmocka_unit_test(reads_edge_lists),  cmocka_unit_test(ids_may_be_large),
         cmocka_unit_test(refuses_bad_edges), cmocka_unit_test(relabelling_keeps_the_order),
-        cmocka_unit_test(reads_smtx),       cmocka_unit_test(refuses_bad_smtx),
+        cmocka_unit_test(reads_smtx),        cmocka_unit_test(refuses_bad_smtx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,14 +94,16 @@ static void refuses_bad_ratings(void **state) {
         {"1,1,1,1,1\n", "b.csv:1: found more than 4 fields, expected a user, an item, a rating and at most a time"},
         {"1,1,5\n2 2 5\n", "b.csv:2: found '2', expected a comma and the next number"},
     };
+    tamis_read_options options = io_options();
+    options.file_format = TAMIS_FILE_RATINGS;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("b.csv", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+        io_refuse("b.csv", cases[i].content, &options, TAMIS_ERROR_FORMAT, cases[i].message);
 }
 
 static void names_of_formats(void **state) {
     (void)state;
-    static const char *const names[] = {"auto",  "matrix-market", "harwell-boeing", "metis",   "smtx", "edges",
-                                        "docword", "ldac",          "ratings",        "npy",     "npz"};
+    static const char *const names[] = {"auto",    "matrix-market", "harwell-boeing", "metis", "smtx", "edges",
+                                        "docword", "ldac",          "ratings",        "npy",   "npz"};
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
         tamis_file_format format = TAMIS_FILE_NPZ;
         assert_string_equal(tamis_file_format_name((tamis_file_format)i), names[i]);
@@ -122,9 +124,15 @@ static void names_of_formats(void **state) {
 /* A name's ending may mean several formats, and the content decides; an explicit format overrides both. */
 static void chooses_the_format(void **state) {
     (void)state;
-    io_expect("a.dat", "1::2::3\n", NULL, "csr 2x3 1| 1 2 3");  /* ratings: rows and columns of their own */
-    io_expect("a.dat", "1 2:3\n", NULL, "csr 1x3 1| 0 2 3");    /* lda-c */
-    io_expect("a.tsv", "1\t2\n", NULL, "csr 3x3 1| 1 2");       /* edges: square */
+    io_expect("a.dat", "1::2::3\n", NULL, "csr 2x3 1| 1 2 3");      /* ratings: rows and columns of their own */
+    io_expect("a.dat", "1 2:3\n", NULL, "csr 1x3 1| 0 2 3");        /* lda-c */
+    io_expect("a.tsv", "1\t2\n", NULL, "csr 3x3 1| 1 2");           /* edges: square */
+    io_expect("a.csv", "id_1,id_2\n1,2\n", NULL, "csr 3x3 1| 1 2"); /* two columns: edges */
+    io_expect("a.csv", "1,2,3\n", NULL, "csr 2x3 1| 1 2 3");        /* three: ratings */
+    io_expect("a.csv",
+              "\xef\xbb\xbf"
+              "1,2,3\n",
+              NULL, "csr 2x3 1| 1 2 3"); /* a mark of UTF-8 before the text */
     io_expect("A.MTX", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n", NULL, "csr 1x1 0");
     tamis_read_options options = io_options();
     options.file_format = TAMIS_FILE_EDGES;
@@ -137,10 +145,10 @@ static void chooses_the_format(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_docword),       cmocka_unit_test(refuses_bad_docword),
-        cmocka_unit_test(reads_ldac),          cmocka_unit_test(refuses_bad_ldac),
-        cmocka_unit_test(reads_ratings),       cmocka_unit_test(refuses_bad_ratings),
-        cmocka_unit_test(names_of_formats),    cmocka_unit_test(chooses_the_format),
+        cmocka_unit_test(reads_docword),    cmocka_unit_test(refuses_bad_docword),
+        cmocka_unit_test(reads_ldac),       cmocka_unit_test(refuses_bad_ldac),
+        cmocka_unit_test(reads_ratings),    cmocka_unit_test(refuses_bad_ratings),
+        cmocka_unit_test(names_of_formats), cmocka_unit_test(chooses_the_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

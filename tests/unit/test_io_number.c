@@ -22,13 +22,43 @@ static void compare(const char *text) {
 
 static void reads_as_strtod(void **state) {
     (void)state;
-    static const char *const cases[] = {
-        "0", "-0", "0.0", "00012", ".5", "5.", "-.5e1", "1e400", "-1e-400", "1e-320", "4.9e-324",
-        "2.4703282292062327e-324", "2.4703282292062328e-324", "2.2250738585072011e-308", "2.2250738585072014e-308",
-        "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "9007199254740993",
-        "9007199254740992.9999999", "123456789012345678901234567890", "0.000000000000000000000000000000123456789",
-        "1e", "1e+", "1e-x", "7.e2", "inf", "-Infinity", "+nan", "infinit", "1e99999999999999999999", "1E-5", "+3",
-        "8.98846567431158e307", "1234567890123456789", "12345678901234567890", "9223372036854775808.5"};
+    static const char *const cases[] = {"0",
+                                        "-0",
+                                        "0.0",
+                                        "00012",
+                                        ".5",
+                                        "5.",
+                                        "-.5e1",
+                                        "1e400",
+                                        "-1e-400",
+                                        "1e-320",
+                                        "4.9e-324",
+                                        "2.4703282292062327e-324",
+                                        "2.4703282292062328e-324",
+                                        "2.2250738585072011e-308",
+                                        "2.2250738585072014e-308",
+                                        "1.7976931348623157e308",
+                                        "1.7976931348623158e308",
+                                        "1.7976931348623159e308",
+                                        "9007199254740993",
+                                        "9007199254740992.9999999",
+                                        "123456789012345678901234567890",
+                                        "0.000000000000000000000000000000123456789",
+                                        "1e",
+                                        "1e+",
+                                        "1e-x",
+                                        "7.e2",
+                                        "inf",
+                                        "-Infinity",
+                                        "+nan",
+                                        "infinit",
+                                        "1e99999999999999999999",
+                                        "1E-5",
+                                        "+3",
+                                        "8.98846567431158e307",
+                                        "1234567890123456789",
+                                        "12345678901234567890",
+                                        "9223372036854775808.5"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) compare(cases[i]);
     tamis_random random = tamis_random_start(1, 1);
     for (int i = 0; i < CASES; i++) {
@@ -47,7 +77,10 @@ static void reads_as_strtod(void **state) {
             snprintf(text, sizeof text, "0.000%llu%llu%llu", (unsigned long long)bits, (unsigned long long)more,
                      (unsigned long long)bits);
             break;
-        case 4: snprintf(text, sizeof text, "%.*g", (int)(more % 18) + 1, ldexp((double)(bits >> 11), (int)(more % 90) - 60)); break;
+        case 4:
+            snprintf(text, sizeof text, "%.*g", (int)(more % 18) + 1,
+                     ldexp((double)(bits >> 11), (int)(more % 90) - 60));
+            break;
         default: { /* halfway between two doubles, all digits written */
             const double low = ldexp((double)(bits >> 11 | UINT64_C(1) << 52), (int)(more % 100) - 80);
             snprintf(text, sizeof text, "%.400Lg", ((long double)low + (long double)nextafter(low, INFINITY)) / 2);
@@ -141,8 +174,9 @@ static void writes_what_reads_back(void **state) {
     static const struct {
         double value;
         const char *text;
-    } cases[] = {{0, "0"},      {-0.0, "-0"},        {1e15, "1e+15"},       {-42, "-42"},          {0.1, "0.1"},
-                 {1e100, "1e+100"}, {INFINITY, "inf"}, {-INFINITY, "-inf"}, {999999999999999, "999999999999999"}};
+    } cases[] = {{0, "0"},          {-0.0, "-0"},        {1e15, "1e+15"},
+                 {-42, "-42"},      {0.1, "0.1"},        {1e100, "1e+100"},
+                 {INFINITY, "inf"}, {-INFINITY, "-inf"}, {999999999999999, "999999999999999"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[TAMIS_REAL_TEXT + 1] = {0};
         assert_int_equal(tamis_format_real(text, cases[i].value, false), strlen(cases[i].text));
@@ -174,8 +208,9 @@ static void ignores_the_locale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_as_strtod), cmocka_unit_test(many_digits),           cmocka_unit_test(is_no_number),
-        cmocka_unit_test(reads_integers),  cmocka_unit_test(writes_what_reads_back), cmocka_unit_test(ignores_the_locale),
+        cmocka_unit_test(reads_as_strtod),        cmocka_unit_test(many_digits),
+        cmocka_unit_test(is_no_number),           cmocka_unit_test(reads_integers),
+        cmocka_unit_test(writes_what_reads_back), cmocka_unit_test(ignores_the_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,15 @@
 #include "base/half.h"
 #include "base/memory.h"
 
+#ifndef TAMIS_HAVE_ZLIB
+#define TAMIS_HAVE_ZLIB 0
+#endif
+
+/* Without zlib, .gz and .npz are not written. */
+static inline bool io_can_write(const char *name) {
+    return TAMIS_HAVE_ZLIB || !(strstr(name, ".gz") || strstr(name, ".npz") || strcmp(name, "npz") == 0);
+}
+
 static inline int64_t io_index(const void *indices, tamis_index_type type, int64_t at) {
     return type == TAMIS_I32 ? ((const int32_t *)indices)[at] : ((const int64_t *)indices)[at];
 }
@@ -41,7 +50,8 @@ static inline char *io_text_of(const tamis_sparse *S) {
     for (int64_t t = 0; t < S->nnz; t++) {
         if (S->format == TAMIS_CSR)
             while (io_index(S->offsets, S->offset_type, row + 1) <= t) row++;
-        else row = io_index(S->row_indices, S->index_type, t);
+        else
+            row = io_index(S->row_indices, S->index_type, t);
         used += (size_t)snprintf(text + used, room - used, "| %lld %lld", (long long)row,
                                  (long long)io_index(S->columns, S->index_type, t));
         if (S->values)
@@ -102,7 +112,8 @@ static inline char *io_temporary(const char *ending) {
     const char *const folder = getenv("TMPDIR");
     char *const path = malloc(512);
     assert_non_null(path);
-    snprintf(path, 512, "%s/tamis-test-%ld-%d%s", folder && *folder ? folder : "/tmp", (long)getpid(), counter++, ending);
+    snprintf(path, 512, "%s/tamis-test-%ld-%d%s", folder && *folder ? folder : "/tmp", (long)getpid(), counter++,
+             ending);
     return path;
 }
 

@@ -11,14 +11,19 @@ enum { MANY = 100000 };
 
 static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
 static const float values[] = {1.5F, -2, 0.1F};
-static const tamis_sparse small = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
+static const tamis_sparse small = {
+    .rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
 
 /* A matrix whose file is larger than any buffer. */
 static tamis_sparse large(void) {
     static int32_t row_indices[MANY];
     for (int i = 0; i < MANY; i++) row_indices[i] = (i * 7919) % MANY;
-    return (tamis_sparse){
-        .format = TAMIS_COO, .rows = MANY, .cols = MANY, .nnz = MANY, .row_indices = row_indices, .columns = row_indices};
+    return (tamis_sparse){.format = TAMIS_COO,
+                          .rows = MANY,
+                          .cols = MANY,
+                          .nnz = MANY,
+                          .row_indices = row_indices,
+                          .columns = row_indices};
 }
 
 static char *folder;
@@ -60,8 +65,7 @@ static void expect_file(const char *path, const char *expected) {
     assert_string_equal(content, expected);
 }
 
-static const char small_market[] =
-    "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 -2\n2 2 0.1\n";
+static const char small_market[] = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 -2\n2 2 0.1\n";
 
 static void writes_market(void **state) {
     (void)state;
@@ -83,6 +87,7 @@ static void writes_nothing_much(void **state) {
     const tamis_dense none = {.rows = 3, .cols = 0};
     static const char *const names[] = {"e.mtx", "e.mtx.gz", "e.npz"};
     for (int i = 0; i < 3; i++) {
+        if (!io_can_write(names[i])) continue;
         char *const path = in_folder(names[i]);
         assert_int_equal(tamis_write_matrix(path, &empty), TAMIS_OK);
         tamis_matrix *matrix = NULL;
@@ -133,6 +138,7 @@ static void a_full_disk_leaves_the_old_file(void **state) {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const struct rlimit tight = {.rlim_cur = 20000, .rlim_max = before.rlim_max};
     for (int i = 0; i < 3; i++) {
+        if (!io_can_write(names[i])) continue;
         char *const path = in_folder(names[i]);
         for (int old = 0; old < 2; old++) {
             if (old) assert_int_equal(tamis_write_matrix(path, &small), TAMIS_OK);
@@ -216,7 +222,8 @@ static void reads_files_and_pipes(void **state) {
     char *const path = in_folder("p.mtx");
     assert_int_equal(mkfifo(path, 0600), 0);
     char command[1200];
-    snprintf(command, sizeof command, "printf '%%%%%%%%MatrixMarket matrix coordinate pattern general\\n1 1 1\\n1 1\\n' > %s", path);
+    snprintf(command, sizeof command,
+             "printf '%%%%%%%%MatrixMarket matrix coordinate pattern general\\n1 1 1\\n1 1\\n' > %s", path);
     FILE *const writer = popen(command, "w");
     assert_non_null(writer);
     tamis_matrix *matrix = NULL;
