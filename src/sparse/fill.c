@@ -118,7 +118,7 @@ static double top_below(tamis_type type, double low, double high) {
         if ((double)nearest >= high) nearest = nextafterf(nearest, -INFINITY);
         top = (double)nearest;
     } else {
-        uint16_t word;
+        uint16_t word = 0;
         tamis_element_store(&word, type, 0, high);
         if (tamis_element_load(&word, type, 0) >= high) word = half_below(word);
         top = tamis_element_load(&word, type, 0);
