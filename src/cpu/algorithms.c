@@ -19,7 +19,7 @@ enum {
 };
 
 /* Beside moving rows, seconds of one nonzero on one core (measured; docs/performance.md). */
-static const double seconds_interleaved = 1.0e-9, seconds_one_by_one = 4.5e-9, seconds_naive = 9e-9;
+static const double seconds_interleaved = 0.45e-9, seconds_one_by_one = 1.6e-9, seconds_naive = 5e-9;
 
 /* ------------------------------------------------------------------------------------------ accepting */
 
@@ -39,6 +39,12 @@ static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t byt
     if (problem->nnz == 0 || tamis_cpu_row_bytes(problem) == 0) {
         snprintf(reason, bytes, "there is nothing to tile: nnz = %lld, %g bytes of dense rows a nonzero",
                  (long long)problem->nnz, tamis_cpu_row_bytes(problem));
+        return false;
+    }
+    tamis_cpu_tiles tiles = {0};
+    if (!problem->parameters[0] && isinf(tamis_cpu_choose_tiles(problem, &tiles))) {
+        snprintf(reason, bytes, "no tile fits: its rows of B must fit L2, and %lld rows with %.1f nonzeros would get more "
+                 "table entries than S has nonzeros", (long long)problem->rows, problem->profile->mean);
         return false;
     }
     return true;
@@ -98,7 +104,7 @@ static void predict_tiled(const tamis_problem *problem, tamis_prediction *predic
 }
 
 static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
-    prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_naive) * 2;
+    prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_naive);
     snprintf(prediction->reason, sizeof prediction->reason, "a baseline");
 }
 

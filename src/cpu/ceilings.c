@@ -91,6 +91,14 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
             ceilings->gather_gbs[many][i] = best_rate(&m, used, 0.006);
         }
     }
+    /* other work on the machine can only lower a figure: all threads together are no slower than one */
+    double *const pairs[6] = {ceilings->fp32_gflops, ceilings->fp64_gflops, ceilings->l1_gbs,
+                              ceilings->l2_gbs,      ceilings->l3_gbs,      ceilings->memory_gbs};
+    for (int i = 0; i < 6; i++)
+        if (pairs[i][1] < pairs[i][0]) pairs[i][1] = pairs[i][0];
+    for (int i = 0; i < 6; i++)
+        if (ceilings->gather_gbs[1][i] < ceilings->gather_gbs[0][i])
+            ceilings->gather_gbs[1][i] = ceilings->gather_gbs[0][i];
 done:
     tamis_release(buffer);
     tamis_release(rows);

@@ -53,5 +53,5 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
                             rows * (double)(problem->inner + problem->width) * size;
     const double moved = nnz * row_bytes * (fresh / far_rate + (1 - fresh) / near_rate) + streamed / memory;
     const double flops = 2 * nnz * row_bytes / size / peak;
-    return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * 10e-9 / problem->threads;
+    return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * 20e-9 / problem->threads;
 }

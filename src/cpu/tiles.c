@@ -17,10 +17,20 @@
 #include "base/threads.h"
 #include "cpu/plan.h"
 
+/* Visiting an entry of the table, and how many there may be: what S itself takes is a fair price. */
+static const double entry_seconds = 0.6e-9;
+static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
+
 /* Entering a segment: its loop, the row of A, the reduction of what is left over. Measured on uniform matrices with 6 to
    300 nonzeros a segment (docs/performance.md). */
-static const double segment_seconds = 28e-9;
-static const double nonzero_seconds = 1.0e-9; /* index, address, share of a reduction */
+static const double segment_seconds = 27e-9;
+static const double nonzero_seconds = 0.45e-9; /* index, address, share of a reduction, as far as they do not overlap */
+
+/* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have. */
+static double tile_rate(const tamis_problem *problem, double tile_bytes) {
+    const int level = tile_bytes <= 0.7 * (double)problem->cache_l1 ? 1 : 0;
+    return tamis_cpu_gather_rate(problem, 0.5 * (double)(level ? problem->cache_l1 : problem->cache_l2));
+}
 
 static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int64_t block_rows) {
     const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
@@ -31,24 +41,28 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     if (tile_bytes + (double)block_rows * kept > 0.9 * (double)problem->cache_l2) return INFINITY;
     const double tiles = ceil((double)problem->cols / (double)tile_columns);
     const double mean = problem->profile->mean, rows = (double)problem->rows;
+    if (rows * tiles > entries_most(problem)) return INFINITY;
     const double segments = rows * tiles * (1 - exp(-mean / tiles));
     const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->cache_l2);
     const double dense_bytes = (double)problem->cols * row_bytes;
-    return (double)problem->nnz * (row_bytes / tamis_cpu_gather_rate(problem, tile_bytes) + nonzero_seconds / threads) +
-           segments * (segment_seconds / threads + kept / l2_rate) +
+    return (double)problem->nnz * (row_bytes / tile_rate(problem, tile_bytes) + nonzero_seconds / threads) +
+           rows * tiles * entry_seconds / threads + segments * (segment_seconds / threads + kept / l2_rate) +
            ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
 }
 
 double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
     const int64_t fixed_columns = tiles->tile_columns, fixed_rows = tiles->block_rows;
     double best = INFINITY;
+    /* where no pair is within bounds: one tile, small blocks */
+    tiles->tile_columns = fixed_columns ? fixed_columns : problem->cols;
+    tiles->block_rows = fixed_rows ? fixed_rows : 32;
     for (int64_t columns = 32; columns <= 65536; columns *= 2) {
         if (fixed_columns && columns != 32) break;
         for (int64_t rows = 32; rows <= 4096; rows *= 2) {
             if (fixed_rows && rows != 32) break;
             const int64_t c = fixed_columns ? fixed_columns : columns, r = fixed_rows ? fixed_rows : rows;
             const double cost = tile_cost(problem, c, r);
-            if (cost >= best && tiles->tile_columns) continue;
+            if (cost >= best) continue;
             best = cost;
             tiles->tile_columns = c;
             tiles->block_rows = r;
