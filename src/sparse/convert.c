@@ -1,6 +1,6 @@
 /*
- * Copies of a matrix in another format and other types. A chain of steps, each of which is skipped when there is nothing
- * for it to do: types, grouping by row or column, sorting, merging, format. Between steps the matrix at hand is
+ * Copies of a matrix in another format and other types. A chain of steps, each of which is skipped when there is
+ * nothing for it to do: types, grouping by row or column, sorting, merging, format. Between steps the matrix at hand is
  * either the caller's or one of ours.
  */
 #include <string.h>
@@ -172,8 +172,7 @@ static tamis_status sort(stage *at) {
     tamis_matrix *made;
     TRY(tamis_matrix_create(&at->view, at->view.values != NULL, &made));
     memcpy(made->offsets, at->view.offsets, (size_t)(at->view.rows + 1) * tamis_index_size(at->view.offset_type));
-    const tamis_status status =
-        tamis_sort_rows(&at->view, 0, &(tamis_reordered){made->columns, made->values, NULL});
+    const tamis_status status = tamis_sort_rows(&at->view, 0, &(tamis_reordered){made->columns, made->values, NULL});
     if (status != TAMIS_OK) {
         tamis_matrix_free(made);
         return status;
@@ -221,8 +220,8 @@ static void swap_sides(stage *at) {
 }
 
 static tamis_status run_steps(stage *at, const tamis_convert_options *options) {
-    const bool with_values = options->values == TAMIS_VALUES_ONES ||
-                             (options->values == TAMIS_VALUES_AS_FILED && at->view.values != NULL);
+    const bool with_values =
+        options->values == TAMIS_VALUES_ONES || (options->values == TAMIS_VALUES_AS_FILED && at->view.values != NULL);
     const bool sorted_rows = options->sort || options->duplicates == TAMIS_DUPLICATES_SUM;
     TRY(set_types(at, options, with_values));
     if (at->view.format == TAMIS_COO && options->transpose) swap_sides(at);
@@ -267,8 +266,7 @@ static tamis_status take_options(const tamis_convert_options *given, tamis_conve
 }
 
 static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_options *options) {
-    const bool rows_are_indices =
-        S->format == TAMIS_COO || options->format == TAMIS_COO || options->transpose;
+    const bool rows_are_indices = S->format == TAMIS_COO || options->format == TAMIS_COO || options->transpose;
     const struct {
         const char *field;
         int64_t size;

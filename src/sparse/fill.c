@@ -16,8 +16,8 @@
 #include "sparse/structure.h"
 
 enum {
-    RUN = 256,       /* values made at once */
-    TILE_ROWS = 16,  /* column-major: rows made before their columns are written */
+    RUN = 256,      /* values made at once */
+    TILE_ROWS = 16, /* column-major: rows made before their columns are written */
     TILE_COLUMNS = 64,
     SHARE = 1 << 15 /* elements that are worth a thread */
 };

@@ -104,7 +104,8 @@ static tamis_status check_types(const tamis_generate_options *options) {
 static tamis_status add_values(const tamis_recipe *recipe, tamis_type type, tamis_matrix *matrix) {
     TRY(tamis_allocate(matrix->view.nnz, tamis_type_size(type), "values", &matrix->values));
     matrix->view.values = matrix->values;
-    tamis_fill_values(matrix->values, type, matrix->view.nnz, recipe->seed, tamis_stream(TAMIS_STREAM_VALUES, 0), -1, 1);
+    tamis_fill_values(matrix->values, type, matrix->view.nnz, recipe->seed, tamis_stream(TAMIS_STREAM_VALUES, 0), -1,
+                      1);
     return TAMIS_OK;
 }
 

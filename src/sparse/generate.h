@@ -17,9 +17,7 @@ enum {
     TAMIS_STREAM_ADDED
 };
 
-static inline uint64_t tamis_stream(int purpose, int64_t number) {
-    return (uint64_t)purpose << 56 ^ (uint64_t)number;
-}
+static inline uint64_t tamis_stream(int purpose, int64_t number) { return (uint64_t)purpose << 56 ^ (uint64_t)number; }
 
 /* bits / 2^64 of `bound`, rounded down: 0 .. bound - 1. */
 static inline int64_t tamis_scale_bits(uint64_t bits, int64_t bound) {

@@ -34,7 +34,8 @@ static tamis_place draw_rmat(const tamis_edge_plan *plan, const uint64_t *bits) 
         const int64_t half = (int64_t)1 << level;
         const bool row_open = row + half < recipe->rows, column_open = column + half < recipe->cols;
         const bool lower = row_open & (column_open ? u >= share_ab : u >= share_one);
-        const bool right = column_open & (row_open ? ((u >= share_a) & (u < share_ab)) | (u >= share_abc) : u >= share_one);
+        const bool right =
+            column_open & (row_open ? ((u >= share_a) & (u < share_ab)) | (u >= share_abc) : u >= share_one);
         row += lower ? half : 0;
         column += right ? half : 0;
     }

@@ -1,14 +1,14 @@
 /*
- * Kinds whose entries are drawn one by one: R-MAT and diagonal plus scatter. Entry e is made from its own random numbers,
- * so that threads make no difference. Rounds of draws are merged until there are enough different entries; what is too
- * many is removed at random. A matrix so full, or so skewed, that draws no longer find free places is completed
- * at random instead.
+ * Kinds whose entries are drawn one by one: R-MAT and diagonal plus scatter. Entry e is made from its own random
+ * numbers, so that threads make no difference. Rounds of draws are merged until there are enough different entries;
+ * what is too many is removed at random. A matrix so full, or so skewed, that draws no longer find free places is
+ * completed at random instead.
  */
+#include "sparse/generate_edges.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "sparse/generate_edges.h"
 #include "sparse/index.h"
 #include "sparse/order.h"
 #include "sparse/structure.h"
@@ -19,8 +19,8 @@ typedef struct drawing {
     const tamis_edge_plan *plan;
     tamis_index_type type;
     void *row_indices, *columns;
-    int64_t place, count;  /* where the new entries go */
-    int64_t first;         /* the number of the first one */
+    int64_t place, count; /* where the new entries go */
+    int64_t first;        /* the number of the first one */
 } drawing;
 
 static void draw_thread(void *context, int thread, int threads) {
@@ -92,7 +92,8 @@ static tamis_status merge(const tamis_recipe *recipe, tamis_matrix *entries, tam
     TRY_GOTO(cleanup, tamis_matrix_create(&shape, false, &sorted));
     for (int64_t row = 0; row <= shape.rows; row++)
         ((int64_t *)sorted->offsets)[row] = ((const int64_t *)grouped->offsets)[row];
-    TRY_GOTO(cleanup, tamis_sort_rows(&grouped->view, recipe->threads, &(tamis_reordered){sorted->columns, NULL, NULL}));
+    TRY_GOTO(cleanup,
+             tamis_sort_rows(&grouped->view, recipe->threads, &(tamis_reordered){sorted->columns, NULL, NULL}));
     TRY_GOTO(cleanup, tamis_merge_duplicates(sorted));
     *merged = sorted;
     sorted = NULL;

@@ -1,7 +1,7 @@
 /*
  * Finite elements: nodes of a 3-D grid numbered line by line and plane by plane, `block` unknowns a node, every node
- * coupled to its nearest ones by dense blocks. In that numbering a neighbour is a fixed distance away, so the pattern is a
- * set of block diagonals, symmetric. The last of them is taken only in part, so that the target is met.
+ * coupled to its nearest ones by dense blocks. In that numbering a neighbour is a fixed distance away, so the pattern
+ * is a set of block diagonals, symmetric. The last of them is taken only in part, so that the target is met.
  */
 #include <stdlib.h>
 

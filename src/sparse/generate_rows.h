@@ -2,19 +2,19 @@
 #ifndef TAMIS_SPARSE_GENERATE_ROWS_H
 #define TAMIS_SPARSE_GENERATE_ROWS_H
 
-#include "sparse/subset.h"
 #include "sparse/generate.h"
 #include "sparse/index.h"
+#include "sparse/subset.h"
 
 /* Worked out once for a matrix, then read by all threads. */
 typedef struct tamis_row_plan {
     const tamis_recipe *recipe;
-    int64_t longest;       /* no row has more entries */
-    int64_t group_longest; /* the same in blocks, where rows are made in groups */
-    int64_t bound, most;   /* for random subsets of up to `most` numbers below `bound` */
-    int64_t band;          /* banded and window: what the recipe says or what the sizes suggest */
+    int64_t longest;                          /* no row has more entries */
+    int64_t group_longest;                    /* the same in blocks, where rows are made in groups */
+    int64_t bound, most;                      /* for random subsets of up to `most` numbers below `bound` */
+    int64_t band;                             /* banded and window: what the recipe says or what the sizes suggest */
     int64_t groups, group_bound, group_total; /* blocks: rows and columns of blocks, and how many to place */
-    int64_t *reaches;      /* fem: distances between connected nodes, rising from 0 */
+    int64_t *reaches;                         /* fem: distances between connected nodes, rising from 0 */
     int64_t reach_count, nodes;
     int64_t partial, partial_total; /* fem: the distance at which only so many pairs are connected; -1: none */
 } tamis_row_plan;
@@ -32,7 +32,7 @@ typedef struct tamis_row_kind {
     int64_t (*row)(const tamis_row_plan *plan, tamis_row_room *room, int64_t row, int64_t *columns);
 } tamis_row_kind;
 
-extern const tamis_row_kind tamis_row_kind_uniform, tamis_row_kind_banded, tamis_row_kind_block,
-    tamis_row_kind_window, tamis_row_kind_fem;
+extern const tamis_row_kind tamis_row_kind_uniform, tamis_row_kind_banded, tamis_row_kind_block, tamis_row_kind_window,
+    tamis_row_kind_fem;
 
 #endif

@@ -20,7 +20,8 @@ static tamis_status plan_uniform(tamis_row_plan *plan) {
 static int64_t row_uniform(const tamis_row_plan *plan, tamis_row_room *room, int64_t row, int64_t *columns) {
     const tamis_recipe *const recipe = plan->recipe;
     const int64_t count = even_share(recipe->nnz, recipe->rows, row);
-    if (columns) tamis_draw_subset(&room->subsets, tamis_stream(TAMIS_STREAM_COLUMNS, row), recipe->cols, count, columns);
+    if (columns)
+        tamis_draw_subset(&room->subsets, tamis_stream(TAMIS_STREAM_COLUMNS, row), recipe->cols, count, columns);
     return count;
 }
 
@@ -96,9 +97,11 @@ static tamis_status plan_block(tamis_row_plan *plan) {
     plan->group_bound = rounded_up(recipe->cols, recipe->block);
     if (recipe->nnz == 0) return TAMIS_OK;
     const double blocks = (double)plan->groups * (double)plan->group_bound;
-    const double area = (double)recipe->rows / (double)plan->groups * ((double)recipe->cols / (double)plan->group_bound);
+    const double area =
+        (double)recipe->rows / (double)plan->groups * ((double)recipe->cols / (double)plan->group_bound);
     const double wanted = (double)recipe->nnz / area + 0.5;
-    if (blocks > 0x1p62) return tamis_fail(TAMIS_ERROR_OVERFLOW, "block = %lld: too many blocks", (long long)recipe->block);
+    if (blocks > 0x1p62)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "block = %lld: too many blocks", (long long)recipe->block);
     const int64_t most = plan->groups * plan->group_bound;
     plan->group_total = wanted < (double)most ? (int64_t)wanted : most;
     plan->bound = plan->group_bound;
@@ -116,8 +119,8 @@ static int64_t row_block(const tamis_row_plan *plan, tamis_row_room *room, int64
     if (room->group != group) {
         room->group = group;
         room->chosen_count = even_share(plan->group_total, plan->groups, group);
-        tamis_draw_subset(&room->subsets, tamis_stream(TAMIS_STREAM_BLOCKS, group), plan->group_bound, room->chosen_count,
-                     room->chosen);
+        tamis_draw_subset(&room->subsets, tamis_stream(TAMIS_STREAM_BLOCKS, group), plan->group_bound,
+                          room->chosen_count, room->chosen);
     }
     int64_t count = 0;
     for (int64_t i = 0; i < room->chosen_count; i++) {

@@ -55,11 +55,13 @@ tamis_status tamis_matrix_create(const tamis_sparse *shape, bool with_values, ta
     const size_t index_size = tamis_index_size(shape->index_type);
     *matrix = NULL;
     if (shape->format == TAMIS_CSR)
-        TRY_GOTO(failed, tamis_allocate(shape->rows + 1, tamis_index_size(shape->offset_type), "row offsets", &offsets));
+        TRY_GOTO(failed,
+                 tamis_allocate(shape->rows + 1, tamis_index_size(shape->offset_type), "row offsets", &offsets));
     else
         TRY_GOTO(failed, tamis_allocate(shape->nnz, index_size, "row indices", &row_indices));
     TRY_GOTO(failed, tamis_allocate(shape->nnz, index_size, "column indices", &columns));
-    if (with_values) TRY_GOTO(failed, tamis_allocate(shape->nnz, tamis_type_size(shape->value_type), "values", &values));
+    if (with_values)
+        TRY_GOTO(failed, tamis_allocate(shape->nnz, tamis_type_size(shape->value_type), "values", &values));
     return tamis_matrix_adopt(shape, offsets, row_indices, columns, values, matrix);
 failed:
     tamis_release(offsets);

@@ -12,8 +12,8 @@ typedef struct tamis_reordered {
 } tamis_reordered;
 
 /*
- * Groups the entries of S by row (COO only) or by column, stable: a counting sort. offsets gets one entry more than there
- * are groups, of offset_type; the other index of each entry goes to columns.
+ * Groups the entries of S by row (COO only) or by column, stable: a counting sort. offsets gets one entry more than
+ * there are groups, of offset_type; the other index of each entry goes to columns.
  */
 tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tamis_index_type offset_type,
                          void *offsets, const tamis_reordered *to);
@@ -27,7 +27,8 @@ tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reo
 /* Whether the columns of each row of a CSR rise, or repeat, and how many repeat. */
 bool tamis_is_sorted(const tamis_sparse *S, int threads, int64_t *duplicates);
 
-/* Merges equal columns of each sorted row of an owned CSR, in place, summing their values in double. The arrays shrink. */
+/* Merges equal columns of each sorted row of an owned CSR, in place, summing their values in double. The arrays shrink.
+ */
 tamis_status tamis_merge_duplicates(tamis_matrix *matrix);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum {
     MOST_THREADS = 256,
-    SMALL = 1 << 15,    /* rows that are not worth a second thread */
+    SMALL = 1 << 15, /* rows that are not worth a second thread */
     SAMPLED_ROWS = 1024,
     SAMPLED_COLUMNS = 64 /* looked at in a row of the sample */
 };
@@ -168,7 +168,8 @@ static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profil
     tamis_status status = TAMIS_OK;
     void *offsets = NULL, *low = NULL, *high = NULL;
     if (S->rows == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: rows + 1 offsets cannot be counted", (long long)S->rows);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: rows + 1 offsets cannot be counted",
+                          (long long)S->rows);
     TRY_GOTO(cleanup, tamis_allocate_zeroed(S->rows + 1, sizeof(int64_t), "row offsets", &offsets));
     const bool ordered = offsets_from_entries(S, offsets);
     tamis_sparse rows = *S;

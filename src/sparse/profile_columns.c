@@ -1,7 +1,7 @@
 /*
  * The part of a row profile that reads the columns. Each column is compared with its predecessor over a whole block of
- * rows at once, as if it were one row, and the pairs that straddle two rows are taken back out: no branch a nonzero. Rows
- * known to be sorted then need only their first and last column.
+ * rows at once, as if it were one row, and the pairs that straddle two rows are taken back out: no branch a nonzero.
+ * Rows known to be sorted then need only their first and last column.
  */
 #include "base/threads.h"
 #include "sparse/index.h"
@@ -9,7 +9,7 @@
 
 enum {
     MOST_THREADS = 256,
-    SMALL = 1 << 15,     /* nonzeros that are not worth a second thread */
+    SMALL = 1 << 15,      /* nonzeros that are not worth a second thread */
     BLOCK_NONZEROS = 4096 /* nonzeros judged together, unless a row has more */
 };
 
@@ -24,8 +24,8 @@ typedef struct columns_job {
 } columns_job;
 
 /* Pairs (z - 1, z) of begin < z < end that fall, and that are equal. */
-TAMIS_INLINE void count_pairs(const void *columns, tamis_index_type type, int64_t begin, int64_t end,
-                              int64_t *descents, int64_t *equals) {
+TAMIS_INLINE void count_pairs(const void *columns, tamis_index_type type, int64_t begin, int64_t end, int64_t *descents,
+                              int64_t *equals) {
     for (int64_t block = begin + 1; block < end; block += BLOCK_NONZEROS) { /* so that 32 bits hold the counts */
         const int64_t count = end - block < BLOCK_NONZEROS ? end - block : BLOCK_NONZEROS;
         if (type == TAMIS_I32) {

@@ -83,8 +83,7 @@ tamis_status tamis_csr_to_coo(const tamis_sparse *S, void *row_indices) {
     return TAMIS_OK;
 }
 
-tamis_status tamis_coo_to_csr(const tamis_sparse *S, void *offsets, void *columns, void *values,
-                              int64_t *permutation) {
+tamis_status tamis_coo_to_csr(const tamis_sparse *S, void *offsets, void *columns, void *values, int64_t *permutation) {
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
     TRY(need_format(S, TAMIS_COO));

@@ -126,8 +126,7 @@ static void sort_row(const sorting *s, int64_t begin, int64_t end, pair *pairs, 
     const int64_t count = end - begin;
     for (int64_t i = 0; i < count; i++)
         pairs[i] = (pair){(uint64_t)tamis_index_load(S->columns, S->index_type, begin + i), begin + i};
-    const pair *const sorted =
-        count < RADIX_FROM ? merge_sort(pairs, spare, count) : radix_sort(pairs, spare, count);
+    const pair *const sorted = count < RADIX_FROM ? merge_sort(pairs, spare, count) : radix_sort(pairs, spare, count);
     for (int64_t i = 0; i < count; i++)
         tamis_index_store(s->to.columns, S->index_type, begin + i, (int64_t)sorted[i].column);
     if (s->to.values) gather_values(s, begin, count, sorted);

@@ -19,7 +19,7 @@ tamis_status tamis_validate_threads(const tamis_sparse *S, int threads);
 void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profile);
 
 /* The rest of a profile of a valid CSR, exact, one pass over the columns: bandwidth, mean_span, sorted, duplicates.
-   *profile must have been through tamis_profile_rows. */
+ *profile must have been through tamis_profile_rows. */
 void tamis_profile_columns(const tamis_sparse *S, int threads, tamis_profile *profile);
 
 /*

@@ -12,8 +12,8 @@
 #include "sparse/generate.h"
 
 enum {
-    FEW = 32,     /* numbers kept sorted by insertion */
-    DRAWS = 64,   /* random numbers drawn at once */
+    FEW = 32,      /* numbers kept sorted by insertion */
+    DRAWS = 64,    /* random numbers drawn at once */
     SCAN_WORDS = 8 /* words of the bitmap that cost as much to scan as one number costs to sort */
 };
 

@@ -9,7 +9,8 @@
 
 enum { BLOCK = 2048, SMALL = 1 << 15 /* entries that are not worth a second thread */ };
 
-/* For x in 0 .. last both x and last - x have the sign bit clear; a negative x has it set; an x beyond last, the other. */
+/* For x in 0 .. last both x and last - x have the sign bit clear; a negative x has it set; an x beyond last, the other.
+ */
 TAMIS_INLINE bool block_within(const void *array, tamis_index_type type, int64_t begin, int64_t count, int64_t last) {
     if (type == TAMIS_I32) {
         const int32_t *const x = (const int32_t *)array + begin;
@@ -49,8 +50,8 @@ TAMIS_INLINE int64_t first_bad(const void *array, tamis_index_type type, bool ri
                                int64_t last) {
     for (int64_t block = begin; block < end; block += BLOCK) {
         const int64_t count = end - block < BLOCK ? end - block : BLOCK;
-        const bool good = rises ? block_rises(array, type, block, count, last)
-                                : block_within(array, type, block, count, last);
+        const bool good =
+            rises ? block_rises(array, type, block, count, last) : block_within(array, type, block, count, last);
         if (good) continue;
         for (int64_t i = block; i < block + count; i++) {
             const int64_t x = tamis_index_load(array, type, i);
@@ -114,8 +115,8 @@ static tamis_status validate_offsets(const tamis_sparse *S, int threads) {
         if (value > S->nnz)
             return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is greater than nnz = %lld", (long long)bad,
                               (long long)value, (long long)S->nnz);
-        return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is less than offsets[%lld] = %lld",
-                          (long long)bad, (long long)value, (long long)(bad - 1), (long long)before);
+        return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is less than offsets[%lld] = %lld", (long long)bad,
+                          (long long)value, (long long)(bad - 1), (long long)before);
     }
     const int64_t end = tamis_index_load(S->offsets, type, S->rows);
     if (end != S->nnz)
@@ -127,8 +128,8 @@ static tamis_status validate_offsets(const tamis_sparse *S, int threads) {
 static tamis_status validate_indices(const char *name, const void *array, const tamis_sparse *S, int64_t size,
                                      int threads) {
     const tamis_index_type type = S->index_type;
-    const int64_t bad = search_all(type == TAMIS_I32 ? first_bad_index32 : first_bad_index64, array, 0, S->nnz,
-                                   size - 1, threads);
+    const int64_t bad =
+        search_all(type == TAMIS_I32 ? first_bad_index32 : first_bad_index64, array, 0, S->nnz, size - 1, threads);
     if (bad < 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_PATTERN, "%s[%lld] = %lld is not in 0 .. %lld", name, (long long)bad,
                       (long long)tamis_index_load(array, type, bad), (long long)(size - 1));

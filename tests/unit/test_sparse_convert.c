@@ -1,0 +1,189 @@
+/* tamis_convert: every combination of formats, types and steps against plain lists. */
+#include <math.h>
+
+#include "test_sparse_support.h"
+
+/* What the options make of the entries. */
+static sample plain_convert(const sample *s, tamis_format from, const tamis_convert_options *o, bool has_values) {
+    sample r = sample_copy(s);
+    if (o->transpose) {
+        r.rows = s->cols;
+        r.cols = s->rows;
+        for (int64_t t = 0; t < r.nnz; t++) {
+            r.entries[t].row = s->entries[t].column;
+            r.entries[t].column = s->entries[t].row;
+        }
+    }
+    for (int64_t t = 0; !has_values && t < r.nnz; t++) r.entries[t].value = 1;
+    if (o->sort || o->duplicates == TAMIS_DUPLICATES_SUM)
+        order_entries(&r, by_both);
+    else if (o->format == TAMIS_CSR || (from == TAMIS_CSR && o->transpose))
+        order_entries(&r, by_row);
+    if (o->duplicates == TAMIS_DUPLICATES_SUM) {
+        int64_t to = 0;
+        for (int64_t t = 0; t < r.nnz; t++) {
+            if (to > 0 && r.entries[to - 1].row == r.entries[t].row && r.entries[to - 1].column == r.entries[t].column)
+                r.entries[to - 1].value += r.entries[t].value;
+            else
+                r.entries[to++] = r.entries[t];
+        }
+        r.nnz = to;
+    }
+    return r;
+}
+
+static void expect_types(const tamis_sparse *S, const tamis_convert_options *o) {
+    assert_int_equal(S->format, o->format);
+    assert_int_equal(S->index_type, o->index_type);
+    assert_int_equal(S->offset_type, o->offset_type);
+    assert_int_equal(S->value_type, o->value_type);
+    assert_int_equal(S->location, TAMIS_HOST);
+    assert_int_equal(S->batch_stride, 0);
+    assert_true((S->offsets == NULL) == (o->format == TAMIS_COO));
+    if (o->format == TAMIS_CSR) assert_null(S->row_indices);
+    expect_ok(tamis_validate(S));
+}
+
+static void converts_everything(void **state) {
+    (void)state;
+    const int64_t live = tamis_memory_live();
+    for (int shape = 0; shape < SAMPLE_SHAPES - 1; shape++)
+        for (int source = 0; source < 16; source++) {
+            const tamis_format from = (tamis_format)(source & 1);
+            const bool has_values = source >> 3;
+            sample s = sample_draw((uint64_t)(600 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                   sample_shapes[shape].nnz);
+            if (from == TAMIS_CSR) order_entries(&s, shape % 2 ? by_row : by_both);
+            sample_build(&s, from, (tamis_index_type)(source >> 1 & 1), (tamis_index_type)(source >> 2 & 1),
+                         (tamis_type)(shape & 3), has_values);
+            for (int wish = 0; wish < 96; wish++) {
+                tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
+                o.format = (tamis_format)(wish & 1);
+                o.index_type = (tamis_index_type)(wish >> 1 & 1);
+                o.offset_type = (tamis_index_type)((wish + source) & 1);
+                o.value_type = (tamis_type)((wish + shape + source / 2) % 4);
+                o.duplicates = (tamis_duplicates)(wish >> 2 & 1);
+                o.sort = wish >> 3 & 1;
+                o.transpose = wish >> 4 & 1;
+                o.values = (tamis_values)(wish >> 5);
+                /* sums of many halves need more bits than the 16-bit types have */
+                if (o.duplicates == TAMIS_DUPLICATES_SUM) o.value_type = (tamis_type)(o.value_type & 1);
+                sample expected = plain_convert(&s, from, &o, has_values);
+                tamis_matrix *matrix;
+                expect_ok(tamis_convert(&s.view, &o, &matrix));
+                const tamis_sparse *const S = tamis_matrix_view(matrix);
+                expect_types(S, &o);
+                expect_entries(S, &expected,
+                               o.values == TAMIS_VALUES_ONES || (o.values == TAMIS_VALUES_AS_FILED && has_values));
+                tamis_matrix_free(matrix);
+                sample_free(&expected);
+            }
+            sample_free(&s);
+        }
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+static void defaults_and_large(void **state) {
+    (void)state;
+    sample s = sample_draw(9, 900, 5000, 150000);
+    sample_build(&s, TAMIS_COO, TAMIS_I64, TAMIS_I64, TAMIS_F64, true);
+    tamis_matrix *matrix;
+    expect_ok(tamis_convert(&s.view, NULL, &matrix));
+    const tamis_convert_options defaults = TAMIS_CONVERT_OPTIONS_INIT;
+    expect_types(tamis_matrix_view(matrix), &defaults);
+    sample expected = plain_convert(&s, TAMIS_COO, &defaults, true);
+    expect_entries(tamis_matrix_view(matrix), &expected, true);
+    tamis_matrix_free(matrix);
+    sample_free(&expected);
+    sample_free(&s);
+}
+
+/* Values that pass through unchanged keep their bits; others are rounded once. */
+static void keeps_values(void **state) {
+    (void)state;
+    const uint32_t bits[] = {0x7fc12345u, 0xff800000u, 0x80000000u, 0x00000001u, 0x7f800001u};
+    int32_t offsets[] = {0, 5}, columns[] = {0, 1, 2, 3, 4};
+    const tamis_sparse S = {.rows = 1, .cols = 5, .nnz = 5, .offsets = offsets, .columns = columns, .values = bits};
+    tamis_matrix *matrix;
+    expect_ok(tamis_convert(&S, NULL, &matrix));
+    assert_memory_equal(tamis_matrix_view(matrix)->values, bits, sizeof bits);
+    tamis_matrix_free(matrix);
+    const double wide[] = {1 + 0x1p-24, 1e300, -1e-300, 65519, NAN};
+    tamis_sparse D = S;
+    D.value_type = TAMIS_F64;
+    D.values = wide;
+    expect_ok(tamis_convert(&D, NULL, &matrix));
+    const float *const narrow = tamis_matrix_view(matrix)->values;
+    assert_true(narrow[0] == 1 && isinf(narrow[1]) && narrow[2] == 0 && narrow[3] == 65519 && isnan(narrow[4]));
+    tamis_matrix_free(matrix);
+}
+
+static void sums_in_double(void **state) {
+    (void)state;
+    int32_t offsets[] = {0, 0, 5, 5}, columns[] = {7, 7, 2, 7, 7};
+    const float values[] = {16777216, 1, 3, 1, 0.5f};
+    const tamis_sparse S = {.rows = 3, .cols = 8, .nnz = 5, .offsets = offsets, .columns = columns, .values = values};
+    tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
+    o.duplicates = TAMIS_DUPLICATES_SUM;
+    tamis_matrix *matrix;
+    expect_ok(tamis_convert(&S, &o, &matrix));
+    const tamis_sparse *const view = tamis_matrix_view(matrix);
+    assert_int_equal(view->nnz, 2);
+    assert_true(((const float *)view->values)[0] == 3);
+    assert_true(((const float *)view->values)[1] == 16777218); /* one by one in fp32 it would stay 16777216 */
+    tamis_matrix_free(matrix);
+}
+
+static void refuses_arguments(void **state) {
+    (void)state;
+    int32_t offsets[] = {0, 1}, columns[] = {1};
+    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns};
+    tamis_matrix *matrix = (tamis_matrix *)&matrix;
+    tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
+    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_convert(NULL, &o, &matrix));
+    assert_null(matrix);
+    expect_error(TAMIS_ERROR_ARGUMENT, "matrix = NULL", tamis_convert(&S, &o, NULL));
+#define REJECT(text, change)                                                                                           \
+    o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;                                                             \
+    change;                                                                                                            \
+    expect_error(TAMIS_ERROR_ARGUMENT, text, tamis_convert(&S, &o, &matrix))
+    REJECT("options.size = 0", o.size = 0);
+    REJECT("options.format = 2", o.format = (tamis_format)2);
+    REJECT("options.index_type = 2", o.index_type = (tamis_index_type)2);
+    REJECT("options.offset_type = 5", o.offset_type = (tamis_index_type)5);
+    REJECT("options.value_type = 4", o.value_type = (tamis_type)4);
+    REJECT("options.values = 3", o.values = (tamis_values)3);
+    REJECT("options.duplicates = 2", o.duplicates = (tamis_duplicates)2);
+#undef REJECT
+    o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;
+    tamis_sparse wide = S;
+    int64_t wide_columns[] = {1};
+    wide.index_type = TAMIS_I64;
+    wide.columns = wide_columns;
+    wide.cols = (int64_t)1 << 32;
+    expect_error(TAMIS_ERROR_OVERFLOW, "S.cols = 4294967296", tamis_convert(&wide, &o, &matrix));
+    o.index_type = TAMIS_I64;
+    expect_ok(tamis_convert(&wide, &o, &matrix));
+    tamis_matrix_free(matrix);
+    wide = S;
+    wide.nnz = (int64_t)1 << 31;
+    wide.offset_type = TAMIS_I64;
+    wide.offsets = wide_columns;
+    expect_error(TAMIS_ERROR_OVERFLOW, "S.nnz = 2147483648", tamis_convert(&wide, NULL, &matrix));
+    wide = S;
+    wide.rows = (int64_t)1 << 32;
+    o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;
+    o.format = TAMIS_COO;
+    expect_error(TAMIS_ERROR_OVERFLOW, "S.rows = 4294967296", tamis_convert(&wide, &o, &matrix));
+    columns[0] = 2;
+    expect_error(TAMIS_ERROR_PATTERN, "columns[0] = 2", tamis_convert(&S, NULL, &matrix));
+    assert_null(matrix);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(converts_everything), cmocka_unit_test(defaults_and_large), cmocka_unit_test(keeps_values),
+        cmocka_unit_test(sums_in_double),      cmocka_unit_test(refuses_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+/* Equal shares of nonzeros: every nonzero and every empty row belongs to exactly one part. */
+#include "test_sparse_support.h"
+
+#include "sparse/structure.h"
+
+static void splits_totals(void **state) {
+    (void)state;
+    for (int parts = 1; parts < 20; parts++)
+        for (int64_t total = 0; total < 100; total++) {
+            assert_int_equal(tamis_partition_even(total, parts, 0), 0);
+            assert_int_equal(tamis_partition_even(total, parts, parts), total);
+            for (int part = 0; part < parts; part++)
+                assert_int_equal(tamis_partition_even(total, parts, part), part * total / parts);
+        }
+    assert_true(tamis_partition_even(INT64_MAX, 1000, 1000) == INT64_MAX);
+    assert_true(tamis_partition_even(INT64_MAX, 2, 1) == INT64_MAX / 2);
+}
+
+/* Visits rows as a kernel does and counts how often each nonzero and each empty row comes up. */
+static void expect_partition(const sample *s, int parts) {
+    const tamis_sparse *const S = &s->view;
+    int *const nonzeros = room_for(s->nnz, sizeof(int)), *const empties = room_for(s->rows, sizeof(int));
+    for (int part = 0; part < parts; part++) {
+        int64_t begin, end, row, next_row;
+        tamis_partition_nonzeros(S->offsets, S->offset_type, S->rows, S->nnz, parts, part, &begin, &row);
+        tamis_partition_nonzeros(S->offsets, S->offset_type, S->rows, S->nnz, parts, part + 1, &end, &next_row);
+        assert_int_equal(begin, part * s->nnz / parts);
+        if (part == 0) assert_int_equal(row, 0);
+        if (part == parts - 1) assert_int_equal(next_row, s->rows);
+        for (; row <= next_row && row < s->rows; row++) {
+            const int64_t row_begin = tamis_index_load(S->offsets, S->offset_type, row);
+            const int64_t row_end = tamis_index_load(S->offsets, S->offset_type, row + 1);
+            if (row_begin == row_end && row < next_row) empties[row]++;
+            for (int64_t z = row_begin > begin ? row_begin : begin; z < row_end && z < end; z++) nonzeros[z]++;
+        }
+    }
+    for (int64_t z = 0; z < s->nnz; z++) assert_int_equal(nonzeros[z], 1);
+    for (int64_t row = 0; row < s->rows; row++) {
+        const bool empty =
+            tamis_index_load(S->offsets, S->offset_type, row) == tamis_index_load(S->offsets, S->offset_type, row + 1);
+        assert_int_equal(empties[row], empty ? 1 : 0);
+    }
+    int64_t before = 0;
+    for (int part = 0; part <= parts; part++) {
+        const int64_t row = tamis_partition_rows(S->offsets, S->offset_type, S->rows, S->nnz, parts, part);
+        assert_true(row >= before && row <= s->rows);
+        before = row;
+    }
+    assert_int_equal(before, s->rows);
+    assert_int_equal(tamis_partition_rows(S->offsets, S->offset_type, S->rows, S->nnz, parts, 0), 0);
+    free(nonzeros);
+    free(empties);
+}
+
+static void covers_everything_once(void **state) {
+    (void)state;
+    for (int shape = 0; shape < SAMPLE_SHAPES - 1; shape++)
+        for (int parts = 1; parts < 40; parts += 1 + parts / 5) {
+            sample s = sample_draw((uint64_t)(shape + parts), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                   sample_shapes[shape].nnz);
+            order_entries(&s, by_row);
+            sample_build(&s, TAMIS_CSR, TAMIS_I32, (tamis_index_type)(parts % 2), TAMIS_F32, false);
+            expect_partition(&s, parts);
+            sample_free(&s);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(splits_totals),
+        cmocka_unit_test(covers_everything_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* The row profile against plain loops over the entries. */
+#include <math.h>
+
+#include "test_sparse_support.h"
+
+#include "sparse/structure.h"
+
+static tamis_profile plain_profile(const sample *s, bool entries_ordered) {
+    tamis_profile p = {.rows = s->rows, .cols = s->cols, .nnz = s->nnz, .sorted = entries_ordered};
+    int64_t *const count = room_for(s->rows, sizeof(int64_t)), *const low = room_for(s->rows, sizeof(int64_t)),
+                   *const high = room_for(s->rows, sizeof(int64_t));
+    for (int64_t t = 0; t < s->nnz; t++) {
+        const entry e = s->entries[t];
+        if (count[e.row]++ == 0) low[e.row] = high[e.row] = e.column;
+        if (e.column < low[e.row]) low[e.row] = e.column;
+        if (e.column > high[e.row]) high[e.row] = e.column;
+        if (llabs(e.column - e.row) > p.bandwidth) p.bandwidth = llabs(e.column - e.row);
+        if (t > 0 && e.row == s->entries[t - 1].row) {
+            if (e.column < s->entries[t - 1].column) p.sorted = false;
+            if (e.column == s->entries[t - 1].column) p.duplicates++;
+        }
+    }
+    double squares = 0, spans = 0;
+    p.mean = s->rows ? (double)s->nnz / (double)s->rows : 0;
+    p.min = s->rows ? INT64_MAX : 0;
+    for (int64_t row = 0; row < s->rows; row++) {
+        squares += pow((double)count[row] - p.mean, 2);
+        if (count[row] > p.max) p.max = count[row];
+        if (count[row] < p.min) p.min = count[row];
+        if (count[row])
+            spans += (double)(high[row] - low[row] + 1);
+        else
+            p.empty_rows++;
+    }
+    p.variation = s->nnz ? sqrt(squares / (double)s->rows) / p.mean : 0;
+    p.mean_span = s->nnz ? spans / (double)(s->rows - p.empty_rows) : 0;
+    p.density = s->rows && s->cols ? (double)s->nnz / ((double)s->rows * (double)s->cols) : 0;
+    if (!p.sorted) p.duplicates = -1;
+    free(count);
+    free(low);
+    free(high);
+    return p;
+}
+
+static void expect_close(double actual, double expected) {
+    if (fabs(actual - expected) > 1e-12 * fabs(expected)) fail_msg("%.17g instead of %.17g", actual, expected);
+}
+
+static void expect_rows_equal(const tamis_profile *actual, const tamis_profile *expected) {
+    assert_int_equal(actual->rows, expected->rows);
+    assert_int_equal(actual->cols, expected->cols);
+    assert_int_equal(actual->nnz, expected->nnz);
+    assert_int_equal(actual->max, expected->max);
+    assert_int_equal(actual->min, expected->min);
+    assert_int_equal(actual->empty_rows, expected->empty_rows);
+    expect_close(actual->mean, expected->mean);
+    expect_close(actual->variation, expected->variation);
+    expect_close(actual->density, expected->density);
+}
+
+static void expect_profile(const tamis_profile *actual, const tamis_profile *expected) {
+    expect_rows_equal(actual, expected);
+    assert_int_equal(actual->bandwidth, expected->bandwidth);
+    assert_int_equal(actual->sorted, expected->sorted);
+    assert_int_equal(actual->duplicates, expected->duplicates);
+    expect_close(actual->mean_span, expected->mean_span);
+}
+
+static void profiles_samples(void **state) {
+    (void)state;
+    for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
+        for (int types = 0; types < 4; types++)
+            for (int order = 0; order < 3; order++) { /* any, by row, by row and column */
+                sample s = sample_draw((uint64_t)(100 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                       sample_shapes[shape].nnz);
+                if (order) order_entries(&s, order == 1 ? by_row : by_both);
+                bool ordered = true;
+                for (int64_t t = 1; t < s.nnz; t++) ordered &= s.entries[t].row >= s.entries[t - 1].row;
+                const tamis_profile expected = plain_profile(&s, ordered);
+                tamis_profile profile;
+                sample_build(&s, TAMIS_COO, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1), TAMIS_F32,
+                             false);
+                expect_ok(tamis_row_profile(&s.view, &profile));
+                expect_profile(&profile, &expected);
+                if (order) {
+                    sample_build(&s, TAMIS_CSR, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1),
+                                 TAMIS_F32, false);
+                    expect_ok(tamis_row_profile(&s.view, &profile));
+                    expect_profile(&profile, &expected);
+                    for (int threads = 1; threads < 6; threads += 2) {
+                        tamis_profile_rows(&s.view, threads, &profile);
+                        expect_rows_equal(&profile, &expected);
+                        assert_true(profile.bandwidth <= expected.bandwidth);
+                        if (order == 2 && s.rows <= 1024) { /* the sample is everything */
+                            assert_int_equal(profile.bandwidth, expected.bandwidth);
+                            expect_close(profile.mean_span, expected.mean_span);
+                        }
+                        tamis_profile_columns(&s.view, threads, &profile);
+                        expect_profile(&profile, &expected);
+                    }
+                }
+                sample_free(&s);
+            }
+}
+
+/* One row that falls anywhere in an otherwise sorted matrix is noticed, at block and thread boundaries too. */
+static void notices_one_fall(void **state) {
+    (void)state;
+    sample s = sample_draw(8, 3000, 900, 60000);
+    order_entries(&s, by_both);
+    sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, false);
+    tamis_profile profile;
+    int tried = 0;
+    for (int64_t t = 1; t < s.nnz; t += 97) {
+        int32_t *const columns = s.columns;
+        if (s.entries[t].row != s.entries[t - 1].row || columns[t] == 0) continue;
+        const int32_t old = columns[t - 1];
+        columns[t - 1] = columns[t] + 1 < 900 ? columns[t] + 1 : old;
+        if (columns[t - 1] != old) {
+            expect_ok(tamis_row_profile(&s.view, &profile));
+            assert_false(profile.sorted);
+            assert_int_equal(profile.duplicates, -1);
+            tried++;
+        }
+        columns[t - 1] = old;
+    }
+    assert_true(tried > 100);
+    sample_free(&s);
+}
+
+static void estimates_large_matrices(void **state) {
+    (void)state;
+    tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
+    options.kind = TAMIS_KIND_BANDED;
+    options.rows = 100000;
+    options.nnz = 800000;
+    options.band = 50;
+    tamis_matrix *matrix;
+    expect_ok(tamis_generate(&options, &matrix));
+    tamis_profile exact, estimate;
+    expect_ok(tamis_row_profile(tamis_matrix_view(matrix), &exact));
+    tamis_profile_rows(tamis_matrix_view(matrix), 2, &estimate);
+    assert_true(fabs(estimate.mean_span - exact.mean_span) < 0.05 * exact.mean_span);
+    assert_in_range(estimate.bandwidth, 40, 50);
+    tamis_matrix_free(matrix);
+}
+
+static void refuses_arguments(void **state) {
+    (void)state;
+    int32_t offsets[] = {0, 1}, columns[] = {3};
+    tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns};
+    tamis_profile profile = {.rows = 77};
+    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_row_profile(NULL, &profile));
+    expect_error(TAMIS_ERROR_PATTERN, "columns[0] = 3", tamis_row_profile(&S, &profile));
+    assert_int_equal(profile.rows, 77);
+    columns[0] = 1;
+    expect_error(TAMIS_ERROR_ARGUMENT, "profile = NULL", tamis_row_profile(&S, NULL));
+    expect_ok(tamis_row_profile(&S, &profile));
+    assert_int_equal(profile.rows, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profiles_samples),
+        cmocka_unit_test(notices_one_fall),
+        cmocka_unit_test(estimates_large_matrices),
+        cmocka_unit_test(refuses_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* CSR to COO and back, transpose and sort, against stable sorts of plain lists. */
+#include "test_sparse_support.h"
+
+#include "sparse/order.h"
+#include "sparse/structure.h"
+
+typedef struct outputs {
+    void *offsets, *columns, *values;
+    int64_t *permutation;
+} outputs;
+
+static outputs outputs_for(int64_t groups, int64_t nnz) {
+    return (outputs){room_for(groups + 1, 8), room_for(nnz, 8), room_for(nnz, 8), room_for(nnz, 8)};
+}
+
+static void outputs_free(outputs *o) {
+    free(o->offsets);
+    free(o->columns);
+    free(o->values);
+    free(o->permutation);
+}
+
+/* The outputs hold the entries of `from` in the order of `expected`, whose `at` are numbers in `from`. */
+static void expect_outputs(const outputs *o, const tamis_sparse *from, const sample *expected, bool with_values) {
+    tamis_sparse S = *from;
+    S.format = TAMIS_CSR;
+    S.rows = expected->rows;
+    S.cols = expected->cols;
+    S.offsets = o->offsets;
+    S.row_indices = NULL;
+    S.columns = o->columns;
+    S.values = with_values && S.nnz ? o->values : NULL;
+    expect_entries(&S, expected, with_values);
+    for (int64_t t = 0; t < S.nnz; t++) assert_int_equal(o->permutation[t], expected->entries[t].at);
+}
+
+static sample transposed(const sample *s) {
+    sample t = sample_copy(s);
+    t.rows = s->cols;
+    t.cols = s->rows;
+    for (int64_t i = 0; i < t.nnz; i++) {
+        t.entries[i].row = s->entries[i].column;
+        t.entries[i].column = s->entries[i].row;
+    }
+    qsort(t.entries, (size_t)t.nnz, sizeof(entry), by_row);
+    return t;
+}
+
+static void ones_where_without_values(sample *s, bool with_values) {
+    for (int64_t t = 0; !with_values && t < s->nnz; t++) s->entries[t].value = 1;
+}
+
+static tamis_type type_of(int round) { return (tamis_type)(round & 3); }
+
+static void coo_becomes_csr(void **state) {
+    (void)state;
+    for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
+        for (int types = 0; types < 8; types++) {
+            const bool with_values = types >> 2 & 1;
+            sample s = sample_draw((uint64_t)(200 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                   sample_shapes[shape].nnz);
+            sample_build(&s, TAMIS_COO, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1),
+                         type_of(shape + types), with_values);
+            sample expected = sample_copy(&s);
+            ones_where_without_values(&expected, with_values);
+            qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_row);
+            outputs o = outputs_for(s.rows, s.nnz);
+            expect_ok(tamis_coo_to_csr(&s.view, o.offsets, o.columns, o.values, o.permutation));
+            expect_outputs(&o, &s.view, &expected, true);
+            memset(o.columns, 0, (size_t)s.nnz);
+            expect_ok(tamis_coo_to_csr(&s.view, o.offsets, o.columns, NULL, NULL));
+            expect_outputs(&o, &s.view, &expected, true);
+            for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
+                memset(o.permutation, 0, (size_t)s.nnz * 8);
+                expect_ok(tamis_group(&s.view, false, threads, s.view.offset_type, o.offsets,
+                                      &(tamis_reordered){o.columns, o.values, o.permutation}));
+                expect_outputs(&o, &s.view, &expected, true);
+            }
+            outputs_free(&o);
+            sample_free(&expected);
+            sample_free(&s);
+        }
+}
+
+static void csr_becomes_coo(void **state) {
+    (void)state;
+    for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
+        for (int types = 0; types < 4; types++) {
+            sample s = sample_draw((uint64_t)(300 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                   sample_shapes[shape].nnz);
+            order_entries(&s, by_row);
+            const tamis_index_type type = (tamis_index_type)(types & 1);
+            sample_build(&s, TAMIS_CSR, type, (tamis_index_type)(types >> 1), TAMIS_F32, false);
+            void *const rows = room_for(s.nnz, 8);
+            expect_ok(tamis_csr_to_coo(&s.view, rows));
+            for (int64_t t = 0; t < s.nnz; t++) assert_int_equal(tamis_index_load(rows, type, t), s.entries[t].row);
+            for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
+                memset(rows, 0, (size_t)s.nnz * 4);
+                tamis_expand_rows(&s.view, threads, rows);
+                for (int64_t t = 0; t < s.nnz; t++) assert_int_equal(tamis_index_load(rows, type, t), s.entries[t].row);
+            }
+            free(rows);
+            sample_free(&s);
+        }
+}
+
+static void transposes(void **state) {
+    (void)state;
+    for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
+        for (int types = 0; types < 16; types++) {
+            const bool with_values = types >> 2 & 1;
+            const tamis_format format = (tamis_format)(types >> 3);
+            sample s = sample_draw((uint64_t)(400 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                   sample_shapes[shape].nnz);
+            if (format == TAMIS_CSR) order_entries(&s, by_row);
+            sample_build(&s, format, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1),
+                         type_of(shape + types), with_values);
+            sample expected = transposed(&s);
+            ones_where_without_values(&expected, with_values);
+            outputs o = outputs_for(s.cols, s.nnz);
+            expect_ok(tamis_transpose(&s.view, o.offsets, o.columns, o.values, o.permutation));
+            expect_outputs(&o, &s.view, &expected, true);
+            for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
+                memset(o.permutation, 0, (size_t)s.nnz * 8);
+                expect_ok(tamis_group(&s.view, true, threads, s.view.offset_type, o.offsets,
+                                      &(tamis_reordered){o.columns, o.values, o.permutation}));
+                expect_outputs(&o, &s.view, &expected, true);
+            }
+            outputs_free(&o);
+            sample_free(&expected);
+            sample_free(&s);
+        }
+}
+
+static void sorts_rows(void **state) {
+    (void)state;
+    for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
+        for (int types = 0; types < 8; types++)
+            for (int sorted = 0; sorted < 2; sorted++) {
+                const bool with_values = types >> 2 & 1;
+                sample s = sample_draw((uint64_t)(500 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                       sample_shapes[shape].nnz);
+                order_entries(&s, sorted ? by_both : by_row);
+                sample_build(&s, TAMIS_CSR, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1),
+                             type_of(shape + types), with_values);
+                sample expected = sample_copy(&s);
+                ones_where_without_values(&expected, with_values);
+                qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_both);
+                outputs o = outputs_for(s.rows, s.nnz);
+                memcpy(o.offsets, s.offsets, (size_t)(s.rows + 1) * 8);
+                expect_ok(tamis_sort(&s.view, o.columns, o.values, o.permutation));
+                expect_outputs(&o, &s.view, &expected, true);
+                for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
+                    memset(o.permutation, 0, (size_t)s.nnz * 8);
+                    expect_ok(
+                        tamis_sort_rows(&s.view, threads, &(tamis_reordered){o.columns, o.values, o.permutation}));
+                    expect_outputs(&o, &s.view, &expected, true);
+                }
+                outputs_free(&o);
+                sample_free(&expected);
+                sample_free(&s);
+            }
+}
+
+/* Every length of a row around the limits between the ways of sorting, and columns that need all 64 bits. */
+static void sorts_rows_of_any_length(void **state) {
+    (void)state;
+    tamis_random random = tamis_random_start(3, 3);
+    for (int64_t length = 0; length < 2200; length += length < 120 ? 1 : 77) {
+        sample s = {.rows = 1, .cols = INT64_MAX, .nnz = length, .entries = room_for(length, sizeof(entry))};
+        for (int64_t t = 0; t < length; t++)
+            s.entries[t] = (entry){
+                .column = (int64_t)(tamis_random_next(&random) >> (1 + t % 60)), .at = t, .value = (double)(t % 7)};
+        sample_build(&s, TAMIS_CSR, TAMIS_I64, TAMIS_I32, TAMIS_F64, true);
+        sample expected = sample_copy(&s);
+        qsort(expected.entries, (size_t)length, sizeof(entry), by_both);
+        outputs o = outputs_for(1, length);
+        memcpy(o.offsets, s.offsets, 8);
+        expect_ok(tamis_sort(&s.view, o.columns, o.values, o.permutation));
+        expect_outputs(&o, &s.view, &expected, true);
+        outputs_free(&o);
+        sample_free(&expected);
+        sample_free(&s);
+    }
+}
+
+static void refuses_arguments(void **state) {
+    (void)state;
+    int32_t offsets[] = {0, 2, 3}, rows[] = {0, 0, 1}, columns[] = {1, 0, 2}, out[8];
+    int64_t permutation[4];
+    const tamis_sparse csr = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns};
+    const tamis_sparse coo = {
+        .format = TAMIS_COO, .rows = 2, .cols = 3, .nnz = 3, .row_indices = rows, .columns = columns};
+    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_csr_to_coo(NULL, out));
+    expect_error(TAMIS_ERROR_ARGUMENT, "S.format = coo: expected csr", tamis_csr_to_coo(&coo, out));
+    expect_error(TAMIS_ERROR_ARGUMENT, "row_indices = NULL", tamis_csr_to_coo(&csr, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_coo_to_csr(NULL, out, out, NULL, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "S.format = csr: expected coo", tamis_coo_to_csr(&csr, out, out, NULL, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "offsets = NULL", tamis_coo_to_csr(&coo, NULL, out, NULL, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "columns = NULL", tamis_coo_to_csr(&coo, out, NULL, NULL, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_transpose(NULL, out, out, NULL, permutation));
+    expect_error(TAMIS_ERROR_ARGUMENT, "offsets = NULL", tamis_transpose(&csr, NULL, out, NULL, permutation));
+    expect_error(TAMIS_ERROR_ARGUMENT, "columns = NULL", tamis_transpose(&coo, out, NULL, NULL, permutation));
+    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_sort(NULL, out, NULL, permutation));
+    expect_error(TAMIS_ERROR_ARGUMENT, "S.format = coo: expected csr", tamis_sort(&coo, out, NULL, permutation));
+    expect_error(TAMIS_ERROR_ARGUMENT, "columns = NULL", tamis_sort(&csr, NULL, NULL, permutation));
+    rows[1] = 2;
+    expect_error(TAMIS_ERROR_PATTERN, "row_indices[1] = 2", tamis_coo_to_csr(&coo, out, out, NULL, NULL));
+    rows[1] = 0;
+    columns[2] = -1;
+    expect_error(TAMIS_ERROR_PATTERN, "columns[2] = -1", tamis_transpose(&csr, out, out, NULL, NULL));
+    expect_error(TAMIS_ERROR_PATTERN, "columns[2] = -1", tamis_sort(&csr, out, NULL, NULL));
+    columns[2] = 2;
+    offsets[1] = 4;
+    expect_error(TAMIS_ERROR_PATTERN, "offsets[1] = 4", tamis_csr_to_coo(&csr, out));
+    offsets[1] = 2;
+    tamis_sparse large = csr;
+    large.rows = (int64_t)1 << 32;
+    expect_error(TAMIS_ERROR_OVERFLOW, "S.rows = 4294967296", tamis_csr_to_coo(&large, out));
+    expect_error(TAMIS_ERROR_OVERFLOW, "S.rows = 4294967296", tamis_transpose(&large, out, out, NULL, NULL));
+    large = coo;
+    large.nnz = (int64_t)1 << 31;
+    expect_error(TAMIS_ERROR_OVERFLOW, "S.nnz = 2147483648", tamis_coo_to_csr(&large, out, out, NULL, NULL));
+    large = csr;
+    large.index_type = TAMIS_I64;
+    large.columns = permutation;
+    large.cols = INT64_MAX;
+    large.nnz = 0;
+    expect_error(TAMIS_ERROR_OVERFLOW, "S.cols = 9223372036854775807", tamis_transpose(&large, out, out, NULL, NULL));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(coo_becomes_csr),
+        cmocka_unit_test(csr_becomes_coo),
+        cmocka_unit_test(transposes),
+        cmocka_unit_test(sorts_rows),
+        cmocka_unit_test(sorts_rows_of_any_length),
+        cmocka_unit_test(refuses_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
