@@ -11,7 +11,7 @@ fi
 echo 'lint: format is right'
 [ -f build/release/compile_commands.json ] || cmake --preset release >/dev/null
 git ls-files 'src/*.c' 'tools/*.c' | grep -v '^src/cpu/kernels/' |
-    xargs -P "$(nproc)" -n 4 clang-tidy -p build/release --quiet 2>/dev/null >build/tidy.log || {
+    xargs -P "$(nproc)" -n 1 clang-tidy -p build/release --quiet 2>/dev/null >build/tidy.log || {
     grep -E 'error|warning' build/tidy.log | head -40
     exit 1
 }

@@ -127,7 +127,7 @@ static tamis_status number_graph(const tamis_reading *reading, tamis_entries *en
 }
 
 tamis_status tamis_read_edges(const tamis_reading *reading, tamis_matrix **matrix) {
-    tamis_entries entries;
+    tamis_entries entries = {0};
     TRY(read_list(reading, &edge_list, &entries));
     const tamis_status status = number_graph(reading, &entries);
     if (status != TAMIS_OK) {
@@ -138,7 +138,7 @@ tamis_status tamis_read_edges(const tamis_reading *reading, tamis_matrix **matri
 }
 
 tamis_status tamis_read_ratings(const tamis_reading *reading, tamis_matrix **matrix) {
-    tamis_entries entries;
+    tamis_entries entries = {0};
     TRY(read_list(reading, &rating_list, &entries));
     tamis_status status = TAMIS_OK;
     if (reading->options.relabel) status = tamis_relabel_separately(&entries);

@@ -55,12 +55,14 @@ static tamis_status read_all(int descriptor, const char *path, const tamis_progr
 }
 
 /* Takes over `content`. */
-static void set_text(tamis_source *source, const char *name, tamis_bytes *content) {
+static tamis_status set_text(tamis_source *source, const char *name, const tamis_bytes *content) {
+    if (!content->data) return tamis_fail(TAMIS_ERROR_INTERNAL, "%s: nothing was read", name);
     memset(content->data + content->size, 0, TAMIS_TEXT_PADDING);
     const bool marked = content->size >= 3 && memcmp(content->data, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
     source->memory = content->data;
     source->text =
         (tamis_text){.name = name, .begin = content->data + (marked ? 3 : 0), .end = content->data + content->size};
+    return TAMIS_OK;
 }
 
 tamis_status tamis_source_open(const char *path, const tamis_progress *progress, tamis_source *source) {
@@ -77,7 +79,7 @@ tamis_status tamis_source_open(const char *path, const tamis_progress *progress,
     TRY_GOTO(end, read_all(descriptor, path, &reading, &content));
     TRY_GOTO(end,
              tamis_unpack(path, (const unsigned char *)content.data, content.size, &unpacking, &packed, &unpacked));
-    set_text(source, path, packed ? &unpacked : &content);
+    TRY_GOTO(end, set_text(source, path, packed ? &unpacked : &content));
 end:
     close(descriptor);
     if (source->memory != content.data) tamis_release(content.data);
@@ -99,7 +101,7 @@ tamis_status tamis_source_from_memory(const char *name, const void *data, size_t
         if (bytes > 0) memcpy(content.data, data, bytes);
         content.size = (int64_t)bytes;
     }
-    set_text(source, name, &content);
+    TRY_GOTO(failed, set_text(source, name, &content));
     return TAMIS_OK;
 failed:
     tamis_release(content.data);

@@ -1,4 +1,4 @@
-/* Failing allocations, cancelled reading and wrong options: for a file of every format, nothing leaks or is half done. */
+/* Failing memory, cancelled reading and wrong options: for a file of every format, nothing leaks or is half done. */
 #include "test_io_support.h"
 
 static const struct sample {
