@@ -61,6 +61,8 @@ static const tool_example examples[] = {
     {NULL, NULL},
 };
 
+static const double BUSY = 0.15; /* processors of others from which results are doubtful */
+
 /* The run as a whole. */
 typedef struct session {
     const tool_bench_settings *settings;
@@ -219,10 +221,17 @@ static int run_bench(const void *given, int count, char **operands) {
         const bool taken = settings->json && strcmp(settings->json, "-") == 0;
         run.report.table = !taken && (terminal || !settings->json);
         run.report.bold = terminal && !taken;
+        if (settings->baseline_name) {
+            snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);
+        }
         tool_interrupt_catch();
         for (int i = 0; i < count && !tool_interrupted(); i++) bench_file(&run, operands[i], devices);
         tool_progress_clear();
         if (!tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
+        if (tool_measure_disturbance() > BUSY) {
+            tool_warning("other processes kept %.1f processors busy meanwhile: trust the least times more than the "
+                         "medians, or measure again", tool_measure_disturbance());
+        }
         code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);
         if (closed) code = closed;

@@ -10,13 +10,13 @@
 #include "table.h"
 #include "text.h"
 
-enum { COLUMNS = 11 };
+enum { COLUMNS = 12 };
 
-static tool_table layout(void) {
-    static const tool_column columns[COLUMNS] = {
+static tool_table layout(const tool_bench_report *report) {
+    const tool_column columns[COLUMNS] = {
         {"operation", false, 15}, {"K", true, 4},        {"type", false, 4},    {"thr", true, 3},
-        {"algorithm", false, 18}, {"set-up", true, 8},   {"median", true, 8},   {"GFLOP/s", true, 7},
-        {"x floor", true, 7},     {"speed-up", true, 8}, {"error", true, 8},
+        {"algorithm", false, 18}, {"set-up", true, 7},   {"min", true, 7},      {"median", true, 7},
+        {"GFLOP/s", true, 7},     {"x floor", true, 7},  {report->versus, true, 8}, {"error", true, 7},
     };
     tool_table table;
     tool_table_start(&table, COLUMNS, columns);
@@ -34,7 +34,7 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_source
            report->bold ? "\033[0m" : "", tool_word_count(source->S->rows).text, tool_word_count(source->S->cols).text,
            tool_word_count(source->S->nnz).text, structure.name);
     before = true;
-    const tool_table table = layout();
+    const tool_table table = layout(report);
     printf("  ");
     tool_table_print_header(&table, stdout);
     fflush(stdout);
@@ -73,18 +73,20 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
         snprintf(speed, sizeof speed, "%.*f", results->flops / median < 99.95e9 ? 1 : 0, 1e-9 * results->flops / median);
     }
     const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
+    const tool_word least = tool_word_seconds(result->time.min);
     const char *const cells[COLUMNS] = {operation,
                                         inner,
                                         tamis_type_name(problem->type),
                                         threads,
                                         algorithm,
                                         result->gather ? "" : setup.text,
+                                        least.text,
                                         time.text,
                                         speed,
                                         ratio,
                                         speedup,
                                         error};
-    const tool_table table = layout();
+    const tool_table table = layout(report);
     const bool bold = report->bold && result->fastest;
     printf("  %s", bold ? "\033[1m" : "");
     tool_table_print_row(&table, stdout, cells);
@@ -198,6 +200,7 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
            tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
            tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
            tool_word_number(ceilings->memory_gbs[1]).text);
+    if (report->versus[0]) printf("%s: how many times as fast.\n", report->versus);
     puts("Set-up includes the check of the indices. What fits a cache may run below its floor, which counts memory.");
     if (report->gathered) puts("gather: reading the same rows of B and D in the same order, with no arithmetic.");
     for (int i = 0; i < 3; i++) {

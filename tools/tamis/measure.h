@@ -29,4 +29,8 @@ typedef struct tool_measure_options {
  */
 bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options);
 
+/* How many processors other processes kept busy, on the average over all tool_measure so far; 0 when there was room for
+   them beside this one's threads, or when it is not known. Above some tenths the medians are doubtful. */
+double tool_measure_disturbance(void);
+
 #endif
