@@ -140,6 +140,10 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
                   .keys = by_column ? S->columns : S->row_indices,
                   .groups = by_column ? S->cols : S->rows,
                   .to = *to};
+    if (S->nnz == 0) {
+        for (int64_t group = 0; group <= g.groups; group++) tamis_index_store(offsets, offset_type, group, 0);
+        return TAMIS_OK;
+    }
     if (threads <= 0) threads = tamis_threads_default();
     const int64_t worth = 1 + S->nnz / SHARE, affordable = 1 + S->nnz / (1 + COUNTERS_A_ENTRY * g.groups);
     if (threads > worth) threads = (int)worth;
