@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench lint format docs fuzz install clean help
+.PHONY: build demo test test-aarch64 bench lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -16,8 +16,12 @@ demo: build ## run the three operations on real meshes and an R-MAT stand-in, or
 	@scripts/demo.sh $(BUILD)/tools/tamis/tamis $(FILES)
 
 test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, manual
-	@scripts/install-dependencies.sh build test docs
+	@scripts/install-dependencies.sh build test aarch64 docs
 	@scripts/test.sh
+
+test-aarch64: ## the NEON kernels against the oracle, under emulation
+	@scripts/install-dependencies.sh build aarch64
+	@scripts/test-aarch64.sh
 
 bench: build ## measure FILES="..." against the naive loop; without FILES, what TAMIS_MATRIX_PATH names
 	@scripts/bench.sh $(BUILD)/tools/tamis/tamis $(FILES)
@@ -45,4 +49,4 @@ clean: ## remove build/
 	@rm -rf build
 
 help: ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'

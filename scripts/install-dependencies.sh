@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing for the groups named: build, test, docs, demo. Says what it installs and
+# Installs the Debian packages that are missing for the groups named: build, test, aarch64, docs. Says what it installs and
 # why, uses sudo when not root, and does nothing when all is there.
 #   scripts/install-dependencies.sh build test
 set -eu
@@ -26,18 +26,21 @@ mandoc            checks the manual page
 python3           scripts that compare with NumPy and SciPy
 python3-scipy     reads what we write, writes what we read'
 
+aarch64='
+gcc-aarch64-linux-gnu  the compiler for 64-bit ARM
+libc6-dev-arm64-cross  its C library
+qemu-user-static       runs the result'
+
 docs='
 doxygen           the manual'
-
-demo=''
 
 [ $# -gt 0 ] || set -- build
 missing=''
 reasons=''
 for group in "$@"; do
     case $group in
-        build) list=$build ;; test) list=$test ;; docs) list=$docs ;; demo) list=$demo ;;
-        *) echo "install-dependencies.sh: no group '$group'; there are build, test, docs, demo" >&2; exit 2 ;;
+        build) list=$build ;; test) list=$test ;; docs) list=$docs ;; aarch64) list=$aarch64 ;;
+        *) echo "install-dependencies.sh: no group '$group'; there are build, test, aarch64, docs" >&2; exit 2 ;;
     esac
     while read -r package why; do
         [ -n "$package" ] || continue

@@ -58,6 +58,12 @@ step 'without OpenMP: quick tests'
 scripts/build.sh serial || { failed=$((failed + 1)); finish; }
 suite serial quick
 
+step 'aarch64: the NEON kernels against the oracle, under emulation'
+log=build/aarch64.log
+scripts/test-aarch64.sh >"$log" 2>&1 || { tail -40 "$log"; echo 'FAILED: aarch64'; failed=$((failed + 1)); }
+tail -1 "$log"
+passed=$((passed + $(tail -1 "$log" | sed -n 's/^\([0-9]*\) passed.*/\1/p')))
+
 step 'format and static checks'
 check lint scripts/lint.sh
 

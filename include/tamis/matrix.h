@@ -49,24 +49,26 @@ typedef struct tamis_convert_options {
     bool sort;                   /* sort the columns of each row (COO: by row, then column) */
     bool transpose;
 } tamis_convert_options;
-#define TAMIS_CONVERT_OPTIONS_INIT { .size = sizeof(tamis_convert_options) }
+#define TAMIS_CONVERT_OPTIONS_INIT                                                                                     \
+    { .size = sizeof(tamis_convert_options) }
 TAMIS_API tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options,
                                      tamis_matrix **matrix);
 
 /* ---------------------------------------------------------------------------------------------- files */
 
 typedef enum tamis_file_format {
-    TAMIS_FILE_AUTO = 0,      /* by the name, then by the content */
-    TAMIS_FILE_MATRIX_MARKET, /* .mtx: coordinate or array; real, integer, pattern; general, symmetric, skew-symmetric */
+    TAMIS_FILE_AUTO = 0,       /* by the name, then by the content */
+    TAMIS_FILE_MATRIX_MARKET,  /* .mtx: coordinate or array; real, integer, pattern; general, symmetric, skew-symmetric
+                                */
     TAMIS_FILE_HARWELL_BOEING, /* .rsa .rua .psa .pua .hb .rb: assembled real or pattern */
-    TAMIS_FILE_METIS,         /* .graph: 1-based adjacency, optional vertex and edge weights */
-    TAMIS_FILE_SMTX,          /* .smtx: DLMC patterns */
-    TAMIS_FILE_EDGES,         /* SNAP edge lists (.txt .el .edges .tsv): comments with # or %, two ids, weight, time */
-    TAMIS_FILE_DOCWORD,       /* UCI bag of words (docword.*.txt): documents x words */
-    TAMIS_FILE_LDAC,          /* lda-c (.ldac .dat): documents x words */
-    TAMIS_FILE_RATINGS,       /* user item rating [time] with comma, tab, blank or "::" between (.csv .tsv .ratings .data) */
-    TAMIS_FILE_NPY,           /* dense .npy, C or Fortran order, f2 f4 f8 */
-    TAMIS_FILE_NPZ            /* .npz as SciPy's save_npz writes CSR and COO */
+    TAMIS_FILE_METIS,          /* .graph: 1-based adjacency, optional vertex and edge weights */
+    TAMIS_FILE_SMTX,           /* .smtx: DLMC patterns */
+    TAMIS_FILE_EDGES,          /* SNAP edge lists (.txt .el .edges .tsv): comments with # or %, two ids, weight, time */
+    TAMIS_FILE_DOCWORD,        /* UCI bag of words (docword.*.txt): documents x words */
+    TAMIS_FILE_LDAC,           /* lda-c (.ldac .dat): documents x words */
+    TAMIS_FILE_RATINGS, /* user item rating [time] with comma, tab, blank or "::" between (.csv .tsv .ratings .data) */
+    TAMIS_FILE_NPY,     /* dense .npy, C or Fortran order, f2 f4 f8 */
+    TAMIS_FILE_NPZ      /* .npz as SciPy's save_npz writes CSR and COO */
 } tamis_file_format;
 
 /* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz", "auto" */
@@ -88,7 +90,8 @@ typedef struct tamis_read_options {
     bool (*progress)(void *context, double share); /* called now and then from the calling thread; false cancels */
     void *progress_context;
 } tamis_read_options;
-#define TAMIS_READ_OPTIONS_INIT { .size = sizeof(tamis_read_options) }
+#define TAMIS_READ_OPTIONS_INIT                                                                                        \
+    { .size = sizeof(tamis_read_options) }
 
 /* Reads a sparse matrix. Names ending in .gz, .xz or .zst are unpacked on the way (where built in).
    TAMIS_ERROR_FORMAT: the message says "FILE:LINE: what was found, what was expected". options may be NULL. */
@@ -121,7 +124,8 @@ typedef enum tamis_kind {
     TAMIS_KIND_SCATTER,     /* diagonal plus scattered entries, as in circuits */
     TAMIS_KIND_WINDOW       /* sliding-window attention mask with global rows and columns */
 } tamis_kind;
-TAMIS_API const char *tamis_kind_name(tamis_kind kind); /* "uniform", "rmat", "banded", "fem", "block", "scatter", "window" */
+TAMIS_API const char *tamis_kind_name(
+    tamis_kind kind); /* "uniform", "rmat", "banded", "fem", "block", "scatter", "window" */
 TAMIS_API tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind);
 
 typedef struct tamis_generate_options {
@@ -138,7 +142,8 @@ typedef struct tamis_generate_options {
     tamis_type value_type;
     tamis_index_type index_type, offset_type;
 } tamis_generate_options;
-#define TAMIS_GENERATE_OPTIONS_INIT { .size = sizeof(tamis_generate_options) }
+#define TAMIS_GENERATE_OPTIONS_INIT                                                                                    \
+    { .size = sizeof(tamis_generate_options) }
 
 /* The same options give the same matrix on every machine. CSR, columns sorted, no duplicates. */
 TAMIS_API tamis_status tamis_generate(const tamis_generate_options *options, tamis_matrix **matrix);

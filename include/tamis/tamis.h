@@ -165,12 +165,12 @@ typedef struct tamis_device tamis_device;
 
 /* What a device is. Strings belong to the device and live as long as it. Sizes in bytes, 0 where unknown. */
 typedef struct tamis_device_description {
-    const char *name;            /* "cpu", "cuda:0", ... as tamis_device_open takes it */
-    const char *model;           /* the chip's own name */
-    const char *instruction_set; /* what the kernels were compiled for: "x86-64-v4", "neon", "sm_90", ... */
-    int threads;                 /* threads a call uses unless told otherwise */
+    const char *name;                     /* "cpu", "cuda:0", ... as tamis_device_open takes it */
+    const char *model;                    /* the chip's own name */
+    const char *instruction_set;          /* what the kernels were compiled for: "x86-64-v4", "neon", "sm_90", ... */
+    int threads;                          /* threads a call uses unless told otherwise */
     int64_t cache_l1, cache_l2, cache_l3; /* a core's L1 data and L2, the shared L3 */
-    int64_t memory;              /* bytes of main or device memory */
+    int64_t memory;                       /* bytes of main or device memory */
 } tamis_device_description;
 
 /*
@@ -179,9 +179,9 @@ typedef struct tamis_device_description {
  * [1] all of the device's threads together. GB/s are 1e9 bytes a second, GFLOP/s 1e9 floating-point operations.
  */
 typedef struct tamis_ceilings {
-    bool measured;           /* false: built-in defaults */
-    int threads;             /* threads that index [1] stands for */
-    double fp32_gflops[2], fp64_gflops[2]; /* fused multiply-add from registers */
+    bool measured;                                         /* false: built-in defaults */
+    int threads;                                           /* threads that index [1] stands for */
+    double fp32_gflops[2], fp64_gflops[2];                 /* fused multiply-add from registers */
     double l1_gbs[2], l2_gbs[2], l3_gbs[2], memory_gbs[2]; /* reads, a buffer that fits that level */
     double gather_gbs[2][6]; /* random rows of 512 bytes from a table of gather_bytes[i] */
     int64_t gather_bytes[6];
@@ -198,7 +198,8 @@ TAMIS_API void tamis_device_close(tamis_device *device);
 
 TAMIS_API tamis_status tamis_device_describe(const tamis_device *device, tamis_device_description *description);
 
-/* Threads for later calls and plans on this device, 1 or more; 0 restores the default (OMP_NUM_THREADS or all cores). */
+/* Threads for later calls and plans on this device, 1 or more; 0 restores the default (OMP_NUM_THREADS or all cores).
+ */
 TAMIS_API tamis_status tamis_device_set_threads(tamis_device *device, int threads);
 
 /* The ceilings; the first call on a machine may take the time of the probe. */
@@ -240,10 +241,10 @@ typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math
 typedef struct tamis_plan_options {
     size_t size;
     tamis_operation operation;
-    tamis_edge edge;  /* SDDMM and fused; SpMM uses S's values as they are */
-    tamis_type type;  /* of A, B, D, the output, and S's values where S has any */
-    int64_t inner;    /* K: columns of A and B in SDDMM and fused; SpMM ignores it */
-    int64_t width;    /* L: columns of SpMM's B and C and of fused's D and E; 0 in fused means K; SDDMM ignores it */
+    tamis_edge edge;     /* SDDMM and fused; SpMM uses S's values as they are */
+    tamis_type type;     /* of A, B, D, the output, and S's values where S has any */
+    int64_t inner;       /* K: columns of A and B in SDDMM and fused; SpMM ignores it */
+    int64_t width;       /* L: columns of SpMM's B and C and of fused's D and E; 0 in fused means K; SDDMM ignores it */
     double edge_scale;   /* sigmoid, exp, leaky_relu, softmax; 1 by default */
     double edge_slope;   /* leaky_relu; 0.01 by default */
     double edge_epsilon; /* quotient; 1e-10 by default, must be positive */
@@ -378,15 +379,15 @@ TAMIS_API tamis_status tamis_validate(const tamis_sparse *S);
 
 typedef struct tamis_profile {
     int64_t rows, cols, nnz;
-    double mean;          /* nonzeros a row */
-    double variation;     /* coefficient of variation of the nonzeros a row: standard deviation / mean, 0 if nnz = 0 */
-    int64_t max, min;     /* longest and shortest row */
+    double mean;      /* nonzeros a row */
+    double variation; /* coefficient of variation of the nonzeros a row: standard deviation / mean, 0 if nnz = 0 */
+    int64_t max, min; /* longest and shortest row */
     int64_t empty_rows;
-    int64_t bandwidth;    /* max |column - row| over the nonzeros */
-    double mean_span;     /* mean over nonempty rows of last - first + 1 column */
-    double density;       /* nnz / (rows * cols), 0 when that is 0 */
-    bool sorted;          /* columns rise, or repeat, within every row (COO: entries by row, then column) */
-    int64_t duplicates;   /* entries equal to their predecessor in a sorted row; -1 when not sorted */
+    int64_t bandwidth;  /* max |column - row| over the nonzeros */
+    double mean_span;   /* mean over nonempty rows of last - first + 1 column */
+    double density;     /* nnz / (rows * cols), 0 when that is 0 */
+    bool sorted;        /* columns rise, or repeat, within every row (COO: entries by row, then column) */
+    int64_t duplicates; /* entries equal to their predecessor in a sorted row; -1 when not sorted */
 } tamis_profile;
 
 /* Row profile of a valid S. One pass over the arrays. */

@@ -24,10 +24,10 @@ typedef struct tamis_problem {
     int64_t expected_calls;
     int threads;
     bool deterministic;
-    const char *parameters;         /* the user's, "" when none */
-    const tamis_profile *profile;   /* exact for the rows; bandwidth and span are estimates */
+    const char *parameters;       /* the user's, "" when none */
+    const tamis_profile *profile; /* exact for the rows; bandwidth and span are estimates */
     const tamis_ceilings *ceilings;
-    double fresh_share;             /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
+    double fresh_share; /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
     int64_t cache_l1, cache_l2, cache_l3;
 } tamis_problem;
 

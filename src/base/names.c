@@ -33,8 +33,8 @@ static const name_row layout_names[] = {
 static const name_row operation_names[] = {
     {TAMIS_OP_SDDMM, "sddmm"}, {TAMIS_OP_SPMM, "spmm"}, {TAMIS_OP_FUSED, "fused"}, {0, NULL}};
 static const name_row edge_names[] = {
-    {TAMIS_EDGE_SCALE, "scale"},       {TAMIS_EDGE_MASK, "mask"},       {TAMIS_EDGE_RESIDUAL, "residual"},
-    {TAMIS_EDGE_QUOTIENT, "quotient"}, {TAMIS_EDGE_SIGMOID, "sigmoid"}, {TAMIS_EDGE_EXP, "exp"},
+    {TAMIS_EDGE_SCALE, "scale"},           {TAMIS_EDGE_MASK, "mask"},       {TAMIS_EDGE_RESIDUAL, "residual"},
+    {TAMIS_EDGE_QUOTIENT, "quotient"},     {TAMIS_EDGE_SIGMOID, "sigmoid"}, {TAMIS_EDGE_EXP, "exp"},
     {TAMIS_EDGE_LEAKY_RELU, "leaky_relu"}, {TAMIS_EDGE_SOFTMAX, "softmax"}, {0, NULL}};
 
 static const char *name_of(const name_row *rows, int value) {
@@ -93,11 +93,11 @@ tamis_status tamis_edge_from_name(const char *name, tamis_edge *edge) {
 
 size_t tamis_type_size(tamis_type type) {
     switch (type) {
-        case TAMIS_F32: return 4;
-        case TAMIS_F64: return 8;
-        case TAMIS_F16:
-        case TAMIS_BF16: return 2;
-        default: return 0;
+    case TAMIS_F32: return 4;
+    case TAMIS_F64: return 8;
+    case TAMIS_F16:
+    case TAMIS_BF16: return 2;
+    default: return 0;
     }
 }
 

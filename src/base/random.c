@@ -41,7 +41,8 @@ uint64_t tamis_random_next(tamis_random *random) {
 double tamis_random_uniform(tamis_random *random) { return uniform_of(tamis_random_next(random)); }
 
 int64_t tamis_random_below(tamis_random *random, int64_t bound) {
-    const uint64_t n = (uint64_t)bound, unfair = (0 - n) % n; /* 2^64 mod n: draws below it would favour small results */
+    const uint64_t n = (uint64_t)bound,
+                   unfair = (0 - n) % n; /* 2^64 mod n: draws below it would favour small results */
     for (;;) {
         const uint64_t bits = tamis_random_next(random);
         if (bits >= unfair) return (int64_t)(bits % n);

@@ -1,5 +1,5 @@
-/* Counter-based random numbers (Philox 4x32-10 of Random123): value `index` of stream `stream` under `seed`, the same on
-   every machine and in every order of evaluation. */
+/* Counter-based random numbers (Philox 4x32-10 of Random123): value `index` of stream `stream` under `seed`, the same
+   on every machine and in every order of evaluation. */
 #ifndef TAMIS_BASE_RANDOM_H
 #define TAMIS_BASE_RANDOM_H
 

@@ -90,8 +90,8 @@ tamis_status tamis_plan_run(tamis_plan *plan, tamis_operation operation, void *s
     const tamis_problem *const problem = &plan->problem;
     const bool sddmm = operation == TAMIS_OP_SDDMM, spmm = operation == TAMIS_OP_SPMM;
     const operand a = {"A", A, problem->rows, problem->inner, o->a_layout, "a_layout", plan->staging.a};
-    const operand b = {"B", B, problem->cols, spmm ? problem->width : problem->inner, o->b_layout, "b_layout",
-                       plan->staging.b};
+    const operand b = {"B",         B,          problem->cols,  spmm ? problem->width : problem->inner,
+                       o->b_layout, "b_layout", plan->staging.b};
     const operand d = {"D", D, problem->cols, problem->width, o->d_layout, "d_layout", plan->staging.d};
     const operand c = {spmm ? "C" : "E", out, problem->rows, problem->width, o->output_layout, "output_layout",
                        plan->staging.out};
@@ -118,8 +118,7 @@ tamis_status tamis_plan_run(tamis_plan *plan, tamis_operation operation, void *s
         char *const samples = sddmm && p ? (char *)p + member * problem->nnz * (int64_t)size : NULL;
         if (sddmm) {
             x.out = plan->permutation ? plan->workspace + plan->staging.samples : samples;
-            if (plan->permutation && beta != 0)
-                permute(x.out, samples, plan->permutation, problem->nnz, size, false);
+            if (plan->permutation && beta != 0) permute(x.out, samples, plan->permutation, problem->nnz, size, false);
         } else if (plan->staging.out < 0) {
             x.out = member_of(out, member);
             x.out_stride = stride_of(out);

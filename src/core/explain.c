@@ -28,7 +28,8 @@ static int64_t break_even(const tamis_plan *plan) {
 }
 
 static void staged(text *t, const char *name, int64_t offset) {
-    if (offset >= 0) add(t, "             %s is column-major: every execution transposes it through the workspace\n", name);
+    if (offset >= 0)
+        add(t, "             %s is column-major: every execution transposes it through the workspace\n", name);
 }
 
 tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes, size_t *needed) {
@@ -44,7 +45,8 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     if (o->operation != TAMIS_OP_SDDMM) add(&t, ", L = %lld", (long long)o->width);
     add(&t, ", %s", tamis_type_name(o->type));
     if (o->batch > 1) add(&t, ", batch of %lld", (long long)o->batch);
-    add(&t, "\nmatrix       %lld x %lld, %lld nonzeros, %.3g a row (longest %lld, variation %.2f, %lld empty), density %.2g %%\n",
+    add(&t,
+        "\nmatrix       %lld x %lld, %lld nonzeros, %.3g a row (longest %lld, variation %.2f, %lld empty), density %.2g %%\n",
         (long long)profile->rows, (long long)profile->cols, (long long)profile->nnz, profile->mean,
         (long long)profile->max, profile->variation, (long long)profile->empty_rows, 100 * profile->density);
     add(&t, "device       %s, %s, %d thread%s%s\n", plan->device->description.name,
@@ -63,12 +65,14 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
             choice->unprepared_seconds * 1e3);
     else
         add(&t, "preparing pays from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
-    add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes, plan->sizes.prepared_bytes);
+    add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
+        plan->sizes.prepared_bytes);
     staged(&t, "A", plan->staging.a);
     staged(&t, "B", plan->staging.b);
     staged(&t, "D", plan->staging.d);
     staged(&t, "the output", plan->staging.out);
-    if (plan->permutation) add(&t, "             S is COO out of row order: values and samples pass through a permutation\n");
+    if (plan->permutation)
+        add(&t, "             S is COO out of row order: values and samples pass through a permutation\n");
     for (int i = 0; i < choice->declined_count; i++)
         add(&t, "%-12s %s: %s\n", i == 0 ? "declined" : "", choice->declined[i].algorithm->description.name,
             choice->declined[i].reason);
@@ -101,7 +105,8 @@ tamis_status tamis_plan_declined(const tamis_plan *plan, int number, const char 
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (number < 0 || number >= plan->choice.declined_count)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, plan->choice.declined_count - 1);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number,
+                          plan->choice.declined_count - 1);
     if (algorithm) *algorithm = plan->choice.declined[number].algorithm->description.name;
     if (reason) *reason = plan->choice.declined[number].reason;
     return TAMIS_OK;

@@ -1,6 +1,6 @@
 /*
- * Every backend works on CSR. A COO view whose entries are in row order only needs offsets; any other order needs columns
- * of its own too, and a permutation through which executions gather values and scatter samples.
+ * Every backend works on CSR. A COO view whose entries are in row order only needs offsets; any other order needs
+ * columns of its own too, and a permutation through which executions gather values and scatter samples.
  */
 #include "base/memory.h"
 #include "base/status.h"

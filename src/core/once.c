@@ -12,8 +12,8 @@ static tamis_status run_once(tamis_device *device, const tamis_sparse *S, const 
     options->b_layout = B->layout;
     options->type = B->type;
     TRY(tamis_plan_make(device, S, options, (tamis_plan_mode){.once = true}, &plan));
-    const tamis_status status = tamis_plan_run(plan, options->operation, NULL, A, B, D, args ? args->alpha : 1,
-                                               args ? args->beta : 0, p, out);
+    const tamis_status status =
+        tamis_plan_run(plan, options->operation, NULL, A, B, D, args ? args->alpha : 1, args ? args->beta : 0, p, out);
     tamis_plan_release(plan);
     return status;
 }

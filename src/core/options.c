@@ -27,18 +27,16 @@ static tamis_status check_enums(const tamis_plan_options *o) {
 }
 
 static tamis_status check_numbers(const tamis_plan_options *o) {
-    if (o->inner < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.inner = %lld is negative", (long long)o->inner);
-    if (o->width < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.width = %lld is negative", (long long)o->width);
+    if (o->inner < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.inner = %lld is negative", (long long)o->inner);
+    if (o->width < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.width = %lld is negative", (long long)o->width);
     if (!isfinite(o->edge_scale))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_scale = %g is not finite", o->edge_scale);
     if (!isfinite(o->edge_slope))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_slope = %g is not finite", o->edge_slope);
     if (!(o->edge_epsilon > 0) || !isfinite(o->edge_epsilon))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_epsilon = %g is not positive and finite", o->edge_epsilon);
-    if (o->batch < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld is negative", (long long)o->batch);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_epsilon = %g is not positive and finite",
+                          o->edge_epsilon);
+    if (o->batch < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld is negative", (long long)o->batch);
     if (o->expected_calls < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.expected_calls = %lld is negative",
                           (long long)o->expected_calls);
@@ -61,8 +59,10 @@ tamis_status tamis_options_read(const tamis_plan_options *options, const tamis_d
     memcpy(filled, options, options->size < sizeof *filled ? options->size : sizeof *filled);
     for (size_t i = sizeof *filled; i < options->size; i++)
         if (((const unsigned char *)options)[i])
-            return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "options.size = %zu: a field that this version (size %zu) does not "
-                              "know is set", options->size, sizeof *filled);
+            return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                              "options.size = %zu: a field that this version (size %zu) does not "
+                              "know is set",
+                              options->size, sizeof *filled);
     filled->size = sizeof *filled;
     TRY(check_enums(filled));
     TRY(check_numbers(filled));

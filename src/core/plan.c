@@ -1,6 +1,6 @@
 /*
- * Making a plan: check, bring to CSR, profile, choose, prepare, allocate. Everything that can fail fails here; executions
- * only check their operands.
+ * Making a plan: check, bring to CSR, profile, choose, prepare, allocate. Everything that can fail fails here;
+ * executions only check their operands.
  */
 #include "core/plan.h"
 
@@ -59,8 +59,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
     int64_t total = ((int64_t)plan->sizes.scratch_bytes + 63) / 64 * 64;
     tamis_staging s = {-1, -1, -1, -1, -1, -1, 0};
     if (!spmm && o->a_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->rows, p->inner, size, &s.a));
-    if (o->b_layout == TAMIS_COLUMN_MAJOR)
-        TRY(reserve_matrix(&total, p->cols, spmm ? p->width : p->inner, size, &s.b));
+    if (o->b_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, spmm ? p->width : p->inner, size, &s.b));
     if (fused && o->d_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, p->width, size, &s.d));
     if (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR)
         TRY(reserve_matrix(&total, p->rows, p->width, size, &s.out));
@@ -77,8 +76,10 @@ static tamis_status plan_staging(tamis_plan *plan) {
 static tamis_status take_workspace(tamis_plan *plan, const tamis_plan_options *options) {
     if (options->workspace) {
         if (options->workspace_bytes < plan->workspace_bytes)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.workspace_bytes = %zu is less than the %zu that "
-                              "tamis_workspace_size says", options->workspace_bytes, plan->workspace_bytes);
+            return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                              "options.workspace_bytes = %zu is less than the %zu that "
+                              "tamis_workspace_size says",
+                              options->workspace_bytes, plan->workspace_bytes);
         plan->workspace = options->workspace;
         return TAMIS_OK;
     }
@@ -113,9 +114,15 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
 /* What the choice looks at: the rows exactly, the columns by sample. */
 static void look(tamis_plan *plan) {
     tamis_problem *const p = &plan->problem;
-    const tamis_sparse csr = {.format = TAMIS_CSR, .rows = p->rows, .cols = p->cols, .nnz = p->nnz,
-                              .index_type = p->index_type, .offset_type = p->offset_type,
-                              .value_type = p->type, .offsets = p->offsets, .columns = p->columns};
+    const tamis_sparse csr = {.format = TAMIS_CSR,
+                              .rows = p->rows,
+                              .cols = p->cols,
+                              .nnz = p->nnz,
+                              .index_type = p->index_type,
+                              .offset_type = p->offset_type,
+                              .value_type = p->type,
+                              .offsets = p->offsets,
+                              .columns = p->columns};
     tamis_profile_rows(&csr, plan->options.threads, &plan->profile);
     const int64_t wider = p->inner > p->width ? p->inner : p->width;
     const int64_t row_bytes = wider * (int64_t)tamis_type_size(p->type);

@@ -44,7 +44,8 @@ tamis_status tamis_options_from_args(const tamis_args *args, tamis_operation ope
 /* normalise.c: CSR arrays for any view; those it makes belong to the plan. */
 tamis_status tamis_plan_normalise(tamis_plan *plan);
 
-/* plan.c: everything of tamis_plan_create. `once` leaves out preparation and the probe; `dry` stops before allocating. */
+/* plan.c: everything of tamis_plan_create. `once` leaves out preparation and the probe; `dry` stops before allocating.
+ */
 typedef struct tamis_plan_mode {
     bool once, dry;
 } tamis_plan_mode;

@@ -7,9 +7,7 @@
 static const tamis_backend *const backends[] = {&tamis_cpu_backend};
 enum { BACKENDS = sizeof backends / sizeof backends[0] };
 
-const tamis_backend *tamis_backend_at(int number) {
-    return number >= 0 && number < BACKENDS ? backends[number] : NULL;
-}
+const tamis_backend *tamis_backend_at(int number) { return number >= 0 && number < BACKENDS ? backends[number] : NULL; }
 
 int tamis_algorithm_count(void) {
     int total = 0;

@@ -42,9 +42,17 @@ static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t byt
         return false;
     }
     tamis_cpu_tiles tiles = {0};
-    if (!problem->parameters[0] && isinf(tamis_cpu_choose_tiles(problem, &tiles))) {
-        snprintf(reason, bytes, "no tile fits: its rows of B must fit L2, and %lld rows with %.1f nonzeros would get more "
-                 "table entries than S has nonzeros", (long long)problem->rows, problem->profile->mean);
+    const double cost = tamis_cpu_choose_tiles(problem, &tiles);
+    if (!problem->parameters[0] && isinf(cost)) {
+        snprintf(reason, bytes,
+                 "no tile fits: its rows of B must fit L2, and %lld rows with %.1f nonzeros would get more "
+                 "table entries than S has nonzeros",
+                 (long long)problem->rows, problem->profile->mean);
+        return false;
+    }
+    if (!problem->parameters[0] && tiles.tiles == 1) {
+        snprintf(reason, bytes, "all %lld columns make one tile: there is nothing to gain over cpu-nonzeros",
+                 (long long)problem->cols);
         return false;
     }
     return true;
@@ -72,18 +80,20 @@ static double wait_for_longest(const tamis_problem *problem, double seconds) {
 
 static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
-    snprintf(prediction->reason, sizeof prediction->reason,
-             "rows of B from a table of %.3g MB, %.0f %% of them not seen within a window of L2; equal nonzeros a thread",
-             (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
+    snprintf(
+        prediction->reason, sizeof prediction->reason,
+        "rows of B from a table of %.3g MB, %.0f %% of them not seen within a window of L2; equal nonzeros a thread",
+        (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
 }
 
 static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
     const double seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
     const double wait = wait_for_longest(problem, seconds);
     prediction->call_seconds = seconds * 1.01 + wait;
-    snprintf(prediction->reason, sizeof prediction->reason, "as cpu-nonzeros, but whole rows: the longest (%lld of %lld "
-             "nonzeros) can hold up the end by %.3g ms", (long long)problem->profile->max, (long long)problem->nnz,
-             wait * 1e3);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "as cpu-nonzeros, but whole rows: the longest (%lld of %lld "
+             "nonzeros) can hold up the end by %.3g ms",
+             (long long)problem->profile->max, (long long)problem->nnz, wait * 1e3);
 }
 
 static void predict_simd(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -110,8 +120,8 @@ static void predict_naive(const tamis_problem *problem, tamis_prediction *predic
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* Look-ahead in nonzeros. Asking for rows that are in cache already costs a quarter of the rate; rows from memory gain as
-   much (docs/performance.md). */
+/* Look-ahead in nonzeros. Asking for rows that are in cache already costs a quarter of the rate; rows from memory gain
+   as much (docs/performance.md). */
 static int64_t choose_prefetch(const tamis_problem *problem) {
     const double row_bytes = (double)(problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner) *
                              (double)tamis_type_size(problem->type);
@@ -161,8 +171,10 @@ static tamis_status prepare_tiles(tamis_prepared *p, bool dry) {
 
 static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, bool dry, tamis_prepared **prepared) {
     static const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, TAMIS_CPU_CHUNK}};
-    static const tamis_parameter tiled[] = {
-        {"prefetch", 0, 4096}, {"chunk", 8, TAMIS_CPU_CHUNK}, {"tile_columns", 1, INT32_MAX}, {"block_rows", 1, 1 << 20}};
+    static const tamis_parameter tiled[] = {{"prefetch", 0, 4096},
+                                            {"chunk", 8, TAMIS_CPU_CHUNK},
+                                            {"tile_columns", 1, INT32_MAX},
+                                            {"block_rows", 1, 1 << 20}};
     static const tamis_parameter simd[] = {{"vlc", 1, TAMIS_CPU_CHUNK}, {"nt", 1, 16}};
     tamis_status status = TAMIS_OK;
     tamis_prepared *p = NULL;
@@ -178,26 +190,24 @@ static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, b
     p->members = 1;
     int64_t values[4] = {p->prefetch, p->chunk, 0, 0};
     switch (kind) {
-        case TAMIS_CPU_ROWS:
-        case TAMIS_CPU_NONZEROS:
-            TRY_GOTO(failed, tamis_parameters_parse("the algorithm", problem->parameters, plain, 2, values));
-            break;
-        case TAMIS_CPU_TILED:
-            TRY_GOTO(failed, tamis_parameters_parse("cpu-tiled", problem->parameters, tiled, 4, values));
-            p->tiles.tile_columns = values[2];
-            p->tiles.block_rows = values[3];
-            break;
-        case TAMIS_CPU_SIMD: {
-            int64_t own[2] = {VLC_DEFAULT, choose_members(problem)};
-            TRY_GOTO(failed, tamis_parameters_parse("row-simd", problem->parameters, simd, 2, own));
-            values[0] = 0;
-            values[1] = own[0];
-            p->members = problem->operation == TAMIS_OP_SDDMM ? own[1] : 1;
-            break;
-        }
-        case TAMIS_CPU_NAIVE:
-            TRY_GOTO(failed, tamis_parameters_parse("naive", problem->parameters, NULL, 0, NULL));
-            break;
+    case TAMIS_CPU_ROWS:
+    case TAMIS_CPU_NONZEROS:
+        TRY_GOTO(failed, tamis_parameters_parse("the algorithm", problem->parameters, plain, 2, values));
+        break;
+    case TAMIS_CPU_TILED:
+        TRY_GOTO(failed, tamis_parameters_parse("cpu-tiled", problem->parameters, tiled, 4, values));
+        p->tiles.tile_columns = values[2];
+        p->tiles.block_rows = values[3];
+        break;
+    case TAMIS_CPU_SIMD: {
+        int64_t own[2] = {VLC_DEFAULT, choose_members(problem)};
+        TRY_GOTO(failed, tamis_parameters_parse("row-simd", problem->parameters, simd, 2, own));
+        values[0] = 0;
+        values[1] = own[0];
+        p->members = problem->operation == TAMIS_OP_SDDMM ? own[1] : 1;
+        break;
+    }
+    case TAMIS_CPU_NAIVE: TRY_GOTO(failed, tamis_parameters_parse("naive", problem->parameters, NULL, 0, NULL)); break;
     }
     p->prefetch = values[0];
     p->chunk = values[1];
@@ -217,7 +227,8 @@ static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, b
     if (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX)
         p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
     if (!dry) {
-        TRY_GOTO(failed, tamis_allocate(p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
+        TRY_GOTO(failed,
+                 tamis_allocate(p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
         tamis_cpu_partition(&p->problem, p->threads, p->ranges);
     }
     p->problem.profile = NULL;
@@ -250,22 +261,22 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     sizes->scratch_bytes = p->scratch_bytes;
     sizes->prepared_bytes = sizeof *p + (p->ranges ? (size_t)p->threads * sizeof *p->ranges : 0);
     switch (p->kind) {
-        case TAMIS_CPU_TILED:
-            sizes->prepared_bytes += (size_t)tamis_cpu_tile_entries(&p->problem, &p->tiles) * sizeof(uint32_t);
-            snprintf(sizes->parameters, sizeof sizes->parameters,
-                     "prefetch=%lld,chunk=%lld,tile_columns=%lld,block_rows=%lld", (long long)p->prefetch,
-                     (long long)p->chunk, (long long)p->tiles.tile_columns, (long long)p->tiles.block_rows);
-            break;
-        case TAMIS_CPU_SIMD:
-            snprintf(sizes->parameters, sizeof sizes->parameters, "vlc=%lld,nt=%lld", (long long)p->chunk,
-                     (long long)p->members);
-            break;
-        case TAMIS_CPU_NAIVE: sizes->parameters[0] = 0; break;
-        case TAMIS_CPU_ROWS:
-        case TAMIS_CPU_NONZEROS:
-            snprintf(sizes->parameters, sizeof sizes->parameters, "prefetch=%lld,chunk=%lld", (long long)p->prefetch,
-                     (long long)p->chunk);
-            break;
+    case TAMIS_CPU_TILED:
+        sizes->prepared_bytes += (size_t)tamis_cpu_tile_entries(&p->problem, &p->tiles) * sizeof(uint32_t);
+        snprintf(sizes->parameters, sizeof sizes->parameters,
+                 "prefetch=%lld,chunk=%lld,tile_columns=%lld,block_rows=%lld", (long long)p->prefetch,
+                 (long long)p->chunk, (long long)p->tiles.tile_columns, (long long)p->tiles.block_rows);
+        break;
+    case TAMIS_CPU_SIMD:
+        snprintf(sizes->parameters, sizeof sizes->parameters, "vlc=%lld,nt=%lld", (long long)p->chunk,
+                 (long long)p->members);
+        break;
+    case TAMIS_CPU_NAIVE: sizes->parameters[0] = 0; break;
+    case TAMIS_CPU_ROWS:
+    case TAMIS_CPU_NONZEROS:
+        snprintf(sizes->parameters, sizeof sizes->parameters, "prefetch=%lld,chunk=%lld", (long long)p->prefetch,
+                 (long long)p->chunk);
+        break;
     }
 }
 
@@ -277,18 +288,35 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
 static const tamis_algorithm algorithms[] = {
     {{"cpu-nonzeros", "cpu", ALL, "ours; idea of paper 001", "a partial row a thread for rows cut between threads",
       "rows of uneven length, hubs, and whenever tiling does not pay", PLAIN_PARAMETERS, false},
-     false, accepts_always, predict_nonzeros, prepare_nonzeros},
+     false,
+     accepts_always,
+     predict_nonzeros,
+     prepare_nonzeros},
     {{"cpu-rows", "cpu", ALL, "ours", "nothing", "rows of even length; cores of uneven speed", PLAIN_PARAMETERS, false},
-     false, accepts_always, predict_rows, prepare_rows},
-    {{"cpu-tiled", "cpu", ALL, "ours; model of paper 004, s.IV-A", "a table of 4 bytes a row and tile, built by the plan",
+     false,
+     accepts_always,
+     predict_rows,
+     prepare_rows},
+    {{"cpu-tiled", "cpu", ALL, "ours; model of paper 004, s.IV-A",
+      "a table of 4 bytes a row and tile, built by the plan",
       "many nonzeros a row and tile: density of a few percent or more, B larger than L2",
       PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile", false},
-     true, accepts_tiled, predict_tiled, prepare_tiled},
+     true,
+     accepts_tiled,
+     predict_tiled,
+     prepare_tiled},
     {{"row-simd", "cpu", ALL, "paper 003", "nothing", "to compare with: explicit vectors, one dot product at a time",
       "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)", false},
-     false, accepts_always, predict_simd, prepare_simd},
-    {{"naive", "cpu", ALL, "baseline", "nothing", "never: a row loop with omp simd, to measure others against", "", true},
-     false, accepts_naive, predict_naive, prepare_naive},
+     false,
+     accepts_always,
+     predict_simd,
+     prepare_simd},
+    {{"naive", "cpu", ALL, "baseline", "nothing", "never: a row loop with omp simd, to measure others against", "",
+      true},
+     false,
+     accepts_naive,
+     predict_naive,
+     prepare_naive},
 };
 
 const tamis_algorithm *tamis_cpu_algorithm_table(int *count) {

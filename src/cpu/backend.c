@@ -22,9 +22,13 @@ static tamis_status describe(int number, tamis_device_description *description) 
     (void)number;
     TRY(tamis_cpu_variant_choose(&variant));
     const tamis_cpu_machine *const machine = tamis_cpu_machine_read();
-    *description = (tamis_device_description){.name = "cpu", .model = machine->model, .instruction_set = variant->name,
-                                              .threads = tamis_threads_default(), .cache_l1 = machine->cache_l1,
-                                              .cache_l2 = machine->cache_l2, .cache_l3 = machine->cache_l3,
+    *description = (tamis_device_description){.name = "cpu",
+                                              .model = machine->model,
+                                              .instruction_set = variant->name,
+                                              .threads = tamis_threads_default(),
+                                              .cache_l1 = machine->cache_l1,
+                                              .cache_l2 = machine->cache_l2,
+                                              .cache_l3 = machine->cache_l3,
                                               .memory = machine->memory};
     return TAMIS_OK;
 }
@@ -42,12 +46,16 @@ static tamis_ceilings default_ceilings(int number, int threads) {
     (void)number;
     const double n = threads, shared = n < 4 ? n : 4; /* memory is shared by the cores, caches are not */
     const int64_t l1 = tamis_cpu_machine_read()->cache_l1, l2 = tamis_cpu_machine_read()->cache_l2;
-    return (tamis_ceilings){.threads = threads, .fp32_gflops = {100, 100 * n}, .fp64_gflops = {50, 50 * n},
-                            .l1_gbs = {200, 200 * n}, .l2_gbs = {90, 90 * n}, .l3_gbs = {25, 25 * n},
-                            .memory_gbs = {12, 12 * shared},
-                            .gather_gbs = {{180, 75, 25, 15, 8, 6},
-                                           {180 * n, 75 * n, 25 * n, 15 * n, 8 * shared, 6 * shared}},
-                            .gather_bytes = {l1 / 2, l2 / 2, 4 * l2, 16 << 20, 64 << 20, 128 << 20}};
+    return (tamis_ceilings){
+        .threads = threads,
+        .fp32_gflops = {100, 100 * n},
+        .fp64_gflops = {50, 50 * n},
+        .l1_gbs = {200, 200 * n},
+        .l2_gbs = {90, 90 * n},
+        .l3_gbs = {25, 25 * n},
+        .memory_gbs = {12, 12 * shared},
+        .gather_gbs = {{180, 75, 25, 15, 8, 6}, {180 * n, 75 * n, 25 * n, 15 * n, 8 * shared, 6 * shared}},
+        .gather_bytes = {l1 / 2, l2 / 2, 4 * l2, 16 << 20, 64 << 20, 128 << 20}};
 }
 
 const tamis_backend tamis_cpu_backend = {

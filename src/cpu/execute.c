@@ -12,7 +12,7 @@ typedef struct execution {
     const tamis_prepared *prepared;
     tamis_cpu_job job;
     char *scratch;
-    int stage; /* of softmax_rows */
+    int stage;         /* of softmax_rows */
     atomic_llong next; /* the next row (or item) to hand out */
 } execution;
 
@@ -30,9 +30,9 @@ static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
 static void run_range(const execution *run, const tamis_cpu_range *range) {
     const tamis_cpu_kernels *const kernels = run->prepared->kernels;
     switch (run->prepared->problem.operation) {
-        case TAMIS_OP_SDDMM: kernels->sddmm(&run->job, range); return;
-        case TAMIS_OP_SPMM: kernels->spmm(&run->job, range); return;
-        case TAMIS_OP_FUSED: kernels->fused(&run->job, range); return;
+    case TAMIS_OP_SDDMM: kernels->sddmm(&run->job, range); return;
+    case TAMIS_OP_SPMM: kernels->spmm(&run->job, range); return;
+    case TAMIS_OP_FUSED: kernels->fused(&run->job, range); return;
     }
 }
 
@@ -94,9 +94,9 @@ static void body_naive(void *context, int thread, int threads) {
     const int64_t begin = share * thread < p->problem.rows ? share * thread : p->problem.rows;
     const int64_t end = begin + share < p->problem.rows ? begin + share : p->problem.rows;
     switch (p->problem.operation) {
-        case TAMIS_OP_SDDMM: p->kernels->sddmm_naive(&run->job, begin, end); return;
-        case TAMIS_OP_SPMM: p->kernels->spmm_naive(&run->job, begin, end); return;
-        case TAMIS_OP_FUSED: p->kernels->fused_naive(&run->job, begin, end); return;
+    case TAMIS_OP_SDDMM: p->kernels->sddmm_naive(&run->job, begin, end); return;
+    case TAMIS_OP_SPMM: p->kernels->spmm_naive(&run->job, begin, end); return;
+    case TAMIS_OP_FUSED: p->kernels->fused_naive(&run->job, begin, end); return;
     }
 }
 
@@ -133,15 +133,32 @@ tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tam
     execution run = {
         .prepared = prepared,
         .scratch = operands->scratch,
-        .job = {.rows = problem->rows, .cols = problem->cols, .nnz = problem->nnz, .offsets = problem->offsets,
-                .columns = problem->columns, .wide_offsets = problem->offset_type == TAMIS_I64,
-                .wide_columns = problem->index_type == TAMIS_I64, .values = operands->values, .a = operands->a,
-                .b = operands->b, .d = operands->d, .a_stride = operands->a_stride * size,
-                .b_stride = operands->b_stride * size, .d_stride = operands->d_stride * size, .inner = problem->inner,
-                .width = problem->width, .out = operands->out, .out_stride = operands->out_stride * size,
-                .alpha = operands->alpha, .beta = operands->beta, .edge = problem->edge,
-                .edge_scale = problem->edge_scale, .edge_slope = problem->edge_slope,
-                .edge_epsilon = problem->edge_epsilon, .prefetch = prepared->prefetch, .chunk = prepared->chunk,
+        .job = {.rows = problem->rows,
+                .cols = problem->cols,
+                .nnz = problem->nnz,
+                .offsets = problem->offsets,
+                .columns = problem->columns,
+                .wide_offsets = problem->offset_type == TAMIS_I64,
+                .wide_columns = problem->index_type == TAMIS_I64,
+                .values = operands->values,
+                .a = operands->a,
+                .b = operands->b,
+                .d = operands->d,
+                .a_stride = operands->a_stride * size,
+                .b_stride = operands->b_stride * size,
+                .d_stride = operands->d_stride * size,
+                .inner = problem->inner,
+                .width = problem->width,
+                .out = operands->out,
+                .out_stride = operands->out_stride * size,
+                .alpha = operands->alpha,
+                .beta = operands->beta,
+                .edge = problem->edge,
+                .edge_scale = problem->edge_scale,
+                .edge_slope = problem->edge_slope,
+                .edge_epsilon = problem->edge_epsilon,
+                .prefetch = prepared->prefetch,
+                .chunk = prepared->chunk,
                 .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
                 .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
                 .samples = (char *)operands->scratch + prepared->threads * prepared->thread_scratch},
@@ -151,13 +168,11 @@ tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tam
     tamis_thread_body *body = body_nonzeros;
     bool cuts = true; /* rows may be shared between threads */
     switch (prepared->kind) {
-        case TAMIS_CPU_ROWS: body = body_rows, cuts = false; break;
-        case TAMIS_CPU_SIMD:
-            body = problem->operation == TAMIS_OP_SDDMM ? body_members : body_rows, cuts = false;
-            break;
-        case TAMIS_CPU_NAIVE: body = body_naive, cuts = false; break;
-        case TAMIS_CPU_NONZEROS:
-        case TAMIS_CPU_TILED: break;
+    case TAMIS_CPU_ROWS: body = body_rows, cuts = false; break;
+    case TAMIS_CPU_SIMD: body = problem->operation == TAMIS_OP_SDDMM ? body_members : body_rows, cuts = false; break;
+    case TAMIS_CPU_NAIVE: body = body_naive, cuts = false; break;
+    case TAMIS_CPU_NONZEROS:
+    case TAMIS_CPU_TILED: break;
     }
     tamis_threads_run(prepared->threads, body, &run);
     if (softmax_of_p) { /* the scores are there; p is made from them by equal nonzeros whatever made the scores */

@@ -24,14 +24,18 @@ void tamis_cpu_partition(const tamis_problem *problem, int threads, tamis_cpu_ra
     bool cut = false;
     for (int t = 0; t < threads; t++) {
         /* nnz * (t + 1) / threads without the product, which may not fit */
-        const int64_t next_z = t + 1 == threads ? problem->nnz
-                                                : problem->nnz / threads * (t + 1) +
-                                                      problem->nnz % threads * (t + 1) / threads;
+        const int64_t next_z = t + 1 == threads
+                                   ? problem->nnz
+                                   : problem->nnz / threads * (t + 1) + problem->nnz % threads * (t + 1) / threads;
         /* a boundary inside a row leaves that row in both ranges; one between rows gives empty rows to the later one */
         const int64_t next_row = t + 1 == threads ? problem->rows : first_row_from(problem, next_z);
         const bool next_cut = t + 1 < threads && offset_of(problem, next_row) > next_z;
-        ranges[t] = (tamis_cpu_range){.nonzero_begin = z, .nonzero_end = next_z, .row_begin = cut ? row - 1 : row,
-                                      .row_end = next_row, .head_cut = cut, .tail_cut = next_cut};
+        ranges[t] = (tamis_cpu_range){.nonzero_begin = z,
+                                      .nonzero_end = next_z,
+                                      .row_begin = cut ? row - 1 : row,
+                                      .row_end = next_row,
+                                      .head_cut = cut,
+                                      .tail_cut = next_cut};
         z = next_z;
         row = next_row;
         cut = next_cut;

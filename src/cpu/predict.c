@@ -31,9 +31,9 @@ double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes) {
 double tamis_cpu_row_bytes(const tamis_problem *problem) {
     const double size = (double)tamis_type_size(problem->type);
     switch (problem->operation) {
-        case TAMIS_OP_SDDMM: return (double)problem->inner * size;
-        case TAMIS_OP_SPMM: return (double)problem->width * size;
-        case TAMIS_OP_FUSED: return (double)(problem->inner + problem->width) * size;
+    case TAMIS_OP_SDDMM: return (double)problem->inner * size;
+    case TAMIS_OP_SPMM: return (double)problem->width * size;
+    case TAMIS_OP_FUSED: return (double)(problem->inner + problem->width) * size;
     }
     return 0;
 }

@@ -32,9 +32,9 @@ static void body(void *context, int thread, int threads) {
         for (int64_t j0 = 0; j0 < t->cols; j0 += BLOCK) {
             const int64_t j1 = j0 + BLOCK < t->cols ? j0 + BLOCK : t->cols;
             switch (t->size) {
-                case 2: block(t, i0, i1, j0, j1, 2); break;
-                case 4: block(t, i0, i1, j0, j1, 4); break;
-                default: block(t, i0, i1, j0, j1, 8); break;
+            case 2: block(t, i0, i1, j0, j1, 2); break;
+            case 4: block(t, i0, i1, j0, j1, 4); break;
+            default: block(t, i0, i1, j0, j1, 8); break;
             }
         }
     }

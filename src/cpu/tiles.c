@@ -21,12 +21,13 @@
 static const double entry_seconds = 0.6e-9;
 static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
 
-/* Entering a segment: its loop, the row of A, the reduction of what is left over. Measured on uniform matrices with 6 to
-   300 nonzeros a segment (docs/performance.md). */
-static const double segment_seconds = 27e-9;
+/* Entering a segment: its loop, the row of A, the reduction of what is left over. Measured on uniform matrices with 6
+   to 300 nonzeros a segment (docs/performance.md). */
+static const double segment_seconds = 33e-9;
 static const double nonzero_seconds = 0.45e-9; /* index, address, share of a reduction, as far as they do not overlap */
 
-/* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have. */
+/* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have.
+ */
 static double tile_rate(const tamis_problem *problem, double tile_bytes) {
     const int level = tile_bytes <= 0.7 * (double)problem->cache_l1 ? 1 : 0;
     return tamis_cpu_gather_rate(problem, 0.5 * (double)(level ? problem->cache_l1 : problem->cache_l2));
@@ -124,8 +125,7 @@ static void build_body(void *context, int thread, int threads) {
     const tamis_problem *const problem = b->problem;
     const int64_t tiles = b->tiles->tiles, block_rows = b->tiles->block_rows;
     const int64_t row_begin = problem->rows / threads * thread + problem->rows % threads * thread / threads;
-    const int64_t row_end =
-        problem->rows / threads * (thread + 1) + problem->rows % threads * (thread + 1) / threads;
+    const int64_t row_end = problem->rows / threads * (thread + 1) + problem->rows % threads * (thread + 1) / threads;
     for (int64_t row = row_begin; row < row_end; row++) {
         const int64_t block = row / block_rows * block_rows;
         const int64_t height = problem->rows - block < block_rows ? problem->rows - block : block_rows;

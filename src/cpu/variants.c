@@ -51,19 +51,33 @@ extern const tamis_cpu_probe tamis_cpu_generic_probe_f32, tamis_cpu_generic_prob
 
 static const variant_row variants[] = {
 #if defined(TAMIS_CPU_HAS_X86)
-    {{"x86-64-v4", KERNEL_TABLES(tamis_cpu_v4_f32, tamis_cpu_v4_f64), {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64}},
-     "v4", runs_v4},
-    {{"x86-64-v3", KERNEL_TABLES(tamis_cpu_v3_f32, tamis_cpu_v3_f64), {&tamis_cpu_v3_probe_f32, &tamis_cpu_v3_probe_f64}},
-     "v3", runs_v3},
-    {{"x86-64-v2", KERNEL_TABLES(tamis_cpu_v2_f32, tamis_cpu_v2_f64), {&tamis_cpu_v2_probe_f32, &tamis_cpu_v2_probe_f64}},
-     "v2", runs_v2},
+    {{"x86-64-v4",
+      KERNEL_TABLES(tamis_cpu_v4_f32, tamis_cpu_v4_f64),
+      {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64}},
+     "v4",
+     runs_v4},
+    {{"x86-64-v3",
+      KERNEL_TABLES(tamis_cpu_v3_f32, tamis_cpu_v3_f64),
+      {&tamis_cpu_v3_probe_f32, &tamis_cpu_v3_probe_f64}},
+     "v3",
+     runs_v3},
+    {{"x86-64-v2",
+      KERNEL_TABLES(tamis_cpu_v2_f32, tamis_cpu_v2_f64),
+      {&tamis_cpu_v2_probe_f32, &tamis_cpu_v2_probe_f64}},
+     "v2",
+     runs_v2},
 #elif defined(TAMIS_CPU_HAS_NEON)
-    {{"neon", KERNEL_TABLES(tamis_cpu_neon_f32, tamis_cpu_neon_f64), {&tamis_cpu_neon_probe_f32, &tamis_cpu_neon_probe_f64}},
-     "aarch64", runs_always},
+    {{"neon",
+      KERNEL_TABLES(tamis_cpu_neon_f32, tamis_cpu_neon_f64),
+      {&tamis_cpu_neon_probe_f32, &tamis_cpu_neon_probe_f64}},
+     "aarch64",
+     runs_always},
 #else
-    {{"generic", KERNEL_TABLES(tamis_cpu_generic_f32, tamis_cpu_generic_f64),
+    {{"generic",
+      KERNEL_TABLES(tamis_cpu_generic_f32, tamis_cpu_generic_f64),
       {&tamis_cpu_generic_probe_f32, &tamis_cpu_generic_probe_f64}},
-     "baseline", runs_always},
+     "baseline",
+     runs_always},
 #endif
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };

@@ -132,15 +132,36 @@ tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t
     return TAMIS_OK;
 }
 
-static void find_line_end(tamis_fortran_cursor *cursor) {
+/* The words of a line, counted up to `most` + 1; -1 when one is longer than a field can be. */
+static int64_t count_words(const char *p, const char *end, int64_t most) {
+    int64_t count = 0;
+    while (count <= most) {
+        while (p < end && tamis_is_blank(*p)) p++;
+        if (p >= end) break;
+        const char *const start = p;
+        while (p < end && !tamis_is_blank(*p)) p++;
+        if (p - start > TAMIS_FORTRAN_WIDTH) return -1;
+        count++;
+    }
+    return count;
+}
+
+/* Some programs (SciPy is one) pad fields to another width than their format says. So where a line has as many words as
+   fields, the words are the fields, which for a right line makes no difference. */
+static void enter_line(tamis_fortran_cursor *cursor) {
     const char *end = tamis_next_line(cursor->text, cursor->line);
     while (end > cursor->line && (end[-1] == '\n' || end[-1] == '\r')) end--;
     cursor->line_end = end;
+    cursor->field = 0;
+    const int64_t count = cursor->format->count;
+    const int64_t fields = cursor->remaining < count ? cursor->remaining : count;
+    cursor->word = count_words(cursor->line, end, fields) == fields ? cursor->line : NULL;
 }
 
-tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line) {
-    tamis_fortran_cursor cursor = {.text = text, .format = format, .line = line};
-    find_line_end(&cursor);
+tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line,
+                                         int64_t count) {
+    tamis_fortran_cursor cursor = {.text = text, .format = format, .line = line, .remaining = count};
+    enter_line(&cursor);
     return cursor;
 }
 
@@ -148,24 +169,38 @@ const char *tamis_fortran_next_line(const tamis_fortran_cursor *cursor) {
     return cursor->field == 0 ? cursor->line : tamis_next_line(cursor->text, cursor->line);
 }
 
+static void find_in_columns(const tamis_fortran_cursor *cursor, int number, const char **begin, const char **end) {
+    const int64_t start = cursor->format->fields[number].start, width = cursor->format->fields[number].width;
+    const int64_t length = cursor->line_end - cursor->line;
+    *begin = cursor->line + (start < length ? start : length);
+    *end = cursor->line + (start + width < length ? start + width : length);
+    while (*begin < *end && tamis_is_blank(**begin)) *begin += 1;
+    while (*end > *begin && tamis_is_blank((*end)[-1])) *end -= 1;
+}
+
+static void find_word(tamis_fortran_cursor *cursor, const char **begin, const char **end) {
+    while (cursor->word < cursor->line_end && tamis_is_blank(*cursor->word)) cursor->word++;
+    *begin = cursor->word;
+    while (cursor->word < cursor->line_end && !tamis_is_blank(*cursor->word)) cursor->word++;
+    *end = cursor->word;
+}
+
 /* Copies the next field without its blanks into `copy`, which has room for the padding that the number parsers ask for.
  *at is where it stands. */
 static void take_field(tamis_fortran_cursor *cursor, char *copy, const char **at, int *number) {
     if (cursor->field == cursor->format->count) {
-        cursor->field = 0;
         cursor->line = tamis_next_line(cursor->text, cursor->line);
-        find_line_end(cursor);
+        enter_line(cursor);
     }
     *number = cursor->field++;
-    const int64_t start = cursor->format->fields[*number].start, width = cursor->format->fields[*number].width;
-    const int64_t length = cursor->line_end - cursor->line;
-    const char *p = cursor->line + (start < length ? start : length);
-    const char *end = cursor->line + (start + width < length ? start + width : length);
-    while (p < end && tamis_is_blank(*p)) p++;
-    while (end > p && tamis_is_blank(end[-1])) end--;
-    *at = p;
-    memcpy(copy, p, (size_t)(end - p));
-    memset(copy + (end - p), 0, 16);
+    cursor->remaining--;
+    const char *end;
+    if (cursor->word)
+        find_word(cursor, at, &end);
+    else
+        find_in_columns(cursor, *number, at, &end);
+    memcpy(copy, *at, (size_t)(end - *at));
+    memset(copy + (end - *at), 0, 16);
 }
 
 tamis_status tamis_fortran_integer(tamis_fortran_cursor *cursor, int64_t low, int64_t high, const char *what,

@@ -19,14 +19,19 @@ typedef struct tamis_fortran_format {
 tamis_status tamis_fortran_parse(const tamis_text *text, const char *at, int64_t length, const char *what,
                                  tamis_fortran_format *format);
 
-/* A place in lines of fields: begin with line at the first line and field 0. */
+/* A place in lines of fields. */
 typedef struct tamis_fortran_cursor {
     const tamis_text *text;
     const tamis_fortran_format *format;
     const char *line, *line_end;
     int field;
+    int64_t remaining; /* fields still to come, in this line and later ones */
+    const char *word;  /* fields are the words of this line from here on; NULL: they stand in their columns */
 } tamis_fortran_cursor;
-tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line);
+
+/* Begins with the first of `count` fields. */
+tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line,
+                                         int64_t count);
 
 /* The next field as an integer from low to high, or as a number. */
 tamis_status tamis_fortran_integer(tamis_fortran_cursor *cursor, int64_t low, int64_t high, const char *what,

@@ -114,7 +114,7 @@ static tamis_status take_columns(const tamis_text *text, const boeing_header *he
                                  const tamis_entries *entries) {
     tamis_fortran_format format;
     TRY(take_format(text, header, 0, &format));
-    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line);
+    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line, header->cols + 1);
     int64_t pointer = 1, next = 0;
     TRY(tamis_fortran_integer(&cursor, 1, 1, "the first column pointer", &pointer));
     for (int64_t column = 0; column < header->cols; column++) {
@@ -135,7 +135,7 @@ static tamis_status take_rows(const tamis_text *text, const boeing_header *heade
                               const tamis_entries *entries) {
     tamis_fortran_format format;
     TRY(take_format(text, header, 1, &format));
-    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line);
+    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, *line, header->count);
     int64_t row = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_integer(&cursor, 1, header->rows, "a row index", &row));
@@ -153,7 +153,7 @@ static tamis_status take_values(const tamis_text *text, const boeing_header *hea
                                 const tamis_entries *entries) {
     tamis_fortran_format format;
     TRY(take_format(text, header, 2, &format));
-    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, line);
+    tamis_fortran_cursor cursor = tamis_fortran_start(text, &format, line, header->count);
     double value = 0;
     for (int64_t t = 0; t < header->count; t++) {
         TRY(tamis_fortran_real(&cursor, "a number", &value));

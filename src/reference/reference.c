@@ -1,6 +1,6 @@
 /*
- * The oracle: each operation as the plainest loop, in double, over any view. Nothing here is fast and nothing is clever:
- * it is what every algorithm on every device is tested against.
+ * The oracle: each operation as the plainest loop, in double, over any view. Nothing here is fast and nothing is
+ * clever: it is what every algorithm on every device is tested against.
  */
 #include <math.h>
 #include <string.h>

@@ -39,8 +39,8 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
         snprintf(choice->reason, sizeof choice->reason, "asked for by name; %s", choice->prediction.reason);
     }
     if (!choice->algorithm)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithm = \"%s\" does not exist on %s; for %s there are auto, %s", name,
-                          backend->name, tamis_operation_name(problem->operation), names);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithm = \"%s\" does not exist on %s; for %s there are auto, %s",
+                          name, backend->name, tamis_operation_name(problem->operation), names);
     return TAMIS_OK;
 }
 
@@ -83,8 +83,8 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         if (!runs[i]) decline(choice, algorithm, reason);
     }
     if (!choice->algorithm)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s computes this: the first one says: %s", backend->name,
-                          choice->declined_count ? choice->declined[0].reason : "there is none");
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s computes this: the first one says: %s",
+                          backend->name, choice->declined_count ? choice->declined[0].reason : "there is none");
     for (int i = 0; i < count; i++) {
         char reason[256];
         if (!runs[i] || &table[i] == choice->algorithm) continue;

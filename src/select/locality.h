@@ -6,7 +6,8 @@
 
 /* Share of the column accesses in windows of `window` consecutive nonzeros that are the window's first to their column:
    about the misses of a cache that holds `window` rows of B. 1 where nothing is reused, small for banded matrices. A
-   sample of windows is looked at (tens of microseconds). Needs only offsets, columns, types and sizes of the problem. */
+   sample of windows is looked at (tens of microseconds). Needs only offsets, columns, types and sizes of the problem.
+ */
 double tamis_fresh_share(const tamis_problem *problem, int64_t window);
 
 #endif

@@ -56,9 +56,9 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
             for (int k = 0; k < count; k++) sum[k] = vector_zero();
         }
         const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
-        const int64_t ahead =
-            arguments->prefetch && seg->begin + seg->count + arguments->prefetch <= arguments->nnz ? arguments->prefetch
-                                                                                                   : 0;
+        const int64_t ahead = arguments->prefetch && seg->begin + seg->count + arguments->prefetch <= arguments->nnz
+                                  ? arguments->prefetch
+                                  : 0;
         int64_t t = 0;
         if (sets > 1) {
             vector more[3][4];
@@ -140,24 +140,24 @@ INLINE void sum_of_type(const sum_arguments *arguments, const segment *segments,
 #endif
     const int tail = (int)(left % LANES);
     if (tail) switch (left / LANES) {
-            case 0: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 1, tail); return;
-            case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 1, tail); return;
-            case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 1, tail); return;
-            case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 1, tail); return;
-            case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 1, tail); return;
-            case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 1, tail); return;
-            case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 1, tail); return;
-            default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 8, 1, tail); return;
+        case 0: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 1, tail); return;
+        case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 1, tail); return;
+        case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 1, tail); return;
+        case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 1, tail); return;
+        case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 1, tail); return;
+        case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 1, tail); return;
+        case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 1, tail); return;
+        default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 8, 1, tail); return;
         }
     switch (left / LANES) {
-        case 0: return;
-        case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 0, 0); return;
-        case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 0, 0); return;
-        case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 0, 0); return;
-        case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 0, 0); return;
-        case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 0, 0); return;
-        case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 0, 0); return;
-        default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 0, 0); return;
+    case 0: return;
+    case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 0, 0); return;
+    case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 0, 0); return;
+    case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 0, 0); return;
+    case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 0, 0); return;
+    case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 0, 0); return;
+    case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 0, 0); return;
+    default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 0, 0); return;
     }
 }
 

@@ -112,8 +112,7 @@ INLINE void dots_wide_group(const dot_arguments *arguments, const char *a_row, c
         vector a[DOT_BLOCK];
         dot_load_row(a, a_row + k * step, DOT_BLOCK, 0, 0, type);
 #pragma GCC unroll 8
-        for (int g = 0; g < group; g++)
-            sums[g] = dot_vectors(sums[g], a, rows[g] + k * step, DOT_BLOCK, 0, 0, type);
+        for (int g = 0; g < group; g++) sums[g] = dot_vectors(sums[g], a, rows[g] + k * step, DOT_BLOCK, 0, 0, type);
     }
     for (; k < arguments->vectors; k++) {
         const vector a = vector_load(a_row + k * step, type);
@@ -173,31 +172,31 @@ INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments
     }
     const int vectors = (int)arguments->vectors;
     if (arguments->tail > 0) switch (vectors + 1) {
-            case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 1); return;
-            case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 1); return;
-            case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 1); return;
-            case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 1); return;
+        case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 1); return;
+        case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 1); return;
+        case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 1); return;
+        case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 1); return;
 #if DOT_BLOCK == 8
-            case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 1); return;
-            case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 1); return;
-            case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 1); return;
-            case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 1); return;
-#endif
-            default: return;
-        }
-    switch (vectors) {
-        case 0: dots_narrow(arguments, segments, count, x, type, wide_columns, 0, 0); return;
-        case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 0); return;
-        case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 0); return;
-        case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 0); return;
-        case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 0); return;
-#if DOT_BLOCK == 8
-        case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 0); return;
-        case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 0); return;
-        case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 0); return;
-        case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 0); return;
+        case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 1); return;
+        case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 1); return;
+        case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 1); return;
+        case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 1); return;
 #endif
         default: return;
+        }
+    switch (vectors) {
+    case 0: dots_narrow(arguments, segments, count, x, type, wide_columns, 0, 0); return;
+    case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 0); return;
+    case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 0); return;
+    case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 0); return;
+    case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 0); return;
+#if DOT_BLOCK == 8
+    case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 0); return;
+    case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 0); return;
+    case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 0); return;
+    case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 0); return;
+#endif
+    default: return;
     }
 }
 

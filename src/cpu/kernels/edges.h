@@ -17,16 +17,15 @@ INLINE vector vector_exp(vector x) {
     const real top = 710, bottom = -746, log2e = 1.4426950408889634, ln2_high = 0x1.62e42fefap-1,
                ln2_low = 0x1.cf79abc9e3b3ap-40, round_by = 0x1.8p52;
     enum { MANTISSA = 52, BIAS = 1023, TERMS = 13 };
-    static const real inverse_factorial[TERMS + 1] = {1.0,           1.0,           1.0 / 2,        1.0 / 6,
-                                                      1.0 / 24,      1.0 / 120,     1.0 / 720,      1.0 / 5040,
-                                                      1.0 / 40320,   1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,
-                                                      1.0 / 479001600, 1.0 / 6227020800.0};
+    static const real inverse_factorial[TERMS + 1] = {
+        1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
+        1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
 #else
     const real top = 89, bottom = -105, log2e = 1.44269504f, ln2_high = 0x1.62ep-1f, ln2_low = 0x1.0bfbe80000000p-15f,
                round_by = 0x1.8p23f;
     enum { MANTISSA = 23, BIAS = 127, TERMS = 7 };
-    static const real inverse_factorial[TERMS + 1] = {1.0f,       1.0f,        1.0f / 2,   1.0f / 6,
-                                                      1.0f / 24,  1.0f / 120,  1.0f / 720, 1.0f / 5040};
+    static const real inverse_factorial[TERMS + 1] = {1.0f,      1.0f,       1.0f / 2,   1.0f / 6,
+                                                      1.0f / 24, 1.0f / 120, 1.0f / 720, 1.0f / 5040};
 #endif
     const vector_bits is_nan = (vector_bits)(x != x);
     vector y = vector_select((vector_bits)(x > top), vector_of(top), x);
@@ -57,23 +56,23 @@ INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
 INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vector x, vector s, int with_values) {
     vector y;
     switch (edge) {
-        case TAMIS_EDGE_SCALE: return with_values ? s * x : x;
-        case TAMIS_EDGE_RESIDUAL: return (with_values ? s : vector_of(1)) - x;
-        case TAMIS_EDGE_QUOTIENT: {
-            const vector floor = vector_of(arguments->epsilon);
-            return (with_values ? s : vector_of(1)) / vector_select((vector_bits)(x <= floor), floor, x);
-        }
-        case TAMIS_EDGE_SIGMOID: y = (real)1 / ((real)1 + vector_exp(-arguments->scale * x)); break;
-        case TAMIS_EDGE_EXP: y = vector_exp(arguments->scale * x); break;
-        case TAMIS_EDGE_LEAKY_RELU:
-            y = arguments->scale * x;
-            y = vector_select((vector_bits)(y < 0), arguments->slope * y, y);
-            break;
-        case TAMIS_EDGE_SOFTMAX: /* the scores; normalising them is the row's business */
-            y = arguments->scale * x;
-            return with_values ? y + s : y;
-        case TAMIS_EDGE_MASK:
-        default: return x;
+    case TAMIS_EDGE_SCALE: return with_values ? s * x : x;
+    case TAMIS_EDGE_RESIDUAL: return (with_values ? s : vector_of(1)) - x;
+    case TAMIS_EDGE_QUOTIENT: {
+        const vector floor = vector_of(arguments->epsilon);
+        return (with_values ? s : vector_of(1)) / vector_select((vector_bits)(x <= floor), floor, x);
+    }
+    case TAMIS_EDGE_SIGMOID: y = (real)1 / ((real)1 + vector_exp(-arguments->scale * x)); break;
+    case TAMIS_EDGE_EXP: y = vector_exp(arguments->scale * x); break;
+    case TAMIS_EDGE_LEAKY_RELU:
+        y = arguments->scale * x;
+        y = vector_select((vector_bits)(y < 0), arguments->slope * y, y);
+        break;
+    case TAMIS_EDGE_SOFTMAX: /* the scores; normalising them is the row's business */
+        y = arguments->scale * x;
+        return with_values ? y + s : y;
+    case TAMIS_EDGE_MASK:
+    default: return x;
     }
     return with_values ? s * y : y;
 }
@@ -89,35 +88,35 @@ INLINE void edge_run_of(const edge_arguments *arguments, tamis_edge edge, tamis_
     }
     if (t < n) {
         const int rest = (int)(n - t);
-        const vector s =
-            with_values ? vector_load_tail(values + t * element_bytes(type), type, rest) : vector_zero();
-        const vector y = edge_vector(arguments, edge, vector_load_tail((const char *)(x + t), REAL, rest), s, with_values);
+        const vector s = with_values ? vector_load_tail(values + t * element_bytes(type), type, rest) : vector_zero();
+        const vector y =
+            edge_vector(arguments, edge, vector_load_tail((const char *)(x + t), REAL, rest), s, with_values);
         vector_store_tail((char *)(x + t), REAL, rest, y);
     }
 }
 
 static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, const char *values, int64_t n) {
     if (values && arguments->edge != TAMIS_EDGE_MASK) switch (arguments->edge) {
-            case TAMIS_EDGE_SCALE: edge_run_of(arguments, TAMIS_EDGE_SCALE, type, x, values, n, 1); return;
-            case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, values, n, 1); return;
-            case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, values, n, 1); return;
-            case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, values, n, 1); return;
-            case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, values, n, 1); return;
-            case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, values, n, 1); return;
-            case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, values, n, 1); return;
-            case TAMIS_EDGE_MASK:
-            default: return;
+        case TAMIS_EDGE_SCALE: edge_run_of(arguments, TAMIS_EDGE_SCALE, type, x, values, n, 1); return;
+        case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, values, n, 1); return;
+        case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, values, n, 1); return;
+        case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, values, n, 1); return;
+        case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, values, n, 1); return;
+        case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, values, n, 1); return;
+        case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, values, n, 1); return;
+        case TAMIS_EDGE_MASK:
+        default: return;
         }
     switch (arguments->edge) {
-        case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, NULL, n, 0); return;
-        case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, NULL, n, 0); return;
-        case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, NULL, n, 0); return;
-        case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, NULL, n, 0); return;
-        case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, NULL, n, 0); return;
-        case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, NULL, n, 0); return;
-        case TAMIS_EDGE_SCALE:
-        case TAMIS_EDGE_MASK:
-        default: return; /* the sample itself */
+    case TAMIS_EDGE_RESIDUAL: edge_run_of(arguments, TAMIS_EDGE_RESIDUAL, type, x, NULL, n, 0); return;
+    case TAMIS_EDGE_QUOTIENT: edge_run_of(arguments, TAMIS_EDGE_QUOTIENT, type, x, NULL, n, 0); return;
+    case TAMIS_EDGE_SIGMOID: edge_run_of(arguments, TAMIS_EDGE_SIGMOID, type, x, NULL, n, 0); return;
+    case TAMIS_EDGE_EXP: edge_run_of(arguments, TAMIS_EDGE_EXP, type, x, NULL, n, 0); return;
+    case TAMIS_EDGE_LEAKY_RELU: edge_run_of(arguments, TAMIS_EDGE_LEAKY_RELU, type, x, NULL, n, 0); return;
+    case TAMIS_EDGE_SOFTMAX: edge_run_of(arguments, TAMIS_EDGE_SOFTMAX, type, x, NULL, n, 0); return;
+    case TAMIS_EDGE_SCALE:
+    case TAMIS_EDGE_MASK:
+    default: return; /* the sample itself */
     }
 }
 
@@ -135,7 +134,8 @@ static void store_run(char *out, tamis_type type, const real *x, int64_t n, real
     }
     for (; t + LANES <= n; t += LANES)
         vector_store(out + t * size, type,
-                     alpha * *(const vector_anywhere *)(const void *)(x + t) + beta * vector_load(out + t * size, type));
+                     alpha * *(const vector_anywhere *)(const void *)(x + t) +
+                         beta * vector_load(out + t * size, type));
     if (t < n)
         vector_store_tail(out + t * size, type, (int)(n - t),
                           alpha * vector_load_tail((const char *)(x + t), REAL, (int)(n - t)) +

@@ -1,9 +1,9 @@
 /*
  * Fused: E_row = alpha * sum over the row's nonzeros of edge(s, <A_row, B_column>) * D_column + beta * E_row.
  *
- * Chunk by chunk: samples into L1 (dots.h), edge in place (edges.h), then the weighted rows of D (accumulate.h). Where D
- * is B the chunk is small enough for its rows to be still in L1. The sampled matrix never reaches memory. Moves: one row
- * of B and one of D a nonzero, each row of A and E once.
+ * Chunk by chunk: samples into L1 (dots.h), edge in place (edges.h), then the weighted rows of D (accumulate.h). Where
+ * D is B the chunk is small enough for its rows to be still in L1. The sampled matrix never reaches memory. Moves: one
+ * row of B and one of D a nonzero, each row of A and E once.
  *
  * softmax is online: each piece of a row brings its maximum m and its sum l of exp(score - m). When a later piece has a
  * larger maximum, what was accumulated is scaled by exp(m_old - m_new) as it is loaded. The division by l comes last.
@@ -35,7 +35,8 @@ INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
         state[1] = state[1] * seg->load_scale + run_exp(x, x, seg->count, shift);
         state[0] = most;
     }
-    if (!(seg->flags & SEGMENT_KEEP) && (seg->count > 0 || state[1] != 0)) seg->final_scale = (real)job->alpha / state[1];
+    if (!(seg->flags & SEGMENT_KEEP) && (seg->count > 0 || state[1] != 0))
+        seg->final_scale = (real)job->alpha / state[1];
 }
 
 INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {

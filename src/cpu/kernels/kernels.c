@@ -3,8 +3,8 @@
  * for fp32, fp16 and bf16 storage, and with TAMIS_KERNEL_F64 for fp64. TAMIS_KERNEL_TABLE and TAMIS_PROBE_TABLE are the
  * names under which src/cpu/variants.c finds the result.
  */
-#include "cpu/kernels/fused.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/kernels/fused.h"
 #include "cpu/kernels/naive.h"
 #include "cpu/kernels/probe.h"
 #include "cpu/kernels/row_simd.h"
@@ -15,12 +15,14 @@
 
 INLINE void sddmm_of(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
     sddmm_range(job, range, type,
-                job->explicit_simd ? simd_function_for(type, job->wide_columns) : dot_function_for(type, job->wide_columns));
+                job->explicit_simd ? simd_function_for(type, job->wide_columns)
+                                   : dot_function_for(type, job->wide_columns));
 }
 
 INLINE void fused_of(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
     fused_range(job, range, type,
-                job->explicit_simd ? simd_function_for(type, job->wide_columns) : dot_function_for(type, job->wide_columns));
+                job->explicit_simd ? simd_function_for(type, job->wide_columns)
+                                   : dot_function_for(type, job->wide_columns));
 }
 
 /* ------------------------------------------------------------------------------------------ instances and table */
@@ -107,7 +109,8 @@ static void members_bf16(const tamis_cpu_job *job, int64_t begin, int64_t end, i
 const tamis_cpu_kernels TAMIS_KERNEL_TABLE[3] = {
     {sddmm_f32, softmax_f32, spmm_f32, fused_f32, merge_f32, merge_softmax, members_f32, sddmm_naive, spmm_naive,
      fused_naive, partial_bytes, sizeof(real)},
-    {sddmm_f16, softmax_f16, spmm_f16, fused_f16, merge_f16, merge_softmax, members_f16, NULL, NULL, NULL, partial_bytes, sizeof(real)},
+    {sddmm_f16, softmax_f16, spmm_f16, fused_f16, merge_f16, merge_softmax, members_f16, NULL, NULL, NULL,
+     partial_bytes, sizeof(real)},
     {sddmm_bf16, softmax_bf16, spmm_bf16, fused_bf16, merge_bf16, merge_softmax, members_bf16, NULL, NULL, NULL,
      partial_bytes, sizeof(real)},
 };

@@ -81,14 +81,14 @@ typedef struct tamis_cpu_kernels {
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
 typedef struct tamis_cpu_probe {
-    double (*multiply_add)(int64_t repeats);                 /* returns the flops done, result consumed */
+    double (*multiply_add)(int64_t repeats);                          /* returns the flops done, result consumed */
     double (*read)(const void *data, int64_t bytes, int64_t repeats); /* returns the bytes read */
     double (*gather)(const void *table, const uint32_t *rows, int64_t count); /* 512-byte rows; returns bytes */
 } tamis_cpu_probe;
 
 /* One compiled variant: tables by element type. Fields are read only after `supported` said yes. */
 typedef struct tamis_cpu_variant {
-    const char *name; /* "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
+    const char *name;                    /* "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
     const tamis_cpu_kernels *kernels[4]; /* by tamis_type */
     const tamis_cpu_probe *probe[2];     /* fp32, fp64 */
 } tamis_cpu_variant;

@@ -1,7 +1,8 @@
 /*
  * Paper 003's explicit-vector mapping on a CPU (sections 3 and 4): NT members share a row of S, each takes
  * ceil(nnz of the row / NT) consecutive nonzeros in chunks of VLC; the row of A stays in vectors, each nonzero is one
- * vector product and one reduction, the inner loop is unrolled, and the column indices of the next chunk are prefetched.
+ * vector product and one reduction, the inner loop is unrolled, and the column indices of the next chunk are
+ * prefetched.
  *
  * A member of a work-group there is a work item of a thread here. SpMM and the fused product take NT = 1, as in the
  * paper, and run through spmm.h and fused.h with chunks of VLC; what is its own is the dot product of this file.
@@ -35,7 +36,8 @@ INLINE void dots_simd(const dot_arguments *arguments, const segment *segments, i
         __builtin_prefetch(column_pointer(columns, seg->count, wide_columns), 0, 3);
 #pragma GCC unroll 4
         for (int64_t t = 0; t < seg->count; t++)
-            x[t] = simd_dot(a, arguments->b + column_at(columns, t, wide_columns) * arguments->b_stride, arguments, type);
+            x[t] =
+                simd_dot(a, arguments->b + column_at(columns, t, wide_columns) * arguments->b_stride, arguments, type);
         x += seg->count;
     }
 }
@@ -80,7 +82,8 @@ INLINE void sddmm_members_range(const tamis_cpu_job *job, int64_t item_begin, in
         int64_t begin = offset_at(job, row) + item % members * share;
         const int64_t end = begin + share < row_end ? begin + share : row_end;
         for (; begin < end; begin += job->chunk) {
-            const segment piece = {.row = row, .begin = begin, .count = end - begin < job->chunk ? end - begin : job->chunk};
+            const segment piece = {
+                .row = row, .begin = begin, .count = end - begin < job->chunk ? end - begin : job->chunk};
             dots(&arguments, &piece, 1, x);
             edge_segments(&edge, job, type, &piece, 1, x);
             sddmm_store(job, type, &piece, 1, x);

@@ -17,9 +17,16 @@
 
 static dot_arguments dot_arguments_of(const tamis_cpu_job *job, tamis_type type) {
     const int64_t row_bytes = job->inner * element_bytes(type);
-    return (dot_arguments){.a = job->a, .b = job->b, .a_stride = job->a_stride, .b_stride = job->b_stride,
-                           .columns = job->columns, .vectors = job->inner / LANES, .tail = (int)(job->inner % LANES),
-                           .prefetch = job->prefetch, .nnz = job->nnz, .lines = (row_bytes + 63) / 64};
+    return (dot_arguments){.a = job->a,
+                           .b = job->b,
+                           .a_stride = job->a_stride,
+                           .b_stride = job->b_stride,
+                           .columns = job->columns,
+                           .vectors = job->inner / LANES,
+                           .tail = (int)(job->inner % LANES),
+                           .prefetch = job->prefetch,
+                           .nnz = job->nnz,
+                           .lines = (row_bytes + 63) / 64};
 }
 
 /* The edge's values of a chunk, run by run, in place. */

@@ -15,9 +15,7 @@
 /* A partial row: the sums, padded to whole vectors, then softmax's maximum and sum in a vector of their own. */
 INLINE int64_t partial_reals(int64_t width) { return (width + LANES - 1) / LANES * LANES + LANES; }
 
-static int64_t partial_bytes(int64_t width) {
-    return (partial_reals(width) * (int64_t)sizeof(real) + 63) / 64 * 64;
-}
+static int64_t partial_bytes(int64_t width) { return (partial_reals(width) * (int64_t)sizeof(real) + 63) / 64 * 64; }
 
 INLINE real *partial_state(real *partial, int64_t width) { return partial + partial_reals(width) - LANES; }
 
@@ -27,9 +25,16 @@ static void partial_clear(real *partial, int64_t width) {
 }
 
 static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, int64_t b_stride, int ones) {
-    return (sum_arguments){.b = b, .b_stride = b_stride, .columns = job->columns, .out = job->out,
-                           .out_stride = job->out_stride, .beta = (real)job->beta, .width = job->width,
-                           .prefetch = job->prefetch, .nnz = job->nnz, .ones = ones};
+    return (sum_arguments){.b = b,
+                           .b_stride = b_stride,
+                           .columns = job->columns,
+                           .out = job->out,
+                           .out_stride = job->out_stride,
+                           .beta = (real)job->beta,
+                           .width = job->width,
+                           .prefetch = job->prefetch,
+                           .nnz = job->nnz,
+                           .ones = ones};
 }
 
 /* Where the sum of a row of the range goes when it is not finished here: NULL for a row that is wholly ours. */
@@ -76,7 +81,10 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
     for (int64_t row = w->row_begin; row < w->row_end; row++) {
         if (cut_row_partial(range, row)) continue;
         real *const partial = (real *)range->block + (row - w->row_begin) * stride;
-        segment all = {.row = row, .accumulator = partial, .load_scale = 1, .final_scale = (real)job->alpha,
+        segment all = {.row = row,
+                       .accumulator = partial,
+                       .load_scale = 1,
+                       .final_scale = (real)job->alpha,
                        .flags = SEGMENT_CONTINUE};
         if (job->edge == TAMIS_EDGE_SOFTMAX && offset_at(job, row + 1) > offset_at(job, row))
             all.final_scale = (real)job->alpha / partial_state(partial, job->width)[1];
@@ -152,8 +160,8 @@ static void merge_row_of(const tamis_cpu_job *job, int64_t row, void *const *par
         const real *const part = partials[i];
         for (int64_t k = 0; k < padded; k++) total[k] += part[k];
     }
-    const segment all = {.row = row, .accumulator = total, .load_scale = 1, .final_scale = final_scale,
-                         .flags = SEGMENT_CONTINUE};
+    const segment all = {
+        .row = row, .accumulator = total, .load_scale = 1, .final_scale = final_scale, .flags = SEGMENT_CONTINUE};
     sum(&arguments, &all, 1, NULL);
 }
 

@@ -35,12 +35,12 @@
 typedef double real; /* what sums are kept in */
 typedef int64_t real_bits;
 #define LANES (VECTOR_BYTES / 8)
-#define REAL TAMIS_F64
+#define REAL  TAMIS_F64
 #else
 typedef float real;
 typedef int32_t real_bits;
 #define LANES (VECTOR_BYTES / 4)
-#define REAL TAMIS_F32
+#define REAL  TAMIS_F32
 #endif
 
 typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
@@ -267,7 +267,8 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
     (__builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14) +                                                        \
      __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15))
 #define SHUFFLE_STEP3(x, y)                                                                                            \
-    (__builtin_shufflevector(x, y, 0, 1, 4, 5, 8, 9, 12, 13) + __builtin_shufflevector(x, y, 2, 3, 6, 7, 10, 11, 14, 15))
+    (__builtin_shufflevector(x, y, 0, 1, 4, 5, 8, 9, 12, 13) +                                                         \
+     __builtin_shufflevector(x, y, 2, 3, 6, 7, 10, 11, 14, 15))
 #elif LANES == 4
 #define SHUFFLE_STEP1(x, y) (__builtin_shufflevector(x, y, 0, 4, 2, 6) + __builtin_shufflevector(x, y, 1, 5, 3, 7))
 #define SHUFFLE_STEP3(x, y) (__builtin_shufflevector(x, y, 0, 1, 4, 5) + __builtin_shufflevector(x, y, 2, 3, 6, 7))
@@ -290,9 +291,11 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
     (__builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13) +                                                         \
      __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15))
 #define SHUFFLE_STEP2(x, y)                                                                                            \
-    (__builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13) + __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15))
+    (__builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13) +                                                         \
+     __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15))
 #define SHUFFLE_STEP3(x, y)                                                                                            \
-    (__builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11) + __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15))
+    (__builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11) +                                                         \
+     __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15))
 #else
 #define SHUFFLE_STEP1(x, y) (__builtin_shufflevector(x, y, 0, 4, 1, 5) + __builtin_shufflevector(x, y, 2, 6, 3, 7))
 #define SHUFFLE_STEP2(x, y) (__builtin_shufflevector(x, y, 0, 1, 4, 5) + __builtin_shufflevector(x, y, 2, 3, 6, 7))

@@ -1,6 +1,6 @@
 /*
- * Walking a range: fills lists of segments, chunk by chunk, in the order of the nonzeros or tile by tile. Lines of S that
- * the next chunk will need are asked for here, long before they are read.
+ * Walking a range: fills lists of segments, chunk by chunk, in the order of the nonzeros or tile by tile. Lines of S
+ * that the next chunk will need are asked for here, long before they are read.
  */
 #ifndef TAMIS_CPU_KERNELS_WALK_H
 #define TAMIS_CPU_KERNELS_WALK_H
@@ -12,17 +12,17 @@ enum { WALK_SEGMENTS = 256 };
 typedef struct walk {
     const tamis_cpu_job *job;
     const tamis_cpu_range *range;
-    int64_t row, position;     /* the next row; where in it to go on, -1 for its begin */
-    int64_t tile;              /* by tiles: the tile at hand */
+    int64_t row, position;      /* the next row; where in it to go on, -1 for its begin */
+    int64_t tile;               /* by tiles: the tile at hand */
     int64_t row_begin, row_end; /* rows of the block at hand; row by row: of the range */
     int64_t next_block;         /* by tiles: the first row of the block after it */
-    int with_empty;            /* rows without nonzeros get a segment too */
-    int64_t size;              /* bytes of a stored value */
+    int with_empty;             /* rows without nonzeros get a segment too */
+    int64_t size;               /* bytes of a stored value */
 } walk;
 
 static walk walk_start(const tamis_cpu_job *job, const tamis_cpu_range *range, int with_empty, int64_t size) {
-    return (walk){job, range, range->row_begin, -1, 0, range->row_begin, range->row_end,
-                  range->row_begin, with_empty, size};
+    return (walk){job,        range, range->row_begin, -1, 0, range->row_begin, range->row_end, range->row_begin,
+                  with_empty, size};
 }
 
 /* Goes to the next block of rows (row by row: the whole range is one block); false when there is none. */
@@ -41,9 +41,7 @@ static bool walk_next_block(walk *w) {
 INLINE int64_t walk_clip_begin(const walk *w, int64_t z) {
     return z < w->range->nonzero_begin ? w->range->nonzero_begin : z;
 }
-INLINE int64_t walk_clip_end(const walk *w, int64_t z) {
-    return z > w->range->nonzero_end ? w->range->nonzero_end : z;
-}
+INLINE int64_t walk_clip_end(const walk *w, int64_t z) { return z > w->range->nonzero_end ? w->range->nonzero_end : z; }
 
 /* Row by row: up to `limit` nonzeros. A row that does not fit is continued by the next call. */
 static int walk_fill_rows(walk *w, segment *segments, int64_t limit, int64_t *nonzeros) {
@@ -61,8 +59,12 @@ static int walk_fill_rows(walk *w, segment *segments, int64_t limit, int64_t *no
             flags |= SEGMENT_KEEP;
         }
         if (end > begin || w->with_empty)
-            segments[count++] = (segment){.row = w->row, .begin = begin, .count = end > begin ? end - begin : 0,
-                                          .accumulator = (real *)w->range->carry, .load_scale = 1, .final_scale = 1,
+            segments[count++] = (segment){.row = w->row,
+                                          .begin = begin,
+                                          .count = end > begin ? end - begin : 0,
+                                          .accumulator = (real *)w->range->carry,
+                                          .load_scale = 1,
+                                          .final_scale = 1,
                                           .flags = flags};
         left -= end > begin ? end - begin : 0;
         if (flags & SEGMENT_KEEP) {
@@ -99,8 +101,12 @@ static int walk_fill_tiles(walk *w, segment *segments, int64_t limit, int64_t *n
                 __builtin_prefetch(w->job->values + begin * w->size);
                 __builtin_prefetch(w->job->values + begin * w->size + 64);
             }
-            segments[count++] = (segment){.row = w->row, .begin = begin, .count = end - begin, .accumulator = NULL,
-                                          .load_scale = 1, .final_scale = 1,
+            segments[count++] = (segment){.row = w->row,
+                                          .begin = begin,
+                                          .count = end - begin,
+                                          .accumulator = NULL,
+                                          .load_scale = 1,
+                                          .final_scale = 1,
                                           .flags = SEGMENT_CONTINUE | SEGMENT_KEEP};
             left -= end - begin;
         }
@@ -119,8 +125,7 @@ static int walk_fill_tiles(walk *w, segment *segments, int64_t limit, int64_t *n
 }
 
 static int walk_fill(walk *w, segment *segments, int64_t limit, int64_t *nonzeros) {
-    return w->job->tiles ? walk_fill_tiles(w, segments, limit, nonzeros)
-                         : walk_fill_rows(w, segments, limit, nonzeros);
+    return w->job->tiles ? walk_fill_tiles(w, segments, limit, nonzeros) : walk_fill_rows(w, segments, limit, nonzeros);
 }
 
 /* Segments s .. returned - 1 lie side by side in S: their values and samples are one run of *length. */
