@@ -155,7 +155,8 @@ static void enter_line(tamis_fortran_cursor *cursor) {
     cursor->field = 0;
     const int64_t count = cursor->format->count;
     const int64_t fields = cursor->remaining < count ? cursor->remaining : count;
-    cursor->word = count_words(cursor->line, end, fields) == fields ? cursor->line : NULL;
+    cursor->by_words = count_words(cursor->line, end, fields) == fields;
+    cursor->word = cursor->line;
 }
 
 tamis_fortran_cursor tamis_fortran_start(const tamis_text *text, const tamis_fortran_format *format, const char *line,
@@ -195,7 +196,7 @@ static void take_field(tamis_fortran_cursor *cursor, char *copy, const char **at
     *number = cursor->field++;
     cursor->remaining--;
     const char *end;
-    if (cursor->word)
+    if (cursor->by_words)
         find_word(cursor, at, &end);
     else
         find_in_columns(cursor, *number, at, &end);

@@ -26,7 +26,8 @@ typedef struct tamis_fortran_cursor {
     const char *line, *line_end;
     int field;
     int64_t remaining; /* fields still to come, in this line and later ones */
-    const char *word;  /* fields are the words of this line from here on; NULL: they stand in their columns */
+    bool by_words;     /* the fields of this line are its words, from `word` on; else they stand in their columns */
+    const char *word;
 } tamis_fortran_cursor;
 
 /* Begins with the first of `count` fields. */

@@ -49,6 +49,9 @@ static void reads_every_kind(void **state) {
          TITLE CARDS RUA_SIZES "(4(1X,I2))      (2(2(X,I2)))    (2(2X,E10.4))       \n" POINTERS ROWS
                                "  1.0000E+00  2.5000E+00\n  3.0000E+00  4.0000E+00\n",
          "csr 3x3 4| 0 0 1| 1 1 3| 2 0 2.5| 2 2 4"},
+        {"a.rua", "fields of another width than stated, but told apart by blanks",
+         TITLE CARDS RUA_SIZES FORMATS " 1 3 4 5\n" ROWS " 1.0000E+00 -2.5000E+00\n 3.0000E+00 4.0000E+00\n",
+         "csr 3x3 4| 0 0 1| 1 1 3| 2 0 -2.5| 2 2 4"},
         {"a.rua", "right-hand sides are passed over",
          TITLE "             5             1             1             2             1\n" RUA_SIZES
                "(4I3)           (4I3)           (2E12.4)            (3E12.4)            \n"

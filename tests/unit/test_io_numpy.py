@@ -59,8 +59,33 @@ def dense_cases():
     yield "none", np.zeros((0, 3))
 
 
+def text_cases(folder):
+    """Matrix Market and Harwell-Boeing files of SciPy's own writers."""
+    rng = np.random.default_rng(7)
+    general = sparse.random(30, 40, 0.1, "csr", random_state=8, data_rvs=rng.standard_normal)
+    square = sparse.random(25, 25, 0.1, "csr", random_state=9, data_rvs=rng.standard_normal)
+    whole = sparse.csr_matrix(general, copy=True)
+    whole.data = np.arange(whole.nnz, dtype="i8") - 17
+    for name, matrix, options in (
+        ("general", general, {"symmetry": "general"}),
+        ("integers", whole, {"symmetry": "general"}),
+        ("symmetric", (square + square.T).tocsr(), {"symmetry": "symmetric"}),
+        ("skew", (square - square.T).tocsr(), {"symmetry": "skew-symmetric"}),
+    ):
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        path = os.path.join(folder, name + ".mtx")
+        scipy.io.mmwrite(path, matrix, precision=17, **options)
+        yield path, text_of(matrix, "csr")
+    path = os.path.join(folder, "general.rua")
+    scipy.io.hb_write(path, general.tocsc())
+    yield path, text_of(general, "csr")
+
+
 def make(folder):
     with open(os.path.join(folder, "list"), "w") as listing:
+        for case in text_cases(folder):
+            listing.write("%s\t%s\n" % case)
         for name, matrix, compressed in sparse_cases():
             path = os.path.join(folder, name + ".npz")
             sparse.save_npz(path, matrix, compressed=compressed)
