@@ -10,11 +10,16 @@ rm -rf build/docs/html build/docs/warnings.txt
 TAMIS_VERSION=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 TAMIS_MORE_PAGES=''
 [ ! -f docs/performance.md ] || TAMIS_MORE_PAGES=docs/performance.md
-export TAMIS_VERSION TAMIS_MORE_PAGES
+TAMIS_TOP=$PWD
+export TAMIS_VERSION TAMIS_MORE_PAGES TAMIS_TOP
 doxygen docs/Doxyfile
 
 if grep -vE '(Member|Compound) .* (\(variable\)|\(enumvalue\)).* is not documented|^ *$' build/docs/warnings.txt; then
     echo 'docs.sh: the manual has the faults above' >&2
+    exit 1
+fi
+if grep -noE 'href="[^":]*\.md"' build/docs/html/*.html; then
+    echo 'docs.sh: the links above lead to no page of the manual' >&2
     exit 1
 fi
 echo "the manual is in build/docs/html/index.html ($(find build/docs/html -name '*.html' | wc -l) pages)"

@@ -30,15 +30,17 @@ TAMIS_API tamis_status tamis_array_create(int64_t rows, int64_t cols, tamis_type
    every type up to rounding, whatever the layout and stride. */
 TAMIS_API tamis_status tamis_fill_uniform(const tamis_dense *dense, uint64_t seed, double low, double high);
 
-/* A copy of any host view in the format and types asked for; COO from CSR and back, values converted. values: see
-   tamis_values. duplicates: see tamis_duplicates. */
+/* What becomes of entries at the same place. */
 typedef enum tamis_duplicates { TAMIS_DUPLICATES_KEEP = 0, TAMIS_DUPLICATES_SUM = 1 } tamis_duplicates;
+
+/* Which values the result has. */
 typedef enum tamis_values {
     TAMIS_VALUES_AS_FILED = 0, /* those of the source; none when it is a pattern */
     TAMIS_VALUES_NONE = 1,     /* drop them: a pattern */
     TAMIS_VALUES_ONES = 2      /* ones where the source has none */
 } tamis_values;
 
+/* What a converted copy is to be. Begin with TAMIS_CONVERT_OPTIONS_INIT: CSR, int32, fp32, values as they are. */
 typedef struct tamis_convert_options {
     size_t size;
     tamis_format format;
@@ -49,13 +51,18 @@ typedef struct tamis_convert_options {
     bool sort;                   /* sort the columns of each row (COO: by row, then column) */
     bool transpose;
 } tamis_convert_options;
+
+/* The defaults of a tamis_convert_options, and its size. */
 #define TAMIS_CONVERT_OPTIONS_INIT                                                                                     \
     { .size = sizeof(tamis_convert_options) }
+
+/* A copy of any host view in the format and types asked for; COO from CSR and back, values converted. */
 TAMIS_API tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options,
                                      tamis_matrix **matrix);
 
 /* ---------------------------------------------------------------------------------------------- files */
 
+/* Formats of files, with the endings of names that they are known by. */
 typedef enum tamis_file_format {
     TAMIS_FILE_AUTO = 0,       /* by the name, then by the content */
     TAMIS_FILE_MATRIX_MARKET,  /* .mtx: coordinate or array; real, integer, pattern; general, symmetric, skew-symmetric
@@ -75,6 +82,7 @@ typedef enum tamis_file_format {
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
 
+/* What the matrix read is to be. Begin with TAMIS_READ_OPTIONS_INIT: CSR, int32, fp32, values as in the file. */
 typedef struct tamis_read_options {
     size_t size;
     tamis_file_format file_format;
@@ -90,6 +98,8 @@ typedef struct tamis_read_options {
     bool (*progress)(void *context, double share); /* called now and then from the calling thread; false cancels */
     void *progress_context;
 } tamis_read_options;
+
+/* The defaults of a tamis_read_options, and its size. */
 #define TAMIS_READ_OPTIONS_INIT                                                                                        \
     { .size = sizeof(tamis_read_options) }
 
@@ -115,6 +125,7 @@ TAMIS_API tamis_status tamis_write_dense(const char *path, const tamis_dense *de
 
 /* ---------------------------------------------------------------------------------------------- generators */
 
+/* Kinds of generated matrices. */
 typedef enum tamis_kind {
     TAMIS_KIND_UNIFORM = 0, /* every row the same number of nonzeros, columns uniform without repeats */
     TAMIS_KIND_RMAT,        /* power law, a = 0.57, b = c = 0.19, nodes shuffled */
@@ -124,10 +135,12 @@ typedef enum tamis_kind {
     TAMIS_KIND_SCATTER,     /* diagonal plus scattered entries, as in circuits */
     TAMIS_KIND_WINDOW       /* sliding-window attention mask with global rows and columns */
 } tamis_kind;
-TAMIS_API const char *tamis_kind_name(
-    tamis_kind kind); /* "uniform", "rmat", "banded", "fem", "block", "scatter", "window" */
+
+/* "uniform", "rmat", "banded", "fem", "block", "scatter", "window", and the reverse. */
+TAMIS_API const char *tamis_kind_name(tamis_kind kind);
 TAMIS_API tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind);
 
+/* What is to be generated. Begin with TAMIS_GENERATE_OPTIONS_INIT. */
 typedef struct tamis_generate_options {
     size_t size;
     tamis_kind kind;
@@ -142,6 +155,8 @@ typedef struct tamis_generate_options {
     tamis_type value_type;
     tamis_index_type index_type, offset_type;
 } tamis_generate_options;
+
+/* The defaults of a tamis_generate_options, and its size. */
 #define TAMIS_GENERATE_OPTIONS_INIT                                                                                    \
     { .size = sizeof(tamis_generate_options) }
 

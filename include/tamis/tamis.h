@@ -71,14 +71,19 @@ TAMIS_API const char *tamis_build_information(void);
 /* Element types. Half types store 16 bits and are accumulated in fp32. */
 typedef enum tamis_type { TAMIS_F32 = 0, TAMIS_F64 = 1, TAMIS_F16 = 2, TAMIS_BF16 = 3 } tamis_type;
 
+/* Types of column indices, row indices and offsets. */
 typedef enum tamis_index_type { TAMIS_I32 = 0, TAMIS_I64 = 1 } tamis_index_type;
 
+/* How a sparse view is arranged: see tamis_sparse. */
 typedef enum tamis_format { TAMIS_CSR = 0, TAMIS_COO = 1 } tamis_format;
 
+/* How a dense view is arranged: see tamis_dense. */
 typedef enum tamis_layout { TAMIS_ROW_MAJOR = 0, TAMIS_COLUMN_MAJOR = 1 } tamis_layout;
 
+/* Whose memory a view's arrays are in. */
 typedef enum tamis_location { TAMIS_HOST = 0, TAMIS_DEVICE = 1 } tamis_location;
 
+/* The operations, as the top of this file defines them. */
 typedef enum tamis_operation { TAMIS_OP_SDDMM = 0, TAMIS_OP_SPMM = 1, TAMIS_OP_FUSED = 2 } tamis_operation;
 
 /*
@@ -161,7 +166,7 @@ typedef struct tamis_dense {
 
 /* ---------------------------------------------------------------------------------------------- devices */
 
-typedef struct tamis_device tamis_device;
+typedef struct tamis_device tamis_device; /* an opened device */
 
 /* What a device is. Strings belong to the device and live as long as it. Sizes in bytes, 0 where unknown. */
 typedef struct tamis_device_description {
@@ -196,6 +201,7 @@ TAMIS_API tamis_status tamis_device_open(const char *name, tamis_device **device
 /* Closes a device; NULL is allowed. Its plans must have been destroyed before. */
 TAMIS_API void tamis_device_close(tamis_device *device);
 
+/* Describes a device that is open. */
 TAMIS_API tamis_status tamis_device_describe(const tamis_device *device, tamis_device_description *description);
 
 /* Threads for later calls and plans on this device, 1 or more; 0 restores the default (OMP_NUM_THREADS or all cores).
@@ -230,9 +236,10 @@ TAMIS_API tamis_status tamis_algorithm_at(int number, tamis_algorithm_descriptio
 
 /* ---------------------------------------------------------------------------------------------- plans */
 
-typedef struct tamis_plan tamis_plan;
+typedef struct tamis_plan tamis_plan; /* an operation on one pattern, made ready for many executions */
 
-typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math; /* exact: fp32 is fp32 */
+/* exact: fp32 is fp32; tf32: tensor cores may round fp32 inputs to TF32. */
+typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math;
 
 /*
  * What a plan is for. Begin with TAMIS_PLAN_OPTIONS_INIT, which records the size the caller was compiled with, so
@@ -262,6 +269,7 @@ typedef struct tamis_plan_options {
     size_t workspace_bytes; /* its size, at least what tamis_workspace_size says */
 } tamis_plan_options;
 
+/* The defaults of a tamis_plan_options, and its size. */
 #define TAMIS_PLAN_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         .size = sizeof(tamis_plan_options), .edge_scale = 1.0, .edge_slope = 0.01, .edge_epsilon = 1e-10,              \
@@ -293,7 +301,7 @@ TAMIS_API tamis_status tamis_plan_set_values(tamis_plan *plan, const void *value
  */
 TAMIS_API tamis_status tamis_plan_explain(const tamis_plan *plan, char *text, size_t bytes, size_t *needed);
 
-/* The same as numbers and names, for programs. Strings live as long as the plan. */
+/* What tamis_plan_explain writes, as numbers and names for programs. Strings live as long as the plan. */
 typedef struct tamis_plan_report {
     const char *algorithm;
     const char *reason;     /* why this one */
@@ -308,6 +316,8 @@ typedef struct tamis_plan_report {
     size_t prepared_bytes;    /* what the algorithm prepared and keeps */
     int declined;             /* number of algorithms that declined or lost */
 } tamis_plan_report;
+
+/* The same as tamis_plan_explain, as fields. */
 TAMIS_API tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *report);
 
 /* The algorithms that were not taken, by number 0 .. declined - 1, each with its reason. */
@@ -377,6 +387,7 @@ TAMIS_API tamis_status tamis_reference_fused(const tamis_sparse *S, const tamis_
 /* Checks every entry of S's arrays: TAMIS_ERROR_PATTERN with the first bad entry, its value and the bound. */
 TAMIS_API tamis_status tamis_validate(const tamis_sparse *S);
 
+/* How the rows of a matrix are filled. */
 typedef struct tamis_profile {
     int64_t rows, cols, nnz;
     double mean;      /* nonzeros a row */
