@@ -258,15 +258,12 @@ int tamis_format_real(char *text, double value, bool single) {
         memcpy(text, value < 0 ? "-inf" : "inf", 4);
         return value < 0 ? 4 : 3;
     }
-    const int low = single ? 6 : 15, high = single ? 9 : 17;
-    for (int precision = low;; precision++) {
-        char padded[TAMIS_REAL_TEXT + 16] = {0};
-        const int length = print_real(padded, precision, value);
-        double back = 0;
-        if (precision < high) tamis_parse_real(padded, &back);
-        if (precision == high || (single ? (float)back == (float)value : back == value)) {
-            memcpy(text, padded, (size_t)length);
-            return length;
-        }
-    }
+    const int few = single ? 6 : 15, enough = single ? 9 : 17;
+    char padded[TAMIS_REAL_TEXT + 16] = {0};
+    double back = 0;
+    int length = print_real(padded, few, value);
+    tamis_parse_real(padded, &back);
+    if (single ? (float)back != (float)value : back != value) length = print_real(padded, enough, value);
+    memcpy(text, padded, (size_t)length);
+    return length;
 }

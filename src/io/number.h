@@ -43,8 +43,8 @@ const char *tamis_parse_real(const char *p, double *value);
  */
 const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value);
 
-/* Writes the shortest of the usual forms that reads back as the same number (single: as the same float), without a
-   final zero, and returns its length: at most TAMIS_REAL_TEXT - 1. */
+/* Writes few digits (15, for a float 6) where they read back as the same number (single: as the same float), else
+   enough (17, 9), without a final zero, and returns the length: at most TAMIS_REAL_TEXT - 1. */
 enum { TAMIS_REAL_TEXT = 40 };
 int tamis_format_real(char *text, double value, bool single);
 
