@@ -145,10 +145,12 @@ typedef struct tamis_generate_options {
     size_t size;
     tamis_kind kind;
     int64_t rows, cols; /* cols 0: as rows */
-    int64_t nnz;        /* target; exact where the kind allows, else within 2 %; 0: from density */
+    int64_t nnz;        /* target; exact for uniform, rmat, banded and scatter; fem and block come as near as whole
+                           blocks can, window as a whole width can; 0: from density */
     double density;     /* used when nnz is 0 */
     uint64_t seed;
-    int64_t band;   /* banded: largest |column - row|; window: width of the window; 0: a default from the sizes */
+    int64_t band;   /* banded: largest |column - row|; window: width of the window, whatever nnz says; 0: from nnz, or
+                       a default from the sizes */
     int64_t block;  /* fem: unknowns a node (3); block: size of a block (16) */
     int64_t global; /* window: global rows and columns (0) */
     bool pattern;   /* no values; else uniform in [-1, 1) */

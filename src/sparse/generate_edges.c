@@ -5,6 +5,9 @@
  * completed at random instead.
  */
 #include "sparse/generate_edges.h"
+
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
@@ -54,10 +57,7 @@ static tamis_status collect(const tamis_edge_plan *plan, const tamis_matrix *kep
                             tamis_matrix **entries) {
     const tamis_recipe *const recipe = plan->recipe;
     const int64_t before = kept ? kept->view.nnz : plan->diagonal;
-    int64_t total;
-    if (__builtin_add_overflow(before, count, &total))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "nnz = %lld: too many draws", (long long)recipe->nnz);
-    const tamis_sparse shape = shape_of(recipe, TAMIS_COO, total);
+    const tamis_sparse shape = shape_of(recipe, TAMIS_COO, before + count); /* nnz is at most 2^60 */
     tamis_matrix *made;
     TRY(tamis_matrix_create(&shape, false, &made));
     if (kept) {
@@ -90,8 +90,7 @@ static tamis_status merge(const tamis_recipe *recipe, tamis_matrix *entries, tam
     tamis_matrix_free(entries);
     entries = NULL;
     TRY_GOTO(cleanup, tamis_matrix_create(&shape, false, &sorted));
-    for (int64_t row = 0; row <= shape.rows; row++)
-        ((int64_t *)sorted->offsets)[row] = ((const int64_t *)grouped->offsets)[row];
+    memcpy(sorted->offsets, grouped->offsets, (size_t)(shape.rows + 1) * sizeof(int64_t));
     TRY_GOTO(cleanup,
              tamis_sort_rows(&grouped->view, recipe->threads, &(tamis_reordered){sorted->columns, NULL, NULL}));
     TRY_GOTO(cleanup, tamis_merge_duplicates(sorted));

@@ -204,8 +204,7 @@ tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reo
     }
     tamis_threads_run(threads, sort_thread, &s);
 cleanup:
-    if (room)
-        for (int t = 0; t < threads; t++) tamis_release(s.room[t]);
+    for (int t = 0; s.room && t < threads; t++) tamis_release(s.room[t]);
     tamis_release(room);
     tamis_release(longest);
     return status;

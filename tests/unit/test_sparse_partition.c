@@ -65,10 +65,25 @@ static void covers_everything_once(void **state) {
         }
 }
 
+/* Shares and rows of more nonzeros than 32 bits can count. */
+static void counts_beyond_32_bits(void **state) {
+    (void)state;
+    const int64_t giga = (int64_t)1 << 30, nnz = 13 * giga;
+    const int64_t offsets[] = {0, 0, 5 * giga, 5 * giga, 12 * giga, nnz, nnz};
+    int64_t begin, row;
+    for (int part = 0; part <= 26; part++) {
+        tamis_partition_nonzeros(offsets, TAMIS_I64, 6, nnz, 26, part, &begin, &row);
+        assert_true(begin == part * (giga / 2));
+        const int64_t expected = part == 0 ? 0 : part < 10 ? 1 : part == 10 ? 2 : part < 24 ? 3 : part < 26 ? 4 : 6;
+        assert_int_equal(row, expected);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_totals),
         cmocka_unit_test(covers_everything_once),
+        cmocka_unit_test(counts_beyond_32_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The row profile against plain loops over the entries. */
 #include <math.h>
+#include <sys/mman.h>
 
 #include "test_sparse_support.h"
 
@@ -145,6 +146,26 @@ static void estimates_large_matrices(void **state) {
     tamis_matrix_free(matrix);
 }
 
+/* More nonzeros than 32 bits can count: zero pages that take no memory, of which the cheap part reads a few. */
+static void profiles_beyond_32_bits(void **state) {
+    (void)state;
+    const int64_t giga = (int64_t)1 << 30, nnz = 5 * giga;
+    const size_t bytes = (size_t)nnz * sizeof(int32_t);
+    void *const columns = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (columns == MAP_FAILED) skip();
+    const int64_t offsets[] = {0, giga, giga, nnz};
+    const tamis_sparse S = {
+        .rows = 3, .cols = 10, .nnz = nnz, .offset_type = TAMIS_I64, .offsets = offsets, .columns = columns};
+    tamis_profile profile;
+    tamis_profile_rows(&S, 2, &profile);
+    assert_true(profile.nnz == nnz && profile.max == 4 * giga && profile.min == 0);
+    assert_int_equal(profile.empty_rows, 1);
+    assert_int_equal(profile.bandwidth, 2);
+    expect_close(profile.mean, (double)nnz / 3);
+    expect_close(profile.mean_span, 1);
+    munmap(columns, bytes);
+}
+
 static void refuses_arguments(void **state) {
     (void)state;
     int32_t offsets[] = {0, 1}, columns[] = {3};
@@ -161,9 +182,8 @@ static void refuses_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_samples),
-        cmocka_unit_test(notices_one_fall),
-        cmocka_unit_test(estimates_large_matrices),
+        cmocka_unit_test(profiles_samples),         cmocka_unit_test(notices_one_fall),
+        cmocka_unit_test(estimates_large_matrices), cmocka_unit_test(profiles_beyond_32_bits),
         cmocka_unit_test(refuses_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
