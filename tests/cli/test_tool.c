@@ -1,10 +1,11 @@
-/* The program's own parts: numbers and names as people type them, JSON, and whether the oracle notices wrong results. */
+/* The program's own parts: numbers and names as people type them, JSON, and whether the oracle notices wrong results.
+ */
+#include <cmocka.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +23,10 @@ static void whole_numbers_are_read_as_typed(void **state) {
         bool good;
         int64_t value;
     } rows[] = {
-        {"0", true, 0},          {"-12", true, -12},     {"1_000", true, 1000},  {"64k", true, 64000},
+        {"0", true, 0},          {"-12", true, -12},     {"1_000", true, 1000},    {"64k", true, 64000},
         {"2.5M", true, 2500000}, {"1e6", true, 1000000}, {"1G", true, 1000000000}, {"", false, 0},
-        {"x", false, 0},         {"1.5", false, 0},      {"3x", false, 0},       {"1e30", false, 0},
-        {"k", false, 0},         {"inf", false, 0},      {"0x10k", false, 0},    {"99999999999999999999", false, 0},
+        {"x", false, 0},         {"1.5", false, 0},      {"3x", false, 0},         {"1e30", false, 0},
+        {"k", false, 0},         {"inf", false, 0},      {"0x10k", false, 0},      {"99999999999999999999", false, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int64_t value = 0;
@@ -84,7 +85,8 @@ static void json_is_escaped_and_closed(void **state) {
     tool_json_end_object(&json);
     tool_json_finish(&json);
     fclose(out);
-    assert_string_equal(text, "{\"a\\\"b\": \"line\\n\\\\ \\u0001\", \"nan\": null, \"list\": [1, -2], \"none\": []}\n");
+    assert_string_equal(text,
+                        "{\"a\\\"b\": \"line\\n\\\\ \\u0001\", \"nan\": null, \"list\": [1, -2], \"none\": []}\n");
     free(text);
 }
 
@@ -140,9 +142,7 @@ static void drop(fixture *f) {
     tamis_matrix_free(f->matrix);
 }
 
-static bool passes(const fixture *f) {
-    return tool_oracle_compare(&f->oracle, &f->problem.output, 1, 0, NULL).passed;
-}
+static bool passes(const fixture *f) { return tool_oracle_compare(&f->oracle, &f->problem.output, 1, 0, NULL).passed; }
 
 static void the_oracle_takes_right_results_and_notices_wrong_ones(void **state) {
     (void)state;

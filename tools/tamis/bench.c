@@ -37,9 +37,10 @@ static const tool_option options[] = {
     {"gather", 0, TOOL_FLAG, NULL, NULL, "also time reading the same rows with no arithmetic", AT(gather), 0, 0, NULL},
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
     {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
-     "append one JSON object a line for each measurement, flushed at once; - for standard output", AT(json), 0, 0, NULL},
-    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: the file's, none (a pattern) or random", AT(values), 0, 0,
-     &tool_operand_values},
+     "append one JSON object a line for each measurement, flushed at once; - for standard output", AT(json), 0, 0,
+     NULL},
+    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: the file's, none (a pattern) or random", AT(values), 0,
+     0, &tool_operand_values},
     {"share", 0, TOOL_FLAG, NULL, NULL, "fused: D is B itself, as in graph attention", AT(share), 0, 0, NULL},
     {"beta", 0, TOOL_REAL, "BETA", "0", "beta; not 0: the output is read too", AT(beta), -1e30, 1e30, NULL},
     {"edge-scale", 0, TOOL_REAL, "X", "0", "scale of sigmoid, exp, leaky_relu, softmax; 0: 1 / sqrt(K)", AT(edge_scale),
@@ -230,7 +231,8 @@ static int run_bench(const void *given, int count, char **operands) {
         if (!tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
         if (tool_measure_disturbance() > BUSY) {
             tool_warning("other processes kept %.1f processors busy meanwhile: trust the least times more than the "
-                         "medians, or measure again", tool_measure_disturbance());
+                         "medians, or measure again",
+                         tool_measure_disturbance());
         }
         code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);

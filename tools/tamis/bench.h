@@ -58,7 +58,7 @@ int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results);
 typedef struct tool_bench_report {
     tool_lines lines;
     bool table, bold, gathered;
-    int64_t rows;     /* measurements reported */
+    int64_t rows;    /* measurements reported */
     char versus[40]; /* title of the speed-ups: "x naive"; "" without a baseline */
     /* speed-ups over the baseline, for the summary: of each operation, of the chosen or only algorithm */
     struct {

@@ -151,17 +151,17 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
 }
 
 int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) {
-    *results = (tool_bench_results){.flops = tool_problem_flops(&one->problem),
-                                    .bytes = tool_problem_bytes(&one->problem, &one->touched),
-                                    .floor = tool_problem_floor(&one->problem, &one->touched, &one->device->ceilings,
-                                                                one->threads)};
+    *results = (tool_bench_results){
+        .flops = tool_problem_flops(&one->problem),
+        .bytes = tool_problem_bytes(&one->problem, &one->touched),
+        .floor = tool_problem_floor(&one->problem, &one->touched, &one->device->ceilings, one->threads)};
     field *all = tool_allocate(1, sizeof *all);
     int code = add_contestants(one, all, results);
     if (code == 0 && one->oracle) code = check_all(one, all, results);
     if (code == 0 && one->settings->gather && results->count > 0 && results->count < TOOL_BENCH_CONTESTANTS) {
         const int i = results->count++;
-        results->at[i] = (tool_bench_result){
-            .algorithm = "gather", .gather = true, .threads = tool_gather_threads(one->threads)};
+        results->at[i] =
+            (tool_bench_result){.algorithm = "gather", .gather = true, .threads = tool_gather_threads(one->threads)};
         all->run[i] = (runner){.problem = &one->problem, .threads = one->threads};
         all->contestant[i] = (tool_contestant){.name = "gather", .execute = execute, .context = &all->run[i]};
         all->count = results->count;

@@ -14,9 +14,9 @@ enum { COLUMNS = 12 };
 
 static tool_table layout(const tool_bench_report *report) {
     const tool_column columns[COLUMNS] = {
-        {"operation", false, 15}, {"K", true, 4},        {"type", false, 4},    {"thr", true, 3},
-        {"algorithm", false, 18}, {"set-up", true, 7},   {"min", true, 7},      {"median", true, 7},
-        {"GFLOP/s", true, 7},     {"x floor", true, 7},  {report->versus, true, 8}, {"error", true, 7},
+        {"operation", false, 15}, {"K", true, 4},       {"type", false, 4},        {"thr", true, 3},
+        {"algorithm", false, 18}, {"set-up", true, 7},  {"min", true, 7},          {"median", true, 7},
+        {"GFLOP/s", true, 7},     {"x floor", true, 7}, {report->versus, true, 8}, {"error", true, 7},
     };
     tool_table table;
     tool_table_start(&table, COLUMNS, columns);
@@ -66,26 +66,18 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
     if (results->floor.seconds > 0) snprintf(ratio, sizeof ratio, "%.2fx", median / results->floor.seconds);
     if (results->baseline > 0) snprintf(speedup, sizeof speedup, "%.2fx", results->baseline / median);
     if (result->compared) {
-        snprintf(error, sizeof error, "%.1e%s", result->comparison.error,
-                 result->comparison.passed ? "" : "  WRONG");
+        snprintf(error, sizeof error, "%.1e%s", result->comparison.error, result->comparison.passed ? "" : "  WRONG");
     }
     if (!result->gather && median > 0) {
-        snprintf(speed, sizeof speed, "%.*f", results->flops / median < 99.95e9 ? 1 : 0, 1e-9 * results->flops / median);
+        snprintf(speed, sizeof speed, "%.*f", results->flops / median < 99.95e9 ? 1 : 0,
+                 1e-9 * results->flops / median);
     }
     const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
     const tool_word least = tool_word_seconds(result->time.min);
-    const char *const cells[COLUMNS] = {operation,
-                                        inner,
-                                        tamis_type_name(problem->type),
-                                        threads,
-                                        algorithm,
-                                        result->gather ? "" : setup.text,
-                                        least.text,
-                                        time.text,
-                                        speed,
-                                        ratio,
-                                        speedup,
-                                        error};
+    const char *const cells[COLUMNS] = {operation,  inner,     tamis_type_name(problem->type),
+                                        threads,    algorithm, result->gather ? "" : setup.text,
+                                        least.text, time.text, speed,
+                                        ratio,      speedup,   error};
     const tool_table table = layout(report);
     const bool bold = report->bold && result->fastest;
     printf("  %s", bold ? "\033[1m" : "");
@@ -153,8 +145,7 @@ static const tool_bench_result *representative(const tool_bench_results *results
     return best;
 }
 
-static void remember_speedup(tool_bench_report *report, const tool_bench_case *one,
-                             const tool_bench_results *results) {
+static void remember_speedup(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results) {
     const tool_bench_result *result = representative(results);
     if (!result || results->baseline <= 0 || !(result->time.median > 0)) return;
     const double speedup = results->baseline / result->time.median;
@@ -206,8 +197,7 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
     for (int i = 0; i < 3; i++) {
         if (report->speedup[i].count < 2) continue;
         printf("Speed-up of %s: %.2fx on the geometric mean of %d cases, least %.2fx (%s).\n",
-               tamis_operation_name((tamis_operation)i),
-               exp(report->speedup[i].log_sum / report->speedup[i].count), report->speedup[i].count,
-               report->speedup[i].least, report->speedup[i].where);
+               tamis_operation_name((tamis_operation)i), exp(report->speedup[i].log_sum / report->speedup[i].count),
+               report->speedup[i].count, report->speedup[i].least, report->speedup[i].where);
     }
 }

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 typedef struct tool_choices {
-    const char *what;              /* "a type", as messages say: "'fp23' is not a type" */
+    const char *what;               /* "a type", as messages say: "'fp23' is not a type" */
     const char *(*name)(int index); /* NULL past the end */
-    const char *list;              /* how completions ask for the names at run time; NULL: they are fixed */
+    const char *list;               /* how completions ask for the names at run time; NULL: they are fixed */
 } tool_choices;
 
 /* The index of a name, or -1. */

@@ -105,7 +105,8 @@ static void print_zsh_option(FILE *out, const tool_option *option) {
         fputs("]' \\\n", out);
     }
     if (option->letter) {
-        fprintf(out, "            '(-%c --%s)'{-%c,--%s}'[", option->letter, option->name, option->letter, option->name);
+        fprintf(out, "            '(-%c --%s)'{-%c,--%s}'[", option->letter, option->name, option->letter,
+                option->name);
     } else {
         fprintf(out, "            '--%s[", option->name);
     }

@@ -48,9 +48,10 @@ static const double *ceiling(const tamis_ceilings *ceilings, const ceiling_row *
 static void print_ceilings(const tamis_ceilings *ceilings) {
     char all[32];
     snprintf(all, sizeof all, "%d threads", ceilings->threads);
-    const tool_column columns[] = {
-        {ceilings->measured ? "ceilings (measured)" : "ceilings (defaults)", false, 28},
-        {"1 thread", true, 9}, {all, true, 10}, {"", false, 0}};
+    const tool_column columns[] = {{ceilings->measured ? "ceilings (measured)" : "ceilings (defaults)", false, 28},
+                                   {"1 thread", true, 9},
+                                   {all, true, 10},
+                                   {"", false, 0}};
     tool_table table;
     tool_table_start(&table, 4, columns);
     for (int i = 0; i < CEILING_ROWS; i++) {

@@ -1,5 +1,5 @@
-/* Reading the rows of B (and D) that a product reads, in the same order, with no arithmetic: the time that even a perfect
-   kernel without tiles cannot beat. */
+/* Reading the rows of B (and D) that a product reads, in the same order, with no arithmetic: the time that even a
+   perfect kernel without tiles cannot beat. */
 #ifndef TOOL_GATHER_H
 #define TOOL_GATHER_H
 

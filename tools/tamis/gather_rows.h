@@ -8,11 +8,11 @@
 
 typedef struct tool_gather_work {
     const void *columns;
-    bool wide;          /* 64-bit columns */
-    int64_t begin, end; /* nonzeros to walk */
-    const char *rows[2]; /* B and D; the second may be NULL */
+    bool wide;                  /* 64-bit columns */
+    int64_t begin, end;         /* nonzeros to walk */
+    const char *rows[2];        /* B and D; the second may be NULL */
     size_t stride[2], bytes[2]; /* of a row */
-    bool prefetch; /* ask for rows some nonzeros ahead: pays where they do not fit the L2 cache */
+    bool prefetch;              /* ask for rows some nonzeros ahead: pays where they do not fit the L2 cache */
 } tool_gather_work;
 
 /* Returns a sum over what was read, so that the reads cannot be dropped. */

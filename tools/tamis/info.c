@@ -76,8 +76,8 @@ static void print_text(const tool_source *source, const char *path, const tamis_
            tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
            tool_word_number(100 * profile->density).text);
     printf("  rows       %s nonzeros on average, %s to %s, variation %.2f, %s empty\n",
-           tool_word_number(profile->mean).text, tool_word_count(profile->min).text,
-           tool_word_count(profile->max).text, profile->variation, tool_word_count(profile->empty_rows).text);
+           tool_word_number(profile->mean).text, tool_word_count(profile->min).text, tool_word_count(profile->max).text,
+           profile->variation, tool_word_count(profile->empty_rows).text);
     printf("  columns    bandwidth %s, mean span %s, runs of %.1f; %s", tool_word_count(profile->bandwidth).text,
            tool_word_count((int64_t)(profile->mean_span + 0.5)).text, structure->run,
            profile->sorted ? "sorted" : "not sorted");

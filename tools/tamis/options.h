@@ -47,8 +47,8 @@ typedef struct tool_option {
 /* Fills the settings from the presets. */
 void tool_options_preset(const tool_option *options, void *settings);
 
-/* Parses the arguments after the subcommand's name; what is no option is moved to the front of `arguments` and counted in
-   *operands. "--" ends the options. Returns 0, or TOOL_USAGE after a message. *help is set by --help or -h. */
+/* Parses the arguments after the subcommand's name; what is no option is moved to the front of `arguments` and counted
+ *in operands. "--" ends the options. Returns 0, or TOOL_USAGE after a message. *help is set by --help or -h. */
 int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
                        bool *help);
 

@@ -10,17 +10,16 @@
  *
  *   x_ij = <A_i, B_j>     d_ij = g(K) * |X| * n_ij / |N|,  n_ij = |A_i| |B_j|: the rule for X, shared out in proportion
  *                         to the size of the terms, so that the norm of all d_ij is exactly g(K) |X|.
- *   p = edge(s, x)        e_ij = |df/dx| d_ij + (16 + |y|) u |p|; the second term is the evaluation of exp and its kin at
- *                         y = scale * x, whose own rounding costs |y| u.
- *   softmax               e_ij = p_ij (d_ij + sum_k p_ik d_ik + g(T) + ...): numerator and denominator, T = row length.
- *   SpMM, row of T        g(T) * sqrt(sum_j s_ij^2 |B_j|^2 / L) for each element of the row.
- *   fused, row of T       sqrt(sum_j (e_ij^2 + g(T)^2 p_ij^2) |D_j|^2 / L); softmax adds the error that all p of a row
- *                         share through the denominator, times |E_i| / sqrt(L).
+ *   p = edge(s, x)        e_ij = |df/dx| d_ij + (16 + |y|) u |p|; the second term is the evaluation of exp and its kin
+ * at y = scale * x, whose own rounding costs |y| u. softmax               e_ij = p_ij (d_ij + sum_k p_ik d_ik + g(T) +
+ * ...): numerator and denominator, T = row length. SpMM, row of T        g(T) * sqrt(sum_j s_ij^2 |B_j|^2 / L) for each
+ * element of the row. fused, row of T       sqrt(sum_j (e_ij^2 + g(T)^2 p_ij^2) |D_j|^2 / L); softmax adds the error
+ * that all p of a row share through the denominator, times |E_i| / sqrt(L).
  *
  * Inputs of half types are rounded before the oracle sees them; their outputs add one rounding, 2^-11 (fp16) or 2^-8
  * (bf16) relative, and 2^-25 absolute for fp16's subnormals. The Frobenius norm of the difference must stay under the
- * norm of these bounds, and no single element may exceed eight times its own (once for the rounding of its type, which is
- * a hard bound): an entry that is plainly wrong cannot hide in the norm of a million right ones.
+ * norm of these bounds, and no single element may exceed eight times its own (once for the rounding of its type, which
+ * is a hard bound): an entry that is plainly wrong cannot hide in the norm of a million right ones.
  */
 #include "oracle.h"
 
@@ -242,7 +241,8 @@ tamis_status tool_oracle_create(const tool_problem *problem, double budget, tool
     oracle->bound = tool_allocate((size_t)oracle->items, sizeof *oracle->bound);
     oracle->item = tool_allocate((size_t)oracle->items, sizeof *oracle->item);
     if (oracle->items > 0) {
-        memcpy(oracle->item, per_entry ? chosen.part.entry : chosen.part.row, (size_t)oracle->items * sizeof *oracle->item);
+        memcpy(oracle->item, per_entry ? chosen.part.entry : chosen.part.row,
+               (size_t)oracle->items * sizeof *oracle->item);
     }
     tamis_status status = TAMIS_OK;
     if (problem->operation == TAMIS_OP_SPMM) {
@@ -289,8 +289,8 @@ tool_comparison tool_oracle_compare(const tool_oracle *oracle, const tamis_dense
             const double before = beta != 0 ? beta * tool_dense_get(old, oracle->item[i], l) : 0;
             const double expected = alpha * oracle->reference[i * oracle->width + l] + before;
             const double found = tool_dense_get(output, oracle->item[i], l);
-            const bool overflown = fabs(expected) > stored.largest * (1 - 0x1p-9) && isinf(found) &&
-                                   signbit(found) == signbit(expected);
+            const bool overflown =
+                fabs(expected) > stored.largest * (1 - 0x1p-9) && isinf(found) && signbit(found) == signbit(expected);
             if (overflown || (!isfinite(expected) && !isfinite(found))) continue;
             const double computed = fabs(alpha) * oracle->bound[i] + 4 * u * fabs(before);
             const double rounded = stored.relative * fabs(expected) + stored.absolute;

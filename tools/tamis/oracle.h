@@ -7,10 +7,10 @@
 typedef struct tool_oracle {
     tamis_operation operation;
     tamis_type type;
-    int64_t items, width;  /* SDDMM: sampled nonzeros, 1; else sampled rows, L */
-    int64_t *item;         /* which row of the output each item is */
-    double *reference;     /* items x width, for alpha = 1 and beta = 0 */
-    double *bound;         /* for each item the error allowed in one of its elements */
+    int64_t items, width; /* SDDMM: sampled nonzeros, 1; else sampled rows, L */
+    int64_t *item;        /* which row of the output each item is */
+    double *reference;    /* items x width, for alpha = 1 and beta = 0 */
+    double *bound;        /* for each item the error allowed in one of its elements */
     int64_t rows_sampled, rows;
 } tool_oracle;
 

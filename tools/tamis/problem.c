@@ -20,8 +20,8 @@ tool_touched tool_touched_count(const tamis_sparse *S) {
         for (int64_t t = 0; t < S->nnz; t++) row_seen[tool_index_get(S->row_indices, S->index_type, t)] = 1;
     } else if (S->nnz > 0) {
         for (int64_t i = 0; i < S->rows; i++) {
-            row_seen[i] = tool_index_get(S->offsets, S->offset_type, i + 1) >
-                          tool_index_get(S->offsets, S->offset_type, i);
+            row_seen[i] =
+                tool_index_get(S->offsets, S->offset_type, i + 1) > tool_index_get(S->offsets, S->offset_type, i);
         }
     }
     for (int64_t i = 0; i < S->rows; i++) touched.rows += row_seen[i];
@@ -61,14 +61,13 @@ double tool_problem_bytes(const tool_problem *problem, const tool_touched *touch
     return bytes;
 }
 
-tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched,
-                              const tamis_ceilings *ceilings, int threads) {
+tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
+                              int threads) {
     const int many = threads > 1;
     tool_floor floor = {.bandwidth = ceilings->memory_gbs[many]};
     floor.peak = problem->type == TAMIS_F64 ? ceilings->fp64_gflops[many] : ceilings->fp32_gflops[many];
     const double arithmetic = floor.peak > 0 ? tool_problem_flops(problem) / (floor.peak * 1e9) : 0;
-    const double transfer =
-        floor.bandwidth > 0 ? tool_problem_bytes(problem, touched) / (floor.bandwidth * 1e9) : 0;
+    const double transfer = floor.bandwidth > 0 ? tool_problem_bytes(problem, touched) / (floor.bandwidth * 1e9) : 0;
     floor.memory_bound = transfer >= arithmetic;
     floor.seconds = floor.memory_bound ? transfer : arithmetic;
     return floor;

@@ -37,11 +37,11 @@ double tool_problem_bytes(const tool_problem *problem, const tool_touched *touch
 
 typedef struct tool_floor {
     double seconds;
-    bool memory_bound; /* the bytes decide, not the arithmetic */
+    bool memory_bound;      /* the bytes decide, not the arithmetic */
     double bandwidth, peak; /* the ceilings used, in GB/s and GFLOP/s */
 } tool_floor;
-tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched,
-                              const tamis_ceilings *ceilings, int threads);
+tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
+                              int threads);
 
 /* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
 tamis_plan_options tool_problem_plan_options(const tool_problem *problem);

@@ -31,8 +31,8 @@ static const tool_option options[] = {
     {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random unless given", AT(a), 0, 0, NULL},
     {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random unless given", AT(b), 0, 0, NULL},
     {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random unless given", AT(d), 0, 0, NULL},
-    {"output", 'o', TOOL_PATH, "OUT", NULL, "the result: sddmm .mtx or .npz, else .npy; none: only measured", AT(output),
-     0, 0, NULL},
+    {"output", 'o', TOOL_PATH, "OUT", NULL, "the result: sddmm .mtx or .npz, else .npy; none: only measured",
+     AT(output), 0, 0, NULL},
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
     {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
      NULL},
@@ -49,8 +49,10 @@ static const tool_option options[] = {
     {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's", AT(threads), 0, 4096, NULL},
     {"calls", 0, TOOL_INTEGER, "N", "1", "calls to plan for", AT(calls), 1, 1e15, NULL},
-    {"repeat", 'r', TOOL_INTEGER, "N", "1", "execute so often and report the fastest; beta sees the old output each "
-     "time", AT(repeat), 1, 1e9, NULL},
+    {"repeat", 'r', TOOL_INTEGER, "N", "1",
+     "execute so often and report the fastest; beta sees the old output each "
+     "time",
+     AT(repeat), 1, 1e9, NULL},
     {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; out of tolerance ends with code 1", AT(check), 0, 0,
      NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
@@ -64,7 +66,8 @@ static const tool_option options[] = {
 
 static const tool_example examples[] = {
     {"tamis run spmm graph.npz --b features.npy -o out.npy", "C = S B"},
-    {"tamis run sddmm ratings.mtx --inner 64 --edge residual -o residual.npz", "S - A B^T at the ratings, A and B random"},
+    {"tamis run sddmm ratings.mtx --inner 64 --edge residual -o residual.npz",
+     "S - A B^T at the ratings, A and B random"},
     {"tamis run fused mask.npz --a Q.npy --b K.npy --d V.npy --edge softmax --edge-scale 0.125 -o out.npy",
      "sparse attention"},
     {NULL, NULL},
@@ -297,8 +300,7 @@ static int run_job(work *job, char **operands) {
     if (code == 0) code = write_output(job);
     if (code) return code;
     const tool_touched touched = tool_touched_count(&job->problem.S);
-    const tool_floor floor =
-        tool_problem_floor(&job->problem, &touched, &job->device.ceilings, job->report.threads);
+    const tool_floor floor = tool_problem_floor(&job->problem, &touched, &job->device.ceilings, job->report.threads);
     if (set->json) {
         print_json(job, &floor, &touched);
     } else {

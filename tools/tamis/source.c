@@ -30,7 +30,8 @@ static int set_key(tool_generate_settings *settings, char *entry, char *name, si
         return tool_usage_error("%s: there is no such key%s%s%s", described, nearest ? " (did you mean " : "",
                                 nearest ? nearest : "", nearest ? "?)" : "");
     }
-    if (!equals && option->value != TOOL_FLAG) return tool_usage_error("%s: =%s is missing", described, option->argument);
+    if (!equals && option->value != TOOL_FLAG)
+        return tool_usage_error("%s: =%s is missing", described, option->argument);
     return tool_option_set(option, settings, equals ? equals + 1 : "yes", described);
 }
 

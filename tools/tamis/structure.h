@@ -5,11 +5,11 @@
 #include <tamis/tamis.h>
 
 typedef struct tool_structure {
-    const char *name;   /* "banded", "power law", ... */
-    char reason[192];   /* the rule that held, with its numbers */
-    double run;         /* mean length of runs of consecutive columns */
-    double near_share;  /* share of nonzeros within 5 % of the columns from the diagonal */
-    double diagonal;    /* share of the diagonal that is stored */
+    const char *name;      /* "banded", "power law", ... */
+    char reason[192];      /* the rule that held, with its numbers */
+    double run;            /* mean length of runs of consecutive columns */
+    double near_share;     /* share of nonzeros within 5 % of the columns from the diagonal */
+    double diagonal;       /* share of the diagonal that is stored */
     int64_t histogram[64]; /* rows of length 0, 1, 2-3, 4-7, ... */
     int histogram_bins;
 } tool_structure;

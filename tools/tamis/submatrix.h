@@ -6,10 +6,10 @@
 
 typedef struct tool_submatrix {
     int64_t rows, cols, nnz;
-    int64_t *row;     /* where each row stands in S, rising */
-    int64_t *entry;   /* where each nonzero stands in S */
+    int64_t *row;   /* where each row stands in S, rising */
+    int64_t *entry; /* where each nonzero stands in S */
     int64_t *offsets, *columns;
-    void *values;     /* of S's value type; NULL when S has none */
+    void *values; /* of S's value type; NULL when S has none */
     tamis_sparse view;
 } tool_submatrix;
 

@@ -58,7 +58,10 @@ tool_word tool_word_short(double value) {
     tool_word word;
     int unit = 0;
     while (fabs(value) >= 999.5 && unit < 4) value /= 1000, unit++;
-    snprintf(word.text, sizeof word.text, "%.*f%s", unit ? decimals(value) : value == floor(value) ? 0 : decimals(value),
+    snprintf(word.text, sizeof word.text, "%.*f%s",
+             unit                    ? decimals(value)
+             : value == floor(value) ? 0
+                                     : decimals(value),
              value, units[unit]);
     return word;
 }
@@ -192,9 +195,9 @@ int tool_terminal_width(void) {
 }
 
 void tool_matrix_name(const char *path, char *name, size_t bytes) {
-    static const char *const endings[] = {".gz",    ".xz",  ".zst",  ".mtx",   ".npz", ".npy", ".smtx", ".graph",
-                                          ".rsa",   ".rua", ".psa",  ".pua",   ".hb",  ".rb",  ".txt",  ".el",
-                                          ".edges", ".tsv", ".ldac", ".dat",   ".csv", ".ratings", ".data", NULL};
+    static const char *const endings[] = {".gz",    ".xz",  ".zst",  ".mtx", ".npz", ".npy",     ".smtx", ".graph",
+                                          ".rsa",   ".rua", ".psa",  ".pua", ".hb",  ".rb",      ".txt",  ".el",
+                                          ".edges", ".tsv", ".ldac", ".dat", ".csv", ".ratings", ".data", NULL};
     const char *slash = strrchr(path, '/');
     snprintf(name, bytes, "%s", slash && slash[1] ? slash + 1 : path);
     for (bool found = true; found;) {

@@ -20,11 +20,11 @@ void tool_text_free(tool_text *text);
 typedef struct tool_word {
     char text[40];
 } tool_word;
-tool_word tool_word_count(int64_t count);     /* 1234567 -> "1,234,567" */
-tool_word tool_word_short(double value);      /* 2602000 -> "2.60 M" */
-tool_word tool_word_bytes(int64_t bytes);     /* 35651584 -> "34.0 MiB" */
-tool_word tool_word_seconds(double seconds);  /* 0.00123 -> "1.23 ms" */
-tool_word tool_word_number(double value);     /* three significant digits */
+tool_word tool_word_count(int64_t count);    /* 1234567 -> "1,234,567" */
+tool_word tool_word_short(double value);     /* 2602000 -> "2.60 M" */
+tool_word tool_word_bytes(int64_t bytes);    /* 35651584 -> "34.0 MiB" */
+tool_word tool_word_seconds(double seconds); /* 0.00123 -> "1.23 ms" */
+tool_word tool_word_number(double value);    /* three significant digits */
 
 /* Whole numbers as people type them: 1000, 1_000, 1e6, 64k, 2M, 1G (thousands). False when it is none or too large. */
 bool tool_parse_integer(const char *text, size_t length, int64_t *value);
