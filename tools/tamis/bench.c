@@ -111,6 +111,7 @@ static void bench_problem(session *run, tool_bench_case *one) {
         note(run, tool_bench_report_case(&run->report, one, &results));
         run->done++;
     }
+    one->oracle = NULL;
     tool_oracle_free(&oracle);
     tool_operands_free(&operands);
 }

@@ -383,6 +383,8 @@ static void check_source(session *run, const tool_source *source) {
     }
     free_indices(&run->arrays);
     tool_submatrix_free(&part);
+    run->part = NULL;
+    run->matrix = NULL;
 }
 
 static int check_files(session *run, int count, char **paths) {

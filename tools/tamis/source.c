@@ -38,8 +38,8 @@ static int set_key(tool_generate_settings *settings, char *entry, char *name, si
 static int generate_source(const char *spec, const tamis_read_options *options, tool_source *source) {
     tool_generate_settings settings = {0};
     tool_options_preset(tool_generate_options, &settings);
-    char *copy = tool_allocate(strlen(spec) + 1, 1);
-    strcpy(copy, spec + sizeof prefix - 1);
+    const char *after = spec + sizeof prefix - 1;
+    char *copy = memcpy(tool_allocate(strlen(after) + 1, 1), after, strlen(after) + 1);
     char *keys = strchr(copy, ':');
     if (keys) *keys++ = 0;
     int kind = 0;
