@@ -1,6 +1,5 @@
 /* The program's own parts: numbers and names as people type them, JSON, and whether the oracle notices wrong results.
  */
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "json.h"
 #include "options.h"
