@@ -14,9 +14,18 @@ enum { COLUMNS = 12 };
 
 static tool_table layout(const tool_bench_report *report) {
     const tool_column columns[COLUMNS] = {
-        {"operation", false, 15}, {"K", true, 4},       {"type", false, 4},        {"thr", true, 3},
-        {"algorithm", false, 18}, {"set-up", true, 7},  {"min", true, 7},          {"median", true, 7},
-        {"GFLOP/s", true, 7},     {"x floor", true, 7}, {report->versus, true, report->versus[0] ? 8 : 0}, {"error", true, 7},
+        {"operation", false, 15},
+        {"K", true, 4},
+        {"type", false, 4},
+        {"thr", true, 3},
+        {"algorithm", false, 18},
+        {"set-up", true, 7},
+        {"min", true, 7},
+        {"median", true, 7},
+        {"GFLOP/s", true, 7},
+        {"x floor", true, 7},
+        {report->versus, true, report->versus[0] ? 8 : 0},
+        {"error", true, 7},
     };
     tool_table table;
     tool_table_start(&table, COLUMNS, columns);
