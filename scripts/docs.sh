@@ -8,10 +8,8 @@ mkdir -p build/docs
 rm -rf build/docs/html build/docs/warnings.txt
 
 TAMIS_VERSION=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-TAMIS_MORE_PAGES=''
-[ ! -f docs/performance.md ] || TAMIS_MORE_PAGES=docs/performance.md
 TAMIS_TOP=$PWD
-export TAMIS_VERSION TAMIS_MORE_PAGES TAMIS_TOP
+export TAMIS_VERSION TAMIS_TOP
 doxygen docs/Doxyfile
 
 if grep -vE '(Member|Compound) .* (\(variable\)|\(enumvalue\)).* is not documented|^ *$' build/docs/warnings.txt; then
