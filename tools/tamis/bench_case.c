@@ -1,4 +1,5 @@
 /* One case of the benchmark: makes the plans, checks each result once, measures all in turn. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,16 @@ static bool already_there(const tool_bench_results *results, const char *algorit
     return false;
 }
 
+/* The same decline comes with every width and thread count: it is said once a matrix. */
+static void warn_once(const char *matrix, const char *message) {
+    static char last[512];
+    char text[512];
+    snprintf(text, sizeof text, "%s: %s", matrix, message);
+    if (strcmp(text, last) == 0) return;
+    memcpy(last, text, sizeof last);
+    tool_warning("%s", text);
+}
+
 /* Adds a contestant by name (NULL: auto). A decline is reported when the algorithm was asked for by name. */
 static int add(const tool_bench_case *one, const char *name, bool asked, bool baseline, field *all,
                tool_bench_results *results) {
@@ -54,7 +65,7 @@ static int add(const tool_bench_case *one, const char *name, bool asked, bool ba
     *run = (runner){.problem = &one->problem, .threads = one->threads};
     const tamis_status status = tamis_plan_create(one->device->device, &one->problem.S, &options, &run->plan);
     if (status == TAMIS_ERROR_UNSUPPORTED && name) {
-        if (asked) tool_warning("%s: %s: %s", one->source->name, name, tamis_last_error());
+        if (asked) warn_once(one->source->name, tamis_last_error());
         return 0;
     }
     if (status != TAMIS_OK) return tool_library_error(status, name ? name : "auto");
