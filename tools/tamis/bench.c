@@ -65,19 +65,19 @@ static const tool_example examples[] = {
 static const double BUSY = 0.15; /* processors of others from which results are doubtful */
 
 /* The run as a whole. */
-typedef struct session {
+typedef struct bench_run {
     const tool_bench_settings *settings;
     tool_bench_report report;
     int64_t cases, done;
     int worst;
-} session;
+} bench_run;
 
-static void note(session *run, int code) {
+static void note(bench_run *run, int code) {
     if (code && (run->worst == 0 || run->worst == TOOL_FAILED)) run->worst = code;
 }
 
 /* All thread counts of one problem; its operands and its oracle serve them all. */
-static void bench_problem(session *run, tool_bench_case *one) {
+static void bench_problem(bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
     tool_operands operands;
     tool_problem *problem = &one->problem;
@@ -116,7 +116,7 @@ static void bench_problem(session *run, tool_bench_case *one) {
     tool_operands_free(&operands);
 }
 
-static void bench_operations(session *run, tool_bench_case *one) {
+static void bench_operations(bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
     for (int o = 0; o < settings->operations.count; o++) {
         const tamis_operation operation = (tamis_operation)settings->operations.at[o];
@@ -152,7 +152,7 @@ static void *make_values(const tool_bench_settings *settings, const tamis_sparse
     return values;
 }
 
-static void bench_source(session *run, const tool_source *source, const tool_device *device) {
+static void bench_source(bench_run *run, const tool_source *source, const tool_device *device) {
     const tool_bench_settings *settings = run->settings;
     tool_bench_case one = {.settings = settings, .source = source, .device = device};
     one.touched = tool_touched_count(source->S);
@@ -191,7 +191,7 @@ static int open_devices(const tool_bench_settings *settings, tool_device *device
     return 0;
 }
 
-static void bench_file(session *run, const char *path, const tool_device *devices) {
+static void bench_file(bench_run *run, const char *path, const tool_device *devices) {
     const tool_bench_settings *settings = run->settings;
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     reading.file_format = (tamis_file_format)settings->from;
@@ -212,7 +212,7 @@ static void bench_file(session *run, const char *path, const tool_device *device
 
 static int run_bench(const void *given, int count, char **operands) {
     const tool_bench_settings *settings = given;
-    session run = {.settings = settings, .cases = cases_of_a_matrix(settings) * count};
+    bench_run run = {.settings = settings, .cases = cases_of_a_matrix(settings) * count};
     int code = check_settings(settings);
     if (code) return code;
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);

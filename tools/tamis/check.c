@@ -84,7 +84,7 @@ typedef struct indices {
 } indices;
 
 /* The run as a whole. */
-typedef struct session {
+typedef struct check_run {
     const settings *set;
     tool_lines lines;
     int64_t passed, failed, skipped, done, expected;
@@ -94,7 +94,7 @@ typedef struct session {
     const tool_device *device;
     const tool_submatrix *part;
     indices arrays;
-} session;
+} check_run;
 
 static void *narrow(const int64_t *from, int64_t count) {
     int32_t *to = tool_allocate((size_t)count, sizeof *to);
@@ -119,7 +119,7 @@ static void free_indices(indices *arrays) {
     free(arrays->rows32);
 }
 
-static tamis_sparse arranged(const session *run, const arrangement *how, tamis_type type, const void *values) {
+static tamis_sparse arranged(const check_run *run, const arrangement *how, tamis_type type, const void *values) {
     const bool wide = how->index_type == TAMIS_I64, wide_offsets = how->offset_type == TAMIS_I64;
     const indices *arrays = &run->arrays;
     tamis_sparse S = {.format = how->format,
@@ -193,7 +193,7 @@ static verdict judge(const tool_comparison *comparison, bool intact) {
     return result;
 }
 
-static verdict check_one(const session *run, const tool_problem *problem, const tool_operands *operands,
+static verdict check_one(const check_run *run, const tool_problem *problem, const tool_operands *operands,
                          const tool_oracle *oracle, const tool_dense *old, const char *algorithm, int threads) {
     tamis_plan_options planning = tool_problem_plan_options(problem);
     planning.algorithm = algorithm;
@@ -215,7 +215,7 @@ static verdict check_one(const session *run, const tool_problem *problem, const 
     return result;
 }
 
-static void report(session *run, const tool_problem *problem, const arrangement *how, const char *algorithm,
+static void report(check_run *run, const tool_problem *problem, const arrangement *how, const char *algorithm,
                    const verdict *result) {
     static const char *const words[] = {"passed", "FAILED", "skipped"};
     static const char *const names[] = {"passed", "failed", "skipped"};
@@ -260,13 +260,13 @@ static void report(session *run, const tool_problem *problem, const arrangement 
     if (code) run->worst = code;
 }
 
-static bool serves(const tamis_algorithm_description *algorithm, const session *run, tamis_operation operation) {
+static bool serves(const tamis_algorithm_description *algorithm, const check_run *run, tamis_operation operation) {
     return (algorithm->operations & (1u << operation)) != 0 &&
            strncmp(run->device->description.name, algorithm->device, strlen(algorithm->device)) == 0;
 }
 
 /* The names to check for an operation: NULL in the list is auto. */
-static int wanted_algorithms(const session *run, tamis_operation operation, const char **names) {
+static int wanted_algorithms(const check_run *run, tamis_operation operation, const char **names) {
     int count = 0;
     for (int i = 0; i < run->set->algorithms.count; i++) {
         const int choice = run->set->algorithms.at[i];
@@ -284,7 +284,7 @@ static int wanted_algorithms(const session *run, tamis_operation operation, cons
 }
 
 /* One arrangement of one problem: all algorithms on the same operands. */
-static void check_arrangement(session *run, tool_problem problem, const arrangement *how, const tool_oracle *oracle,
+static void check_arrangement(check_run *run, tool_problem problem, const arrangement *how, const tool_oracle *oracle,
                               const void *values) {
     const char *names[TOOL_LIST_LIMIT];
     const int count = wanted_algorithms(run, problem.operation, names);
@@ -308,7 +308,7 @@ static void check_arrangement(session *run, tool_problem problem, const arrangem
     if (status == TAMIS_OK) tool_operands_free(&operands);
 }
 
-static void check_problem(session *run, tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner,
+static void check_problem(check_run *run, tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner,
                           const void *values) {
     tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
                   tamis_operation_name(operation), tool_uses_edge(operation) ? tamis_edge_name(edge) : "",
@@ -341,7 +341,7 @@ static void check_problem(session *run, tamis_operation operation, tamis_edge ed
 }
 
 /* All of a matrix in one type. A pattern is checked as it is, without values. */
-static void check_type(session *run, tamis_type type) {
+static void check_type(check_run *run, tamis_type type) {
     const settings *set = run->set;
     void *values = NULL;
     if (run->part->values) {
@@ -359,7 +359,7 @@ static void check_type(session *run, tamis_type type) {
     free(values);
 }
 
-static void check_source(session *run, const tool_source *source) {
+static void check_source(check_run *run, const tool_source *source) {
     tool_submatrix part;
     tool_submatrix_take(source->S, 1, (double)run->set->limit, &part);
     const bool whole = part.rows == source->S->rows;
@@ -387,7 +387,7 @@ static void check_source(session *run, const tool_source *source) {
     run->matrix = NULL;
 }
 
-static int check_files(session *run, int count, char **paths) {
+static int check_files(check_run *run, int count, char **paths) {
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     reading.file_format = (tamis_file_format)run->set->from;
     reading.value_type = TAMIS_F64;
@@ -418,7 +418,7 @@ static int64_t problems_of_a_matrix(const settings *set) {
 
 static int run_check(const void *given, int count, char **operands) {
     const settings *set = given;
-    session run = {.set = set};
+    check_run run = {.set = set};
     const tool_chosen devices = tool_devices_wanted(&set->devices);
     run.expected = problems_of_a_matrix(set) * count * devices.count;
     const int opened = tool_lines_open(&run.lines, set->json);
