@@ -1,0 +1,42 @@
+/* Running one problem through every algorithm, and the table of cases. */
+#ifndef TAMIS_TESTS_CROSS_H
+#define TAMIS_TESTS_CROSS_H
+
+#include "support/expect.h"
+
+typedef struct cross_case {
+    const char *name, *reason;
+    int64_t rows, cols, nnz, inner, width;
+    shape shape;
+    unsigned flags;
+    double special;
+} cross_case;
+
+enum { /* what a case insists on; the rest is drawn at random */
+       CASE_COO = 1,
+       CASE_UNSORTED = 2,
+       CASE_WIDE_INDEX = 4,
+       CASE_WIDE_OFFSET = 8,
+       CASE_COLUMN_MAJOR = 16,
+       CASE_PADDED = 32,
+       CASE_UNALIGNED = 64,
+       CASE_PATTERN = 128,
+       CASE_BATCH = 256,
+       CASE_MANY_THREADS = 512,
+       CASE_BETA = 1024,
+       CASE_ALPHA_ZERO = 2048
+};
+
+extern const cross_case cross_cases[];
+extern const int cross_case_count;
+
+typedef struct cross_counts {
+    long run, declined, failed;
+} cross_counts;
+
+/* One problem, operation, edge and type: all algorithms of the device on one drawn instruction set and thread count, as
+   plans (twice, bitwise the same) and as a one-shot call. Prints what fails. */
+void cross_run(const cross_case *c, tamis_operation operation, tamis_edge edge, tamis_type type, tamis_random *random,
+               cross_counts *counts);
+
+#endif

@@ -1,0 +1,272 @@
+/* One problem through every algorithm. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cross.h"
+
+typedef struct run {
+    const cross_case *c;
+    tamis_operation operation;
+    tamis_args args;
+    const char *algorithm, *isa;
+    char parameters[96];
+    int threads;
+    const problem *p;
+    double **want, **bound; /* of each member */
+    cross_counts *counts;
+} run;
+
+static void report(const run *r, const char *what, double got, double want, double bound) {
+    const problem_options *const o = &r->p->options;
+    r->counts->failed++;
+    if (r->counts->failed > 20) return;
+    printf("FAILED %s: %s %s %s, %s(%s) on %s, %d threads, K = %lld, L = %lld, %s, alpha %g beta %g: %s", r->c->name,
+           tamis_operation_name(r->operation), tamis_edge_name(r->args.edge), tamis_type_name(o->type), r->algorithm,
+           r->parameters, r->isa, r->threads, (long long)o->inner, (long long)o->width, tamis_format_name(o->format),
+           r->args.alpha, r->args.beta, what);
+    if (bound >= 0) printf(": got %.17g, wanted %.17g within %.3g", got, want, bound);
+    printf("\n");
+}
+
+static int64_t output_elements(const run *r) {
+    const problem *const p = r->p;
+    if (r->operation == TAMIS_OP_SDDMM) return p->S.nnz * p->options.batch;
+    const int64_t major = p->out.layout == TAMIS_ROW_MAJOR ? p->out.rows : p->out.cols;
+    const int64_t minor = p->out.layout == TAMIS_ROW_MAJOR ? p->out.cols : p->out.rows;
+    if (major == 0 || minor == 0) return 0;
+    return (p->options.batch - 1) * p->out.batch_stride + (major - 1) * p->out.stride + minor;
+}
+
+/* Where element i of a member's packed result lies in the output block. */
+static int64_t output_position(const run *r, int64_t member, int64_t i) {
+    const problem *const p = r->p;
+    if (r->operation == TAMIS_OP_SDDMM) return member * p->S.nnz + i;
+    return test_position(&p->out, member, i / p->options.width, i % p->options.width);
+}
+
+static int64_t member_elements(const run *r) {
+    return r->operation == TAMIS_OP_SDDMM ? r->p->S.nnz : r->p->S.rows * r->p->options.width;
+}
+
+/* An output block of exactly its size: the old values, or NaN in all that beta = 0 must not read. */
+static char *fresh_output(const run *r, const char *old) {
+    const size_t size = tamis_type_size(r->p->options.type);
+    char *const out = malloc((size_t)output_elements(r) * size + (output_elements(r) == 0));
+    if (!out) abort();
+    memcpy(out, old, (size_t)output_elements(r) * size);
+    if (r->args.beta == 0)
+        for (int64_t m = 0; m < r->p->options.batch; m++)
+            for (int64_t i = 0; i < member_elements(r); i++)
+                test_store(out, r->p->options.type, output_position(r, m, i), NAN);
+    return out;
+}
+
+static void check_output(const run *r, const char *out, const char *old) {
+    const tamis_type type = r->p->options.type;
+    const size_t size = tamis_type_size(type);
+    const int64_t total = output_elements(r);
+    char *const element = calloc((size_t)total + 1, 1);
+    if (!element) abort();
+    for (int64_t m = 0; m < r->p->options.batch; m++)
+        for (int64_t i = 0; i < member_elements(r); i++) {
+            const int64_t at = output_position(r, m, i);
+            const double got = test_load(out, type, at);
+            element[at] = 1;
+            if (!expect_fits(type, got, r->want[m][i], r->bound[m][i])) {
+                report(r, "wrong", got, r->want[m][i], r->bound[m][i]);
+                free(element);
+                return;
+            }
+        }
+    for (int64_t at = 0; at < total; at++)
+        if (!element[at] && memcmp(out + (size_t)at * size, old + (size_t)at * size, size) != 0) {
+            report(r, "padding was written", 0, 0, -1);
+            break;
+        }
+    free(element);
+}
+
+static tamis_status execute(const run *r, tamis_plan *plan, void *out) {
+    const problem *const p = r->p;
+    tamis_dense X = p->out;
+    X.data = out;
+    switch (r->operation) {
+    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, NULL, &p->A, &p->B, r->args.alpha, r->args.beta, out);
+    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, NULL, &p->D, r->args.alpha, r->args.beta, &X);
+    case TAMIS_OP_FUSED: return tamis_plan_fused(plan, NULL, &p->A, &p->B, &p->D, r->args.alpha, r->args.beta, &X);
+    }
+    return TAMIS_ERROR_INTERNAL;
+}
+
+static void run_plans(run *r, tamis_device *device, const char *old, tamis_random *random) {
+    const problem *const p = r->p;
+    const size_t bytes = (size_t)output_elements(r) * tamis_type_size(p->options.type);
+    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+    o.operation = r->operation;
+    o.edge = r->args.edge;
+    o.edge_scale = r->args.edge_scale;
+    o.type = p->options.type;
+    o.inner = p->options.inner;
+    o.width = p->options.width;
+    o.batch = p->options.batch;
+    o.threads = r->threads;
+    o.algorithm = r->algorithm;
+    o.parameters = r->parameters[0] ? r->parameters : NULL;
+    o.expected_calls = tamis_random_below(random, 2) ? 1 : 1000;
+    o.trust_input = tamis_random_below(random, 4) == 0;
+    o.a_layout = p->A.layout;
+    o.b_layout = r->operation == TAMIS_OP_SPMM ? p->D.layout : p->B.layout;
+    o.d_layout = p->D.layout;
+    o.output_layout = p->out.layout;
+
+    void *workspace = NULL;
+    if (tamis_random_below(random, 4) == 0 && tamis_workspace_size(device, &p->S, &o, &o.workspace_bytes) == TAMIS_OK &&
+        o.workspace_bytes > 0) {
+        workspace = aligned_alloc(64, (o.workspace_bytes + 63) / 64 * 64);
+        o.workspace = workspace;
+    }
+    tamis_plan *plans[2] = {NULL, NULL};
+    char *outputs[3] = {NULL, NULL, NULL};
+    const tamis_status made = tamis_plan_create(device, &p->S, &o, &plans[0]);
+    if (made == TAMIS_ERROR_UNSUPPORTED) {
+        if (strlen(tamis_last_error()) < 20) report(r, "declined without a reason", 0, 0, -1);
+        r->counts->declined++;
+    } else if (made != TAMIS_OK || tamis_plan_create(device, &p->S, &o, &plans[1]) != TAMIS_OK) {
+        report(r, tamis_last_error(), 0, 0, -1);
+    } else {
+        for (int i = 0; i < 3; i++) { /* twice the first plan, once the second */
+            outputs[i] = fresh_output(r, old);
+            if (execute(r, plans[i / 2], outputs[i]) != TAMIS_OK) report(r, tamis_last_error(), 0, 0, -1);
+        }
+        check_output(r, outputs[0], old);
+        if (memcmp(outputs[0], outputs[1], bytes) != 0) report(r, "a second execution differs", 0, 0, -1);
+        if (memcmp(outputs[0], outputs[2], bytes) != 0) report(r, "a second plan differs", 0, 0, -1);
+        r->counts->run++;
+    }
+    for (int i = 0; i < 3; i++) free(outputs[i]);
+    tamis_plan_destroy(plans[0]);
+    tamis_plan_destroy(plans[1]);
+    free(workspace);
+}
+
+static void run_once(run *r, tamis_device *device, const char *old) {
+    const problem *const p = r->p;
+    char *const out = fresh_output(r, old);
+    tamis_dense X = p->out;
+    tamis_args args = r->args;
+    tamis_status status = TAMIS_ERROR_INTERNAL;
+    X.data = out;
+    args.threads = r->threads;
+    r->algorithm = "one-shot";
+    r->parameters[0] = 0;
+    switch (r->operation) {
+    case TAMIS_OP_SDDMM: status = tamis_sddmm(device, &p->S, &p->A, &p->B, &args, out); break;
+    case TAMIS_OP_SPMM: status = tamis_spmm(device, &p->S, &p->D, &args, &X); break;
+    case TAMIS_OP_FUSED: status = tamis_fused(device, &p->S, &p->A, &p->B, &p->D, &args, &X); break;
+    }
+    if (status != TAMIS_OK)
+        report(r, tamis_last_error(), 0, 0, -1);
+    else
+        check_output(r, out, old);
+    r->counts->run++;
+    free(out);
+}
+
+/* Parameters that cut chunks and tiles even in small problems. */
+static void draw_parameters(run *r, tamis_random *random) {
+    r->parameters[0] = 0;
+    if (tamis_random_below(random, 2)) return;
+    const long long chunk = (long long)(8 + tamis_random_below(random, 40));
+    if (strcmp(r->algorithm, "cpu-tiled") == 0)
+        snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,tile_columns=%lld,block_rows=%lld", chunk,
+                 (long long)(1 + tamis_random_below(random, 40)), (long long)(1 + tamis_random_below(random, 20)));
+    else if (strcmp(r->algorithm, "row-simd") == 0)
+        snprintf(r->parameters, sizeof r->parameters, "vlc=%lld,nt=%lld", chunk,
+                 (long long)(1 + tamis_random_below(random, 16)));
+    else if (strncmp(r->algorithm, "cpu-", 4) == 0)
+        snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,prefetch=%lld", chunk,
+                 (long long)tamis_random_below(random, 40));
+}
+
+static problem_options draw_options(const cross_case *c, tamis_type type, tamis_random *random) {
+    problem_options o = {.rows = c->rows,
+                         .cols = c->cols,
+                         .nnz = c->nnz,
+                         .inner = c->inner,
+                         .width = c->width,
+                         .shape = c->shape,
+                         .type = type,
+                         .special = c->special,
+                         .sorted = !(c->flags & CASE_UNSORTED)};
+    o.format = c->flags & CASE_COO ? TAMIS_COO : TAMIS_CSR;
+    o.index_type = c->flags & CASE_WIDE_INDEX ? TAMIS_I64 : TAMIS_I32;
+    o.offset_type = c->flags & CASE_WIDE_OFFSET ? TAMIS_I64 : TAMIS_I32;
+    o.batch = c->flags & CASE_BATCH ? 3 : 1;
+    o.pattern = c->flags & CASE_PATTERN;
+    o.padding = c->flags & CASE_PADDED ? 1 + tamis_random_below(random, 5) : 0;
+    o.misalignment = c->flags & CASE_UNALIGNED ? 1 + tamis_random_below(random, 3) : 0;
+    if (c->flags & CASE_COLUMN_MAJOR)
+        for (int i = 0; i < 4; i++) o.layouts[i] = tamis_random_below(random, 3) ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR;
+    return o;
+}
+
+/* One of the instruction sets that run here. */
+static const char *draw_isa(tamis_random *random, tamis_device **device) {
+    static const char *const names[] = {"v2", "v3", "v4", "neon", "generic"};
+    for (;;) {
+        const char *const name = names[tamis_random_below(random, 5)];
+        setenv("TAMIS_CPU_ISA", name, 1);
+        if (tamis_device_open("cpu", device) == TAMIS_OK) return name;
+    }
+}
+
+void cross_run(const cross_case *c, tamis_operation operation, tamis_edge edge, tamis_type type, tamis_random *random,
+               cross_counts *counts) {
+    static const int thread_counts[] = {1, 2, 3, 5, 16};
+    tamis_device *device = NULL;
+    const problem_options options = draw_options(c, type, random);
+    problem p = problem_make(&options, random);
+    run r = {.c = c, .operation = operation, .p = &p, .counts = counts};
+    r.args = (tamis_args){.alpha = c->flags & CASE_ALPHA_ZERO ? 0 : 0.75,
+                          .edge = edge,
+                          .edge_scale = 0.4,
+                          .beta = c->flags & CASE_BETA ? -0.5 : 0,
+                          .batch = p.options.batch};
+    r.threads = c->flags & CASE_MANY_THREADS ? 16 : thread_counts[tamis_random_below(random, 5)];
+
+    /* the output before the call: random numbers of the storage type */
+    const int64_t total = output_elements(&r);
+    char *const old = malloc((size_t)total * tamis_type_size(type) + (total == 0));
+    double *members[3] = {NULL, NULL, NULL}, *want[3] = {NULL, NULL, NULL}, *bound[3] = {NULL, NULL, NULL};
+    if (!old) abort();
+    for (int64_t i = 0; i < total; i++) test_store(old, type, i, 2 * tamis_random_uniform(random) - 1);
+    for (int64_t m = 0; m < p.options.batch; m++) {
+        members[m] = calloc((size_t)member_elements(&r) + 1, sizeof(double));
+        if (!members[m]) abort();
+        for (int64_t i = 0; i < member_elements(&r); i++)
+            members[m][i] = test_load(old, type, output_position(&r, m, i));
+        expect_member(&p, operation, &r.args, m, members[m], &want[m], &bound[m]);
+    }
+    r.want = want;
+    r.bound = bound;
+    r.isa = draw_isa(random, &device);
+    for (int i = 0; i <= tamis_algorithm_count(); i++) {
+        tamis_algorithm_description algorithm = {.name = "auto", .operations = ~0u};
+        if (i < tamis_algorithm_count() && tamis_algorithm_at(i, &algorithm) != TAMIS_OK) abort();
+        r.algorithm = algorithm.name;
+        if (!(algorithm.operations & 1u << operation)) continue;
+        draw_parameters(&r, random);
+        run_plans(&r, device, old, random);
+    }
+    run_once(&r, device, old);
+    for (int m = 0; m < 3; m++) {
+        free(members[m]);
+        free(want[m]);
+        free(bound[m]);
+    }
+    free(old);
+    problem_free(&p);
+    tamis_device_close(device);
+}

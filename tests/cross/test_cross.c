@@ -1,0 +1,60 @@
+/*
+ * Every algorithm, edge and type against the oracle over the table of cases and over all small widths.
+ *   test_cross [SHARE [ROUNDS]]    runs each combination with a chance of SHARE per cent, ROUNDS times
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cross.h"
+
+static int share = 100, rounds = 1;
+static uint64_t seed;
+
+static void each(const cross_case *c, tamis_random *random, cross_counts *counts) {
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++)
+            for (int type = 0; type <= TAMIS_BF16; type++)
+                if (tamis_random_below(random, 100) < share)
+                    cross_run(c, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type, random, counts);
+}
+
+static void end(const cross_counts *counts) {
+    printf("%ld runs, %ld declined, %ld failed\n", counts->run, counts->declined, counts->failed);
+    assert_true(counts->run > 0);
+    assert_int_equal(counts->failed, 0);
+}
+
+static void test_cases(void **state) {
+    (void)state;
+    cross_counts counts = {0};
+    tamis_random random = tamis_random_start(seed, 1);
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < cross_case_count; i++) each(&cross_cases[i], &random, &counts);
+    end(&counts);
+}
+
+static void test_widths(void **state) {
+    (void)state;
+    cross_counts counts = {0};
+    tamis_random random = tamis_random_start(seed, 2);
+    for (int64_t k = 0; k <= 70; k++) {
+        const cross_case c = {
+            "small width", "every remainder of every vector", 11, 17, 70, k, k ? k : 1, SHAPE_UNIFORM, 0, 0};
+        each(&c, &random, &counts);
+    }
+    end(&counts);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths)};
+    if (argc > 1) share = atoi(argv[1]);
+    if (argc > 2) rounds = atoi(argv[2]);
+    seed = test_seed();
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

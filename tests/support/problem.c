@@ -1,0 +1,138 @@
+/* Random problems for tests. */
+#include "support/problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sparse/element.h"
+
+double test_load(const void *array, tamis_type type, int64_t i) { return tamis_element_load(array, type, i); }
+void test_store(void *array, tamis_type type, int64_t i, double value) { tamis_element_store(array, type, i, value); }
+
+int64_t test_position(const tamis_dense *X, int64_t member, int64_t i, int64_t j) {
+    return member * X->batch_stride + (X->layout == TAMIS_ROW_MAJOR ? i * X->stride + j : j * X->stride + i);
+}
+
+static double draw(const problem_options *o, tamis_random *random) {
+    if (o->special != 0 && tamis_random_below(random, 40) == 0) return o->special;
+    return 2 * tamis_random_uniform(random) - 1;
+}
+
+static int64_t draw_row(const problem_options *o, tamis_random *random) {
+    switch (o->shape) {
+    case SHAPE_HUB: return tamis_random_below(random, 5) ? o->rows / 2 : tamis_random_below(random, o->rows);
+    case SHAPE_LAST_ROW: return o->rows - 1;
+    case SHAPE_SPARSE_ENDS: return o->rows / 3 + tamis_random_below(random, o->rows - 2 * (o->rows / 3));
+    case SHAPE_UNIFORM: break;
+    }
+    return tamis_random_below(random, o->rows);
+}
+
+typedef struct entry {
+    int64_t row, column, order;
+} entry;
+
+static int by_row(const void *x, const void *y) {
+    const entry *const a = x, *const b = y;
+    if (a->row != b->row) return a->row < b->row ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int by_row_and_column(const void *x, const void *y) {
+    const entry *const a = x, *const b = y;
+    if (a->row == b->row && a->column != b->column) return a->column < b->column ? -1 : 1;
+    return by_row(x, y);
+}
+
+/* malloc(0) may be NULL; a block of one byte more than nothing keeps pointers valid */
+static void *block(problem *p, int at, int64_t elements, size_t size) {
+    p->blocks[at] = malloc((size_t)elements * size + (elements == 0));
+    if (!p->blocks[at]) abort();
+    return p->blocks[at];
+}
+
+static void make_pattern(problem *p, tamis_random *random) {
+    const problem_options *const o = &p->options;
+    const int64_t nnz = o->nnz;
+    entry *const entries = malloc((size_t)(nnz + 1) * sizeof *entries);
+    if (!entries) abort();
+    for (int64_t t = 0; t < nnz; t++) entries[t] = (entry){draw_row(o, random), tamis_random_below(random, o->cols), t};
+    if (o->sorted)
+        qsort(entries, (size_t)nnz, sizeof *entries, by_row_and_column);
+    else if (o->format == TAMIS_CSR)
+        qsort(entries, (size_t)nnz, sizeof *entries, by_row);
+
+    const size_t index_size = tamis_index_size(o->index_type), offset_size = tamis_index_size(o->offset_type);
+    void *const columns = block(p, 0, nnz, index_size);
+    void *const rows = block(p, 1, o->format == TAMIS_COO ? nnz : 0, index_size);
+    void *const offsets = block(p, 2, o->format == TAMIS_CSR ? o->rows + 1 : 0, offset_size);
+    for (int64_t t = 0; t < nnz; t++) {
+        tamis_index_store(columns, o->index_type, t, entries[t].column);
+        if (o->format == TAMIS_COO) tamis_index_store(rows, o->index_type, t, entries[t].row);
+    }
+    if (o->format == TAMIS_CSR)
+        for (int64_t i = 0, t = 0; i <= o->rows; i++) {
+            while (t < nnz && entries[t].row < i) t++;
+            tamis_index_store(offsets, o->offset_type, i, t);
+        }
+    free(entries);
+    p->S = (tamis_sparse){.format = o->format,
+                          .rows = o->rows,
+                          .cols = o->cols,
+                          .nnz = nnz,
+                          .index_type = o->index_type,
+                          .offset_type = o->offset_type,
+                          .value_type = o->type,
+                          .offsets = o->format == TAMIS_CSR ? offsets : NULL,
+                          .row_indices = o->format == TAMIS_COO ? rows : NULL,
+                          .columns = columns,
+                          .batch_stride = nnz};
+    void *const values = block(p, 3, nnz * o->batch, tamis_type_size(o->type));
+    for (int64_t t = 0; t < nnz * o->batch; t++) test_store(values, o->type, t, draw(o, random));
+    if (!o->pattern) p->S.values = values;
+}
+
+static tamis_dense make_dense(problem *p, int at, int64_t rows, int64_t cols, tamis_layout layout,
+                              tamis_random *random) {
+    const problem_options *const o = &p->options;
+    const int64_t major = layout == TAMIS_ROW_MAJOR ? rows : cols, minor = layout == TAMIS_ROW_MAJOR ? cols : rows;
+    const int64_t stride = minor + o->padding;
+    const int64_t one = major > 0 ? (major - 1) * stride + minor : 0; /* nothing after the last element */
+    const int64_t total = o->misalignment + o->batch * one;
+    char *const data = block(p, at, total, tamis_type_size(o->type));
+    for (int64_t i = 0; i < total; i++) test_store(data, o->type, i, draw(o, random));
+    return (tamis_dense){.data = data + (size_t)o->misalignment * tamis_type_size(o->type),
+                         .rows = rows,
+                         .cols = cols,
+                         .stride = stride,
+                         .type = o->type,
+                         .layout = layout,
+                         .batch_stride = one};
+}
+
+problem problem_make(const problem_options *options, tamis_random *random) {
+    problem p = {.options = *options};
+    if (p.options.batch == 0) p.options.batch = 1;
+    if (p.options.rows == 0 || p.options.cols == 0) p.options.nnz = 0;
+    const problem_options *const o = &p.options;
+    make_pattern(&p, random);
+    p.A = make_dense(&p, 4, o->rows, o->inner, o->layouts[0], random);
+    p.B = make_dense(&p, 5, o->cols, o->inner, o->layouts[1], random);
+    p.D = make_dense(&p, 6, o->cols, o->width, o->layouts[2], random);
+    p.out = make_dense(&p, 7, o->rows, o->width, o->layouts[3], random);
+    return p;
+}
+
+void problem_free(problem *p) {
+    for (int i = 0; i < 8; i++) free(p->blocks[i]);
+    memset(p, 0, sizeof *p);
+}
+
+uint64_t test_seed(void) {
+    const char *const given = getenv("TAMIS_TEST_SEED");
+    const uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    printf("TAMIS_TEST_SEED=%llu\n", (unsigned long long)seed);
+    return seed;
+}
