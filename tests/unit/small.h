@@ -1,0 +1,60 @@
+/* A small valid problem that tests spoil in one place at a time. */
+#ifndef TAMIS_TESTS_SMALL_H
+#define TAMIS_TESTS_SMALL_H
+
+#include <string.h>
+#include <tamis/tamis.h>
+
+enum { SMALL_ROWS = 3, SMALL_COLS = 4, SMALL_NNZ = 5, SMALL_K = 2, SMALL_L = 3 };
+
+typedef struct small {
+    int32_t offsets[SMALL_ROWS + 1], columns[SMALL_NNZ], rows[SMALL_NNZ];
+    _Alignas(64) float values[SMALL_NNZ];
+    _Alignas(64) float a[SMALL_ROWS * SMALL_K];
+    _Alignas(64) float b[SMALL_COLS * SMALL_K];
+    _Alignas(64) float d[SMALL_COLS * SMALL_L];
+    _Alignas(64) float p[SMALL_NNZ];
+    _Alignas(64) float out[SMALL_ROWS * SMALL_L];
+    tamis_sparse S, coo; /* coo: the same entries out of row order */
+    tamis_dense A, B, D, X, E;
+} small;
+
+static inline void small_make(small *s) {
+    static const int32_t offsets[] = {0, 2, 2, 5}, columns[] = {1, 3, 0, 2, 3}, rows[] = {2, 0, 2, 0, 2};
+    memset(s, 0, sizeof *s);
+    memcpy(s->offsets, offsets, sizeof offsets);
+    memcpy(s->columns, columns, sizeof columns);
+    memcpy(s->rows, rows, sizeof rows);
+    for (int i = 0; i < SMALL_NNZ; i++) s->values[i] = (float)(i + 1);
+    for (int i = 0; i < SMALL_ROWS * SMALL_K; i++) s->a[i] = (float)(i % 3) + 1;
+    for (int i = 0; i < SMALL_COLS * SMALL_K; i++) s->b[i] = (float)(i % 4) - 1;
+    for (int i = 0; i < SMALL_COLS * SMALL_L; i++) s->d[i] = (float)(i % 5) - 2;
+    for (int i = 0; i < SMALL_NNZ; i++) s->p[i] = 77;
+    for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) s->out[i] = 77;
+    s->S = (tamis_sparse){.format = TAMIS_CSR,
+                          .rows = SMALL_ROWS,
+                          .cols = SMALL_COLS,
+                          .nnz = SMALL_NNZ,
+                          .offsets = s->offsets,
+                          .columns = s->columns,
+                          .values = s->values};
+    s->coo = s->S;
+    s->coo.format = TAMIS_COO;
+    s->coo.offsets = NULL;
+    s->coo.row_indices = s->rows;
+    s->A = (tamis_dense){.data = s->a, .rows = SMALL_ROWS, .cols = SMALL_K};
+    s->B = (tamis_dense){.data = s->b, .rows = SMALL_COLS, .cols = SMALL_K};
+    s->D = (tamis_dense){.data = s->d, .rows = SMALL_COLS, .cols = SMALL_L};
+    s->E = (tamis_dense){.data = s->out, .rows = SMALL_ROWS, .cols = SMALL_L};
+    s->X = s->D;
+}
+
+static inline tamis_plan_options small_options(tamis_operation operation) {
+    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+    o.operation = operation;
+    o.inner = SMALL_K;
+    o.width = SMALL_L;
+    return o;
+}
+
+#endif

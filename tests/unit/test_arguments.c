@@ -1,0 +1,405 @@
+/*
+ * Every argument of every public function spoilt in turn: the status is the documented one, the message names the
+ * argument and its value, outputs stay as they were, nothing leaks, and a valid call afterwards works and clears the
+ * message.
+ */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tamis/matrix.h>
+
+#include "base/memory.h"
+#include "small.h"
+
+static tamis_device *device;
+static int64_t live;
+
+static void refused(tamis_status got, tamis_status want, const char *name, const char *value) {
+    if (got != want || !strstr(tamis_last_error(), name) || !strstr(tamis_last_error(), value))
+        fail_msg("wanted %s with \"%s\" and \"%s\", got %s: %s", tamis_status_name(want), name, value,
+                 tamis_status_name(got), tamis_last_error());
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+/* ------------------------------------------------------------------------------------------ plan options */
+
+typedef void spoil(tamis_plan_options *o);
+static void spoil_size(tamis_plan_options *o) { o->size = 3; }
+static void spoil_operation(tamis_plan_options *o) { o->operation = (tamis_operation)9; }
+static void spoil_edge(tamis_plan_options *o) { o->edge = (tamis_edge)77; }
+static void spoil_type(tamis_plan_options *o) { o->type = (tamis_type)5; }
+static void spoil_inner(tamis_plan_options *o) { o->inner = -4; }
+static void spoil_width(tamis_plan_options *o) { o->width = -5; }
+static void spoil_scale(tamis_plan_options *o) { o->edge_scale = INFINITY; }
+static void spoil_slope(tamis_plan_options *o) { o->edge_slope = NAN; }
+static void spoil_epsilon(tamis_plan_options *o) { o->edge_epsilon = 0; }
+static void spoil_batch(tamis_plan_options *o) { o->batch = -6; }
+static void spoil_calls(tamis_plan_options *o) { o->expected_calls = -7; }
+static void spoil_math(tamis_plan_options *o) { o->math = (tamis_math)8; }
+static void spoil_threads(tamis_plan_options *o) { o->threads = 5000; }
+static void spoil_algorithm(tamis_plan_options *o) { o->algorithm = "quick-one"; }
+static void spoil_parameters(tamis_plan_options *o) { o->parameters = "chunk"; }
+static void spoil_parameter_name(tamis_plan_options *o) { o->parameters = "chunky=32"; }
+static void spoil_parameter_value(tamis_plan_options *o) { o->parameters = "chunk=3"; }
+static void spoil_a_layout(tamis_plan_options *o) { o->a_layout = (tamis_layout)3; }
+static void spoil_b_layout(tamis_plan_options *o) { o->b_layout = (tamis_layout)4; }
+static void spoil_d_layout(tamis_plan_options *o) { o->d_layout = (tamis_layout)5; }
+static void spoil_output_layout(tamis_plan_options *o) { o->output_layout = (tamis_layout)6; }
+
+static const struct {
+    spoil *spoil;
+    const char *name, *value;
+} option_rows[] = {
+    {spoil_size, "options.size", "3"},
+    {spoil_operation, "options.operation", "9"},
+    {spoil_edge, "options.edge", "77"},
+    {spoil_type, "options.type", "5"},
+    {spoil_inner, "options.inner", "-4"},
+    {spoil_width, "options.width", "-5"},
+    {spoil_scale, "options.edge_scale", "inf"},
+    {spoil_slope, "options.edge_slope", "nan"},
+    {spoil_epsilon, "options.edge_epsilon", "0"},
+    {spoil_batch, "options.batch", "-6"},
+    {spoil_calls, "options.expected_calls", "-7"},
+    {spoil_math, "options.math", "8"},
+    {spoil_threads, "options.threads", "5000"},
+    {spoil_algorithm, "algorithm", "quick-one"},
+    {spoil_parameters, "parameters", "chunk"},
+    {spoil_parameter_name, "parameter", "chunky"},
+    {spoil_parameter_value, "chunk", "3"},
+    {spoil_a_layout, "options.a_layout", "3"},
+    {spoil_b_layout, "options.b_layout", "4"},
+    {spoil_d_layout, "options.d_layout", "5"},
+    {spoil_output_layout, "options.output_layout", "6"},
+};
+
+static void test_plan_options(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++) {
+        tamis_plan *plan = NULL;
+        size_t bytes = 99;
+        tamis_plan_options o = small_options(TAMIS_OP_FUSED);
+        option_rows[i].spoil(&o);
+        refused(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT, option_rows[i].name,
+                option_rows[i].value);
+        assert_null(plan);
+        refused(tamis_workspace_size(device, &s.S, &o, &bytes), TAMIS_ERROR_ARGUMENT, option_rows[i].name,
+                option_rows[i].value);
+        assert_int_equal(bytes, 99);
+    }
+    tamis_plan *plan = NULL;
+    tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
+    refused(tamis_plan_create(NULL, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT, "device", "NULL");
+    refused(tamis_plan_create(device, NULL, &o, &plan), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_plan_create(device, &s.S, NULL, &plan), TAMIS_ERROR_ARGUMENT, "options", "NULL");
+    refused(tamis_plan_create(device, &s.S, &o, NULL), TAMIS_ERROR_ARGUMENT, "plan", "NULL");
+    refused(tamis_workspace_size(device, &s.S, &o, NULL), TAMIS_ERROR_ARGUMENT, "bytes", "NULL");
+}
+
+/* ------------------------------------------------------------------------------------------ the sparse view */
+
+static void create_refused(const tamis_sparse *S, tamis_status want, const char *name, const char *value) {
+    tamis_plan *plan = NULL;
+    const tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
+    refused(tamis_plan_create(device, S, &o, &plan), want, name, value);
+    refused(tamis_validate(S), want, name, value);
+}
+
+static void test_sparse_view(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    tamis_sparse S = s.S;
+    S.format = (tamis_format)4;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.format", "4");
+    S = s.S;
+    S.rows = -1;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.rows", "-1");
+    S = s.S;
+    S.cols = -2;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.cols", "-2");
+    S = s.S;
+    S.nnz = -3;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.nnz", "-3");
+    S = s.S;
+    S.index_type = (tamis_index_type)5;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.index_type", "5");
+    S = s.S;
+    S.offset_type = (tamis_index_type)6;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.offset_type", "6");
+    S = s.S;
+    S.value_type = (tamis_type)7;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.value_type", "7");
+    S = s.S;
+    S.offsets = NULL;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.offsets", "NULL");
+    S = s.S;
+    S.columns = NULL;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.columns", "NULL");
+    S = s.coo;
+    S.row_indices = NULL;
+    create_refused(&S, TAMIS_ERROR_ARGUMENT, "S.row_indices", "NULL");
+    S = s.S;
+    S.value_type = TAMIS_F64;
+    tamis_plan *plan = NULL;
+    const tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
+    refused(tamis_plan_create(device, &S, &o, &plan), TAMIS_ERROR_ARGUMENT, "S.value_type", "fp64");
+
+    s.columns[3] = 90;
+    create_refused(&s.S, TAMIS_ERROR_PATTERN, "columns[3]", "90");
+    s.columns[3] = -1;
+    create_refused(&s.S, TAMIS_ERROR_PATTERN, "columns[3]", "-1");
+    small_make(&s);
+    s.offsets[1] = 6;
+    create_refused(&s.S, TAMIS_ERROR_PATTERN, "offsets[1]", "6");
+    small_make(&s);
+    s.offsets[0] = 1;
+    create_refused(&s.S, TAMIS_ERROR_PATTERN, "offsets[0]", "1");
+    small_make(&s);
+    s.rows[2] = 3;
+    create_refused(&s.coo, TAMIS_ERROR_PATTERN, "row_indices[2]", "3");
+}
+
+/* ------------------------------------------------------------------------------------------ operands */
+
+typedef tamis_status call(tamis_plan *plan, const small *s, float *p);
+static tamis_status call_sddmm(tamis_plan *plan, const small *s, float *p) {
+    return tamis_plan_sddmm(plan, NULL, &s->A, &s->B, 1, 0, p);
+}
+static tamis_status call_spmm(tamis_plan *plan, const small *s, float *p) {
+    (void)p;
+    return tamis_plan_spmm(plan, NULL, &s->D, 1, 0, &s->E);
+}
+static tamis_status call_fused(tamis_plan *plan, const small *s, float *p) {
+    (void)p;
+    return tamis_plan_fused(plan, NULL, &s->A, &s->B, &s->D, 1, 0, &s->E);
+}
+
+static tamis_dense *operand(small *s, char name) {
+    switch (name) {
+    case 'A': return &s->A;
+    case 'B': return &s->B;
+    case 'D': return &s->D;
+    default: return &s->E;
+    }
+}
+
+/* Every field of one operand spoilt; `name` is what messages call it. */
+static void spoil_operand(tamis_plan *plan, call *run, char which, const char *name) {
+    char field[32];
+    small s;
+    small_make(&s);
+    operand(&s, which)->rows = 17;
+    snprintf(field, sizeof field, "%s.rows", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "17");
+    small_make(&s);
+    operand(&s, which)->cols = 18;
+    snprintf(field, sizeof field, "%s.cols", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "18");
+    small_make(&s);
+    operand(&s, which)->stride = 1;
+    snprintf(field, sizeof field, "%s.stride", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "1");
+    small_make(&s);
+    operand(&s, which)->type = TAMIS_F64;
+    snprintf(field, sizeof field, "%s.type", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "fp64");
+    small_make(&s);
+    operand(&s, which)->layout = TAMIS_COLUMN_MAJOR;
+    operand(&s, which)->stride = 8;
+    snprintf(field, sizeof field, "%s.layout", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "column-major");
+    small_make(&s);
+    operand(&s, which)->location = TAMIS_DEVICE;
+    snprintf(field, sizeof field, "%s.location", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "device");
+    small_make(&s);
+    operand(&s, which)->data = NULL;
+    snprintf(field, sizeof field, "%s.data", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "NULL");
+    small_make(&s);
+    operand(&s, which)->batch_stride = -9;
+    snprintf(field, sizeof field, "%s.batch_stride", name);
+    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "-9");
+    assert_true(s.p[0] == 77 && s.out[0] == 77);
+}
+
+static tamis_plan *plan_for(const small *s, tamis_operation operation) {
+    tamis_plan *plan = NULL;
+    const tamis_plan_options o = small_options(operation);
+    assert_int_equal(tamis_plan_create(device, &s->S, &o, &plan), TAMIS_OK);
+    live = tamis_memory_live();
+    return plan;
+}
+
+static void drop(tamis_plan *plan) {
+    tamis_plan_destroy(plan);
+    live = tamis_memory_live();
+}
+
+static void test_operands(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    tamis_plan *plan = plan_for(&s, TAMIS_OP_SDDMM);
+    spoil_operand(plan, call_sddmm, 'A', "A");
+    spoil_operand(plan, call_sddmm, 'B', "B");
+    refused(tamis_plan_sddmm(plan, NULL, NULL, &s.B, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "A", "NULL");
+    refused(tamis_plan_sddmm(plan, NULL, &s.A, NULL, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, NULL), TAMIS_ERROR_ARGUMENT, "p", "NULL");
+    refused(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, NAN, 0, s.p), TAMIS_ERROR_ARGUMENT, "alpha", "not a number");
+    refused(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, NAN, s.p), TAMIS_ERROR_ARGUMENT, "beta", "not a number");
+    refused(tamis_plan_sddmm(plan, &s, &s.A, &s.B, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "stream", "NULL");
+    refused(tamis_plan_spmm(plan, NULL, &s.D, 1, 0, &s.E), TAMIS_ERROR_ARGUMENT, "plan", "spmm");
+    refused(tamis_plan_sddmm(NULL, NULL, &s.A, &s.B, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "plan", "NULL");
+    refused(tamis_plan_set_values(plan, s.values, -1), TAMIS_ERROR_ARGUMENT, "batch_stride", "-1");
+    assert_true(s.p[0] == 77);
+    assert_int_equal(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, s.p), TAMIS_OK);
+    assert_string_equal(tamis_last_error(), "");
+    assert_true(s.p[0] != 77);
+    drop(plan);
+
+    small_make(&s);
+    plan = plan_for(&s, TAMIS_OP_SPMM);
+    spoil_operand(plan, call_spmm, 'D', "B");
+    spoil_operand(plan, call_spmm, 'E', "C");
+    drop(plan);
+    plan = plan_for(&s, TAMIS_OP_FUSED);
+    spoil_operand(plan, call_fused, 'A', "A");
+    spoil_operand(plan, call_fused, 'B', "B");
+    spoil_operand(plan, call_fused, 'D', "D");
+    spoil_operand(plan, call_fused, 'E', "E");
+    drop(plan);
+}
+
+/* ------------------------------------------------------------------------------------------ everything else */
+
+static void test_calls(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    refused(tamis_sddmm(NULL, &s.S, &s.A, &s.B, NULL, s.p), TAMIS_ERROR_ARGUMENT, "device", "NULL");
+    refused(tamis_sddmm(device, NULL, &s.A, &s.B, NULL, s.p), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_sddmm(device, &s.S, NULL, &s.B, NULL, s.p), TAMIS_ERROR_ARGUMENT, "A", "NULL");
+    refused(tamis_sddmm(device, &s.S, &s.A, NULL, NULL, s.p), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, NULL, NULL), TAMIS_ERROR_ARGUMENT, "p", "NULL");
+    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, &(tamis_args){.algorithm = "best"}, s.p), TAMIS_ERROR_ARGUMENT,
+            "algorithm", "best");
+    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, &(tamis_args){.batch = -1}, s.p), TAMIS_ERROR_ARGUMENT, "batch",
+            "-1");
+    refused(tamis_spmm(device, &s.S, NULL, NULL, &s.E), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_spmm(device, &s.S, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "C", "NULL");
+    refused(tamis_fused(device, &s.S, &s.A, &s.B, NULL, NULL, &s.E), TAMIS_ERROR_ARGUMENT, "D", "NULL");
+    refused(tamis_fused(device, &s.S, &s.A, &s.B, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "E", "NULL");
+    double out[SMALL_ROWS * SMALL_L];
+    refused(tamis_reference_sddmm(NULL, &s.A, &s.B, NULL, out), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_reference_sddmm(&s.S, NULL, &s.B, NULL, out), TAMIS_ERROR_ARGUMENT, "A", "NULL");
+    refused(tamis_reference_sddmm(&s.S, &s.A, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_reference_sddmm(&s.S, &s.A, &s.B, NULL, NULL), TAMIS_ERROR_ARGUMENT, "p", "NULL");
+    refused(tamis_reference_spmm(&s.S, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_reference_spmm(&s.S, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "c", "NULL");
+    refused(tamis_reference_fused(&s.S, &s.A, &s.B, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "D", "NULL");
+    refused(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "e", "NULL");
+    refused(tamis_reference_sddmm(&s.S, &s.A, &s.B, &(tamis_args){.edge = (tamis_edge)50}, out), TAMIS_ERROR_ARGUMENT,
+            "edge", "50");
+}
+
+static void test_devices_and_names(void **state) {
+    (void)state;
+    tamis_device *opened = device;
+    tamis_device_description description;
+    tamis_algorithm_description algorithm;
+    tamis_ceilings ceilings;
+    tamis_type type;
+    tamis_operation operation;
+    tamis_edge edge;
+    refused(tamis_device_open("tpu:0", &opened), TAMIS_ERROR_DEVICE, "name", "tpu:0");
+    assert_null(opened);
+    refused(tamis_device_open("cpu:7", &opened), TAMIS_ERROR_DEVICE, "name", "cpu:7");
+    refused(tamis_device_open("cpu", NULL), TAMIS_ERROR_ARGUMENT, "device", "NULL");
+    refused(tamis_device_describe(NULL, &description), TAMIS_ERROR_ARGUMENT, "device", "NULL");
+    refused(tamis_device_describe(device, NULL), TAMIS_ERROR_ARGUMENT, "description", "NULL");
+    refused(tamis_device_set_threads(NULL, 1), TAMIS_ERROR_ARGUMENT, "device", "NULL");
+    refused(tamis_device_set_threads(device, -2), TAMIS_ERROR_ARGUMENT, "threads", "-2");
+    refused(tamis_device_ceilings(NULL, &ceilings), TAMIS_ERROR_ARGUMENT, "device", "NULL");
+    refused(tamis_device_ceilings(device, NULL), TAMIS_ERROR_ARGUMENT, "ceilings", "NULL");
+    refused(tamis_device_at(55, NULL, NULL), TAMIS_ERROR_ARGUMENT, "number", "55");
+    refused(tamis_device_at(-1, NULL, NULL), TAMIS_ERROR_ARGUMENT, "number", "-1");
+    refused(tamis_algorithm_at(500, &algorithm), TAMIS_ERROR_ARGUMENT, "number", "500");
+    refused(tamis_algorithm_at(-1, &algorithm), TAMIS_ERROR_ARGUMENT, "number", "-1");
+    refused(tamis_algorithm_at(0, NULL), TAMIS_ERROR_ARGUMENT, "description", "NULL");
+    refused(tamis_type_from_name("fp7", &type), TAMIS_ERROR_ARGUMENT, "name", "fp7");
+    refused(tamis_type_from_name(NULL, &type), TAMIS_ERROR_ARGUMENT, "name", "NULL");
+    refused(tamis_type_from_name("fp32", NULL), TAMIS_ERROR_ARGUMENT, "type", "NULL");
+    refused(tamis_operation_from_name("mm", &operation), TAMIS_ERROR_ARGUMENT, "name", "mm");
+    refused(tamis_operation_from_name("spmm", NULL), TAMIS_ERROR_ARGUMENT, "operation", "NULL");
+    refused(tamis_edge_from_name("relu", &edge), TAMIS_ERROR_ARGUMENT, "name", "relu");
+    refused(tamis_edge_from_name("mask", NULL), TAMIS_ERROR_ARGUMENT, "edge", "NULL");
+    assert_string_equal(tamis_status_name((tamis_status)99), "unknown");
+    assert_int_equal(tamis_type_size((tamis_type)99), 0);
+    tamis_device_close(NULL);
+    tamis_plan_destroy(NULL);
+    tamis_matrix_free(NULL);
+    tamis_array_free(NULL);
+}
+
+static void test_structure(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    int32_t offsets[SMALL_COLS + 1], columns[SMALL_NNZ];
+    tamis_profile profile;
+    tamis_matrix *matrix = NULL;
+    tamis_array *array = NULL;
+    refused(tamis_validate(NULL), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_row_profile(NULL, &profile), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_row_profile(&s.S, NULL), TAMIS_ERROR_ARGUMENT, "profile", "NULL");
+    refused(tamis_csr_to_coo(NULL, columns), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_csr_to_coo(&s.coo, columns), TAMIS_ERROR_ARGUMENT, "S.format", "coo");
+    refused(tamis_csr_to_coo(&s.S, NULL), TAMIS_ERROR_ARGUMENT, "row_indices", "NULL");
+    refused(tamis_coo_to_csr(&s.S, offsets, columns, NULL, NULL), TAMIS_ERROR_ARGUMENT, "S.format", "csr");
+    refused(tamis_coo_to_csr(&s.coo, NULL, columns, NULL, NULL), TAMIS_ERROR_ARGUMENT, "offsets", "NULL");
+    refused(tamis_coo_to_csr(&s.coo, offsets, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "columns", "NULL");
+    refused(tamis_transpose(&s.S, NULL, columns, NULL, NULL), TAMIS_ERROR_ARGUMENT, "offsets", "NULL");
+    refused(tamis_transpose(&s.S, offsets, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "columns", "NULL");
+    refused(tamis_sort(&s.S, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "columns", "NULL");
+    refused(tamis_array_create(-1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, &array), TAMIS_ERROR_ARGUMENT, "rows", "-1");
+    refused(tamis_array_create(1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, NULL), TAMIS_ERROR_ARGUMENT, "array", "NULL");
+    refused(tamis_convert(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_convert(&s.S, NULL, NULL), TAMIS_ERROR_ARGUMENT, "matrix", "NULL");
+    refused(tamis_generate(NULL, &matrix), TAMIS_ERROR_ARGUMENT, "options", "NULL");
+    refused(tamis_read_matrix("/nowhere/at all.mtx", NULL, &matrix), TAMIS_ERROR_FILE, "/nowhere/at all.mtx",
+            "No such");
+    refused(tamis_read_matrix(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT, "path", "NULL");
+    refused(tamis_write_matrix("/nowhere/out.mtx", &s.S), TAMIS_ERROR_FILE, "/nowhere/out.mtx", "No such");
+    assert_null(matrix);
+    assert_null(array);
+    assert_int_equal(tamis_validate(&s.S), TAMIS_OK);
+    assert_string_equal(tamis_last_error(), "");
+}
+
+static int set_up(void **state) {
+    (void)state;
+    const int status = tamis_device_open("cpu", &device) != TAMIS_OK;
+    live = tamis_memory_live();
+    return status;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_options), cmocka_unit_test(test_sparse_view),       cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_calls),        cmocka_unit_test(test_devices_and_names), cmocka_unit_test(test_structure),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

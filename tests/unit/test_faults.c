@@ -1,0 +1,185 @@
+/* The n-th allocation failing, for every n: a clear status, nothing leaked, outputs untouched, and a next call that
+ * works. */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <tamis/matrix.h>
+
+#include "base/memory.h"
+#include "small.h"
+
+typedef struct faulty {
+    small s;
+    tamis_device *device;
+    const char *algorithm;
+    tamis_operation operation;
+    tamis_edge edge;
+    bool coo, column_major;
+} faulty;
+
+typedef tamis_status action(faulty *f);
+
+/* Runs the action with the first, second, ... allocation failing until none is left to fail. */
+static int64_t fail_each(faulty *f, action *act) {
+    for (int64_t n = 1; n < 1000; n++) {
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        const tamis_status status = act(f);
+        tamis_memory_fail_at(0);
+        assert_int_equal(tamis_memory_live(), live);
+        if (status == TAMIS_OK) {
+            assert_string_equal(tamis_last_error(), "");
+            return n - 1;
+        }
+        assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        assert_non_null(strstr(tamis_last_error(), "no memory for"));
+        for (int i = 0; i < SMALL_NNZ; i++) assert_true(f->s.p[i] == 77);
+        for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) assert_true(f->s.out[i] == 77);
+    }
+    fail_msg("a thousand allocations");
+    return 0;
+}
+
+static tamis_status open_device(faulty *f) {
+    (void)f;
+    tamis_device *device = NULL;
+    const tamis_status status = tamis_device_open("cpu", &device);
+    if (status == TAMIS_OK) tamis_device_close(device);
+    return status;
+}
+
+static tamis_plan_options options_of(const faulty *f) {
+    tamis_plan_options o = small_options(f->operation);
+    o.algorithm = f->algorithm;
+    o.edge = f->edge;
+    o.threads = 3;
+    if (f->column_major) o.a_layout = o.b_layout = o.d_layout = o.output_layout = TAMIS_COLUMN_MAJOR;
+    return o;
+}
+
+static tamis_status make_plan(faulty *f) {
+    tamis_plan *plan = NULL;
+    const tamis_plan_options o = options_of(f);
+    const tamis_status status = tamis_plan_create(f->device, f->coo ? &f->s.coo : &f->s.S, &o, &plan);
+    if (status == TAMIS_OK)
+        tamis_plan_destroy(plan);
+    else
+        assert_null(plan);
+    return status;
+}
+
+static tamis_status query(faulty *f) {
+    size_t bytes = 0;
+    const tamis_plan_options o = options_of(f);
+    return tamis_workspace_size(f->device, f->coo ? &f->s.coo : &f->s.S, &o, &bytes);
+}
+
+static tamis_status call_once(faulty *f) {
+    const tamis_args args = {.alpha = 1, .edge = f->edge, .algorithm = f->algorithm, .threads = 3};
+    const tamis_sparse *const S = f->coo ? &f->s.coo : &f->s.S;
+    switch (f->operation) {
+    case TAMIS_OP_SDDMM: return tamis_sddmm(f->device, S, &f->s.A, &f->s.B, &args, f->s.p);
+    case TAMIS_OP_SPMM: return tamis_spmm(f->device, S, &f->s.D, &args, &f->s.E);
+    case TAMIS_OP_FUSED: return tamis_fused(f->device, S, &f->s.A, &f->s.B, &f->s.D, &args, &f->s.E);
+    }
+    return TAMIS_ERROR_INTERNAL;
+}
+
+static tamis_status oracle(faulty *f) {
+    double e[SMALL_ROWS * SMALL_L];
+    return tamis_reference_fused(&f->s.S, &f->s.A, &f->s.B, &f->s.D, &(tamis_args){.alpha = 1, .edge = f->edge}, e);
+}
+
+static tamis_status convert(faulty *f) {
+    tamis_matrix *matrix = NULL;
+    tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
+    o.transpose = true;
+    o.duplicates = TAMIS_DUPLICATES_SUM;
+    const tamis_status status = tamis_convert(&f->s.coo, &o, &matrix);
+    if (status == TAMIS_OK) tamis_matrix_free(matrix);
+    return status;
+}
+
+static tamis_status generate(faulty *f) {
+    (void)f;
+    tamis_matrix *matrix = NULL;
+    tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
+    o.kind = TAMIS_KIND_RMAT;
+    o.rows = 64;
+    o.nnz = 200;
+    const tamis_status status = tamis_generate(&o, &matrix);
+    if (status == TAMIS_OK) tamis_matrix_free(matrix);
+    return status;
+}
+
+static void test_devices(void **state) {
+    faulty *const f = *state;
+    assert_true(fail_each(f, open_device) >= 1);
+}
+
+static void test_plans(void **state) {
+    static const char *const algorithms[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "row-simd", "naive", "auto"};
+    faulty *const f = *state;
+    for (int a = 0; a < 6; a++)
+        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+            for (int way = 0; way < 8; way++) {
+                f->algorithm = algorithms[a];
+                f->operation = (tamis_operation)operation;
+                f->coo = way & 1;
+                f->column_major = way & 2;
+                f->edge = way & 4 && a != 4 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
+                /* the struct, the algorithm's, its split; offsets, columns and permutation of a COO */
+                assert_true(fail_each(f, make_plan) >= (f->coo ? 6 : 3));
+                assert_true(fail_each(f, query) >= 2);
+            }
+}
+
+static void test_calls(void **state) {
+    faulty *const f = *state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int way = 0; way < 4; way++) {
+            small_make(&f->s);
+            f->algorithm = NULL;
+            f->operation = (tamis_operation)operation;
+            f->coo = way & 1;
+            f->edge = way & 2 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
+            assert_true(fail_each(f, call_once) >= 3);
+            assert_true(operation == TAMIS_OP_SDDMM ? f->s.p[0] != 77 : f->s.out[0] != 77);
+        }
+}
+
+static void test_helpers(void **state) {
+    faulty *const f = *state;
+    small_make(&f->s);
+    f->edge = TAMIS_EDGE_SOFTMAX;
+    assert_true(fail_each(f, oracle) >= 4);
+    assert_true(fail_each(f, convert) >= 3);
+    assert_true(fail_each(f, generate) >= 3);
+}
+
+static int set_up(void **state) {
+    faulty *const f = calloc(1, sizeof *f);
+    if (!f) return 1;
+    small_make(&f->s);
+    *state = f;
+    return tamis_device_open("cpu", &f->device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    faulty *const f = *state;
+    tamis_device_close(f->device);
+    free(f);
+    return tamis_memory_live() != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_helpers),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

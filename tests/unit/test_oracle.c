@@ -1,0 +1,127 @@
+/* The oracle against values worked out by hand. Everything else is tested against the oracle, so it needs somebody too.
+ */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <tamis/tamis.h>
+
+/* S = [ 2 . ]   A = [ 1 2 ]   B = [ 3 -1 ]   A B^T at (0,0) = 1*3 + 2*-1 = 1, at (1,0) = 0.5*3 - 1 = 0.5,
+       [ -3 4 ]      [ .5 1 ]      [ 0  4 ]             at (1,1) = 0.5*0 + 1*4 = 4 */
+static int32_t offsets[] = {0, 1, 3}, columns[] = {0, 0, 1}, rows[] = {0, 1, 1};
+static double values[] = {2, -3, 4}, a[] = {1, 2, 0.5, 1}, b[] = {3, -1, 0, 4};
+static const tamis_dense A = {.data = a, .rows = 2, .cols = 2, .type = TAMIS_F64};
+static const tamis_dense B = {.data = b, .rows = 2, .cols = 2, .type = TAMIS_F64};
+
+static tamis_sparse matrix(void) {
+    return (tamis_sparse){.rows = 2,
+                          .cols = 2,
+                          .nnz = 3,
+                          .value_type = TAMIS_F64,
+                          .offsets = offsets,
+                          .columns = columns,
+                          .values = values};
+}
+
+static void near(double got, double want) { assert_true(fabs(got - want) <= 1e-14 * (1 + fabs(want))); }
+
+static void sample(const tamis_sparse *S, tamis_args args, double w0, double w1, double w2) {
+    double p[3] = {10, 20, 30};
+    assert_int_equal(tamis_reference_sddmm(S, &A, &B, &args, p), TAMIS_OK);
+    near(p[0], w0);
+    near(p[1], w1);
+    near(p[2], w2);
+}
+
+static void test_edges(void **state) {
+    (void)state;
+    const tamis_sparse S = matrix();
+    sample(&S, (tamis_args){.alpha = 1}, 2, -1.5, 16);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_MASK}, 1, 0.5, 4);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_RESIDUAL}, 1, -3.5, 0);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_QUOTIENT}, 2, -6, 1);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_QUOTIENT, .edge_epsilon = 2}, 1, -1.5, 1);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_EXP, .edge_scale = 2}, 2 * exp(2), -3 * exp(1), 4 * exp(8));
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_SIGMOID, .edge_scale = -1}, 2 / (1 + exp(1)),
+           -3 / (1 + exp(0.5)), 4 / (1 + exp(4)));
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_LEAKY_RELU, .edge_scale = -1, .edge_slope = 0.5}, -1, 0.75,
+           -8);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_SOFTMAX}, 1, 1 / (1 + exp(10.5)), 1 / (1 + exp(-10.5)));
+}
+
+static void test_scalars(void **state) {
+    (void)state;
+    const tamis_sparse S = matrix();
+    sample(&S, (tamis_args){.alpha = 2, .beta = 0.5}, 4 + 5, -3 + 10, 32 + 15);
+    sample(&S, (tamis_args){.alpha = 0, .beta = 1}, 10, 20, 30);
+    double p[3] = {NAN, NAN, NAN};
+    assert_int_equal(tamis_reference_sddmm(&S, &A, &B, NULL, p), TAMIS_OK);
+    near(p[2], 16);
+}
+
+static void test_patterns(void **state) {
+    (void)state;
+    tamis_sparse S = matrix();
+    S.values = NULL;
+    sample(&S, (tamis_args){.alpha = 1}, 1, 0.5, 4);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_RESIDUAL}, 0, 0.5, -3);
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_SOFTMAX}, 1, 1 / (1 + exp(3.5)), 1 / (1 + exp(-3.5)));
+    S.format = TAMIS_COO;
+    S.row_indices = rows;
+    S.offsets = NULL;
+    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_MASK}, 1, 0.5, 4);
+}
+
+static void test_products(void **state) {
+    (void)state;
+    const tamis_sparse S = matrix();
+    double c[4] = {1, 1, 1, 1};
+    assert_int_equal(tamis_reference_spmm(&S, &B, &(tamis_args){.alpha = 1, .beta = -1}, c), TAMIS_OK);
+    near(c[0], 6 - 1);  /* 2 * 3 */
+    near(c[1], -2 - 1); /* 2 * -1 */
+    near(c[2], -9 - 1); /* -3 * 3 + 4 * 0 */
+    near(c[3], 19 - 1); /* -3 * -1 + 4 * 4 */
+    double e[4];
+    assert_int_equal(tamis_reference_fused(&S, &A, &B, &B, &(tamis_args){.alpha = 1}, e), TAMIS_OK);
+    near(e[0], 6); /* 2 * 3 */
+    near(e[1], -2);
+    near(e[2], -4.5); /* -1.5 * 3 */
+    near(e[3], 1.5 + 64);
+}
+
+static void test_softmax_rows(void **state) {
+    (void)state;
+    /* a row of one entry is 1 whatever its score; a row whose biases are all -infinity is 0 / 0; an empty row is beta
+     */
+    int32_t starts[] = {0, 1, 3, 3}, at[] = {1, 0, 1};
+    double bias[] = {100, -INFINITY, -INFINITY}, x[6] = {1, 1, 1, 1, 1, 1}, e[6] = {5, 5, 5, 5, 5, 5};
+    const tamis_sparse S = {
+        .rows = 3, .cols = 2, .nnz = 3, .value_type = TAMIS_F64, .offsets = starts, .columns = at, .values = bias};
+    const tamis_dense Q = {.data = x, .rows = 3, .cols = 2, .type = TAMIS_F64};
+    assert_int_equal(
+        tamis_reference_fused(&S, &Q, &B, &B, &(tamis_args){.alpha = 1, .beta = 2, .edge = TAMIS_EDGE_SOFTMAX}, e),
+        TAMIS_OK);
+    near(e[0], 0 + 10);
+    near(e[1], 4 + 10);
+    assert_true(isnan(e[2]) && isnan(e[3]));
+    near(e[4], 10);
+}
+
+static void test_batch(void **state) {
+    (void)state;
+    tamis_sparse S = matrix();
+    double two[6] = {2, -3, 4, 20, -30, 40}, p[6];
+    S.values = two;
+    S.batch_stride = 3;
+    assert_int_equal(tamis_reference_sddmm(&S, &A, &B, &(tamis_args){.alpha = 1, .batch = 2}, p), TAMIS_OK);
+    near(p[2], 16);
+    near(p[3], 20);
+    near(p[5], 160);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_edges),    cmocka_unit_test(test_scalars),      cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_products), cmocka_unit_test(test_softmax_rows), cmocka_unit_test(test_batch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
