@@ -1,7 +1,33 @@
-# Library, headers, program, manual pages, completions; a CMake package and a pkg-config file.
+# Library, headers, and what other projects find them by: a CMake package (find_package(tamis), tamis::tamis and
+# tamis::tamis_static) and a pkg-config file. The program installs its own manual page and completions.
 include(CMakePackageConfigHelpers)
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/tamis")
 
-install(TARGETS tamis_shared tamis_static EXPORT TamisTargets
+install(TARGETS tamis_shared tamis_static EXPORT tamis-targets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES include/tamis/tamis.h include/tamis/matrix.h "${PROJECT_BINARY_DIR}/include/tamis/version.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tamis")
+install(EXPORT tamis-targets NAMESPACE tamis:: DESTINATION "${package_folder}")
+set_target_properties(tamis_shared PROPERTIES EXPORT_NAME tamis)
+
+configure_package_config_file(cmake/tamis-config.cmake.in "${PROJECT_BINARY_DIR}/tamis-config.cmake"
+    INSTALL_DESTINATION "${package_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/tamis-config-version.cmake" COMPATIBILITY SameMajorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/tamis-config.cmake" "${PROJECT_BINARY_DIR}/tamis-config-version.cmake"
+    DESTINATION "${package_folder}")
+
+# what a static link needs beside -ltamis
+set(private_libraries "-lpthread -lm")
+foreach(compression "ZLIB;-lz" "LZMA;-llzma" "ZSTD;-lzstd")
+    list(GET compression 0 name)
+    list(GET compression 1 flag)
+    if(TAMIS_HAVE_${name})
+        string(APPEND private_libraries " ${flag}")
+    endif()
+endforeach()
+if(TAMIS_OPENMP)
+    string(APPEND private_libraries " ${OpenMP_C_FLAGS}")
+endif()
+file(RELATIVE_PATH package_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+configure_file(cmake/tamis.pc.in "${PROJECT_BINARY_DIR}/tamis.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tamis.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

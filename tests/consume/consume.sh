@@ -1,0 +1,34 @@
+#!/bin/sh
+# Installs the build into a folder of its own and uses it from outside: by CMake and by pkg-config, shared and static, and
+# from C++ where there is a compiler. consume.sh BUILD SOURCE WORK
+set -eu
+build=$1 source=$2 work=$3
+rm -rf "$work"
+mkdir -p "$work/project"
+cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
+cp "$source/main.c" "$work/project/"
+cp "$source/project.cmake" "$work/project/CMakeLists.txt"
+cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/configure.log" 2>&1 ||
+    { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/project/build" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+"$work/project/build/with_tamis"
+"$work/project/build/with_tamis_static"
+
+libraries=$(dirname "$(find "$work/prefix" -name tamis.pc)")
+export PKG_CONFIG_PATH="$libraries"
+# shellcheck disable=SC2046
+cc -o "$work/shared" "$source/main.c" $(pkg-config --cflags --libs tamis)
+LD_LIBRARY_PATH=$(dirname "$libraries") "$work/shared"
+# shellcheck disable=SC2046
+cc -o "$work/static" "$source/main.c" $(pkg-config --cflags tamis) "$(dirname "$libraries")/libtamis.a" \
+    $(pkg-config --static --libs-only-l tamis | sed 's/-ltamis//') $(pkg-config --static --libs-only-other tamis)
+"$work/static"
+if command -v g++ >/dev/null; then
+    # shellcheck disable=SC2046
+    g++ -std=c++17 -Wall -Wextra -Werror -o "$work/cxx" "$source/header.cpp" $(pkg-config --cflags --libs tamis)
+    LD_LIBRARY_PATH=$(dirname "$libraries") "$work/cxx"
+else
+    echo 'no g++: the headers were not tried from C++'
+fi
+[ -x "$work/prefix/bin/tamis" ] && "$work/prefix/bin/tamis" --version
+find "$work/prefix" -name tamis.1 | grep -q .

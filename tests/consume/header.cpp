@@ -1,0 +1,5 @@
+// The public headers must be C++ too.
+#include <tamis/matrix.h>
+#include <tamis/tamis.h>
+
+int main() { return tamis_version()[0] == 0; }

@@ -1,0 +1,7 @@
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(tamis 0.1 REQUIRED)
+foreach(library tamis tamis_static)
+    add_executable(with_${library} main.c)
+    target_link_libraries(with_${library} PRIVATE tamis::${library})
+endforeach()
