@@ -2,6 +2,7 @@
 # One format, and clang-tidy over the library's host code and the program. Kernels are left to the compilers' own warnings:
 # clang 14 does not know all of gcc's vector built-ins, and what they include is checked through them.
 set -eu
+command -v clang-format >/dev/null && command -v clang-tidy >/dev/null || { echo 'lint: clang-format and clang-tidy are needed' >&2; exit 1; }
 bad=$(git ls-files '*.c' '*.h' | xargs clang-format --dry-run 2>&1 | grep -c 'warning:' || true)
 if [ "$bad" -ne 0 ]; then
     git ls-files '*.c' '*.h' | xargs clang-format --dry-run 2>&1 | grep 'warning:' | head -20

@@ -3,6 +3,8 @@
 set -u
 cd "$(dirname "$0")/.."
 mkdir -p build
+# tests run side by side, with more threads than cores: threads that wait must not spin
+export OMP_WAIT_POLICY=passive
 passed=0
 failed=0
 
