@@ -27,7 +27,7 @@ INLINE real naive_edge(const tamis_cpu_job *job, real x, const real *s) {
     switch (job->edge) {
     case TAMIS_EDGE_SCALE: return value * x;
     case TAMIS_EDGE_RESIDUAL: return value - x;
-    case TAMIS_EDGE_QUOTIENT: return value / (x > (real)job->edge_epsilon ? x : (real)job->edge_epsilon);
+    case TAMIS_EDGE_QUOTIENT: return value / (x <= (real)job->edge_epsilon ? (real)job->edge_epsilon : x);
     case TAMIS_EDGE_SIGMOID: return value / (1 + REAL_EXP(-scaled));
     case TAMIS_EDGE_EXP: return value * REAL_EXP(scaled);
     case TAMIS_EDGE_LEAKY_RELU: return value * (scaled < 0 ? (real)job->edge_slope * scaled : scaled);
