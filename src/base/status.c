@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#undef tamis_fail
+
 static _Thread_local char message[512];
 
 tamis_status tamis_fail(tamis_status status, const char *format, ...) {

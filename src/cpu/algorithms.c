@@ -123,9 +123,11 @@ static int64_t choose_prefetch(const tamis_problem *problem) {
     return ahead < 8 ? 8 : ahead > 64 ? 64 : ahead;
 }
 
-static int64_t choose_chunk(const tamis_problem *problem) {
-    (void)problem;
-    return TAMIS_CPU_CHUNK;
+/* fused by tiles: all of a block's part in a tile; else long enough to go through B and D in turn */
+static int64_t choose_chunk(const tamis_problem *problem, tamis_cpu_kind kind) {
+    if (problem->operation != TAMIS_OP_FUSED) return TAMIS_CPU_CHUNK;
+    const int64_t most = kind == TAMIS_CPU_TILED ? TAMIS_CPU_FUSED_CHUNK : 4096;
+    return problem->nnz < most ? problem->nnz + 8 : most;
 }
 
 /* NT of paper 003: the smallest power of two up to 16 that fills the machine's work items best. A GPU there has 4096;
@@ -163,11 +165,10 @@ static tamis_status prepare_tiles(tamis_prepared *p, bool dry) {
 }
 
 static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, bool dry, tamis_prepared **prepared) {
-    static const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, TAMIS_CPU_CHUNK}};
-    static const tamis_parameter tiled[] = {{"prefetch", 0, 4096},
-                                            {"chunk", 8, TAMIS_CPU_CHUNK},
-                                            {"tile_columns", 1, INT32_MAX},
-                                            {"block_rows", 1, 1 << 20}};
+    const int64_t chunk_most = problem->operation == TAMIS_OP_FUSED ? 1 << 20 : TAMIS_CPU_CHUNK;
+    const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, chunk_most}};
+    const tamis_parameter tiled[] = {
+        {"prefetch", 0, 4096}, {"chunk", 8, chunk_most}, {"tile_columns", 1, INT32_MAX}, {"block_rows", 1, 1 << 20}};
     static const tamis_parameter simd[] = {{"vlc", 1, TAMIS_CPU_CHUNK}, {"nt", 1, 16}};
     tamis_status status = TAMIS_OK;
     tamis_prepared *p = NULL;
@@ -179,7 +180,7 @@ static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, b
     p->kernels = variant->kernels[problem->type];
     p->threads = problem->threads < THREADS_MOST ? problem->threads : THREADS_MOST;
     p->prefetch = kind == TAMIS_CPU_TILED ? 0 : choose_prefetch(problem);
-    p->chunk = choose_chunk(problem);
+    p->chunk = choose_chunk(problem, kind);
     p->members = 1;
     int64_t values[4] = {p->prefetch, p->chunk, 0, 0};
     switch (kind) {
@@ -215,7 +216,12 @@ static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, b
     int64_t rows_kept = 3; /* head, tail, carry */
     if (kind == TAMIS_CPU_TILED && problem->operation != TAMIS_OP_SDDMM)
         rows_kept += p->tiles.block_rows < problem->rows ? p->tiles.block_rows : problem->rows;
-    p->thread_scratch = p->partial_stride * rows_kept;
+    if (problem->operation == TAMIS_OP_FUSED) { /* rows of a few nonzeros fill the list of pieces first */
+        p->segments = p->chunk / 4 < 256 ? 256 : p->chunk / 4;
+        p->chunk_bytes = ((p->chunk + 8) * p->kernels->real_bytes + 63) / 64 * 64 +
+                         (p->segments * p->kernels->segment_bytes + 63) / 64 * 64;
+    }
+    p->thread_scratch = p->partial_stride * rows_kept + p->chunk_bytes;
     p->scratch_bytes = (size_t)p->thread_scratch * (size_t)p->threads;
     if (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX)
         p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
@@ -276,7 +282,7 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
 /* ------------------------------------------------------------------------------------------ the table */
 
 #define PLAIN_PARAMETERS                                                                                               \
-    "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 2048): samples kept at once"
+    "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 2048; fused to 1048576): samples kept at once"
 
 static const tamis_algorithm algorithms[] = {
     {{"cpu-nonzeros", "cpu", ALL, "ours; idea of paper 001", "a partial row a thread for rows cut between threads",

@@ -8,6 +8,8 @@
 #include "base/threads.h"
 #include "cpu/plan.h"
 
+enum { SAME_ROWS_CHUNK = 64 };
+
 typedef struct execution {
     const tamis_prepared *prepared;
     tamis_cpu_job job;
@@ -24,6 +26,7 @@ static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
     range.tail = mine + p->partial_stride;
     range.carry = mine + 2 * p->partial_stride;
     range.block = mine + 3 * p->partial_stride;
+    range.chunk = mine + p->thread_scratch - p->chunk_bytes;
     return range;
 }
 
@@ -159,11 +162,15 @@ tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tam
                 .edge_epsilon = problem->edge_epsilon,
                 .prefetch = prepared->prefetch,
                 .chunk = prepared->chunk,
+                .segments = prepared->segments,
                 .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
                 .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
                 .samples = (char *)operands->scratch + prepared->threads * prepared->thread_scratch},
     };
     atomic_init(&run.next, 0);
+    /* the rows of one matrix are read twice: at once, while they are in L1 */
+    if (problem->operation == TAMIS_OP_FUSED && operands->b == operands->d && run.job.chunk > SAME_ROWS_CHUNK)
+        run.job.chunk = SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *body = body_nonzeros;
     bool cuts = true; /* rows may be shared between threads */

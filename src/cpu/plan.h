@@ -8,6 +8,9 @@
 #include "base/backend.h"
 #include "cpu/kernels/kernels.h"
 
+/* Nonzeros of a chunk of fused by tiles: see kernels/fused.h. */
+enum { TAMIS_CPU_FUSED_CHUNK = 16384 };
+
 typedef enum tamis_cpu_kind {
     TAMIS_CPU_ROWS,     /* whole rows, handed out in blocks */
     TAMIS_CPU_NONZEROS, /* equal nonzeros a thread, rows cut */
@@ -28,6 +31,8 @@ struct tamis_prepared {
     uint32_t *tile_starts;
     tamis_cpu_range *ranges; /* one a thread: the equal split */
     int64_t partial_stride;  /* bytes of one partial row */
+    int64_t segments;        /* fused: pieces of rows a chunk */
+    int64_t chunk_bytes;     /* fused: a chunk's samples and pieces, at the end of a thread's scratch */
     int64_t thread_scratch;  /* bytes of scratch of one thread */
     size_t scratch_bytes;    /* all threads, then the samples of softmax */
 };

@@ -38,11 +38,15 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     const double row_bytes = tamis_cpu_row_bytes(problem);
     const double kept = (double)problem->inner * size + /* a row of A, and sums in fp32 or fp64 read and written */
                         2 * (double)problem->width * (size < 4 ? 4 : size);
-    const double tile_bytes = (double)tile_columns * row_bytes;
+    /* fused goes through B's part of a tile and then D's: one of them at a time is in the cache */
+    const double wider = (double)(problem->inner > problem->width ? problem->inner : problem->width) * size;
+    const double tile_bytes = (double)tile_columns * wider;
     if (tile_bytes + (double)block_rows * kept > 0.9 * (double)problem->cache_l2) return INFINITY;
     const double tiles = ceil((double)problem->cols / (double)tile_columns);
     const double mean = problem->profile->mean, rows = (double)problem->rows;
     if (rows * tiles > entries_most(problem)) return INFINITY;
+    if (problem->operation == TAMIS_OP_FUSED && (double)block_rows * mean / tiles > TAMIS_CPU_FUSED_CHUNK)
+        return INFINITY; /* a chunk must take all of a block's part in a tile */
     const double segments = rows * tiles * (1 - exp(-mean / tiles));
     const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->cache_l2);
     const double dense_bytes = (double)problem->cols * row_bytes;

@@ -5,6 +5,7 @@
 s/[0-9]+(\.[0-9]+)? (ns|us|ms|s)( |,|;|\)|$)/<time>\3/g
 s/\([0-9]+ MB\/s\)/(<speed>)/g
 s/[0-9.e+-]+ GFLOP\/s/<speed>/g
+s/on cpu, [0-9]+ threads?:/on cpu, <threads>:/
 s/[0-9.]+x the floor/<ratio> the floor/g
 s/relative error [0-9.e+-]+ against/relative error <error> against/g
 s/"(read_ms|setup_ms|check_ms|execute_ms|gflops|floor_ms|predicted_ms|relative_error|instruction_set|device|threads)": [^,}]+/"\1": <value>/g

@@ -1,9 +1,11 @@
 /*
  * Fused: E_row = alpha * sum over the row's nonzeros of edge(s, <A_row, B_column>) * D_column + beta * E_row.
  *
- * Chunk by chunk: samples into L1 (dots.h), edge in place (edges.h), then the weighted rows of D (accumulate.h). Where
- * D is B the chunk is small enough for its rows to be still in L1. The sampled matrix never reaches memory. Moves: one
- * row of B and one of D a nonzero, each row of A and E once.
+ * Chunk by chunk: samples (dots.h), edge in place (edges.h), then the weighted rows of D (accumulate.h). The chunk
+ * decides what the caches hold. With D apart from B it is long: some ten thousand nonzeros go through B alone, then
+ * through D alone, and each finds in L1 and L2 what neighbouring rows of S have just read. Where D is B it is short, so
+ * that its rows are still in L1 the second time. The sampled matrix never reaches memory. Moves: one row of B and one
+ * of D a nonzero, each row of A and E once.
  *
  * softmax is online: each piece of a row brings its maximum m and its sum l of exp(score - m). When a later piece has a
  * larger maximum, what was accumulated is scaled by exp(m_old - m_new) as it is loaded. The division by l comes last.
@@ -39,14 +41,17 @@ INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
         seg->final_scale = (real)job->alpha / state[1];
 }
 
+INLINE int64_t fused_samples_bytes(int64_t chunk) { return ((chunk + 8) * (int64_t)sizeof(real) + 63) / 64 * 64; }
+
 INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
-    segment segments[WALK_SEGMENTS];
-    real x[TAMIS_CPU_CHUNK + 8];
+    real *const x = range->chunk;
+    segment *const segments = (segment *)(void *)((char *)range->chunk + fused_samples_bytes(job->chunk));
     sum_function *const sum = sum_function_for(type, job->wide_columns);
     const dot_arguments dot = dot_arguments_of(job, type);
     const sum_arguments arguments = sum_arguments_of(job, job->d, job->d_stride, 0);
     const edge_arguments edge = edge_arguments_of(job);
     walk w = walk_start(job, range, !job->tiles, element_bytes(type));
+    w.most = job->segments;
     while (walk_next_block(&w)) {
         int64_t nonzeros;
         int count;

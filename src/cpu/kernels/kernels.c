@@ -63,7 +63,7 @@ static void members_f64(const tamis_cpu_job *job, int64_t begin, int64_t end, in
 
 const tamis_cpu_kernels TAMIS_KERNEL_TABLE[1] = {
     {sddmm_f64, softmax_f64, spmm_f64, fused_f64, merge_f64, merge_softmax, members_f64, sddmm_naive, spmm_naive,
-     fused_naive, partial_bytes, sizeof(real)},
+     fused_naive, partial_bytes, sizeof(segment), sizeof(real)},
 };
 
 #else
@@ -108,11 +108,11 @@ static void members_bf16(const tamis_cpu_job *job, int64_t begin, int64_t end, i
 /* fp32, fp16, bf16; the naive loops know no half types */
 const tamis_cpu_kernels TAMIS_KERNEL_TABLE[3] = {
     {sddmm_f32, softmax_f32, spmm_f32, fused_f32, merge_f32, merge_softmax, members_f32, sddmm_naive, spmm_naive,
-     fused_naive, partial_bytes, sizeof(real)},
+     fused_naive, partial_bytes, sizeof(segment), sizeof(real)},
     {sddmm_f16, softmax_f16, spmm_f16, fused_f16, merge_f16, merge_softmax, members_f16, NULL, NULL, NULL,
-     partial_bytes, sizeof(real)},
+     partial_bytes, sizeof(segment), sizeof(real)},
     {sddmm_bf16, softmax_bf16, spmm_bf16, fused_bf16, merge_bf16, merge_softmax, members_bf16, NULL, NULL, NULL,
-     partial_bytes, sizeof(real)},
+     partial_bytes, sizeof(segment), sizeof(real)},
 };
 
 #endif

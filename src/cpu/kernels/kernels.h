@@ -38,7 +38,8 @@ typedef struct tamis_cpu_job {
     double edge_scale, edge_slope, edge_epsilon;
 
     int64_t prefetch;             /* nonzeros to look ahead for rows of B and D; 0: leave it to the hardware */
-    int64_t chunk;                /* nonzeros a chunk, at most TAMIS_CPU_CHUNK */
+    int64_t chunk;                /* nonzeros a chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
+    int64_t segments;             /* fused: pieces of rows a chunk */
     bool explicit_simd;           /* paper 003: one dot product at a time, next column block prefetched */
     const tamis_cpu_tiles *tiles; /* NULL: row by row */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
@@ -53,6 +54,7 @@ typedef struct tamis_cpu_range {
     int64_t row_begin, row_end;
     bool head_cut, tail_cut; /* the first row began before the range; the last row goes on after it */
     void *head, *tail;       /* partial rows: see tamis_cpu_kernels.partial_bytes */
+    void *chunk;             /* fused: chunk + 8 reals, then `segments` segments of segment_bytes */
     void *carry;             /* a partial row for rows longer than a chunk */
     void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each */
 } tamis_cpu_range;
@@ -76,7 +78,8 @@ typedef struct tamis_cpu_kernels {
     void (*spmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
     void (*fused_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
-    int64_t real_bytes;                      /* 4 or 8: what sums are kept in */
+    int64_t segment_bytes;
+    int64_t real_bytes; /* 4 or 8: what sums are kept in */
 } tamis_cpu_kernels;
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */

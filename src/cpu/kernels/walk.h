@@ -17,12 +17,14 @@ typedef struct walk {
     int64_t row_begin, row_end; /* rows of the block at hand; row by row: of the range */
     int64_t next_block;         /* by tiles: the first row of the block after it */
     int with_empty;             /* rows without nonzeros get a segment too */
+    int64_t most;               /* segments a list takes */
     int64_t size;               /* bytes of a stored value */
 } walk;
 
 static walk walk_start(const tamis_cpu_job *job, const tamis_cpu_range *range, int with_empty, int64_t size) {
-    return (walk){job,        range, range->row_begin, -1, 0, range->row_begin, range->row_end, range->row_begin,
-                  with_empty, size};
+    return (walk){
+        job,           range, range->row_begin, -1, 0, range->row_begin, range->row_end, range->row_begin, with_empty,
+        WALK_SEGMENTS, size};
 }
 
 /* Goes to the next block of rows (row by row: the whole range is one block); false when there is none. */
@@ -47,7 +49,7 @@ INLINE int64_t walk_clip_end(const walk *w, int64_t z) { return z > w->range->no
 static int walk_fill_rows(walk *w, segment *segments, int64_t limit, int64_t *nonzeros) {
     int count = 0;
     int64_t left = limit;
-    while (w->row < w->row_end && count < WALK_SEGMENTS && left > 0) {
+    while (w->row < w->row_end && count < w->most && left > 0) {
         const int64_t row_begin = walk_clip_begin(w, offset_at(w->job, w->row));
         const int64_t row_end = walk_clip_end(w, offset_at(w->job, w->row + 1));
         const int64_t begin = w->position < 0 ? row_begin : w->position;
@@ -87,7 +89,7 @@ static int walk_fill_tiles(walk *w, segment *segments, int64_t limit, int64_t *n
     const int64_t column_bytes = w->job->wide_columns ? 8 : 4;
     int count = 0;
     int64_t left = limit;
-    while (w->tile < tiles->tiles && count < WALK_SEGMENTS && left > 0) {
+    while (w->tile < tiles->tiles && count < w->most && left > 0) {
         const uint32_t *const here = starts + w->tile * height + (w->row - block);
         const int64_t offset = offset_at(w->job, w->row);
         int64_t begin = walk_clip_begin(w, offset + here[0]);
