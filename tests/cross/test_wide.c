@@ -1,0 +1,109 @@
+/*
+ * Sizes past 2^31, over mappings that the system fills with zeros as they are touched: strides whose products with a
+ * row number pass 2^31 elements, and a matrix of more than 2^31 nonzeros with 64-bit offsets over 32-bit columns.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include <tamis/tamis.h>
+
+static tamis_device *device;
+
+static void *map(int64_t bytes) {
+    void *const place =
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED) {
+        print_message("skipped: no mapping of %lld bytes is to be had\n", (long long)bytes);
+        skip();
+    }
+    return place;
+}
+
+static void test_wide_strides(void **state) {
+    (void)state;
+    enum { ROWS = 3, COLS = 3, K = 37 };
+    const int64_t stride = 1200000000; /* row 2 begins 2.4e9 elements after row 0 */
+    const int64_t bytes = 2 * stride * (int64_t)sizeof(float) + 4096;
+    float *const a = map(bytes), *const b = map(bytes), *const e = map(bytes);
+    int32_t offsets[] = {0, 2, 3, 5}, columns[] = {0, 2, 1, 0, 2};
+    float p[5];
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t k = 0; k < K; k++) {
+            a[i * stride + k] = (float)(i + 1);
+            b[i * stride + k] = (float)(k % 3) - 1;
+        }
+    const tamis_sparse S = {.rows = ROWS, .cols = COLS, .nnz = 5, .offsets = offsets, .columns = columns};
+    const tamis_dense A = {.data = a, .rows = ROWS, .cols = K, .stride = stride};
+    const tamis_dense B = {.data = b, .rows = COLS, .cols = K, .stride = stride};
+    const tamis_dense E = {.data = e, .rows = ROWS, .cols = K, .stride = stride};
+    static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "row-simd", "naive"};
+    for (int n = 0; n < 5; n++) {
+        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+            tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+            o.operation = (tamis_operation)operation;
+            o.inner = o.width = K;
+            o.algorithm = names[n];
+            o.threads = 2;
+            tamis_plan *plan = NULL;
+            assert_int_equal(tamis_plan_create(device, &S, &o, &plan), TAMIS_OK);
+            switch (o.operation) {
+            case TAMIS_OP_SDDMM: assert_int_equal(tamis_plan_sddmm(plan, NULL, &A, &B, 1, 0, p), TAMIS_OK); break;
+            case TAMIS_OP_SPMM: assert_int_equal(tamis_plan_spmm(plan, NULL, &B, 1, 0, &E), TAMIS_OK); break;
+            case TAMIS_OP_FUSED: assert_int_equal(tamis_plan_fused(plan, NULL, &A, &B, &B, 1, 0, &E), TAMIS_OK); break;
+            }
+            tamis_plan_destroy(plan);
+            /* sum over k of k % 3 - 1 is -1 for K = 37: x = -(i + 1) */
+            if (operation == TAMIS_OP_SDDMM) {
+                assert_true(p[0] == -1 && p[1] == -1 && p[2] == -2 && p[3] == -3 && p[4] == -3);
+                continue;
+            }
+            for (int64_t i = 0; i < ROWS; i++)
+                for (int64_t k = 0; k < K; k++) {
+                    const float count = (float)(offsets[i + 1] - offsets[i]);
+                    const float weight = operation == TAMIS_OP_SPMM ? 1 : -(float)(i + 1);
+                    assert_true(e[i * stride + k] == count * weight * ((float)(k % 3) - 1));
+                }
+        }
+    }
+    munmap(a, (size_t)bytes);
+    munmap(b, (size_t)bytes);
+    munmap(e, (size_t)bytes);
+}
+
+static void test_many_nonzeros(void **state) {
+    (void)state;
+    const int64_t many = (int64_t)1 << 31, nnz = many + 12;
+    int64_t offsets[] = {0, 5, 5 + many, nnz};
+    int32_t *const columns = map(nnz * 4); /* all zero: every entry is in column 0 */
+    double b[1] = {1}, c[3] = {-1, -1, -1};
+    const tamis_sparse S = {.rows = 3,
+                            .cols = 1,
+                            .nnz = nnz,
+                            .offset_type = TAMIS_I64,
+                            .value_type = TAMIS_F64,
+                            .offsets = offsets,
+                            .columns = columns};
+    const tamis_dense B = {.data = b, .rows = 1, .cols = 1, .type = TAMIS_F64};
+    const tamis_dense C = {.data = c, .rows = 3, .cols = 1, .type = TAMIS_F64};
+    if (tamis_spmm(device, &S, &B, NULL, &C) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_true(c[0] == 5 && c[1] == (double)many && c[2] == 7); /* integers: exact in double */
+    tamis_profile profile;
+    assert_int_equal(tamis_row_profile(&S, &profile), TAMIS_OK);
+    assert_true(profile.max == many && profile.duplicates == nnz - 3);
+    munmap(columns, (size_t)nnz * 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wide_strides), cmocka_unit_test(test_many_nonzeros)};
+    setenv("TAMIS_PROBE", "0", 1);
+    if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tamis_device_close(device);
+    return failed;
+}
