@@ -216,6 +216,7 @@ static int run_bench(const void *given, int count, char **operands) {
     int code = check_settings(settings);
     if (code) return code;
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
+    tool_interrupt_catch(); /* before the devices: their probe takes a while on a new machine */
     code = open_devices(settings, devices);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {
@@ -226,7 +227,6 @@ static int run_bench(const void *given, int count, char **operands) {
         if (settings->baseline_name) {
             snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);
         }
-        tool_interrupt_catch();
         for (int i = 0; i < count && !tool_interrupted(); i++) bench_file(&run, operands[i], devices);
         tool_progress_clear();
         if (!tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
