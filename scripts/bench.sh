@@ -16,6 +16,10 @@ if [ $# -eq 0 ]; then
     set -- generate:fem:rows=52329,nnz=2600000 generate:uniform:rows=8192,density=0.1 generate:rmat:rows=65536,nnz=1000000 \
         generate:window:rows=8192,band=256
 fi
+rm -f "$out"
 "$program" bench "$@" --op "${OP:-sddmm,spmm,fused}" --inner "${INNER:-32,128,512}" --algorithm auto \
     --baseline naive --threads "${THREADS:-1,$(nproc)}" --repeat "${REPEAT:-9}" --json "$out"
-echo "lines of JSON in $out"
+# the ratios to the naive loop and to the floor, as tables
+! command -v python3 >/dev/null || python3 "$(dirname "$0")/speed-table.py" "$out"
+echo
+echo "one line of JSON a measurement: $out"
