@@ -33,11 +33,6 @@ static tamis_status check_operand(const tamis_plan *plan, const operand *x, bool
     return TAMIS_OK;
 }
 
-static int64_t stride_of(const tamis_dense *view) {
-    if (view->stride) return view->stride;
-    return view->layout == TAMIS_ROW_MAJOR ? view->cols : view->rows;
-}
-
 static char *member_of(const tamis_dense *view, int64_t member) {
     char *const data = view->data;
     return data ? data + member * view->batch_stride * (int64_t)tamis_type_size(view->type) : NULL;
@@ -46,7 +41,7 @@ static char *member_of(const tamis_dense *view, int64_t member) {
 /* The operand as the kernels want it: where it lies, or transposed into its place. */
 static const void *bring_in(tamis_plan *plan, const operand *x, int64_t member, int64_t *stride) {
     if (x->staged < 0) {
-        *stride = stride_of(x->view);
+        *stride = tamis_dense_stride(x->view);
         return member_of(x->view, member);
     }
     void *const place = plan->workspace + x->staged;
@@ -54,7 +49,7 @@ static const void *bring_in(tamis_plan *plan, const operand *x, int64_t member, 
     /* one matrix shared by the whole batch is staged once */
     if (member == 0 || x->view->batch_stride != 0)
         plan->device->backend->stage_in(plan->options.type, plan->options.threads, place, member_of(x->view, member),
-                                        stride_of(x->view), x->rows, x->cols);
+                                        tamis_dense_stride(x->view), x->rows, x->cols);
     return place;
 }
 
@@ -121,19 +116,19 @@ tamis_status tamis_plan_run(tamis_plan *plan, tamis_operation operation, void *s
             if (plan->permutation && beta != 0) permute(x.out, samples, plan->permutation, problem->nnz, size, false);
         } else if (plan->staging.out < 0) {
             x.out = member_of(out, member);
-            x.out_stride = stride_of(out);
+            x.out_stride = tamis_dense_stride(out);
         } else {
             x.out = plan->workspace + plan->staging.out;
             x.out_stride = problem->width;
             if (beta != 0)
-                plan->device->backend->stage_in(o->type, o->threads, x.out, member_of(out, member), stride_of(out),
-                                                problem->rows, problem->width);
+                plan->device->backend->stage_in(o->type, o->threads, x.out, member_of(out, member),
+                                                tamis_dense_stride(out), problem->rows, problem->width);
         }
         TRY(plan->device->backend->execute(plan->prepared, stream, &x));
         if (sddmm && plan->permutation) permute(samples, x.out, plan->permutation, problem->nnz, size, true);
         if (!sddmm && plan->staging.out >= 0)
-            plan->device->backend->stage_out(o->type, o->threads, member_of(out, member), stride_of(out), x.out,
-                                             problem->rows, problem->width);
+            plan->device->backend->stage_out(o->type, o->threads, member_of(out, member), tamis_dense_stride(out),
+                                             x.out, problem->rows, problem->width);
     }
     return TAMIS_OK;
 }

@@ -1,9 +1,9 @@
 /* Equal nonzeros for every thread, whatever the lengths of the rows. */
 #include "cpu/plan.h"
+#include "sparse/index.h"
 
 static int64_t offset_of(const tamis_problem *problem, int64_t row) {
-    return problem->offset_type == TAMIS_I64 ? ((const int64_t *)problem->offsets)[row]
-                                             : ((const int32_t *)problem->offsets)[row];
+    return tamis_index_load(problem->offsets, problem->offset_type, row);
 }
 
 /* The first row whose offset is at least z; `rows` at the most. */

@@ -16,6 +16,7 @@
 
 #include "base/threads.h"
 #include "cpu/plan.h"
+#include "sparse/index.h"
 
 /* Visiting an entry of the table, and how many there may be: what S itself takes is a fair price. */
 static const double entry_seconds = 0.6e-9;
@@ -90,13 +91,11 @@ typedef struct build {
 } build;
 
 static int64_t offset_of(const tamis_problem *problem, int64_t row) {
-    return problem->offset_type == TAMIS_I64 ? ((const int64_t *)problem->offsets)[row]
-                                             : ((const int32_t *)problem->offsets)[row];
+    return tamis_index_load(problem->offsets, problem->offset_type, row);
 }
 
 static int64_t column_of(const tamis_problem *problem, int64_t t) {
-    return problem->index_type == TAMIS_I64 ? ((const int64_t *)problem->columns)[t]
-                                            : ((const int32_t *)problem->columns)[t];
+    return tamis_index_load(problem->columns, problem->index_type, t);
 }
 
 /* The first entry from `begin` on, before `end`, whose column is at least `limit`, looked for around `guess`. In an

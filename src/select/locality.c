@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "sparse/index.h"
+
 enum { WINDOWS = 8, MOST = 2048, SLOTS = 8192 };
 
 static int64_t column_of(const tamis_problem *problem, int64_t t) {
-    return problem->index_type == TAMIS_I64 ? ((const int64_t *)problem->columns)[t]
-                                            : ((const int32_t *)problem->columns)[t];
+    return tamis_index_load(problem->columns, problem->index_type, t);
 }
 
 double tamis_fresh_share(const tamis_problem *problem, int64_t window) {
