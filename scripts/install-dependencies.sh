@@ -21,6 +21,7 @@ clang             fuzzing with libFuzzer
 libclang-rt-dev   its run time
 clang-format      one style
 clang-tidy        static checks
+libomp-dev        omp.h for clang-tidy
 g++               the headers from C++
 mandoc            checks the manual page
 python3           scripts that compare with NumPy and SciPy
