@@ -174,8 +174,11 @@ typedef struct tamis_device_description {
     const char *model;                    /* the chip's own name */
     const char *instruction_set;          /* what the kernels were compiled for: "x86-64-v4", "neon", "sm_90", ... */
     int threads;                          /* threads a call uses unless told otherwise */
-    int64_t cache_l1, cache_l2, cache_l3; /* a core's L1 data and L2, the shared L3 */
+    int64_t cache_l1, cache_l2, cache_l3; /* a core's L1 data and L2, the shared L3; of a GPU L1 and L2 */
     int64_t memory;                       /* bytes of main or device memory */
+    tamis_location location;              /* where views' data must be: a GPU computes on its own memory */
+    const char *driver;                   /* a GPU's driver and run-time compiler, "" on the CPU */
+    int multiprocessors;                  /* of a GPU; 0 on the CPU */
 } tamis_device_description;
 
 /*
@@ -193,7 +196,8 @@ typedef struct tamis_ceilings {
 } tamis_ceilings;
 
 /*
- * Opens a device by name: "cpu", or NULL for the best one present. *device must be closed by the caller.
+ * Opens a device by name: "cpu", "cuda:N", "opencl:N", or NULL for the best one present (CUDA's first, else the CPU).
+ * *device must be closed by the caller.
  * TAMIS_ERROR_DEVICE names what was looked for and why it is absent.
  */
 TAMIS_API tamis_status tamis_device_open(const char *name, tamis_device **device);
@@ -210,6 +214,38 @@ TAMIS_API tamis_status tamis_device_set_threads(tamis_device *device, int thread
 
 /* The ceilings; the first call on a machine may take the time of the probe. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
+
+/*
+ * Memory of a device (the host's own on the CPU), and copies between it and host memory, `offset` bytes into the
+ * device's side. Copies are in the order of the stream (NULL: the default one) and have ended when the call returns.
+ * On CUDA `memory` is a device pointer, as good as one of PyTorch or CuPy; on OpenCL it is a cl_mem.
+ */
+TAMIS_API tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **memory);
+TAMIS_API void tamis_device_free(tamis_device *device, void *memory);
+TAMIS_API tamis_status tamis_device_write(tamis_device *device, void *stream, void *to, size_t offset, const void *from,
+                                          size_t bytes);
+TAMIS_API tamis_status tamis_device_read(tamis_device *device, void *stream, void *to, const void *from, size_t offset,
+                                         size_t bytes);
+
+/* Waits until all work of the stream is done. Executions of plans on a GPU only put work into it. */
+TAMIS_API tamis_status tamis_device_finish(tamis_device *device, void *stream);
+
+/*
+ * Points in time of a stream, by the device's own clock: *mark = NULL makes one, else it is moved. _between waits for
+ * `end` and gives the seconds from `start` to it. _forget releases a mark.
+ */
+TAMIS_API tamis_status tamis_device_mark(tamis_device *device, void *stream, void **mark);
+TAMIS_API tamis_status tamis_device_between(tamis_device *device, void *start, void *end, double *seconds);
+TAMIS_API void tamis_device_forget(tamis_device *device, void *mark);
+
+/* Compiled GPU kernels on disk, in $XDG_CACHE_HOME/tamis/programs, at most TAMIS_CACHE_BYTES of them. */
+typedef struct tamis_cache_description {
+    char path[1024]; /* "" where there is no folder to be had */
+    int64_t entries, bytes, most_bytes;
+} tamis_cache_description;
+TAMIS_API tamis_status tamis_cache_describe(tamis_cache_description *description);
+/* Removes all entries; *removed (may be NULL) is how many there were. */
+TAMIS_API tamis_status tamis_cache_clear(int64_t *removed);
 
 /* Devices that could be opened, by number 0 .. count - 1; *name lives for ever. *why says, for an absent one, why
    ("" when present). Either output may be NULL. TAMIS_ERROR_ARGUMENT past the end. */
@@ -228,6 +264,7 @@ typedef struct tamis_algorithm_description {
     const char *when;       /* when it is the right choice */
     const char *parameters; /* what tamis_plan_options.parameters may set: "chunk=32 (8..256): ..." or "" */
     bool baseline;          /* there to be compared with; `auto` never takes it */
+    bool any_order;         /* sums in whatever order threads come: needs deterministic = false */
 } tamis_algorithm_description;
 
 /* Algorithms of all devices, by number 0 .. count - 1. */

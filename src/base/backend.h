@@ -29,17 +29,25 @@ typedef struct tamis_problem {
     const tamis_ceilings *ceilings;
     double fresh_share; /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
     int64_t cache_l1, cache_l2, cache_l3;
+    void *device; /* the backend's handle of it */
+    bool once;  /* for one call: nothing may be prepared that only later calls would use */
 } tamis_problem;
 
-/* One execution: row-major operands, strides in elements. values is NULL where S has none. */
+/* A place in memory: on OpenCL a buffer's handle and a distance within it, else a pointer and a distance. */
+typedef struct tamis_place {
+    void *base; /* NULL: no memory */
+    int64_t bytes;
+} tamis_place;
+
+/* One execution: row-major operands, strides in elements. values.base is NULL where S has none. */
 typedef struct tamis_operands {
-    const void *values;
-    const void *a, *b, *d;
+    tamis_place values;
+    tamis_place a, b, d;
     int64_t a_stride, b_stride, d_stride;
-    void *out; /* p, C or E */
+    tamis_place out; /* p, C or E */
     int64_t out_stride;
     double alpha, beta;
-    void *scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
+    tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
 } tamis_operands;
 
 /* What the cost model says of an algorithm for a problem. */
@@ -56,20 +64,51 @@ typedef struct tamis_prepared_sizes {
     char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */
 } tamis_prepared_sizes;
 
-typedef struct tamis_algorithm {
+typedef struct tamis_algorithm tamis_algorithm;
+struct tamis_algorithm {
     tamis_algorithm_description description;
     bool needs_preparation; /* more than the split between threads: left out of one-shot calls */
+    const void *method;     /* the backend's own */
     /* false with the reason when the algorithm cannot serve the problem */
-    bool (*accepts)(const tamis_problem *problem, char *reason, size_t bytes);
-    void (*predict)(const tamis_problem *problem, tamis_prediction *prediction);
+    bool (*accepts)(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes);
+    void (*predict)(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction);
     /* `dry`: only choose parameters and sizes, for the workspace query */
-    tamis_status (*prepare)(const tamis_problem *problem, bool dry, tamis_prepared **prepared);
-} tamis_algorithm;
+    tamis_status (*prepare)(const tamis_algorithm *self, const tamis_problem *problem, bool dry,
+                            tamis_prepared **prepared);
+};
+
+/* The CSR of a COO view: arrays in the backend's memory, released with it. */
+typedef struct tamis_row_order {
+    void *offsets;
+    void *columns;     /* NULL: the view's own are in row order */
+    void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: the same */
+    tamis_index_type offset_type;
+} tamis_row_order;
+
+/* A column-major matrix on its way in or out: `packed` is row-major rows x cols without padding. */
+typedef struct tamis_transposition {
+    tamis_type type;
+    int threads;
+    tamis_place packed, strided;
+    int64_t stride, rows, cols;
+    bool out; /* from packed to strided; else the other way */
+} tamis_transposition;
+
+/* Elements through a permutation: packed[t] and scattered[permutation[t]]. */
+typedef struct tamis_permutation {
+    tamis_type type;
+    int64_t nnz;
+    const void *permutation;
+    tamis_place packed, scattered;
+    bool out; /* from packed to scattered; else the other way */
+} tamis_permutation;
 
 typedef struct tamis_backend {
     const char *name;
     const tamis_algorithm *(*algorithms)(int *count);
     int (*device_count)(void);
+    /* makes a device usable; the handle is NULL on the CPU and lives as long as the process elsewhere */
+    tamis_status (*open)(int number, void **device);
     tamis_status (*describe)(int number, tamis_device_description *description);
     const char *(*why_absent)(int number); /* "" when present */
     /* measures; caching is src/select's */
@@ -78,11 +117,29 @@ typedef struct tamis_backend {
     tamis_status (*execute)(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
     void (*sizes)(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
     void (*release)(tamis_prepared *prepared);
-    /* to row-major from column-major and back with packed row-major on the other side, strides in elements */
-    void (*stage_in)(tamis_type type, int threads, void *to, const void *from, int64_t from_stride, int64_t rows,
-                     int64_t cols);
-    void (*stage_out)(tamis_type type, int threads, void *to, int64_t to_stride, const void *from, int64_t rows,
-                      int64_t cols);
+
+    /* memory where operands live: the host's on the CPU */
+    tamis_location location;
+    tamis_status (*allocate)(void *device, size_t bytes, const char *what, void **memory);
+    void (*release_memory)(void *device, void *memory);
+    tamis_status (*copy_in)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
+    tamis_status (*copy_out)(void *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*finish)(void *device, void *stream); /* waits for all work of the stream */
+
+    /* points in time of a stream; *mark of NULL makes one */
+    tamis_status (*mark)(void *device, void *stream, void **mark);
+    tamis_status (*between)(void *device, void *start, void *end, double *seconds);
+    void (*release_mark)(void *device, void *mark);
+
+    /* the pattern, where it lies; views have passed tamis_sparse_check */
+    tamis_status (*validate)(void *device, int threads, const tamis_sparse *S);
+    tamis_status (*order_rows)(void *device, int threads, const tamis_sparse *S, tamis_row_order *order);
+    tamis_status (*look)(tamis_problem *problem, tamis_profile *profile); /* also sets fresh_share */
+
+    /* what executions need beside the algorithm; `ready` makes all that a plan will use */
+    tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
+    tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
+    tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);
 } tamis_backend;
 
 #endif

@@ -14,8 +14,8 @@ enum { ALIGNMENT = 64 };
 
 static atomic_llong live, count_total, fail_at;
 
-/* Whether this allocation is to fail, and counting it. */
-static bool fails_now(void) {
+/* Counts an allocation and says whether it is to fail. */
+bool tamis_memory_fails_now(void) {
     atomic_fetch_add(&count_total, 1);
     if (atomic_load(&fail_at) == 0) return false;
     /* counts down to 1 and stays there: this one and all after it fail */
@@ -32,7 +32,7 @@ static tamis_status allocate(int64_t count, size_t size, const char *what, bool 
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld elements of %zu bytes for %s do not fit the address space",
                           (long long)count, size, what);
     if (bytes == 0) return TAMIS_OK;
-    char *const block = fails_now() ? NULL : zeroed ? calloc(1, with_header) : malloc(with_header);
+    char *const block = tamis_memory_fails_now() ? NULL : zeroed ? calloc(1, with_header) : malloc(with_header);
     if (!block) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
     char *const aligned = block + ALIGNMENT + (ALIGNMENT - (uintptr_t)block % ALIGNMENT) % ALIGNMENT;
     memcpy(aligned - sizeof block, &block, sizeof block);
@@ -68,5 +68,6 @@ void tamis_release(void *memory) {
 }
 
 void tamis_memory_fail_at(int64_t n) { atomic_store(&fail_at, n); }
+void tamis_memory_note(int64_t change) { atomic_fetch_add(&live, change); }
 int64_t tamis_memory_live(void) { return atomic_load(&live); }
 int64_t tamis_memory_count(void) { return atomic_load(&count_total); }

@@ -21,6 +21,10 @@ void tamis_release(void *memory);
 
 /* For tests: the n-th allocation from now on (1 = the next), and all after it, fails; 0 turns that off. */
 void tamis_memory_fail_at(int64_t n);
+/* For memory that does not come from here (a device's): whether this allocation is to fail, and what lives. */
+bool tamis_memory_fails_now(void);
+void tamis_memory_note(int64_t change);
+
 /* For tests: blocks allocated and not yet released by the whole process; allocations since start. */
 int64_t tamis_memory_live(void);
 int64_t tamis_memory_count(void);

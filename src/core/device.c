@@ -25,15 +25,38 @@ static tamis_status find(const char *name, const tamis_backend **backend, int *n
             char *end = NULL;
             if (name[length] != ':' || name[length + 1] < '0' || name[length + 1] > '9') continue;
             const long value = strtol(name + length + 1, &end, 10);
-            if (*end || value >= candidate->device_count())
-                return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": there are %d devices of %s", name,
-                                  candidate->device_count(), candidate->name);
+            if (*end) return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": \"%s\" is no number", name, name + length + 1);
+            if (value >= candidate->device_count()) {
+                const char *const why = candidate->why_absent(0);
+                return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": there are %d devices of %s%s%s", name,
+                                  candidate->device_count(), candidate->name, why[0] ? ": " : "", why);
+            }
             *number = (int)value;
         }
         *backend = candidate;
         return TAMIS_OK;
     }
     return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": this build has %s", name, list);
+}
+
+/* CUDA's first device where one can be used, else the processor. OpenCL only where it is asked for. */
+static const char *best_present(void) {
+    for (int b = 0; tamis_backend_at(b); b++) {
+        const tamis_backend *const candidate = tamis_backend_at(b);
+        if (strcmp(candidate->name, "cuda") == 0 && candidate->device_count() > 0 && !candidate->why_absent(0)[0])
+            return "cuda:0";
+    }
+    return "cpu";
+}
+
+tamis_status tamis_device_check_location(const tamis_device *device, tamis_location location, const char *name) {
+    if (location == device->backend->location) return TAMIS_OK;
+    if (location == TAMIS_DEVICE)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device, but %s computes on host memory", name,
+                          device->description.name);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = host, but %s computes on its own memory: "
+                                            "tamis_device_allocate and tamis_device_write bring the arrays there",
+                      name, device->description.name);
 }
 
 tamis_status tamis_device_open(const char *name, tamis_device **device) {
@@ -43,11 +66,12 @@ tamis_status tamis_device_open(const char *name, tamis_device **device) {
     tamis_clear_error();
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: where to put the result");
     *device = NULL;
-    TRY(find(name ? name : "cpu", &backend, &number));
+    TRY(find(name ? name : best_present(), &backend, &number));
     tamis_device *opened = NULL;
     TRY(tamis_allocate_zeroed(1, sizeof *opened, "a device", (void **)&opened));
     opened->backend = backend;
     opened->number = number;
+    TRY_GOTO(failed, backend->open(number, &opened->handle));
     TRY_GOTO(failed, backend->describe(number, &opened->description));
     *device = opened;
     return TAMIS_OK;
@@ -85,6 +109,78 @@ tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceiling
     tamis_ceilings_get(device->backend, device->number, device->description.threads, true, ceilings);
     return TAMIS_OK;
 }
+
+/* ------------------------------------------------------------------------------------------ memory and time */
+
+static tamis_status need_device(const tamis_device *device) {
+    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
+    return TAMIS_OK;
+}
+
+tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **memory) {
+    tamis_clear_error();
+    TRY(need_device(device));
+    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: where to put the result");
+    *memory = NULL;
+    return device->backend->allocate(device->handle, bytes, "the caller", memory);
+}
+
+void tamis_device_free(tamis_device *device, void *memory) {
+    tamis_clear_error();
+    if (device) device->backend->release_memory(device->handle, memory);
+}
+
+static tamis_status check_copy(const tamis_device *device, const void *to, const void *from, size_t bytes) {
+    TRY(need_device(device));
+    if (bytes > 0 && !to) return tamis_fail(TAMIS_ERROR_ARGUMENT, "to = NULL: %zu bytes have nowhere to go", bytes);
+    if (bytes > 0 && !from)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "from = NULL: %zu bytes have nowhere to come from", bytes);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_device_write(tamis_device *device, void *stream, void *to, size_t offset, const void *from,
+                                size_t bytes) {
+    tamis_clear_error();
+    TRY(check_copy(device, to, from, bytes));
+    return device->backend->copy_in(device->handle, stream, (tamis_place){to, (int64_t)offset}, from, bytes);
+}
+
+tamis_status tamis_device_read(tamis_device *device, void *stream, void *to, const void *from, size_t offset,
+                               size_t bytes) {
+    tamis_clear_error();
+    TRY(check_copy(device, to, from, bytes));
+    const tamis_place place = {(void *)(uintptr_t)from, (int64_t)offset};
+    return device->backend->copy_out(device->handle, stream, to, place, bytes);
+}
+
+tamis_status tamis_device_finish(tamis_device *device, void *stream) {
+    tamis_clear_error();
+    TRY(need_device(device));
+    return device->backend->finish(device->handle, stream);
+}
+
+tamis_status tamis_device_mark(tamis_device *device, void *stream, void **mark) {
+    tamis_clear_error();
+    TRY(need_device(device));
+    if (!mark) return tamis_fail(TAMIS_ERROR_ARGUMENT, "mark = NULL: where to put the result");
+    return device->backend->mark(device->handle, stream, mark);
+}
+
+tamis_status tamis_device_between(tamis_device *device, void *start, void *end, double *seconds) {
+    tamis_clear_error();
+    TRY(need_device(device));
+    if (!start) return tamis_fail(TAMIS_ERROR_ARGUMENT, "start = NULL: a mark of tamis_device_mark is needed");
+    if (!end) return tamis_fail(TAMIS_ERROR_ARGUMENT, "end = NULL: a mark of tamis_device_mark is needed");
+    if (!seconds) return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = NULL: where to put the result");
+    return device->backend->between(device->handle, start, end, seconds);
+}
+
+void tamis_device_forget(tamis_device *device, void *mark) {
+    tamis_clear_error();
+    if (device) device->backend->release_mark(device->handle, mark);
+}
+
+/* ------------------------------------------------------------------------------------------ all that there are */
 
 int tamis_device_count(void) {
     int total = 0;

@@ -3,7 +3,6 @@
  * for each member of the batch.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "core/plan.h"
@@ -20,7 +19,8 @@ typedef struct operand {
 
 static tamis_status check_operand(const tamis_plan *plan, const operand *x, bool output) {
     if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", x->name);
-    TRY(tamis_dense_check(x->view, x->name, x->rows, x->cols, plan->options.type));
+    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, plan->options.type,
+                             plan->device->backend->location));
     if (x->view->layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
                           tamis_layout_name(x->view->layout), tamis_layout_name(x->layout), x->option);
@@ -33,34 +33,55 @@ static tamis_status check_operand(const tamis_plan *plan, const operand *x, bool
     return TAMIS_OK;
 }
 
-static char *member_of(const tamis_dense *view, int64_t member) {
-    char *const data = view->data;
-    return data ? data + member * view->batch_stride * (int64_t)tamis_type_size(view->type) : NULL;
+static tamis_place member_of(const tamis_dense *view, int64_t member) {
+    const int64_t bytes = member * view->batch_stride * (int64_t)tamis_type_size(view->type);
+    return (tamis_place){view->data, view->data ? bytes : 0};
+}
+
+static tamis_place in_workspace(const tamis_plan *plan, int64_t offset) {
+    return (tamis_place){plan->workspace, offset};
+}
+
+static tamis_status transpose(const tamis_plan *plan, void *stream, const operand *x, int64_t member, bool out) {
+    const tamis_transposition t = {.type = plan->options.type,
+                                   .threads = plan->options.threads,
+                                   .packed = in_workspace(plan, x->staged),
+                                   .strided = member_of(x->view, member),
+                                   .stride = tamis_dense_stride(x->view),
+                                   .rows = x->rows,
+                                   .cols = x->cols,
+                                   .out = out};
+    return plan->device->backend->transpose(plan->device->handle, stream, &t);
 }
 
 /* The operand as the kernels want it: where it lies, or transposed into its place. */
-static const void *bring_in(tamis_plan *plan, const operand *x, int64_t member, int64_t *stride) {
+static tamis_status bring_in(tamis_plan *plan, void *stream, const operand *x, int64_t member, tamis_place *place,
+                             int64_t *stride) {
     if (x->staged < 0) {
         *stride = tamis_dense_stride(x->view);
-        return member_of(x->view, member);
+        *place = member_of(x->view, member);
+        return TAMIS_OK;
     }
-    void *const place = plan->workspace + x->staged;
+    *place = in_workspace(plan, x->staged);
     *stride = x->cols;
     /* one matrix shared by the whole batch is staged once */
-    if (member == 0 || x->view->batch_stride != 0)
-        plan->device->backend->stage_in(plan->options.type, plan->options.threads, place, member_of(x->view, member),
-                                        tamis_dense_stride(x->view), x->rows, x->cols);
-    return place;
+    if (member != 0 && x->view->batch_stride == 0) return TAMIS_OK;
+    return transpose(plan, stream, x, member, false);
 }
 
-/* Elements t of `to` from permuted elements of `from`, or the other way round. */
-static void permute(void *to, const void *from, const int64_t *permutation, int64_t nnz, size_t size, bool scatter) {
-    char *const out = to;
-    const char *const in = from;
-    for (int64_t t = 0; t < nnz; t++) {
-        const int64_t u = permutation[t];
-        memcpy(out + (size_t)(scatter ? u : t) * size, in + (size_t)(scatter ? t : u) * size, size);
-    }
+/* Between the caller's order of entries and the plan's. */
+static tamis_status permute(const tamis_plan *plan, void *stream, tamis_place packed, tamis_place scattered, bool out) {
+    const tamis_permutation p = {.type = plan->options.type,
+                                 .nnz = plan->problem.nnz,
+                                 .permutation = plan->order.permutation,
+                                 .packed = packed,
+                                 .scattered = scattered,
+                                 .out = out};
+    return plan->device->backend->permute(plan->device->handle, stream, &p);
+}
+
+static bool needs_values(const tamis_plan *plan) {
+    return plan->options.operation == TAMIS_OP_SPMM || plan->options.edge != TAMIS_EDGE_MASK;
 }
 
 static tamis_status check_scalars(double alpha, double beta) {
@@ -73,6 +94,47 @@ static tamis_status check_operation(const tamis_plan *plan, tamis_operation oper
     if (plan->options.operation == operation) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan was made for %s: it cannot execute %s",
                       tamis_operation_name(plan->options.operation), tamis_operation_name(operation));
+}
+
+/* The operands of an execution, for all members of its batch. */
+typedef struct run_operands {
+    const operand *a, *b, *d, *c;
+    void *p;
+    double alpha, beta;
+} run_operands;
+
+static tamis_status run_member(tamis_plan *plan, void *stream, const run_operands *all, int64_t member) {
+    const tamis_plan_options *const o = &plan->options;
+    const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
+    const int64_t size = (int64_t)tamis_type_size(o->type);
+    tamis_operands x = {.alpha = all->alpha, .beta = all->beta, .scratch = in_workspace(plan, 0)};
+    if (!spmm) TRY(bring_in(plan, stream, all->a, member, &x.a, &x.a_stride));
+    TRY(bring_in(plan, stream, all->b, member, &x.b, &x.b_stride));
+    if (o->operation == TAMIS_OP_FUSED) TRY(bring_in(plan, stream, all->d, member, &x.d, &x.d_stride));
+    if (plan->values && needs_values(plan)) {
+        const tamis_place given = {(void *)(uintptr_t)plan->values, member * plan->values_stride * size};
+        x.values = given;
+        if (plan->order.permutation) {
+            x.values = in_workspace(plan, plan->staging.values);
+            TRY(permute(plan, stream, x.values, given, false));
+        }
+    }
+    const tamis_place samples = {all->p, all->p ? member * plan->problem.nnz * size : 0};
+    if (sddmm) {
+        x.out = plan->order.permutation ? in_workspace(plan, plan->staging.samples) : samples;
+        if (plan->order.permutation && all->beta != 0) TRY(permute(plan, stream, x.out, samples, false));
+    } else if (plan->staging.out < 0) {
+        x.out = member_of(all->c->view, member);
+        x.out_stride = tamis_dense_stride(all->c->view);
+    } else {
+        x.out = in_workspace(plan, plan->staging.out);
+        x.out_stride = plan->problem.width;
+        if (all->beta != 0) TRY(transpose(plan, stream, all->c, member, false));
+    }
+    TRY(plan->device->backend->execute(plan->prepared, stream, &x));
+    if (sddmm && plan->order.permutation) TRY(permute(plan, stream, x.out, samples, true));
+    if (!sddmm && plan->staging.out >= 0) TRY(transpose(plan, stream, all->c, member, true));
+    return TAMIS_OK;
 }
 
 tamis_status tamis_plan_run(tamis_plan *plan, tamis_operation operation, void *stream, const tamis_dense *A,
@@ -96,39 +158,9 @@ tamis_status tamis_plan_run(tamis_plan *plan, tamis_operation operation, void *s
     if (sddmm && !p && problem->nnz > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "p = NULL: where to put the result");
     if (!sddmm) TRY(check_operand(plan, &c, true));
 
-    const size_t size = tamis_type_size(o->type);
-    const bool uses_values = plan->values && (spmm || o->edge != TAMIS_EDGE_MASK);
     for (int64_t member = 0; member < o->batch; member++) {
-        tamis_operands x = {.alpha = alpha, .beta = beta, .scratch = plan->workspace};
-        if (!spmm) x.a = bring_in(plan, &a, member, &x.a_stride);
-        x.b = bring_in(plan, &b, member, &x.b_stride);
-        if (operation == TAMIS_OP_FUSED) x.d = bring_in(plan, &d, member, &x.d_stride);
-        if (uses_values) {
-            x.values = (const char *)plan->values + member * plan->values_stride * (int64_t)size;
-            if (plan->permutation) {
-                permute(plan->workspace + plan->staging.values, x.values, plan->permutation, problem->nnz, size, false);
-                x.values = plan->workspace + plan->staging.values;
-            }
-        }
-        char *const samples = sddmm && p ? (char *)p + member * problem->nnz * (int64_t)size : NULL;
-        if (sddmm) {
-            x.out = plan->permutation ? plan->workspace + plan->staging.samples : samples;
-            if (plan->permutation && beta != 0) permute(x.out, samples, plan->permutation, problem->nnz, size, false);
-        } else if (plan->staging.out < 0) {
-            x.out = member_of(out, member);
-            x.out_stride = tamis_dense_stride(out);
-        } else {
-            x.out = plan->workspace + plan->staging.out;
-            x.out_stride = problem->width;
-            if (beta != 0)
-                plan->device->backend->stage_in(o->type, o->threads, x.out, member_of(out, member),
-                                                tamis_dense_stride(out), problem->rows, problem->width);
-        }
-        TRY(plan->device->backend->execute(plan->prepared, stream, &x));
-        if (sddmm && plan->permutation) permute(samples, x.out, plan->permutation, problem->nnz, size, true);
-        if (!sddmm && plan->staging.out >= 0)
-            plan->device->backend->stage_out(o->type, o->threads, member_of(out, member), tamis_dense_stride(out),
-                                             x.out, problem->rows, problem->width);
+        const run_operands all = {.a = &a, .b = &b, .d = &d, .c = &c, .p = p, .alpha = alpha, .beta = beta};
+        TRY(run_member(plan, stream, &all, member));
     }
     return TAMIS_OK;
 }

@@ -71,7 +71,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     staged(&t, "B", plan->staging.b);
     staged(&t, "D", plan->staging.d);
     staged(&t, "the output", plan->staging.out);
-    if (plan->permutation)
+    if (plan->order.permutation)
         add(&t, "             S is COO out of row order: values and samples pass through a permutation\n");
     for (int i = 0; i < choice->declined_count; i++)
         add(&t, "%-12s %s: %s\n", i == 0 ? "declined" : "", choice->declined[i].algorithm->description.name,

@@ -10,16 +10,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "select/ceilings.h"
-#include "select/locality.h"
 #include "sparse/check.h"
-#include "sparse/structure.h"
 
 static tamis_status check_view(const tamis_device *device, const tamis_sparse *S, const tamis_plan_options *options) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: a sparse matrix is needed");
     TRY(tamis_sparse_check(S, "S"));
-    if (S->location != TAMIS_HOST)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.location is the device, but %s computes on host memory",
-                          device->description.name);
+    TRY(tamis_device_check_location(device, S->location, "S"));
     if (S->values && S->value_type != options->type)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.value_type = %s, but options.type = %s: convert one of them",
                           tamis_type_name(S->value_type), tamis_type_name(options->type));
@@ -63,7 +59,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
     if (fused && o->d_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, p->width, size, &s.d));
     if (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR)
         TRY(reserve_matrix(&total, p->rows, p->width, size, &s.out));
-    if (plan->permutation) {
+    if (plan->order.permutation) {
         if (needs_values(plan)) TRY(reserve(&total, p->nnz, size, &s.values));
         if (o->operation == TAMIS_OP_SDDMM) TRY(reserve(&total, p->nnz, size, &s.samples));
     }
@@ -83,7 +79,8 @@ static tamis_status take_workspace(tamis_plan *plan, const tamis_plan_options *o
         plan->workspace = options->workspace;
         return TAMIS_OK;
     }
-    TRY(tamis_allocate((int64_t)plan->workspace_bytes, 1, "the workspace", &plan->own_workspace));
+    TRY(plan->device->backend->allocate(plan->device->handle, plan->workspace_bytes, "the workspace",
+                                        &plan->own_workspace));
     plan->workspace = plan->own_workspace;
     return TAMIS_OK;
 }
@@ -106,27 +103,36 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->parameters = o->parameters ? o->parameters : "";
     p->profile = &plan->profile;
     p->ceilings = &plan->ceilings;
+    p->device = plan->device->handle;
     p->cache_l1 = plan->device->description.cache_l1;
     p->cache_l2 = plan->device->description.cache_l2;
     p->cache_l3 = plan->device->description.cache_l3;
 }
 
-/* What the choice looks at: the rows exactly, the columns by sample. */
-static void look(tamis_plan *plan) {
-    tamis_problem *const p = &plan->problem;
-    const tamis_sparse csr = {.format = TAMIS_CSR,
-                              .rows = p->rows,
-                              .cols = p->cols,
-                              .nnz = p->nnz,
-                              .index_type = p->index_type,
-                              .offset_type = p->offset_type,
-                              .value_type = p->type,
-                              .offsets = p->offsets,
-                              .columns = p->columns};
-    tamis_profile_rows(&csr, plan->options.threads, &plan->profile);
-    const int64_t wider = p->inner > p->width ? p->inner : p->width;
-    const int64_t row_bytes = wider * (int64_t)tamis_type_size(p->type);
-    p->fresh_share = tamis_fresh_share(p, row_bytes > 0 ? p->cache_l2 / row_bytes : 2048);
+/* Every backend works on CSR: a COO view gets offsets, and columns of its own where its entries are in another order. */
+static tamis_status take_pattern(tamis_plan *plan) {
+    const tamis_sparse *const S = &plan->pattern;
+    tamis_problem *const problem = &plan->problem;
+    problem->rows = S->rows;
+    problem->cols = S->cols;
+    problem->nnz = S->nnz;
+    problem->index_type = S->index_type;
+    problem->columns = S->columns;
+    problem->offsets = S->offsets;
+    problem->offset_type = S->offset_type;
+    if (S->format == TAMIS_CSR) return TAMIS_OK;
+    TRY(plan->device->backend->order_rows(plan->device->handle, plan->options.threads, S, &plan->order));
+    problem->offsets = plan->order.offsets;
+    problem->offset_type = plan->order.offset_type;
+    if (plan->order.columns) problem->columns = plan->order.columns;
+    return TAMIS_OK;
+}
+
+static tamis_status make_ready(tamis_plan *plan) {
+    const tamis_staging *const s = &plan->staging;
+    const bool transposes = s->a >= 0 || s->b >= 0 || s->d >= 0 || s->out >= 0;
+    return plan->device->backend->ready(plan->device->handle, plan->options.type, transposes,
+                                        plan->order.permutation != NULL);
 }
 
 static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_plan_options *options,
@@ -141,7 +147,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_pl
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.math = tf32 needs options.type = fp32, not %s",
                           tamis_type_name(plan->options.type));
     double start = tamis_clock_seconds();
-    if (!plan->options.trust_input) TRY(tamis_validate_threads(S, plan->options.threads));
+    if (!plan->options.trust_input) TRY(device->backend->validate(device->handle, plan->options.threads, S));
     plan->check_seconds = tamis_clock_seconds() - start;
 
     tamis_ceilings_get(device->backend, device->number, device->description.threads, !mode.once, &plan->ceilings);
@@ -150,13 +156,15 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_pl
     plan->values = S->values;
     plan->values_stride = S->batch_stride;
     fill_problem(plan, S);
-    TRY(tamis_plan_normalise(plan));
-    look(plan);
+    plan->problem.once = mode.once;
+    TRY(take_pattern(plan));
+    TRY(device->backend->look(&plan->problem, &plan->profile));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, mode.once, &plan->choice));
-    TRY(plan->choice.algorithm->prepare(&plan->problem, mode.dry, &plan->prepared));
+    TRY(plan->choice.algorithm->prepare(plan->choice.algorithm, &plan->problem, mode.dry, &plan->prepared));
     device->backend->sizes(plan->prepared, &plan->sizes);
     TRY(plan_staging(plan));
     if (!mode.dry) TRY(take_workspace(plan, &plan->options));
+    if (!mode.dry) TRY(make_ready(plan));
     plan->options.algorithm = plan->options.parameters = NULL;
     plan->problem.parameters = "";
     plan->setup_seconds = tamis_clock_seconds() - start;
@@ -165,11 +173,13 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_pl
 
 void tamis_plan_release(tamis_plan *plan) {
     if (!plan) return;
-    if (plan->prepared) plan->device->backend->release(plan->prepared);
-    tamis_release(plan->own_offsets);
-    tamis_release(plan->own_columns);
-    tamis_release(plan->permutation);
-    tamis_release(plan->own_workspace);
+    const tamis_backend *const backend = plan->device->backend;
+    void *const handle = plan->device->handle;
+    if (plan->prepared) backend->release(plan->prepared);
+    backend->release_memory(handle, plan->order.offsets);
+    backend->release_memory(handle, plan->order.columns);
+    backend->release_memory(handle, plan->order.permutation);
+    backend->release_memory(handle, plan->own_workspace);
     tamis_release(plan);
 }
 

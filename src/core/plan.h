@@ -25,12 +25,10 @@ struct tamis_plan {
     tamis_prepared *prepared;
     tamis_prepared_sizes sizes;
 
-    /* COO only: what the plan made of it. permutation is NULL where entries were in row order already. */
-    void *own_offsets, *own_columns;
-    int64_t *permutation;
+    tamis_row_order order; /* COO only: what the plan made of it, in the backend's memory */
 
     tamis_staging staging;
-    char *workspace;     /* scratch of the algorithm, then the staged operands */
+    void *workspace;     /* scratch of the algorithm, then the staged operands, in the backend's memory */
     void *own_workspace; /* the same where the plan allocated it */
     size_t workspace_bytes;
     double check_seconds, setup_seconds;
@@ -40,9 +38,6 @@ struct tamis_plan {
 tamis_status tamis_options_read(const tamis_plan_options *options, const tamis_device *device,
                                 tamis_plan_options *filled);
 tamis_status tamis_options_from_args(const tamis_args *args, tamis_operation operation, tamis_plan_options *options);
-
-/* normalise.c: CSR arrays for any view; those it makes belong to the plan. */
-tamis_status tamis_plan_normalise(tamis_plan *plan);
 
 /* plan.c: everything of tamis_plan_create. `once` leaves out preparation and the probe; `dry` stops before allocating.
  */

@@ -23,14 +23,16 @@ static const double seconds_interleaved = 0.45e-9, seconds_one_by_one = 1.6e-9, 
 
 /* ------------------------------------------------------------------------------------------ accepting */
 
-static bool accepts_always(const tamis_problem *problem, char *reason, size_t bytes) {
+static bool accepts_always(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes) {
+    (void)self;
     (void)problem;
     (void)reason;
     (void)bytes;
     return true;
 }
 
-static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t bytes) {
+static bool accepts_tiled(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes) {
+    (void)self;
     if (problem->profile->max > UINT32_MAX) {
         snprintf(reason, bytes, "the longest row has %lld nonzeros; positions within a row are kept in 32 bits",
                  (long long)problem->profile->max);
@@ -44,7 +46,8 @@ static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t byt
     return true;
 }
 
-static bool accepts_naive(const tamis_problem *problem, char *reason, size_t bytes) {
+static bool accepts_naive(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes) {
+    (void)self;
     if (problem->type != TAMIS_F32 && problem->type != TAMIS_F64) {
         snprintf(reason, bytes, "the naive loops know fp32 and fp64 only, not %s", tamis_type_name(problem->type));
         return false;
@@ -64,7 +67,8 @@ static double wait_for_longest(const tamis_problem *problem, double seconds) {
     return seconds * (double)problem->profile->max / (double)problem->nnz * (problem->threads - 1);
 }
 
-static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
+static void predict_nonzeros(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
+    (void)self;
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
     snprintf(
         prediction->reason, sizeof prediction->reason,
@@ -72,7 +76,8 @@ static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *pre
         (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
 }
 
-static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
+static void predict_rows(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
+    (void)self;
     const double seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
     const double wait = wait_for_longest(problem, seconds);
     prediction->call_seconds = seconds * 1.01 + wait;
@@ -82,14 +87,16 @@ static void predict_rows(const tamis_problem *problem, tamis_prediction *predict
              (long long)problem->profile->max, (long long)problem->nnz, wait * 1e3);
 }
 
-static void predict_simd(const tamis_problem *problem, tamis_prediction *prediction) {
+static void predict_simd(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
+    (void)self;
     const double seconds = tamis_cpu_predict_untiled(problem, seconds_one_by_one);
     prediction->call_seconds = seconds + wait_for_longest(problem, seconds);
     snprintf(prediction->reason, sizeof prediction->reason,
              "one dot product at a time: its reduction is not shared with its neighbours");
 }
 
-static void predict_tiled(const tamis_problem *problem, tamis_prediction *prediction) {
+static void predict_tiled(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
+    (void)self;
     tamis_cpu_tiles tiles = {0};
     prediction->call_seconds = tamis_cpu_choose_tiles(problem, &tiles);
     const double segments = (double)problem->rows * (double)tiles.tiles;
@@ -106,7 +113,8 @@ static void predict_tiled(const tamis_problem *problem, tamis_prediction *predic
              (long long)tiles.tile_columns, problem->profile->mean / (double)tiles.tiles, (long long)tiles.block_rows);
 }
 
-static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
+static void predict_naive(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
+    (void)self;
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_naive);
     snprintf(prediction->reason, sizeof prediction->reason, "a baseline");
 }
@@ -164,7 +172,9 @@ static tamis_status prepare_tiles(tamis_prepared *p, bool dry) {
     return TAMIS_OK;
 }
 
-static tamis_status prepare(const tamis_problem *problem, tamis_cpu_kind kind, bool dry, tamis_prepared **prepared) {
+static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *problem, bool dry,
+                            tamis_prepared **prepared) {
+    const tamis_cpu_kind kind = *(const tamis_cpu_kind *)self->method;
     const int64_t chunk_most = problem->operation == TAMIS_OP_FUSED ? 1 << 20 : TAMIS_CPU_CHUNK;
     const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, chunk_most}};
     const tamis_parameter tiled[] = {
@@ -240,22 +250,6 @@ failed:
     return status;
 }
 
-static tamis_status prepare_rows(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
-    return prepare(problem, TAMIS_CPU_ROWS, dry, prepared);
-}
-static tamis_status prepare_nonzeros(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
-    return prepare(problem, TAMIS_CPU_NONZEROS, dry, prepared);
-}
-static tamis_status prepare_tiled(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
-    return prepare(problem, TAMIS_CPU_TILED, dry, prepared);
-}
-static tamis_status prepare_simd(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
-    return prepare(problem, TAMIS_CPU_SIMD, dry, prepared);
-}
-static tamis_status prepare_naive(const tamis_problem *problem, bool dry, tamis_prepared **prepared) {
-    return prepare(problem, TAMIS_CPU_NAIVE, dry, prepared);
-}
-
 void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     sizes->scratch_bytes = p->scratch_bytes;
     sizes->prepared_bytes = sizeof *p + (p->ranges ? (size_t)p->threads * sizeof *p->ranges : 0);
@@ -284,38 +278,46 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
 #define PLAIN_PARAMETERS                                                                                               \
     "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 2048; fused to 1048576): samples kept at once"
 
+static const tamis_cpu_kind kinds[] = {TAMIS_CPU_ROWS, TAMIS_CPU_NONZEROS, TAMIS_CPU_TILED, TAMIS_CPU_SIMD,
+                                       TAMIS_CPU_NAIVE};
+
 static const tamis_algorithm algorithms[] = {
     {{"cpu-nonzeros", "cpu", ALL, "ours; idea of paper 001", "a partial row a thread for rows cut between threads",
-      "rows of uneven length, hubs, and whenever tiling does not pay", PLAIN_PARAMETERS, false},
+      "rows of uneven length, hubs, and whenever tiling does not pay", PLAIN_PARAMETERS, false, false},
      false,
+     &kinds[TAMIS_CPU_NONZEROS],
      accepts_always,
      predict_nonzeros,
-     prepare_nonzeros},
-    {{"cpu-rows", "cpu", ALL, "ours", "nothing", "rows of even length; cores of uneven speed", PLAIN_PARAMETERS, false},
+     prepare},
+    {{"cpu-rows", "cpu", ALL, "ours", "nothing", "rows of even length; cores of uneven speed", PLAIN_PARAMETERS, false, false},
      false,
+     &kinds[TAMIS_CPU_ROWS],
      accepts_always,
      predict_rows,
-     prepare_rows},
+     prepare},
     {{"cpu-tiled", "cpu", ALL, "ours; model of paper 004, s.IV-A",
       "a table of 4 bytes a row and tile, built by the plan",
       "many nonzeros a row and tile: density of a few percent or more, B larger than L2",
-      PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile", false},
+      PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile", false, false},
      true,
+     &kinds[TAMIS_CPU_TILED],
      accepts_tiled,
      predict_tiled,
-     prepare_tiled},
+     prepare},
     {{"row-simd", "cpu", ALL, "paper 003", "nothing", "to compare with: explicit vectors, one dot product at a time",
-      "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)", false},
+      "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)", false, false},
      false,
+     &kinds[TAMIS_CPU_SIMD],
      accepts_always,
      predict_simd,
-     prepare_simd},
+     prepare},
     {{"naive", "cpu", ALL, "baseline", "nothing", "never: a row loop with omp simd, to measure others against", "",
-      true},
+      true, false},
      false,
+     &kinds[TAMIS_CPU_NAIVE],
      accepts_naive,
      predict_naive,
-     prepare_naive},
+     prepare},
 };
 
 const tamis_algorithm *tamis_cpu_algorithm_table(int *count) {

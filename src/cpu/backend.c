@@ -5,11 +5,19 @@
 #include "base/threads.h"
 #include "cpu/ceilings.h"
 #include "cpu/machine.h"
+#include "cpu/memory.h"
+#include "cpu/pattern.h"
 #include "cpu/plan.h"
 #include "cpu/staging.h"
 #include "cpu/variants.h"
 
 static int device_count(void) { return 1; }
+
+static tamis_status open_device(int number, void **device) {
+    (void)number;
+    *device = NULL;
+    return TAMIS_OK;
+}
 
 static const char *why_absent(int number) {
     const tamis_cpu_variant *variant;
@@ -29,7 +37,9 @@ static tamis_status describe(int number, tamis_device_description *description) 
                                               .cache_l1 = machine->cache_l1,
                                               .cache_l2 = machine->cache_l2,
                                               .cache_l3 = machine->cache_l3,
-                                              .memory = machine->memory};
+                                              .memory = machine->memory,
+                                              .location = TAMIS_HOST,
+                                              .driver = ""};
     return TAMIS_OK;
 }
 
@@ -62,6 +72,7 @@ const tamis_backend tamis_cpu_backend = {
     .name = "cpu",
     .algorithms = tamis_cpu_algorithm_table,
     .device_count = device_count,
+    .open = open_device,
     .describe = describe,
     .why_absent = why_absent,
     .ceilings = ceilings,
@@ -69,6 +80,19 @@ const tamis_backend tamis_cpu_backend = {
     .execute = tamis_cpu_execute,
     .sizes = tamis_cpu_sizes,
     .release = tamis_cpu_release,
-    .stage_in = tamis_cpu_stage_in,
-    .stage_out = tamis_cpu_stage_out,
+    .location = TAMIS_HOST,
+    .allocate = tamis_cpu_allocate,
+    .release_memory = tamis_cpu_release_memory,
+    .copy_in = tamis_cpu_copy_in,
+    .copy_out = tamis_cpu_copy_out,
+    .finish = tamis_cpu_finish,
+    .mark = tamis_cpu_mark,
+    .between = tamis_cpu_between,
+    .release_mark = tamis_cpu_release_memory,
+    .validate = tamis_cpu_validate,
+    .order_rows = tamis_cpu_order_rows,
+    .look = tamis_cpu_look,
+    .ready = tamis_cpu_ready,
+    .transpose = tamis_cpu_transpose,
+    .permute = tamis_cpu_permute,
 };

@@ -129,13 +129,15 @@ static void merge_cut_rows(execution *run, bool softmax_of_p) {
     }
 }
 
+static void *address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
+
 tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tamis_operands *operands) {
     const tamis_problem *const problem = &prepared->problem;
     if (stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream must be NULL on the CPU");
     const int64_t size = (int64_t)tamis_type_size(problem->type);
     execution run = {
         .prepared = prepared,
-        .scratch = operands->scratch,
+        .scratch = address(operands->scratch),
         .job = {.rows = problem->rows,
                 .cols = problem->cols,
                 .nnz = problem->nnz,
@@ -143,16 +145,16 @@ tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tam
                 .columns = problem->columns,
                 .wide_offsets = problem->offset_type == TAMIS_I64,
                 .wide_columns = problem->index_type == TAMIS_I64,
-                .values = operands->values,
-                .a = operands->a,
-                .b = operands->b,
-                .d = operands->d,
+                .values = address(operands->values),
+                .a = address(operands->a),
+                .b = address(operands->b),
+                .d = address(operands->d),
                 .a_stride = operands->a_stride * size,
                 .b_stride = operands->b_stride * size,
                 .d_stride = operands->d_stride * size,
                 .inner = problem->inner,
                 .width = problem->width,
-                .out = operands->out,
+                .out = address(operands->out),
                 .out_stride = operands->out_stride * size,
                 .alpha = operands->alpha,
                 .beta = operands->beta,
@@ -165,11 +167,11 @@ tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tam
                 .segments = prepared->segments,
                 .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
                 .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
-                .samples = (char *)operands->scratch + prepared->threads * prepared->thread_scratch},
+                .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
     };
     atomic_init(&run.next, 0);
     /* the rows of one matrix are read twice: at once, while they are in L1 */
-    if (problem->operation == TAMIS_OP_FUSED && operands->b == operands->d && run.job.chunk > SAME_ROWS_CHUNK)
+    if (problem->operation == TAMIS_OP_FUSED && run.job.b == run.job.d && run.job.chunk > SAME_ROWS_CHUNK)
         run.job.chunk = SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *body = body_nonzeros;

@@ -1,5 +1,5 @@
 /*
- * Transposition between column-major operands and packed row-major scratch, in square blocks whose lines stay in L1 on
+ * Permuting and transposing. Transposition between column-major operands and packed row-major scratch, in square blocks whose lines stay in L1 on
  * both sides; threads take bands of rows. Each element moves twice, which is little beside nnz * K reads of them.
  */
 #include "cpu/staging.h"
@@ -40,16 +40,37 @@ static void body(void *context, int thread, int threads) {
     }
 }
 
-void tamis_cpu_stage_in(tamis_type type, int threads, void *to, const void *from, int64_t from_stride, int64_t rows,
-                        int64_t cols) {
-    const int64_t size = (int64_t)tamis_type_size(type);
-    transposition t = {to, from, cols * size, size, size, from_stride * size, rows, cols, (size_t)size};
-    tamis_threads_run(threads, body, &t);
+static char *address(tamis_place place) { return (char *)place.base + place.bytes; }
+
+tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, bool permutes) {
+    (void)device;
+    (void)type;
+    (void)transposes;
+    (void)permutes;
+    return TAMIS_OK;
 }
 
-void tamis_cpu_stage_out(tamis_type type, int threads, void *to, int64_t to_stride, const void *from, int64_t rows,
-                         int64_t cols) {
-    const int64_t size = (int64_t)tamis_type_size(type);
-    transposition t = {to, from, size, to_stride * size, cols * size, size, rows, cols, (size_t)size};
-    tamis_threads_run(threads, body, &t);
+tamis_status tamis_cpu_transpose(void *device, void *stream, const tamis_transposition *x) {
+    const int64_t size = (int64_t)tamis_type_size(x->type), row = x->cols * size, column = x->stride * size;
+    char *const packed = x->packed.base ? address(x->packed) : NULL;
+    char *const strided = x->strided.base ? address(x->strided) : NULL;
+    transposition t = x->out ? (transposition){strided, packed, size, column, row, size, x->rows, x->cols, (size_t)size}
+                             : (transposition){packed, strided, row, size, size, column, x->rows, x->cols, (size_t)size};
+    (void)device;
+    (void)stream;
+    tamis_threads_run(x->threads, body, &t);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_cpu_permute(void *device, void *stream, const tamis_permutation *x) {
+    const int64_t *const permutation = x->permutation;
+    const size_t size = tamis_type_size(x->type);
+    (void)device;
+    (void)stream;
+    for (int64_t t = 0; t < x->nnz; t++) {
+        char *const packed = address(x->packed) + (size_t)t * size;
+        char *const scattered = address(x->scattered) + (size_t)permutation[t] * size;
+        memcpy(x->out ? scattered : packed, x->out ? packed : scattered, size);
+    }
+    return TAMIS_OK;
 }

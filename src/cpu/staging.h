@@ -1,12 +1,11 @@
-/* Column-major operands on their way to and from the kernels, which are row-major. */
+/* Operands that the kernels cannot use as they lie, on their way in and out: column-major ones, values out of row order. */
 #ifndef TAMIS_CPU_STAGING_H
 #define TAMIS_CPU_STAGING_H
 
-#include <tamis/tamis.h>
+#include "base/backend.h"
 
-void tamis_cpu_stage_in(tamis_type type, int threads, void *to, const void *from, int64_t from_stride, int64_t rows,
-                        int64_t cols);
-void tamis_cpu_stage_out(tamis_type type, int threads, void *to, int64_t to_stride, const void *from, int64_t rows,
-                         int64_t cols);
+tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, bool permutes);
+tamis_status tamis_cpu_transpose(void *device, void *stream, const tamis_transposition *transposition);
+tamis_status tamis_cpu_permute(void *device, void *stream, const tamis_permutation *permutation);
 
 #endif

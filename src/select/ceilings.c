@@ -4,15 +4,14 @@
  */
 #include "select/ceilings.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache_folder.h"
 #include "base/status.h"
 
 enum { KEPT = 8, NUMBERS = 2 * 6 + 6 + 2 * 6, PATH_BYTES = 1024 };
@@ -46,30 +45,11 @@ static void from_numbers(const double *numbers, int threads, tamis_ceilings *c) 
 
 /* ------------------------------------------------------------------------------------------ the file */
 
-/* The folder, made if need be; false where there is none to be had or it is not ours alone. */
-static bool cache_folder(char *path, size_t bytes) {
-    const char *const xdg = getenv("XDG_CACHE_HOME"), *const home = getenv("HOME");
-    int n;
-    if (xdg && xdg[0] == '/')
-        n = snprintf(path, bytes, "%s", xdg);
-    else if (home && home[0] == '/')
-        n = snprintf(path, bytes, "%s/.cache", home);
-    else
-        return false;
-    if (n < 0 || (size_t)n + 8 >= bytes) return false;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
-    memcpy(path + n, "/tamis", 7);
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
-    struct stat folder;
-    return stat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_uid == geteuid() &&
-           (folder.st_mode & 022) == 0;
-}
-
 /* A file name out of the key: letters and digits stay, the rest becomes '-'. */
 static bool cache_path(const char *key, char *path, size_t bytes) {
     char folder[PATH_BYTES], name[256];
     size_t i = 0;
-    if (!cache_folder(folder, sizeof folder)) return false;
+    if (!tamis_cache_folder(NULL, folder, sizeof folder)) return false;
     for (; key[i] && i + 1 < sizeof name; i++) {
         const char c = key[i];
         const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

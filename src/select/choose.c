@@ -32,10 +32,10 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
         if (!(algorithm->description.operations & bit))
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" does not compute %s", name,
                               tamis_operation_name(problem->operation));
-        if (!algorithm->accepts(problem, reason, sizeof reason))
+        if (!algorithm->accepts(algorithm, problem, reason, sizeof reason))
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" declined: %s", name, reason);
         choice->algorithm = algorithm;
-        algorithm->predict(problem, &choice->prediction);
+        algorithm->predict(algorithm, problem, &choice->prediction);
         snprintf(choice->reason, sizeof choice->reason, "asked for by name; %s", choice->prediction.reason);
     }
     if (!choice->algorithm)
@@ -66,9 +66,9 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
             snprintf(reason, sizeof reason, "a baseline, only taken by name");
         } else if (unprepared_only && algorithm->needs_preparation) {
             snprintf(reason, sizeof reason, "it needs preparation; make a plan");
-        } else if (algorithm->accepts(problem, reason, sizeof reason)) {
+        } else if (algorithm->accepts(algorithm, problem, reason, sizeof reason)) {
             predictions[i] = (tamis_prediction){0};
-            algorithm->predict(problem, &predictions[i]);
+            algorithm->predict(algorithm, problem, &predictions[i]);
             runs[i] = true;
             const double total = calls * predictions[i].call_seconds + predictions[i].setup_seconds;
             if (total < best || !choice->algorithm) {

@@ -88,14 +88,20 @@ tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {
     return TAMIS_OK;
 }
 
-tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name) {
+/* All of it but where the data are. */
+static tamis_status check_dense(const tamis_dense *dense, const char *name, tamis_location location) {
     if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},
                              {"layout", (int64_t)dense->layout, TAMIS_COLUMN_MAJOR},
                              {"location", (int64_t)dense->location, TAMIS_DEVICE}};
     TRY(check_choices(name, choices, 3));
-    if (dense->location != TAMIS_HOST)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device: expected data on the host", name);
+    if (dense->location != location)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          location == TAMIS_HOST
+                              ? "%s.location = device: expected data on the host"
+                              : "%s.location = host: expected data on the device; tamis_device_allocate and "
+                                "tamis_device_write bring them there",
+                          name);
     const range sizes[] = {{"rows", dense->rows, 0},
                            {"cols", dense->cols, 0},
                            {"stride", dense->stride, 0},
@@ -117,9 +123,13 @@ tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name) {
     return check_array(name, "data", dense->data, elements, tamis_type_size(dense->type));
 }
 
-tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
-                               tamis_type type) {
-    TRY(tamis_dense_check_any(dense, name));
+tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name) {
+    return check_dense(dense, name, TAMIS_HOST);
+}
+
+tamis_status tamis_dense_check_at(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
+                                  tamis_type type, tamis_location location) {
+    TRY(check_dense(dense, name, location));
     if (dense->rows != rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.rows = %lld: expected %lld", name, (long long)dense->rows,
                           (long long)rows);
@@ -130,4 +140,9 @@ tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.type = %s: expected %s", name, tamis_type_name(dense->type),
                           tamis_type_name(type));
     return TAMIS_OK;
+}
+
+tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
+                               tamis_type type) {
+    return tamis_dense_check_at(dense, name, rows, cols, type, TAMIS_HOST);
 }

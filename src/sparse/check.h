@@ -20,7 +20,11 @@ tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name);
  */
 tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols, tamis_type type);
 
-/* The same without a wish for dimensions and type. */
+/* The same for data on the host or on a device. */
+tamis_status tamis_dense_check_at(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
+                                  tamis_type type, tamis_location location);
+
+/* A host matrix without a wish for dimensions and type. */
 tamis_status tamis_dense_check_any(const tamis_dense *dense, const char *name);
 
 /* The distance between rows (column-major: columns): a stride of 0 means packed. */

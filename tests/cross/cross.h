@@ -34,9 +34,9 @@ typedef struct cross_counts {
     long run, declined, failed;
 } cross_counts;
 
-/* One problem, operation, edge and type: all algorithms of the device on one drawn instruction set and thread count, as
+/* One problem, operation, edge and type: all algorithms of the device (of the CPU: on a drawn instruction set and thread count), as
    plans (twice, bitwise the same) and as a one-shot call. Prints what fails. */
-void cross_run(const cross_case *c, tamis_operation operation, tamis_edge edge, tamis_type type, tamis_random *random,
-               cross_counts *counts);
+void cross_run(const char *device_name, const cross_case *c, tamis_operation operation, tamis_edge edge,
+               tamis_type type, tamis_random *random, cross_counts *counts);
 
 #endif

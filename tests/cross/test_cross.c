@@ -1,6 +1,7 @@
 /*
  * Every algorithm, edge and type against the oracle over the table of cases and over all small widths.
- *   test_cross [SHARE [ROUNDS]]    runs each combination with a chance of SHARE per cent, ROUNDS times
+ *   test_cross [SHARE [ROUNDS [DEVICE]]]    runs each combination with a chance of SHARE per cent, ROUNDS times, on
+ *                                           the CPU or on DEVICE (skipped with the reason where that is absent)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include "cross.h"
 
 static int share = 100, rounds = 1;
+static const char *device = "cpu";
 static uint64_t seed;
 
 static void each(const cross_case *c, tamis_random *random, cross_counts *counts) {
@@ -20,7 +22,7 @@ static void each(const cross_case *c, tamis_random *random, cross_counts *counts
         for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++)
             for (int type = 0; type <= TAMIS_BF16; type++)
                 if (tamis_random_below(random, 100) < share)
-                    cross_run(c, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type, random, counts);
+                    cross_run(device, c, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type, random, counts);
 }
 
 static void end(const cross_counts *counts) {
@@ -54,6 +56,13 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths)};
     if (argc > 1) share = atoi(argv[1]);
     if (argc > 2) rounds = atoi(argv[2]);
+    if (argc > 3) device = argv[3];
+    tamis_device *opened = NULL;
+    if (tamis_device_open(device, &opened) != TAMIS_OK) {
+        printf("skipped: %s\n", tamis_last_error());
+        return 77;
+    }
+    tamis_device_close(opened);
     seed = test_seed();
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,18 @@
+/* The cache of compiled kernels, as the public API shows it. */
+#include "base/status.h"
+#include "gpu/program_cache.h"
+
+tamis_status tamis_cache_describe(tamis_cache_description *description) {
+    tamis_clear_error();
+    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: where to put the result");
+    tamis_program_cache_measure(description->path, sizeof description->path, &description->entries, &description->bytes,
+                                &description->most_bytes);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_cache_clear(int64_t *removed) {
+    tamis_clear_error();
+    const int64_t count = tamis_program_cache_clear();
+    if (removed) *removed = count;
+    return TAMIS_OK;
+}

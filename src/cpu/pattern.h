@@ -1,0 +1,11 @@
+/* The pattern of a plan in host memory, as src/base/backend.h asks for it. */
+#ifndef TAMIS_CPU_PATTERN_H
+#define TAMIS_CPU_PATTERN_H
+
+#include "base/backend.h"
+
+tamis_status tamis_cpu_validate(void *device, int threads, const tamis_sparse *S);
+tamis_status tamis_cpu_order_rows(void *device, int threads, const tamis_sparse *S, tamis_row_order *order);
+tamis_status tamis_cpu_look(tamis_problem *problem, tamis_profile *profile);
+
+#endif

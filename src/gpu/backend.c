@@ -1,0 +1,170 @@
+/* The two GPU backends as tables; they differ in their runtime alone. */
+#include "gpu/backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "gpu/algorithms.h"
+#include "gpu/ceilings.h"
+#include "gpu/plan.h"
+#include "gpu/staging.h"
+#include "gpu/structure.h"
+#include "gpu/utility.h"
+
+/* ------------------------------------------------------------------------------------------ devices */
+
+/* A runtime without a device is listed as one that is absent, so that what is missing can be read. */
+static int listed(const tamis_gpu_runtime *runtime) {
+    const int count = runtime->count(NULL);
+    return count > 0 ? count : 1;
+}
+
+static const char *absence(const tamis_gpu_runtime *runtime, int number) {
+    const char *why = "";
+    tamis_gpu_device *device;
+    if (number >= runtime->count(&why)) return why;
+    return runtime->open(number, &device) == TAMIS_OK ? "" : tamis_last_error();
+}
+
+static tamis_status open_on(const tamis_gpu_runtime *runtime, int number, void **handle) {
+    tamis_gpu_device *device = NULL;
+    TRY(runtime->open(number, &device));
+    *handle = device;
+    return TAMIS_OK;
+}
+
+static tamis_status describe_on(const tamis_gpu_runtime *runtime, int number, tamis_device_description *description) {
+    tamis_gpu_device *device = NULL;
+    TRY(runtime->open(number, &device));
+    const tamis_gpu_limits *const l = &device->limits;
+    *description = (tamis_device_description){.name = l->name,
+                                              .model = l->model,
+                                              .instruction_set = l->architecture,
+                                              .threads = 1,
+                                              .cache_l1 = l->cache_l1,
+                                              .cache_l2 = l->cache_l2,
+                                              .memory = l->memory,
+                                              .location = TAMIS_DEVICE,
+                                              .driver = l->driver,
+                                              .multiprocessors = l->multiprocessors};
+    return TAMIS_OK;
+}
+
+static int cuda_count(void) { return listed(&tamis_gpu_cuda); }
+static int opencl_count(void) { return listed(&tamis_gpu_opencl); }
+static const char *cuda_absence(int number) { return absence(&tamis_gpu_cuda, number); }
+static const char *opencl_absence(int number) { return absence(&tamis_gpu_opencl, number); }
+static tamis_status cuda_open(int number, void **handle) { return open_on(&tamis_gpu_cuda, number, handle); }
+static tamis_status opencl_open(int number, void **handle) { return open_on(&tamis_gpu_opencl, number, handle); }
+static tamis_status cuda_describe(int number, tamis_device_description *description) {
+    return describe_on(&tamis_gpu_cuda, number, description);
+}
+static tamis_status opencl_describe(int number, tamis_device_description *description) {
+    return describe_on(&tamis_gpu_opencl, number, description);
+}
+static tamis_status cuda_ceilings(int number, int threads, tamis_ceilings *ceilings) {
+    (void)threads;
+    return tamis_gpu_measure_ceilings(&tamis_gpu_cuda, number, ceilings);
+}
+static tamis_status opencl_ceilings(int number, int threads, tamis_ceilings *ceilings) {
+    (void)threads;
+    return tamis_gpu_measure_ceilings(&tamis_gpu_opencl, number, ceilings);
+}
+static tamis_ceilings default_ceilings(int number, int threads) {
+    (void)number;
+    (void)threads;
+    return tamis_gpu_default_ceilings();
+}
+
+/* ------------------------------------------------------------------------------------------ memory, time, pattern */
+
+static tamis_status allocate(void *device, size_t bytes, const char *what, void **memory) {
+    return tamis_gpu_allocate(device, bytes, what, memory);
+}
+static void release_memory(void *device, void *memory) { tamis_gpu_release(device, memory); }
+static const tamis_gpu_runtime *runtime_of(void *device) { return ((const tamis_gpu_device *)device)->runtime; }
+static tamis_status copy_in(void *device, void *stream, tamis_place to, const void *from, size_t bytes) {
+    return runtime_of(device)->write(device, stream, to, from, bytes);
+}
+static tamis_status copy_out(void *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    return runtime_of(device)->read(device, stream, to, from, bytes);
+}
+static tamis_status finish(void *device, void *stream) { return runtime_of(device)->finish(device, stream); }
+static tamis_status mark(void *device, void *stream, void **point) {
+    return runtime_of(device)->mark(device, stream, point);
+}
+static tamis_status between(void *device, void *start, void *end, double *seconds) {
+    return runtime_of(device)->between(device, start, end, seconds);
+}
+static void release_mark(void *device, void *point) { runtime_of(device)->release_mark(device, point); }
+
+static tamis_status validate(void *device, int threads, const tamis_sparse *S) {
+    (void)threads;
+    return tamis_gpu_validate(device, S);
+}
+static tamis_status order_rows(void *device, int threads, const tamis_sparse *S, tamis_row_order *order) {
+    (void)threads;
+    return tamis_gpu_order_rows(device, S, order);
+}
+static tamis_status look(tamis_problem *problem, tamis_profile *profile) {
+    return tamis_gpu_look(problem->device, problem, profile);
+}
+
+const tamis_backend tamis_cuda_backend = {
+    .name = "cuda",
+    .algorithms = tamis_gpu_algorithm_table,
+    .device_count = cuda_count,
+    .open = cuda_open,
+    .describe = cuda_describe,
+    .why_absent = cuda_absence,
+    .ceilings = cuda_ceilings,
+    .default_ceilings = default_ceilings,
+    .execute = tamis_gpu_execute,
+    .sizes = tamis_gpu_sizes,
+    .release = tamis_gpu_prepared_release,
+    .location = TAMIS_DEVICE,
+    .allocate = allocate,
+    .release_memory = release_memory,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .finish = finish,
+    .mark = mark,
+    .between = between,
+    .release_mark = release_mark,
+    .validate = validate,
+    .order_rows = order_rows,
+    .look = look,
+    .ready = tamis_gpu_ready,
+    .transpose = tamis_gpu_transpose,
+    .permute = tamis_gpu_permute,
+};
+
+const tamis_backend tamis_opencl_backend = {
+    .name = "opencl",
+    .algorithms = tamis_gpu_algorithm_table,
+    .device_count = opencl_count,
+    .open = opencl_open,
+    .describe = opencl_describe,
+    .why_absent = opencl_absence,
+    .ceilings = opencl_ceilings,
+    .default_ceilings = default_ceilings,
+    .execute = tamis_gpu_execute,
+    .sizes = tamis_gpu_sizes,
+    .release = tamis_gpu_prepared_release,
+    .location = TAMIS_DEVICE,
+    .allocate = allocate,
+    .release_memory = release_memory,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .finish = finish,
+    .mark = mark,
+    .between = between,
+    .release_mark = release_mark,
+    .validate = validate,
+    .order_rows = order_rows,
+    .look = look,
+    .ready = tamis_gpu_ready,
+    .transpose = tamis_gpu_transpose,
+    .permute = tamis_gpu_permute,
+};

@@ -1,0 +1,15 @@
+/* Types as the dialect's definitions name them (kernels/simt.h). */
+#ifndef TAMIS_GPU_DEFINITIONS_H
+#define TAMIS_GPU_DEFINITIONS_H
+
+#include "gpu/jit.h"
+#include "gpu/utility.h"
+
+static inline void tamis_gpu_define_kinds(tamis_gpu_definitions *definitions, tamis_gpu_kinds kinds) {
+    static const int elements[] = {32, 64, 16, 116}; /* by tamis_type */
+    tamis_gpu_define(definitions, "ELEMENT", elements[kinds.type]);
+    tamis_gpu_define(definitions, "INDEX", kinds.index == TAMIS_I64 ? 64 : 32);
+    tamis_gpu_define(definitions, "OFFSET", kinds.offset == TAMIS_I64 ? 64 : 32);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * Edge operations: what becomes of a sample x = <A_i, B_j> and the stored value s. EDGE is a number of tamis_edge, or
+ * an expression where one kernel serves several; HAS_VALUES says whether S has values (they mean ones otherwise).
+ */
+
+#define EDGE_SCALE 0
+#define EDGE_MASK 1
+#define EDGE_RESIDUAL 2
+#define EDGE_QUOTIENT 3
+#define EDGE_SIGMOID 4
+#define EDGE_EXP 5
+#define EDGE_LEAKY_RELU 6
+#define EDGE_SOFTMAX 7 /* the score; normalising it is the row's business */
+
+FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, real slope, real epsilon) {
+    real y;
+    switch (edge) {
+    case EDGE_SCALE: return has_values ? s * x : x;
+    case EDGE_RESIDUAL: return (has_values ? s : (real)1) - x;
+    case EDGE_QUOTIENT: return (has_values ? s : (real)1) / (x <= epsilon ? epsilon : x);
+    case EDGE_SIGMOID: y = (real)1 / ((real)1 + exp(-scale * x)); break;
+    case EDGE_EXP: y = exp(scale * x); break;
+    case EDGE_LEAKY_RELU:
+        y = scale * x;
+        y = y < 0 ? slope * y : y;
+        break;
+    case EDGE_SOFTMAX: y = scale * x; return has_values ? y + s : y;
+    default: return x;
+    }
+    return has_values ? s * y : y;
+}
+
+/* The scalars that every kernel with an edge operation takes, and the same handed on. */
+#define EDGE_PARAMETERS real edge_scale, real edge_slope, real edge_epsilon, real alpha, real beta
+#define EDGE_ARGUMENTS edge_scale, edge_slope, edge_epsilon
+
+/*
+ * Where samples go: P in its storage type, or, for a softmax to come or sums under way, scratch in `real` (SAMPLES_REAL).
+ * out[t] = alpha * y + beta * out[t]; beta = 0 does not read.
+ */
+#if SAMPLES_REAL
+typedef real sample;
+FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real beta) { out[t] = y; }
+#else
+typedef element sample;
+FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real beta) {
+    out[t] = element_of(beta == 0 ? alpha * y : alpha * y + beta * real_of(out[t]));
+}
+#endif
+
+/* What every SDDMM kernel begins with. `wide` has bit 0 where rows of A and B, bit 1 where columns allow 16 bytes. */
+#define SDDMM_PARAMETERS                                                                                               \
+    int64 rows, int64 cols, int64 nnz, IN(offset, offsets), IN(index, columns), IN(element, values), IN(element, a),   \
+        int64 a_stride, IN(element, b), int64 b_stride, int64 inner, OUT(sample, out), EDGE_PARAMETERS, int wide
+#define SDDMM_TAKE                                                                                                     \
+    TAKE(offset, offsets);                                                                                             \
+    TAKE(index, columns);                                                                                              \
+    TAKE(element, values);                                                                                             \
+    TAKE(element, a);                                                                                                  \
+    TAKE(element, b);                                                                                                  \
+    TAKE_OUT(sample, out)
+
+/* The sample of nonzero t, finished and stored. */
+FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, EDGE_PARAMETERS) {
+    const real s = HAS_VALUES ? real_of(values[HAS_VALUES ? t : 0]) : (real)1;
+    store_sample(out, t, edge_value(EDGE, HAS_VALUES, x, s, EDGE_ARGUMENTS), alpha, beta);
+}

@@ -1,0 +1,370 @@
+/*
+ * The dialect: one kernel source, compiled as CUDA C++ by NVRTC and as OpenCL C by a device's driver.
+ *
+ * Constants come as definitions:
+ *   GROUP       work-items of a group, a power of two
+ *   TEAM        lanes of a team, a power of two of at most 32 that divides GROUP
+ *   ELEMENT     storage of values and dense operands: 32, 64 (floats), 16 (fp16), 116 (bf16)
+ *   INDEX       bits of column and row indices: 32 or 64
+ *   OFFSET      bits of row offsets: 32 or 64
+ *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
+ *
+ * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
+ * GROUP the same number of times, unless the kernel is only ever built with GROUP == TEAM where SIMT_SUBGROUP is 0
+ * (the host says so by ONE_TEAM): where there are no shuffles a collective is a barrier of the group.
+ *
+ * A kernel's pointers are IN(type, name), OUT(type, name) in its parameters and TAKE(type, name) / TAKE_OUT(type, name)
+ * as its first statements. `real` is what sums are kept in, `element` what memory holds, `piece` 16 bytes of it.
+ */
+
+#if defined(SIMT_OPENCL) /* ------------------------------------------------------------------ OpenCL C */
+
+#if ELEMENT == 64 || defined(NEEDS_FP64)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#define KERNEL __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#define FUNCTION static inline
+#define GLOBAL __global
+#define LOCAL __local
+#define IN(type, name) __global const type *restrict name##_buffer, long name##_bytes
+#define OUT(type, name) __global type *name##_buffer, long name##_bytes
+#define TAKE(type, name)                                                                                               \
+    __global const type *restrict name = (__global const type *)((__global const char *)name##_buffer + name##_bytes)
+#define TAKE_OUT(type, name) __global type *name = (__global type *)((__global char *)name##_buffer + name##_bytes)
+#define SHARED(type, name, count) __local type name[count]
+/* `name`: SHARED_BYTES bytes, 16-byte aligned, shared by the group */
+#define SHARED_ARRAY(name) __local char name[SHARED_BYTES] __attribute__((aligned(16)))
+#define GROUP_X ((long)get_group_id(0))
+#define GROUP_Y ((long)get_group_id(1))
+#define GROUPS_X ((long)get_num_groups(0))
+#define LOCAL_ID ((int)get_local_id(0))
+#if SIMT_SUBGROUP == 0
+#define UNROLL _Pragma("nounroll") /* a barrier in each exchange: unrolled, some compilers take seconds over it */
+#else
+#define UNROLL _Pragma("unroll")
+#endif
+typedef int int32;
+typedef long int64;
+typedef uint uint32;
+typedef ulong uint64;
+
+FUNCTION void group_barrier(void) { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
+FUNCTION float float_of_bits(uint32 bits) { return as_float(bits); }
+FUNCTION uint32 bits_of_float(float x) { return as_uint(x); }
+FUNCTION float half_to_float(ushort bits) { return vload_half(0, (const half *)&bits); }
+FUNCTION ushort float_to_half(float x) {
+    ushort bits;
+    vstore_half_rte(x, 0, (half *)&bits);
+    return bits;
+}
+FUNCTION int atomic_add_int(GLOBAL int *to, int x) { return atomic_add(to, x); }
+FUNCTION int atomic_add_shared(LOCAL int *to, int x) { return atomic_add(to, x); }
+FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
+
+#else /* -------------------------------------------------------------------------------------------- CUDA */
+
+#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP)
+#define SIMT_SUBGROUP 32
+#define FUNCTION static __device__ __forceinline__
+#define GLOBAL
+#define LOCAL
+#define restrict __restrict__
+#define IN(type, name) const type *__restrict__ name
+#define OUT(type, name) type *name
+#define TAKE(type, name)
+#define TAKE_OUT(type, name)
+#define SHARED(type, name, count) __shared__ type name[count]
+#define SHARED_ARRAY(name) extern __shared__ __align__(16) char name[]
+#define GROUP_X ((int64)blockIdx.x)
+#define GROUP_Y ((int64)blockIdx.y)
+#define GROUPS_X ((int64)gridDim.x)
+#define LOCAL_ID ((int)threadIdx.x)
+#define UNROLL _Pragma("unroll")
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+typedef int int32;
+typedef long long int64;
+typedef unsigned int uint32;
+typedef unsigned long long uint64;
+typedef unsigned short ushort;
+
+FUNCTION void group_barrier(void) { __syncthreads(); }
+FUNCTION float float_of_bits(uint32 bits) { return __uint_as_float(bits); }
+FUNCTION uint32 bits_of_float(float x) { return __float_as_uint(x); }
+FUNCTION float half_to_float(ushort bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+FUNCTION ushort float_to_half(float x) {
+    ushort bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+FUNCTION int atomic_add_int(int *to, int x) { return atomicAdd(to, x); }
+FUNCTION int atomic_add_shared(int *to, int x) { return atomicAdd(to, x); }
+FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
+
+#endif
+
+/* Calls function(1, ...) or function(0, ...): two bodies for a GPU, where the constant removes a branch from each load;
+   one with a run-time test for compilers that would take long over two. */
+#if defined(SIMT_OPENCL)
+#define BY_WIDTH(wide, function, ...) function((wide) & 1, __VA_ARGS__)
+#else
+#define BY_WIDTH(wide, function, ...)                                                                                  \
+    do {                                                                                                               \
+        if ((wide) & 1)                                                                                                \
+            function(1, __VA_ARGS__);                                                                                  \
+        else                                                                                                           \
+            function(0, __VA_ARGS__);                                                                                  \
+    } while (0)
+#endif
+
+/* ---------------------------------------------------------------------------------------------- elements */
+
+#if INDEX == 64
+typedef int64 index;
+#else
+typedef int32 index;
+#endif
+#if OFFSET == 64
+typedef int64 offset;
+#else
+typedef int32 offset;
+#endif
+
+FUNCTION float bf16_to_float(ushort bits) { return float_of_bits((uint32)bits << 16); }
+FUNCTION ushort float_to_bf16(float x) { /* nearest, ties to even; NaN stays NaN */
+    const uint32 bits = bits_of_float(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (ushort)((bits >> 16) | 0x40u);
+    return (ushort)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+#if ELEMENT == 64
+typedef double real;
+typedef double element;
+#define PIECE 2
+FUNCTION real real_of(element x) { return x; }
+FUNCTION element element_of(real x) { return x; }
+#elif ELEMENT == 16
+typedef float real;
+typedef ushort element;
+#define PIECE 8
+FUNCTION real real_of(element x) { return half_to_float(x); }
+FUNCTION element element_of(real x) { return float_to_half(x); }
+#elif ELEMENT == 116
+typedef float real;
+typedef ushort element;
+#define PIECE 8
+FUNCTION real real_of(element x) { return bf16_to_float(x); }
+FUNCTION element element_of(real x) { return float_to_bf16(x); }
+#else
+typedef float real;
+typedef float element;
+#define PIECE 4
+FUNCTION real real_of(element x) { return x; }
+FUNCTION element element_of(real x) { return x; }
+#endif
+
+/* `to`[0 .. PIECE) from 16 bytes at a 16-byte aligned address */
+FUNCTION void load_piece(real *to, GLOBAL const element *from) {
+#if ELEMENT == 64
+#if defined(SIMT_OPENCL)
+    const double2 x = *(GLOBAL const double2 *)from;
+#else
+    const double2 x = *(const double2 *)from;
+#endif
+    to[0] = x.x, to[1] = x.y;
+#elif ELEMENT == 32
+#if defined(SIMT_OPENCL)
+    const float4 x = *(GLOBAL const float4 *)from;
+#else
+    const float4 x = *(const float4 *)from;
+#endif
+    to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
+#else
+#if defined(SIMT_OPENCL)
+    const uint4 x = *(GLOBAL const uint4 *)from;
+#else
+    const uint4 x = *(const uint4 *)from;
+#endif
+    to[0] = real_of((ushort)(x.x & 0xffffu)), to[1] = real_of((ushort)(x.x >> 16));
+    to[2] = real_of((ushort)(x.y & 0xffffu)), to[3] = real_of((ushort)(x.y >> 16));
+    to[4] = real_of((ushort)(x.z & 0xffffu)), to[5] = real_of((ushort)(x.z >> 16));
+    to[6] = real_of((ushort)(x.w & 0xffffu)), to[7] = real_of((ushort)(x.w >> 16));
+#endif
+}
+
+/* The same where fewer elements are left or the address may be odd: zeros past `count`. */
+FUNCTION void load_piece_narrow(real *to, GLOBAL const element *from, int64 count) {
+    UNROLL
+    for (int i = 0; i < PIECE; i++) to[i] = i < count ? real_of(from[i]) : (real)0;
+}
+
+/* Elements at .. at + PIECE of a row of `count`; `wide` promises alignment of the row. Beyond the row: zeros. */
+FUNCTION void load_row_piece(real *to, GLOBAL const element *row, int64 at, int64 count, int wide) {
+    if (wide && at + PIECE <= count)
+        load_piece(to, row + at);
+    else
+        load_piece_narrow(to, row + at, count - at);
+}
+
+/* `count` (4 or 8) consecutive indices; `aligned` promises a 16-byte aligned address */
+FUNCTION void load_indices(index *to, GLOBAL const index *from, int count, int aligned) {
+#if INDEX == 32
+    if (aligned) {
+        UNROLL
+        for (int i = 0; i < count; i += 4) {
+#if defined(SIMT_OPENCL)
+            const int4 x = *(GLOBAL const int4 *)(from + i);
+#else
+            const int4 x = *(const int4 *)(from + i);
+#endif
+            to[i] = x.x, to[i + 1] = x.y, to[i + 2] = x.z, to[i + 3] = x.w;
+        }
+        return;
+    }
+#endif
+    UNROLL
+    for (int i = 0; i < count; i++) to[i] = from[i];
+}
+
+FUNCTION real real_min(real x, real y) { return x < y ? x : y; }
+FUNCTION int64 min64(int64 x, int64 y) { return x < y ? x : y; }
+FUNCTION int64 max64(int64 x, int64 y) { return x > y ? x : y; }
+
+/* ---------------------------------------------------------------------------------------------- teams */
+
+/*
+ * TEAM_SETUP(team) among a kernel's first declarations makes the handle that collectives take. Lanes are consecutive
+ * work-items. All lanes of a team get the result of a collective.
+ */
+typedef struct simt_team {
+    int lane; /* within the team */
+#if SIMT_SUBGROUP == 0
+    LOCAL real *memory; /* GROUP reals */
+#elif !defined(SIMT_OPENCL)
+    unsigned mask; /* of the lanes of this team in its warp */
+#endif
+} simt_team;
+
+#if SIMT_SUBGROUP == 0
+#define TEAM_SETUP(name)                                                                                               \
+    SHARED(real, name##_memory, GROUP);                                                                                \
+    simt_team name;                                                                                                    \
+    name.lane = LOCAL_ID % TEAM;                                                                                       \
+    name.memory = name##_memory
+FUNCTION real team_xor(simt_team team, real x, int mask) {
+    team.memory[LOCAL_ID] = x;
+    group_barrier();
+    const real y = team.memory[LOCAL_ID ^ mask];
+    group_barrier();
+    return y;
+}
+FUNCTION real team_get(simt_team team, real x, int lane) {
+    team.memory[LOCAL_ID] = x;
+    group_barrier();
+    const real y = team.memory[LOCAL_ID - team.lane + lane];
+    group_barrier();
+    return y;
+}
+#elif defined(SIMT_OPENCL)
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define TEAM_SETUP(name)                                                                                               \
+    simt_team name;                                                                                                    \
+    name.lane = LOCAL_ID % TEAM
+FUNCTION real team_xor(simt_team team, real x, int mask) { return intel_sub_group_shuffle_xor(x, (uint)mask); }
+FUNCTION real team_get(simt_team team, real x, int lane) {
+    return intel_sub_group_shuffle(x, (uint)((int)get_sub_group_local_id() - team.lane + lane));
+}
+#undef KERNEL
+#define KERNEL                                                                                                         \
+    __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1))) __attribute__((intel_reqd_sub_group_size(SIMT_SUBGROUP)))
+#else
+#define TEAM_SETUP(name)                                                                                               \
+    simt_team name;                                                                                                    \
+    name.lane = LOCAL_ID % TEAM;                                                                                       \
+    name.mask = TEAM == 32 ? 0xffffffffu : ((1u << (TEAM % 32)) - 1u) << (LOCAL_ID % 32 / TEAM * TEAM)
+FUNCTION real team_xor(simt_team team, real x, int mask) { return __shfl_xor_sync(team.mask, x, mask); }
+FUNCTION real team_get(simt_team team, real x, int lane) { return __shfl_sync(team.mask, x, lane, TEAM); }
+#endif
+
+FUNCTION real team_sum(simt_team team, real x) {
+    UNROLL
+    for (int mask = TEAM / 2; mask > 0; mask /= 2) x += team_xor(team, x, mask);
+    return x;
+}
+
+FUNCTION real team_max(simt_team team, real x) {
+    UNROLL
+    for (int mask = TEAM / 2; mask > 0; mask /= 2) {
+        const real y = team_xor(team, x, mask);
+        x = y > x ? y : x;
+    }
+    return x;
+}
+
+/*
+ * The sums over the team of BATCH values a lane, by a tree that halves the values as it halves the team: about BATCH
+ * exchanges in place of BATCH log2(TEAM). BATCH is a power of two. With BATCH <= TEAM, lane l ends with sum number
+ * l / (TEAM / BATCH) in x[0]; with BATCH > TEAM, with the sums l * BATCH / TEAM and following.
+ */
+#if defined(BATCH)
+FUNCTION void team_sums(simt_team team, real *x) {
+    UNROLL
+    for (int mask = TEAM / 2, values = BATCH; mask > 0; mask /= 2) {
+        if (values > 1) {
+            const int upper = (team.lane & mask) != 0;
+            UNROLL
+            for (int i = 0; i < BATCH / 2; i++)
+                if (i < values / 2) {
+                    const real keep = upper ? x[i + values / 2] : x[i], give = upper ? x[i] : x[i + values / 2];
+                    x[i] = keep + team_xor(team, give, mask);
+                }
+            values /= 2;
+        } else {
+            x[0] += team_xor(team, x[0], mask);
+        }
+    }
+}
+#endif
+
+/* ---------------------------------------------------------------------------------------------- atomics */
+
+/* Adds to a sum in memory; the order is whatever it happens to be. */
+FUNCTION void atomic_add_real(GLOBAL real *to, real x) {
+#if !defined(SIMT_OPENCL)
+    atomicAdd(to, x);
+#elif ELEMENT == 64
+    volatile GLOBAL ulong *const bits = (volatile GLOBAL ulong *)to;
+    ulong seen = *bits, before;
+    do {
+        before = seen;
+        seen = atom_cmpxchg(bits, before, as_ulong(as_double(before) + x));
+    } while (seen != before);
+#else
+    volatile GLOBAL uint *const bits = (volatile GLOBAL uint *)to;
+    uint seen = *bits, before;
+    do {
+        before = seen;
+        seen = atomic_cmpxchg(bits, before, as_uint(as_float(before) + x));
+    } while (seen != before);
+#endif
+}
+
+/* ---------------------------------------------------------------------------------------------- searching */
+
+/* The row of nonzero t, given that it is in [low, high): the last row whose offset is not above t. */
+FUNCTION int64 row_of(GLOBAL const offset *offsets, int64 low, int64 high, int64 t) {
+    while (high - low > 1) {
+        const int64 middle = low + (high - low) / 2;
+        if ((int64)offsets[middle] <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -1,0 +1,65 @@
+/* Host side of sddmm_nonzeros.simt: ours, equal nonzeros whatever the rows. */
+#include "base/status.h"
+#include "gpu/methods/methods.h"
+#include "gpu/structure.h"
+
+enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK };
+enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
+
+static bool is_power(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
+
+/* A row of B is read by as many lanes as it has pieces, up to a warp. */
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
+    int64_t team = 1;
+    while (team < 32 && 2 * team * piece <= problem->inner) team *= 2;
+    if (team > 8 && device->limits.subgroup == 32) team = team > 16 ? 16 : 8;
+    parameters[TEAM_LANES] = team < 4 ? 4 : team;
+    parameters[BATCH] = 8;
+    parameters[LOADS] = 4;
+    parameters[PIECES] = 4;
+    parameters[GROUP] = device->limits.is_cpu ? 64 : 256;
+    parameters[CHUNK] = 2048;
+}
+
+static tamis_status prepare(tamis_prepared *p, bool dry) {
+    int64_t *const v = p->parameters;
+    tamis_gpu_definitions definitions = {.used = 0};
+    for (int i = TEAM_LANES; i <= GROUP; i++)
+        if (!is_power(v[i]))
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
+                              p->method->parameters[i].name, (long long)v[i]);
+    if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
+    if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
+    v[CHUNK] = (v[CHUNK] + 7) / 8 * 8; /* batches begin at aligned indices */
+    const bool known = !p->problem.once;
+    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    v[PIECES] = tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)v[PIECES]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "ROWS_KNOWN", known);
+    TRY(tamis_gpu_add_kernel(p, 0, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0));
+    if (!known) return TAMIS_OK;
+    TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
+    return tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]);
+}
+
+static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const int64_t chunk = p->parameters[CHUNK];
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_sddmm_arguments(p, x, &call);
+    tamis_gpu_add_memory(&call, p->memories[ROWS]);
+    tamis_gpu_add_int64(&call, chunk);
+    return tamis_gpu_launch_kernel(p, stream, 0, (p->problem.nnz + chunk - 1) / chunk, 1, (int)p->parameters[GROUP], 0,
+                                   &call);
+}
+
+const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
+    .name = "gpu-nonzeros",
+    .parameters = {{"team", 1, 32}, {"batch", 4, 8}, {"loads", 1, 8}, {"pieces", 1, 8}, {"group", 32, 1024},
+                   {"chunk", 8, 1 << 20}},
+    .defaults = defaults,
+    .prepare = prepare,
+    .execute = execute,
+};

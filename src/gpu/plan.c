@@ -1,0 +1,178 @@
+/* What all methods of the GPU have in common: parameters, definitions, arguments, clean-up. */
+#include "gpu/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "gpu/definitions.h"
+#include "gpu/softmax.h"
+#include "gpu/utility.h"
+
+/* ------------------------------------------------------------------------------------------ making */
+
+static int parameter_count(const tamis_gpu_method *method) {
+    int count = 0;
+    while (count < TAMIS_GPU_PARAMETERS && method->parameters[count].name) count++;
+    return count;
+}
+
+tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem, bool dry,
+                               tamis_prepared **prepared) {
+    tamis_status status = TAMIS_OK;
+    tamis_prepared *p = NULL;
+    TRY(tamis_allocate_zeroed(1, sizeof *p, "a plan", (void **)&p));
+    p->method = method;
+    p->device = problem->device;
+    p->problem = *problem;
+    p->profile = *problem->profile;
+    if (method->defaults) method->defaults(problem, p->device, p->parameters);
+    TRY_GOTO(failed, tamis_parameters_parse(method->name, problem->parameters, method->parameters,
+                                            parameter_count(method), p->parameters));
+    if (tamis_gpu_scores(p)) TRY_GOTO(failed, tamis_gpu_softmax_prepare(p, dry));
+    TRY_GOTO(failed, method->prepare(p, dry));
+    p->problem.profile = NULL;
+    p->problem.ceilings = NULL;
+    p->problem.parameters = "";
+    *prepared = p;
+    return TAMIS_OK;
+failed:
+    tamis_gpu_prepared_release(p);
+    return status;
+}
+
+void tamis_gpu_prepared_release(tamis_prepared *p) {
+    if (!p) return;
+    for (int i = 0; i < TAMIS_GPU_KERNELS; i++)
+        if (p->kernels[i]) p->device->runtime->release_kernel(p->kernels[i]);
+    for (int i = 0; i < 3; i++)
+        if (p->softmax[i]) p->device->runtime->release_kernel(p->softmax[i]);
+    for (int i = 0; i < TAMIS_GPU_MEMORIES; i++) tamis_gpu_release(p->device, p->memories[i]);
+    tamis_gpu_prepared_release(p->inner);
+    tamis_release(p);
+}
+
+void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
+    size_t used = 0;
+    *sizes = (tamis_prepared_sizes){.scratch_bytes = p->softmax_scratch + p->scratch_bytes,
+                                    .prepared_bytes = p->prepared_bytes};
+    for (int i = 0; i < parameter_count(p->method) && used < sizeof sizes->parameters; i++) {
+        const int n = snprintf(sizes->parameters + used, sizeof sizes->parameters - used, "%s%s=%lld", i ? "," : "",
+                               p->method->parameters[i].name, (long long)p->parameters[i]);
+        if (n > 0) used += (size_t)n;
+    }
+    if (!p->inner) return;
+    tamis_prepared_sizes of_inner;
+    tamis_gpu_sizes(p->inner, &of_inner);
+    sizes->prepared_bytes += of_inner.prepared_bytes;
+}
+
+tamis_status tamis_gpu_execute(tamis_prepared *p, void *stream, const tamis_operands *operands) {
+    const bool empty = p->problem.operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0
+                                                              : p->problem.rows == 0 || p->problem.width == 0;
+    if (empty) return TAMIS_OK;
+    if (!tamis_gpu_scores(p)) return p->method->execute(p, stream, operands);
+    tamis_operands scores = *operands; /* the method leaves them at the start of scratch */
+    scores.out = operands->scratch;
+    scores.alpha = 1;
+    scores.beta = 0;
+    scores.scratch = tamis_gpu_after(operands->scratch, (int64_t)p->softmax_scratch);
+    TRY(p->method->execute(p, stream, &scores));
+    return tamis_gpu_softmax_execute(p, stream, operands);
+}
+
+/* ------------------------------------------------------------------------------------------ kernels */
+
+void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group, int team) {
+    const tamis_problem *const problem = &p->problem;
+    tamis_gpu_define(definitions, "GROUP", group);
+    tamis_gpu_define(definitions, "TEAM", team);
+    tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
+    tamis_gpu_define(definitions, "EDGE", problem->edge);
+    tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
+    tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
+}
+
+/* An exact K makes the fastest code and one more kernel to compile: widths of up to 1024 that fill whole pieces get
+   one, odd ones share the code of their class. */
+int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
+                           int pieces_most) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
+    const int64_t pieces = (inner + piece - 1) / piece;
+    int64_t lane = 1;
+    while (lane < pieces_most && lane * team < pieces) lane *= 2;
+    const bool exact = inner > 0 && inner % (team * piece * lane) == 0;
+    const bool fixed = exact && inner <= 1024 && p->device->limits.subgroup == 32;
+    tamis_gpu_define(definitions, "K", fixed ? inner : 0);
+    tamis_gpu_define(definitions, "PIECES", lane);
+    tamis_gpu_define(definitions, "EXACT", exact);
+    return (int)lane;
+}
+
+tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
+                                  const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
+    return tamis_gpu_kernel_get(p->device, file, definitions->text, false, kernel, shared_bytes, &p->kernels[number]);
+}
+
+tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what) {
+    const size_t bytes = (size_t)count * size;
+    TRY(tamis_gpu_allocate(p->device, bytes, what, &p->memories[number]));
+    p->prepared_bytes += bytes;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ arguments */
+
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size) {
+    /* buffers of OpenCL begin at 128 bytes and more; a CUDA place is an address */
+    const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
+    return (base + (uintptr_t)place.bytes) % 16 == 0 && (uint64_t)stride * size % 16 == 0;
+}
+
+int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
+    const size_t size = tamis_type_size(p->problem.type);
+    const tamis_place columns = {(void *)(uintptr_t)p->problem.columns, 0};
+    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, size) &&
+                      tamis_gpu_aligned(p->device, x->b, x->b_stride, size) &&
+                      tamis_gpu_aligned(p->device, x->d, x->d_stride, size);
+    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 1) ? 2 : 0);
+}
+
+static void add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
+    const tamis_type type = p->problem.type;
+    tamis_gpu_add_real(call, type, p->problem.edge_scale);
+    tamis_gpu_add_real(call, type, p->problem.edge_slope);
+    tamis_gpu_add_real(call, type, p->problem.edge_epsilon);
+    tamis_gpu_add_real(call, type, x->alpha);
+    tamis_gpu_add_real(call, type, x->beta);
+}
+
+void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
+    const tamis_problem *const problem = &p->problem;
+    tamis_gpu_add_int64(call, problem->rows);
+    tamis_gpu_add_int64(call, problem->cols);
+    tamis_gpu_add_int64(call, problem->nnz);
+    tamis_gpu_add_memory(call, problem->offsets);
+    tamis_gpu_add_memory(call, problem->columns);
+    tamis_gpu_add_place(call, x->values);
+    tamis_gpu_add_place(call, x->a);
+    tamis_gpu_add_int64(call, x->a_stride);
+    tamis_gpu_add_place(call, x->b);
+    tamis_gpu_add_int64(call, x->b_stride);
+    tamis_gpu_add_int64(call, problem->inner);
+    tamis_gpu_add_place(call, x->out);
+    add_edge(p, x, call);
+    tamis_gpu_add_int32(call, tamis_gpu_wide(p, x));
+}
+
+tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, int64_t groups_x,
+                                     int64_t groups_y, int group, int64_t shared_bytes, const tamis_gpu_call *call) {
+    const tamis_gpu_limits *const limits = &p->device->limits;
+    const tamis_gpu_launch grid = {{groups_x, groups_y}, group, shared_bytes};
+    if (groups_x > limits->groups_most[0] || groups_y > limits->groups_most[1])
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld x %lld groups exceed the %lld x %lld of a launch on %s",
+                          p->method->name, (long long)groups_x, (long long)groups_y, (long long)limits->groups_most[0],
+                          (long long)limits->groups_most[1], limits->name);
+    return p->device->runtime->launch(p->device, stream, p->kernels[number], &grid, call->arguments, call->count);
+}

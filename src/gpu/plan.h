@@ -1,0 +1,83 @@
+/*
+ * An algorithm of this backend made ready for one problem. A method is what the rows of algorithms.c point to: its
+ * parameters with their defaults, what it prepares, and how it executes. One file of src/gpu/methods holds a family.
+ */
+#ifndef TAMIS_GPU_PLAN_H
+#define TAMIS_GPU_PLAN_H
+
+#include "base/backend.h"
+#include "base/parameters.h"
+#include "gpu/call.h"
+#include "gpu/jit.h"
+#include "gpu/runtime.h"
+
+enum { TAMIS_GPU_KERNELS = 8, TAMIS_GPU_MEMORIES = 8, TAMIS_GPU_PARAMETERS = 8, TAMIS_GPU_NUMBERS = 12 };
+
+typedef struct tamis_gpu_method {
+    const char *name;
+    tamis_parameter parameters[TAMIS_GPU_PARAMETERS]; /* ended by a NULL name */
+    /* by the paper's rule; what the user names replaces them */
+    void (*defaults)(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters);
+    /* compiles and allocates; `dry`: only sets scratch_bytes (and corrects parameters) */
+    tamis_status (*prepare)(tamis_prepared *prepared, bool dry);
+    tamis_status (*execute)(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+} tamis_gpu_method;
+
+struct tamis_prepared {
+    const tamis_gpu_method *method;
+    tamis_gpu_device *device;
+    tamis_problem problem; /* its profile, ceilings and parameters are not kept */
+    tamis_profile profile;
+    int64_t parameters[TAMIS_GPU_PARAMETERS];
+    tamis_gpu_kernel *kernels[TAMIS_GPU_KERNELS];
+    void *memories[TAMIS_GPU_MEMORIES]; /* what it keeps on the device */
+    int64_t numbers[TAMIS_GPU_NUMBERS]; /* the method's own */
+    size_t prepared_bytes, scratch_bytes;
+    tamis_prepared *inner;             /* another method that this one passes its work to */
+    tamis_gpu_kernel *softmax[3];      /* SDDMM with softmax: see softmax.h */
+    size_t softmax_scratch;            /* the scores and what merges them, before the method's own scratch */
+};
+
+/* The method made ready: parameters, softmax, kernels, memory. */
+tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem, bool dry,
+                               tamis_prepared **prepared);
+void tamis_gpu_prepared_release(tamis_prepared *prepared);
+void tamis_gpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
+tamis_status tamis_gpu_execute(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+
+/* --- for the methods */
+
+/* Whether the samples go to scratch as reals, to be turned into softmax afterwards. */
+static inline bool tamis_gpu_scores(const tamis_prepared *p) {
+    return p->problem.operation == TAMIS_OP_SDDMM && p->problem.edge == TAMIS_EDGE_SOFTMAX;
+}
+
+/* The definitions that all kernels share: types, edge, whether S has values; then GROUP and TEAM. */
+void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group, int team);
+
+/* K, PIECES and EXACT for rows of `inner` read by `team` lanes: at most `pieces_most` pieces a lane at once. */
+int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
+                           int pieces_most);
+
+tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
+                                  const tamis_gpu_definitions *definitions, int64_t shared_bytes);
+tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what);
+
+/* The arguments that SDDMM_PARAMETERS of kernels/edges.h names. */
+void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
+
+/* Bits of `wide`: 1 where rows of A, B (and D) can be read 16 bytes at a time, 2 where columns can. */
+int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size);
+
+tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, int64_t groups_x,
+                                     int64_t groups_y, int group, int64_t shared_bytes, const tamis_gpu_call *call);
+
+static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
+    place.bytes += bytes;
+    return place;
+}
+
+static inline size_t tamis_gpu_real_size(tamis_type type) { return type == TAMIS_F64 ? 8 : 4; }
+
+#endif

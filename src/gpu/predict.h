@@ -1,0 +1,11 @@
+/* The cost model of the GPU: bytes moved over measured rates. */
+#ifndef TAMIS_GPU_PREDICT_H
+#define TAMIS_GPU_PREDICT_H
+
+#include "base/backend.h"
+
+typedef void tamis_gpu_predictor(const tamis_problem *problem, tamis_prediction *prediction);
+
+tamis_gpu_predictor tamis_gpu_predict_nonzeros;
+
+#endif

@@ -1,0 +1,387 @@
+/*
+ * OpenCL 1.2 and up through the ICD loader. Each device has a context and an in-order queue of its own; device memory
+ * is a cl_mem, and a place within it is that handle and a byte offset.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "gpu/library.h"
+#include "gpu/opencl_api.h"
+#include "gpu/runtime.h"
+
+enum { DEVICES_MOST = 32 };
+
+typedef struct opencl_device {
+    tamis_gpu_device shared; /* first */
+    ocl_device handle;
+    ocl_platform platform;
+    ocl_context context;
+    ocl_queue queue;
+    char options[128]; /* of every build */
+    bool opened;
+} opencl_device;
+
+struct tamis_gpu_kernel {
+    ocl_kernel kernel;
+};
+
+static opencl_api api;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char failure[768];
+static int found;
+static opencl_device devices[DEVICES_MOST];
+
+/* ------------------------------------------------------------------------------------------ errors */
+
+static tamis_status check(const tamis_gpu_device *device, int32_t result, const char *what) {
+    if (result == OCL_SUCCESS) return TAMIS_OK;
+    const bool memory = result == OCL_MEM_OBJECT_ALLOCATION_FAILURE || result == OCL_OUT_OF_HOST_MEMORY ||
+                        result == OCL_OUT_OF_RESOURCES;
+    return tamis_fail(memory ? TAMIS_ERROR_MEMORY : TAMIS_ERROR_DEVICE, "%s: %s: OpenCL error %d",
+                      device->limits.name, what, (int)result);
+}
+
+/* ------------------------------------------------------------------------------------------ devices */
+
+static void look(void) {
+    static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
+    const tamis_symbol symbols[] = {
+        {"clGetPlatformIDs", (void (**)(void))&api.platforms},
+        {"clGetPlatformInfo", (void (**)(void))&api.platform_information},
+        {"clGetDeviceIDs", (void (**)(void))&api.devices},
+        {"clGetDeviceInfo", (void (**)(void))&api.device_information},
+        {"clCreateContext", (void (**)(void))&api.context_create},
+        {"clCreateCommandQueue", (void (**)(void))&api.queue_create},
+        {"clCreateBuffer", (void (**)(void))&api.buffer_create},
+        {"clReleaseMemObject", (void (**)(void))&api.memory_release},
+        {"clCreateProgramWithSource", (void (**)(void))&api.program_source},
+        {"clCreateProgramWithBinary", (void (**)(void))&api.program_binary},
+        {"clBuildProgram", (void (**)(void))&api.program_build},
+        {"clGetProgramInfo", (void (**)(void))&api.program_information},
+        {"clGetProgramBuildInfo", (void (**)(void))&api.build_information},
+        {"clReleaseProgram", (void (**)(void))&api.program_release},
+        {"clCreateKernel", (void (**)(void))&api.kernel_create},
+        {"clSetKernelArg", (void (**)(void))&api.kernel_argument},
+        {"clReleaseKernel", (void (**)(void))&api.kernel_release},
+        {"clEnqueueNDRangeKernel", (void (**)(void))&api.launch},
+        {"clEnqueueWriteBuffer", (void (**)(void))&api.write},
+        {"clEnqueueReadBuffer", (void (**)(void))&api.read},
+        {"clEnqueueFillBuffer", (void (**)(void))&api.fill},
+        {"clEnqueueMarkerWithWaitList", (void (**)(void))&api.marker},
+        {"clFinish", (void (**)(void))&api.finish},
+        {"clFlush", (void (**)(void))&api.flush},
+        {"clWaitForEvents", (void (**)(void))&api.wait},
+        {"clGetEventProfilingInfo", (void (**)(void))&api.event_profile},
+        {"clReleaseEvent", (void (**)(void))&api.event_release},
+        {NULL, NULL}};
+    char why[600];
+    ocl_platform platforms[16];
+    uint32_t platform_count = 0;
+    if (!tamis_library_open("TAMIS_OPENCL", candidates, symbols, why, sizeof why)) {
+        snprintf(failure, sizeof failure, "no OpenCL loader: %s", why);
+        return;
+    }
+    const int32_t result = api.platforms(16, platforms, &platform_count);
+    if (result != OCL_SUCCESS || platform_count == 0) {
+        snprintf(failure, sizeof failure, "the OpenCL loader finds no platform (error %d): no driver has an .icd file",
+                 (int)result);
+        return;
+    }
+    if (platform_count > 16) platform_count = 16;
+    for (uint32_t p = 0; p < platform_count; p++) {
+        ocl_device handles[DEVICES_MOST];
+        uint32_t here = 0;
+        if (api.devices(platforms[p], OCL_DEVICE_TYPE_ALL, DEVICES_MOST, handles, &here) != OCL_SUCCESS) continue;
+        for (uint32_t d = 0; d < here && d < DEVICES_MOST && found < DEVICES_MOST; d++) {
+            devices[found].handle = handles[d];
+            devices[found++].platform = platforms[p];
+        }
+    }
+    if (found == 0) snprintf(failure, sizeof failure, "the OpenCL platforms have no device");
+}
+
+static int count(const char **why) {
+    pthread_once(&once, look);
+    if (why) *why = failure;
+    return found;
+}
+
+static uint64_t number_of(ocl_device handle, uint32_t what) {
+    uint64_t value = 0; /* little-endian: narrower answers fill its low bytes */
+    return api.device_information(handle, what, sizeof value, &value, NULL) == OCL_SUCCESS ? value : 0;
+}
+
+static void text_of(ocl_device handle, uint32_t what, char *text, size_t bytes) {
+    char whole[1024] = "";
+    if (api.device_information(handle, what, sizeof whole, whole, NULL) != OCL_SUCCESS) whole[0] = 0;
+    const char *start = whole;
+    while (*start == ' ') start++;
+    snprintf(text, bytes, "%s", start);
+}
+
+/* 32 where groups of 32 lanes can be had that shuffle (Intel's extensions), else 0: teams have up to 32 lanes. */
+static int subgroup_of(ocl_device handle, const char *extensions) {
+    size_t sizes[16] = {0}, bytes = 0;
+    if (!strstr(extensions, "cl_intel_subgroups") || !strstr(extensions, "cl_intel_required_subgroup_size")) return 0;
+    if (api.device_information(handle, OCL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) != OCL_SUCCESS)
+        return 0;
+    for (size_t i = 0; i < bytes / sizeof sizes[0] && i < 16; i++)
+        if (sizes[i] == 32) return 32;
+    return 0;
+}
+
+static void read_limits(opencl_device *device) {
+    tamis_gpu_limits *const l = &device->shared.limits;
+    const ocl_device handle = device->handle;
+    char platform[64] = "", version[64], extensions[4096] = "";
+    text_of(handle, OCL_DEVICE_NAME, l->model, sizeof l->model);
+    text_of(handle, OCL_DEVICE_OPENCL_C_VERSION, l->architecture, sizeof l->architecture);
+    text_of(handle, OCL_DRIVER_VERSION, version, sizeof version);
+    api.device_information(handle, OCL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    api.platform_information(device->platform, OCL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
+    snprintf(l->driver, sizeof l->driver, "%s, driver %s", platform, version);
+    snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler");
+    l->is_cpu = (number_of(handle, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
+    l->has_fp64 = number_of(handle, OCL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+    l->subgroup = subgroup_of(handle, extensions);
+    l->multiprocessors = (int)number_of(handle, OCL_DEVICE_MAX_COMPUTE_UNITS);
+    l->group_most = (int)number_of(handle, OCL_DEVICE_MAX_WORK_GROUP_SIZE);
+    if (l->group_most > 1024) l->group_most = 1024;
+    l->shared_most = (int64_t)number_of(handle, OCL_DEVICE_LOCAL_MEM_SIZE);
+    if (l->shared_most > 48 << 10) l->shared_most = 48 << 10; /* on a processor it is only its cache */
+    l->threads_most = l->is_cpu ? l->group_most : 2048;
+    l->cache_l2 = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+    l->memory = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_SIZE);
+    l->memory_most = (int64_t)number_of(handle, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    l->groups_most[0] = l->groups_most[1] = INT32_MAX / 1024;
+    const char *const more = getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
+    snprintf(device->options, sizeof device->options, "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -cl-std=%s %s ", l->subgroup,
+             l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
+}
+
+static tamis_status open_locked(opencl_device *device, int number) {
+    int32_t error = OCL_SUCCESS;
+    if (device->opened) return TAMIS_OK;
+    device->shared.runtime = &tamis_gpu_opencl;
+    device->shared.number = number;
+    snprintf(device->shared.limits.name, sizeof device->shared.limits.name, "opencl:%d", number);
+    read_limits(device);
+    device->context = api.context_create(NULL, 1, &device->handle, NULL, NULL, &error);
+    TRY(check(&device->shared, error, "creating a context"));
+    device->queue = api.queue_create(device->context, device->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
+    TRY(check(&device->shared, error, "creating a queue"));
+    device->opened = true;
+    return TAMIS_OK;
+}
+
+static tamis_status open_device(int number, tamis_gpu_device **device) {
+    if (number < 0 || number >= count(NULL))
+        return tamis_fail(TAMIS_ERROR_DEVICE, "opencl:%d: %s", number, found ? "there is no such device" : failure);
+    pthread_mutex_lock(&lock);
+    const tamis_status status = open_locked(&devices[number], number);
+    pthread_mutex_unlock(&lock);
+    *device = &devices[number].shared;
+    return status;
+}
+
+static opencl_device *own(tamis_gpu_device *device) { return (opencl_device *)device; }
+
+static ocl_queue queue_of(tamis_gpu_device *device, void *stream) { return stream ? stream : own(device)->queue; }
+
+/* ------------------------------------------------------------------------------------------ code */
+
+static tamis_status build(tamis_gpu_device *device, ocl_program program, const char *name, const char *options) {
+    if (api.program_build(program, 1, &own(device)->handle, options, NULL, NULL) == OCL_SUCCESS) return TAMIS_OK;
+    char log[1024] = "";
+    api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    return tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s (%s) does not compile: %.600s", name, options, log);
+}
+
+static tamis_status compile(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
+                            bool linked, tamis_gpu_binary *binary) {
+    tamis_status status = TAMIS_OK;
+    int32_t error = OCL_SUCCESS;
+    char *options = NULL;
+    *binary = (tamis_gpu_binary){NULL, 0};
+    if (linked) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "OpenCL 1.2 kernels cannot launch kernels");
+    ocl_program program = api.program_source(own(device)->context, 1, &source, NULL, &error);
+    TRY(check(device, error, "taking a kernel's source"));
+    const int64_t length = (int64_t)(strlen(own(device)->options) + strlen(definitions) + 1);
+    TRY_GOTO(done, tamis_allocate(length, 1, "compiler options", (void **)&options));
+    snprintf(options, (size_t)length, "%s%s", own(device)->options, definitions);
+    TRY_GOTO(done, build(device, program, name, options));
+    TRY_GOTO(done, check(device, api.program_information(program, OCL_PROGRAM_BINARY_SIZES, sizeof binary->bytes,
+                                                         &binary->bytes, NULL), "asking for a binary's size"));
+    TRY_GOTO(done, tamis_allocate((int64_t)binary->bytes, 1, "compiled code", &binary->memory));
+    TRY_GOTO(done, check(device, api.program_information(program, OCL_PROGRAM_BINARIES, sizeof binary->memory,
+                                                         &binary->memory, NULL), "asking for a binary"));
+done:
+    if (status != TAMIS_OK) tamis_release(binary->memory);
+    tamis_release(options);
+    api.program_release(program);
+    return status;
+}
+
+static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module) {
+    int32_t error = OCL_SUCCESS, status = OCL_SUCCESS;
+    const unsigned char *const code = binary->memory;
+    const unsigned char *codes[1] = {code};
+    ocl_program program = api.program_binary(own(device)->context, 1, &own(device)->handle, &binary->bytes, codes,
+                                             &status, &error);
+    TRY(check(device, error ? error : status, "loading compiled code"));
+    const tamis_status built = build(device, program, "of the cache", own(device)->options);
+    if (built != TAMIS_OK) {
+        api.program_release(program);
+        return built;
+    }
+    *module = (tamis_gpu_module *)program;
+    return TAMIS_OK;
+}
+
+static tamis_status find_kernel(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
+                                int64_t shared_bytes, tamis_gpu_kernel **kernel) {
+    int32_t error = OCL_SUCCESS;
+    tamis_gpu_kernel *made = NULL;
+    (void)shared_bytes; /* part of the kernel's own declarations */
+    TRY(tamis_allocate_zeroed(1, sizeof *made, "a kernel", (void **)&made));
+    made->kernel = api.kernel_create((ocl_program)module, name, &error);
+    const tamis_status status = check(device, error, name);
+    if (status == TAMIS_OK)
+        *kernel = made;
+    else
+        tamis_release(made);
+    return status;
+}
+
+static void release_kernel(tamis_gpu_kernel *kernel) {
+    if (!kernel) return;
+    api.kernel_release(kernel->kernel);
+    tamis_release(kernel);
+}
+
+static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
+                           const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
+    uint32_t at = 0;
+    int32_t result = OCL_SUCCESS;
+    if (grid->groups[0] == 0 || grid->groups[1] == 0) return TAMIS_OK;
+    for (int i = 0; i < arguments_count && result == OCL_SUCCESS; i++) {
+        const tamis_gpu_argument *const a = &arguments[i];
+        switch (a->kind) {
+        case TAMIS_GPU_PLACE: {
+            const ocl_memory memory = a->value.place.base;
+            const int64_t offset = a->value.place.bytes;
+            result = api.kernel_argument(kernel->kernel, at++, sizeof memory, memory ? (const void *)&memory : NULL);
+            if (result == OCL_SUCCESS) result = api.kernel_argument(kernel->kernel, at++, sizeof offset, &offset);
+            break;
+        }
+        case TAMIS_GPU_INT32:
+        case TAMIS_GPU_FLOAT32: result = api.kernel_argument(kernel->kernel, at++, 4, &a->value); break;
+        case TAMIS_GPU_INT64:
+        case TAMIS_GPU_FLOAT64: result = api.kernel_argument(kernel->kernel, at++, 8, &a->value); break;
+        }
+    }
+    TRY(check(device, result, "setting a kernel's arguments"));
+    const size_t group[2] = {(size_t)grid->group_size, 1};
+    const size_t size[2] = {(size_t)grid->groups[0] * group[0], (size_t)grid->groups[1]};
+    TRY(check(device, api.launch(queue_of(device, stream), kernel->kernel, 2, NULL, size, group, 0, NULL, NULL),
+              "launching a kernel"));
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ memory */
+
+static tamis_status allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+    int32_t error = OCL_SUCCESS;
+    *memory = NULL;
+    if (bytes == 0) return TAMIS_OK;
+    ocl_memory made = api.buffer_create(own(device)->context, OCL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (error == OCL_MEM_OBJECT_ALLOCATION_FAILURE || error == OCL_INVALID_BUFFER_SIZE)
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes wanted, %lld in one piece at most",
+                          device->limits.name, bytes, (long long)device->limits.memory_most);
+    TRY(check(device, error, "allocating memory"));
+    *memory = made;
+    return TAMIS_OK;
+}
+
+static void release(tamis_gpu_device *device, void *memory) {
+    (void)device;
+    if (memory) api.memory_release(memory);
+}
+
+static tamis_status write_memory(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
+                                 size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.write(queue_of(device, stream), to.base, 1, (size_t)to.bytes, bytes, from, 0, NULL, NULL),
+                 "copying to the device");
+}
+
+static tamis_status read_memory(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.read(queue_of(device, stream), from.base, 1, (size_t)from.bytes, bytes, to, 0, NULL, NULL),
+                 "copying from the device");
+}
+
+static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
+    const unsigned char pattern = (unsigned char)byte;
+    if (bytes == 0) return TAMIS_OK;
+    return check(device,
+                 api.fill(queue_of(device, stream), to.base, &pattern, 1, (size_t)to.bytes, bytes, 0, NULL, NULL),
+                 "filling memory");
+}
+
+static tamis_status finish(tamis_gpu_device *device, void *stream) {
+    return check(device, api.finish(queue_of(device, stream)), "waiting for its work");
+}
+
+static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
+    (void)device;
+    *free_bytes = -1;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ events */
+
+static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {
+    if (*event) api.event_release(*event);
+    *event = NULL;
+    return check(device, api.marker(queue_of(device, stream), 0, NULL, (ocl_event *)event), "recording an event");
+}
+
+static tamis_status between(tamis_gpu_device *device, void *start, void *end, double *seconds) {
+    const ocl_event events[2] = {start, end};
+    uint64_t times[2] = {0, 0};
+    int32_t result = api.wait(2, events);
+    for (int i = 0; i < 2 && result == OCL_SUCCESS; i++)
+        result = api.event_profile(events[i], OCL_PROFILING_COMMAND_END, sizeof times[i], &times[i], NULL);
+    *seconds = 1e-9 * (double)(times[1] - times[0]);
+    return check(device, result, "reading events");
+}
+
+static void release_mark(tamis_gpu_device *device, void *event) {
+    (void)device;
+    if (event) api.event_release(event);
+}
+
+const tamis_gpu_runtime tamis_gpu_opencl = {.name = "opencl",
+                                            .count = count,
+                                            .open = open_device,
+                                            .compile = compile,
+                                            .load = load,
+                                            .kernel = find_kernel,
+                                            .release_kernel = release_kernel,
+                                            .launch = launch,
+                                            .allocate = allocate,
+                                            .release = release,
+                                            .write = write_memory,
+                                            .read = read_memory,
+                                            .fill = fill,
+                                            .finish = finish,
+                                            .memory = memory_free,
+                                            .mark = mark,
+                                            .between = between,
+                                            .release_mark = release_mark};
