@@ -30,7 +30,7 @@ typedef struct tamis_problem {
     double fresh_share; /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
     int64_t cache_l1, cache_l2, cache_l3;
     void *device; /* the backend's handle of it */
-    bool once;  /* for one call: nothing may be prepared that only later calls would use */
+    bool once;    /* for one call: nothing may be prepared that only later calls would use */
 } tamis_problem;
 
 /* A place in memory: on OpenCL a buffer's handle and a distance within it, else a pointer and a distance. */

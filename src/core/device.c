@@ -25,7 +25,8 @@ static tamis_status find(const char *name, const tamis_backend **backend, int *n
             char *end = NULL;
             if (name[length] != ':' || name[length + 1] < '0' || name[length + 1] > '9') continue;
             const long value = strtol(name + length + 1, &end, 10);
-            if (*end) return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": \"%s\" is no number", name, name + length + 1);
+            if (*end)
+                return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": \"%s\" is no number", name, name + length + 1);
             if (value >= candidate->device_count()) {
                 const char *const why = candidate->why_absent(0);
                 return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": there are %d devices of %s%s%s", name,
@@ -54,8 +55,9 @@ tamis_status tamis_device_check_location(const tamis_device *device, tamis_locat
     if (location == TAMIS_DEVICE)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device, but %s computes on host memory", name,
                           device->description.name);
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = host, but %s computes on its own memory: "
-                                            "tamis_device_allocate and tamis_device_write bring the arrays there",
+    return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                      "%s.location = host, but %s computes on its own memory: "
+                      "tamis_device_allocate and tamis_device_write bring the arrays there",
                       name, device->description.name);
 }
 

@@ -19,8 +19,7 @@ typedef struct operand {
 
 static tamis_status check_operand(const tamis_plan *plan, const operand *x, bool output) {
     if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", x->name);
-    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, plan->options.type,
-                             plan->device->backend->location));
+    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, plan->options.type, plan->device->backend->location));
     if (x->view->layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
                           tamis_layout_name(x->view->layout), tamis_layout_name(x->layout), x->option);

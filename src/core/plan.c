@@ -109,7 +109,8 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->cache_l3 = plan->device->description.cache_l3;
 }
 
-/* Every backend works on CSR: a COO view gets offsets, and columns of its own where its entries are in another order. */
+/* Every backend works on CSR: a COO view gets offsets, and columns of its own where its entries are in another order.
+ */
 static tamis_status take_pattern(tamis_plan *plan) {
     const tamis_sparse *const S = &plan->pattern;
     tamis_problem *const problem = &plan->problem;

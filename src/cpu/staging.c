@@ -1,6 +1,7 @@
 /*
- * Permuting and transposing. Transposition between column-major operands and packed row-major scratch, in square blocks whose lines stay in L1 on
- * both sides; threads take bands of rows. Each element moves twice, which is little beside nnz * K reads of them.
+ * Permuting and transposing. Transposition between column-major operands and packed row-major scratch, in square blocks
+ * whose lines stay in L1 on both sides; threads take bands of rows. Each element moves twice, which is little beside
+ * nnz * K reads of them.
  */
 #include "cpu/staging.h"
 
@@ -54,8 +55,9 @@ tamis_status tamis_cpu_transpose(void *device, void *stream, const tamis_transpo
     const int64_t size = (int64_t)tamis_type_size(x->type), row = x->cols * size, column = x->stride * size;
     char *const packed = x->packed.base ? address(x->packed) : NULL;
     char *const strided = x->strided.base ? address(x->strided) : NULL;
-    transposition t = x->out ? (transposition){strided, packed, size, column, row, size, x->rows, x->cols, (size_t)size}
-                             : (transposition){packed, strided, row, size, size, column, x->rows, x->cols, (size_t)size};
+    transposition t = x->out
+                          ? (transposition){strided, packed, size, column, row, size, x->rows, x->cols, (size_t)size}
+                          : (transposition){packed, strided, row, size, size, column, x->rows, x->cols, (size_t)size};
     (void)device;
     (void)stream;
     tamis_threads_run(x->threads, body, &t);

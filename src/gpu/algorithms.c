@@ -20,9 +20,9 @@ enum {
 /* What a row needs, beside its methods by operation. */
 typedef struct traits {
     const tamis_gpu_method *methods[3];
-    bool sorted;      /* columns must rise within rows */
-    bool cuda_only;   /* launches kernels from a kernel */
-    bool no_softmax;  /* of fused: rows are not seen as a whole */
+    bool sorted;     /* columns must rise within rows */
+    bool cuda_only;  /* launches kernels from a kernel */
+    bool no_softmax; /* of fused: rows are not seen as a whole */
     tamis_gpu_predictor *predict;
 } traits;
 

@@ -95,16 +95,21 @@ uint64_t tamis_gpu_sources_hash(void) {
     uint64_t h = 0xcbf29ce484222325u;
     for (int i = 0; i < tamis_gpu_source_count; i++) {
         h = hash_text(h, tamis_gpu_sources[i].name);
-        for (size_t j = 0; j < tamis_gpu_sources[i].bytes; j++)
-            h = (h ^ tamis_gpu_sources[i].text[j]) * 0x100000001b3u;
+        for (size_t j = 0; j < tamis_gpu_sources[i].bytes; j++) h = (h ^ tamis_gpu_sources[i].text[j]) * 0x100000001b3u;
     }
     return h;
 }
 
-void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value) {
+void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name, const char *value) {
     const int n = snprintf(definitions->text + definitions->used, sizeof definitions->text - definitions->used,
-                           "-D %s=%lld ", name, (long long)value);
+                           "-D %s=%s ", name, value);
     if (n > 0 && definitions->used + (size_t)n < sizeof definitions->text) definitions->used += (size_t)n;
+}
+
+void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)value);
+    tamis_gpu_define_text(definitions, name, digits);
 }
 
 /* ------------------------------------------------------------------------------------------ modules */

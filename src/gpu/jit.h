@@ -26,6 +26,7 @@ typedef struct tamis_gpu_definitions {
     size_t used;
 } tamis_gpu_definitions;
 void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value);
+void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name, const char *value);
 
 /* The module of a kernel file under those definitions, compiled if need be. It lives as long as the process. */
 tamis_status tamis_gpu_module_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,

@@ -14,7 +14,7 @@ typedef struct tamis_symbol {
  * that loads and has all `symbols` (ended by a NULL name). False: `why` says which files were tried and what the last
  * one lacked. The library stays open until the process ends.
  */
-int tamis_library_open(const char *variable, const char *const *candidates, const tamis_symbol *symbols,
-                       char *why, size_t bytes);
+int tamis_library_open(const char *variable, const char *const *candidates, const tamis_symbol *symbols, char *why,
+                       size_t bytes);
 
 #endif

@@ -27,17 +27,17 @@ static void open_library(void) {
                                              "/usr/local/cuda/lib64/libnvrtc.so.12",
                                              "/usr/local/cuda/lib64/libnvrtc.so",
                                              NULL};
-    const tamis_symbol symbols[] = {{"nvrtcVersion", (void (**)(void))&api.version},
-                                    {"nvrtcGetErrorString", (void (**)(void))&api.error_string},
-                                    {"nvrtcCreateProgram", (void (**)(void))&api.create},
-                                    {"nvrtcDestroyProgram", (void (**)(void))&api.destroy},
-                                    {"nvrtcCompileProgram", (void (**)(void))&api.compile},
-                                    {"nvrtcGetProgramLogSize", (void (**)(void))&api.log_size},
-                                    {"nvrtcGetProgramLog", (void (**)(void))&api.log},
-                                    {"nvrtcGetCUBINSize", (void (**)(void))&api.cubin_size},
-                                    {"nvrtcGetCUBIN", (void (**)(void))&api.cubin},
-                                    {"nvrtcGetNumSupportedArchs", (void (**)(void))&api.architecture_count},
-                                    {"nvrtcGetSupportedArchs", (void (**)(void))&api.architectures},
+    const tamis_symbol symbols[] = {{"nvrtcVersion", (void (**)(void)) & api.version},
+                                    {"nvrtcGetErrorString", (void (**)(void)) & api.error_string},
+                                    {"nvrtcCreateProgram", (void (**)(void)) & api.create},
+                                    {"nvrtcDestroyProgram", (void (**)(void)) & api.destroy},
+                                    {"nvrtcCompileProgram", (void (**)(void)) & api.compile},
+                                    {"nvrtcGetProgramLogSize", (void (**)(void)) & api.log_size},
+                                    {"nvrtcGetProgramLog", (void (**)(void)) & api.log},
+                                    {"nvrtcGetCUBINSize", (void (**)(void)) & api.cubin_size},
+                                    {"nvrtcGetCUBIN", (void (**)(void)) & api.cubin},
+                                    {"nvrtcGetNumSupportedArchs", (void (**)(void)) & api.architecture_count},
+                                    {"nvrtcGetSupportedArchs", (void (**)(void)) & api.architectures},
                                     {NULL, NULL}};
     int major = 0, minor = 0;
     opened = tamis_library_open("TAMIS_NVRTC", candidates, symbols, failure, sizeof failure);
@@ -47,8 +47,8 @@ static void open_library(void) {
 tamis_status tamis_nvrtc_open(int *version) {
     pthread_once(&once, open_library);
     if (!opened)
-        return tamis_fail(TAMIS_ERROR_DEVICE, "no run-time compiler for CUDA: %s; install NVRTC or name it in TAMIS_NVRTC",
-                          failure);
+        return tamis_fail(TAMIS_ERROR_DEVICE,
+                          "no run-time compiler for CUDA: %s; install NVRTC or name it in TAMIS_NVRTC", failure);
     *version = opened_version;
     return TAMIS_OK;
 }

@@ -47,10 +47,10 @@ enum {
     OCL_PROGRAM_BUILD_LOG = 0x1183,
     OCL_PROFILING_COMMAND_END = 0x1283
 };
-#define OCL_DEVICE_TYPE_CPU ((uint64_t)1 << 1)
-#define OCL_DEVICE_TYPE_ALL ((uint64_t)0xffffffff)
+#define OCL_DEVICE_TYPE_CPU        ((uint64_t)1 << 1)
+#define OCL_DEVICE_TYPE_ALL        ((uint64_t)0xffffffff)
 #define OCL_QUEUE_PROFILING_ENABLE ((uint64_t)1 << 1)
-#define OCL_MEM_READ_WRITE ((uint64_t)1 << 0)
+#define OCL_MEM_READ_WRITE         ((uint64_t)1 << 0)
 
 typedef struct opencl_api {
     int32_t (*platforms)(uint32_t most, ocl_platform *platforms, uint32_t *count);
@@ -65,9 +65,8 @@ typedef struct opencl_api {
     int32_t (*memory_release)(ocl_memory memory);
     ocl_program (*program_source)(ocl_context context, uint32_t count, const char **texts, const size_t *lengths,
                                   int32_t *error);
-    ocl_program (*program_binary)(ocl_context context, uint32_t count, const ocl_device *devices,
-                                  const size_t *lengths, const unsigned char **binaries, int32_t *status,
-                                  int32_t *error);
+    ocl_program (*program_binary)(ocl_context context, uint32_t count, const ocl_device *devices, const size_t *lengths,
+                                  const unsigned char **binaries, int32_t *status, int32_t *error);
     int32_t (*program_build)(ocl_program program, uint32_t count, const ocl_device *devices, const char *options,
                              void (*notify)(ocl_program, void *), void *user);
     int32_t (*program_information)(ocl_program program, uint32_t what, size_t bytes, void *value, size_t *needed);
@@ -77,9 +76,8 @@ typedef struct opencl_api {
     ocl_kernel (*kernel_create)(ocl_program program, const char *name, int32_t *error);
     int32_t (*kernel_argument)(ocl_kernel kernel, uint32_t number, size_t bytes, const void *value);
     int32_t (*kernel_release)(ocl_kernel kernel);
-    int32_t (*launch)(ocl_queue queue, ocl_kernel kernel, uint32_t dimensions, const size_t *offset,
-                      const size_t *size, const size_t *group, uint32_t waits, const ocl_event *wait,
-                      ocl_event *event);
+    int32_t (*launch)(ocl_queue queue, ocl_kernel kernel, uint32_t dimensions, const size_t *offset, const size_t *size,
+                      const size_t *group, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*write)(ocl_queue queue, ocl_memory memory, uint32_t blocking, size_t offset, size_t bytes,
                      const void *from, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*read)(ocl_queue queue, ocl_memory memory, uint32_t blocking, size_t offset, size_t bytes, void *to,

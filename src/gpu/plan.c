@@ -69,8 +69,8 @@ void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
 }
 
 tamis_status tamis_gpu_execute(tamis_prepared *p, void *stream, const tamis_operands *operands) {
-    const bool empty = p->problem.operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0
-                                                              : p->problem.rows == 0 || p->problem.width == 0;
+    const bool empty =
+        p->problem.operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0 : p->problem.rows == 0 || p->problem.width == 0;
     if (empty) return TAMIS_OK;
     if (!tamis_gpu_scores(p)) return p->method->execute(p, stream, operands);
     tamis_operands scores = *operands; /* the method leaves them at the start of scratch */
@@ -89,8 +89,13 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define(definitions, "GROUP", group);
     tamis_gpu_define(definitions, "TEAM", team);
     tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
-    tamis_gpu_define(definitions, "EDGE", problem->edge);
-    tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
+    if (p->device->limits.subgroup == 32) { /* fast to compile: exact */
+        tamis_gpu_define(definitions, "EDGE", problem->edge);
+        tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
+    } else {
+        tamis_gpu_define_text(definitions, "EDGE", "edge_kind");
+        tamis_gpu_define_text(definitions, "HAS_VALUES", "has_values");
+    }
     tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
 }
 
@@ -100,10 +105,11 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
                            int pieces_most) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
     const int64_t pieces = (inner + piece - 1) / piece;
-    int64_t lane = 1;
+    const bool quick = p->device->limits.subgroup == 32; /* to compile: a kernel for each width is worth it */
+    int64_t lane = quick ? 1 : pieces_most;
     while (lane < pieces_most && lane * team < pieces) lane *= 2;
-    const bool exact = inner > 0 && inner % (team * piece * lane) == 0;
-    const bool fixed = exact && inner <= 1024 && p->device->limits.subgroup == 32;
+    const bool exact = quick && inner > 0 && inner % (team * piece * lane) == 0;
+    const bool fixed = exact && inner <= 1024;
     tamis_gpu_define(definitions, "K", fixed ? inner : 0);
     tamis_gpu_define(definitions, "PIECES", lane);
     tamis_gpu_define(definitions, "EXACT", exact);
@@ -139,11 +145,13 @@ int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
     return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 1) ? 2 : 0);
 }
 
-static void add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
+void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
     const tamis_type type = p->problem.type;
     tamis_gpu_add_real(call, type, p->problem.edge_scale);
     tamis_gpu_add_real(call, type, p->problem.edge_slope);
     tamis_gpu_add_real(call, type, p->problem.edge_epsilon);
+    tamis_gpu_add_int32(call, (int32_t)p->problem.edge);
+    tamis_gpu_add_int32(call, p->problem.has_values);
     tamis_gpu_add_real(call, type, x->alpha);
     tamis_gpu_add_real(call, type, x->beta);
 }
@@ -162,7 +170,7 @@ void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x,
     tamis_gpu_add_int64(call, x->b_stride);
     tamis_gpu_add_int64(call, problem->inner);
     tamis_gpu_add_place(call, x->out);
-    add_edge(p, x, call);
+    tamis_gpu_add_edge(p, x, call);
     tamis_gpu_add_int32(call, tamis_gpu_wide(p, x));
 }
 

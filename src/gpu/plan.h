@@ -33,9 +33,9 @@ struct tamis_prepared {
     void *memories[TAMIS_GPU_MEMORIES]; /* what it keeps on the device */
     int64_t numbers[TAMIS_GPU_NUMBERS]; /* the method's own */
     size_t prepared_bytes, scratch_bytes;
-    tamis_prepared *inner;             /* another method that this one passes its work to */
-    tamis_gpu_kernel *softmax[3];      /* SDDMM with softmax: see softmax.h */
-    size_t softmax_scratch;            /* the scores and what merges them, before the method's own scratch */
+    tamis_prepared *inner;        /* another method that this one passes its work to */
+    tamis_gpu_kernel *softmax[3]; /* SDDMM with softmax: see softmax.h */
+    size_t softmax_scratch;       /* the scores and what merges them, before the method's own scratch */
 };
 
 /* The method made ready: parameters, softmax, kernels, memory. */
@@ -63,7 +63,8 @@ tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *fil
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes);
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what);
 
-/* The arguments that SDDMM_PARAMETERS of kernels/edges.h names. */
+/* The arguments that EDGE_PARAMETERS and SDDMM_PARAMETERS of kernels/edges.h name. */
+void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
 void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
 
 /* Bits of `wide`: 1 where rows of A, B (and D) can be read 16 bytes at a time, 2 where columns can. */

@@ -127,7 +127,8 @@ void tamis_program_cache_save(const char *key, const tamis_gpu_binary *binary) {
     static int serial;
     const size_t key_bytes = strlen(key);
     if (binary->bytes > ENTRY_MOST || (int64_t)binary->bytes > bound() || !path_of(key, path, sizeof path)) return;
-    snprintf(beside, sizeof beside, "%s.%ld.%d", path, (long)getpid(), __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
+    snprintf(beside, sizeof beside, "%s.%ld.%d", path, (long)getpid(),
+             __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
     const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0) return;
     FILE *const file = fdopen(descriptor, "w");

@@ -20,13 +20,13 @@ typedef struct tamis_gpu_limits {
     char driver[160];      /* its version and platform */
     bool is_cpu;           /* an OpenCL device that is a processor */
     bool has_fp64;
-    int subgroup;        /* lanes that shuffle without a barrier: 32 on CUDA, 0 where teams go through shared memory */
-    int multiprocessors; /* or compute units */
-    int group_most;      /* work-items a group */
-    int64_t shared_most; /* shared memory a group may have */
-    int64_t threads_most;     /* work-items that run at once on a multiprocessor */
+    int subgroup;         /* lanes that shuffle without a barrier: 32 on CUDA, 0 where teams go through shared memory */
+    int multiprocessors;  /* or compute units */
+    int group_most;       /* work-items a group */
+    int64_t shared_most;  /* shared memory a group may have */
+    int64_t threads_most; /* work-items that run at once on a multiprocessor */
     int64_t cache_l1, cache_l2, memory, memory_most; /* memory_most: one allocation */
-    int64_t groups_most[2];   /* groups of a launch in x and y */
+    int64_t groups_most[2];                          /* groups of a launch in x and y */
 } tamis_gpu_limits;
 
 typedef struct tamis_gpu_runtime tamis_gpu_runtime;
@@ -68,7 +68,8 @@ typedef struct tamis_gpu_binary {
 struct tamis_gpu_runtime {
     const char *name; /* "cuda", "opencl" */
 
-    /* Devices present; 0 with the reason in `why` (which library was looked for, and why it failed). Looked for once. */
+    /* Devices present; 0 with the reason in `why` (which library was looked for, and why it failed). Looked for once.
+     */
     int (*count)(const char **why);
     /* The device; error with the reason when it cannot be used. Opened once, then the same. */
     tamis_status (*open)(int number, tamis_gpu_device **device);

@@ -57,42 +57,41 @@ static tamis_status check(const tamis_gpu_device *device, cu_result result, cons
 
 static void look(void) {
     static const char *const candidates[] = {"libcuda.so.1", "libcuda.so", NULL};
-    const tamis_symbol symbols[] = {
-        {"cuInit", (void (**)(void))&api.init},
-        {"cuDriverGetVersion", (void (**)(void))&api.driver_version},
-        {"cuDeviceGetCount", (void (**)(void))&api.device_count},
-        {"cuDeviceGet", (void (**)(void))&api.device_get},
-        {"cuDeviceGetName", (void (**)(void))&api.device_name},
-        {"cuDeviceGetAttribute", (void (**)(void))&api.device_attribute},
-        {"cuDeviceTotalMem_v2", (void (**)(void))&api.device_memory},
-        {"cuDevicePrimaryCtxRetain", (void (**)(void))&api.context_retain},
-        {"cuCtxPushCurrent_v2", (void (**)(void))&api.context_push},
-        {"cuCtxPopCurrent_v2", (void (**)(void))&api.context_pop},
-        {"cuGetErrorName", (void (**)(void))&api.error_name},
-        {"cuGetErrorString", (void (**)(void))&api.error_string},
-        {"cuMemAlloc_v2", (void (**)(void))&api.memory_allocate},
-        {"cuMemFree_v2", (void (**)(void))&api.memory_free},
-        {"cuMemGetInfo_v2", (void (**)(void))&api.memory_info},
-        {"cuMemcpyHtoDAsync_v2", (void (**)(void))&api.copy_in},
-        {"cuMemcpyDtoHAsync_v2", (void (**)(void))&api.copy_out},
-        {"cuMemsetD8Async", (void (**)(void))&api.fill},
-        {"cuStreamSynchronize", (void (**)(void))&api.stream_synchronize},
-        {"cuModuleLoadData", (void (**)(void))&api.module_load},
-        {"cuModuleUnload", (void (**)(void))&api.module_unload},
-        {"cuModuleGetFunction", (void (**)(void))&api.module_function},
-        {"cuFuncSetAttribute", (void (**)(void))&api.function_set},
-        {"cuLaunchKernel", (void (**)(void))&api.launch},
-        {"cuEventCreate", (void (**)(void))&api.event_create},
-        {"cuEventRecord", (void (**)(void))&api.event_record},
-        {"cuEventSynchronize", (void (**)(void))&api.event_synchronize},
-        {"cuEventElapsedTime", (void (**)(void))&api.event_elapsed},
-        {"cuEventDestroy_v2", (void (**)(void))&api.event_destroy},
-        {"cuLinkCreate_v2", (void (**)(void))&api.link_create},
-        {"cuLinkAddData_v2", (void (**)(void))&api.link_add_data},
-        {"cuLinkAddFile_v2", (void (**)(void))&api.link_add_file},
-        {"cuLinkComplete", (void (**)(void))&api.link_complete},
-        {"cuLinkDestroy", (void (**)(void))&api.link_destroy},
-        {NULL, NULL}};
+    const tamis_symbol symbols[] = {{"cuInit", (void (**)(void)) & api.init},
+                                    {"cuDriverGetVersion", (void (**)(void)) & api.driver_version},
+                                    {"cuDeviceGetCount", (void (**)(void)) & api.device_count},
+                                    {"cuDeviceGet", (void (**)(void)) & api.device_get},
+                                    {"cuDeviceGetName", (void (**)(void)) & api.device_name},
+                                    {"cuDeviceGetAttribute", (void (**)(void)) & api.device_attribute},
+                                    {"cuDeviceTotalMem_v2", (void (**)(void)) & api.device_memory},
+                                    {"cuDevicePrimaryCtxRetain", (void (**)(void)) & api.context_retain},
+                                    {"cuCtxPushCurrent_v2", (void (**)(void)) & api.context_push},
+                                    {"cuCtxPopCurrent_v2", (void (**)(void)) & api.context_pop},
+                                    {"cuGetErrorName", (void (**)(void)) & api.error_name},
+                                    {"cuGetErrorString", (void (**)(void)) & api.error_string},
+                                    {"cuMemAlloc_v2", (void (**)(void)) & api.memory_allocate},
+                                    {"cuMemFree_v2", (void (**)(void)) & api.memory_free},
+                                    {"cuMemGetInfo_v2", (void (**)(void)) & api.memory_info},
+                                    {"cuMemcpyHtoDAsync_v2", (void (**)(void)) & api.copy_in},
+                                    {"cuMemcpyDtoHAsync_v2", (void (**)(void)) & api.copy_out},
+                                    {"cuMemsetD8Async", (void (**)(void)) & api.fill},
+                                    {"cuStreamSynchronize", (void (**)(void)) & api.stream_synchronize},
+                                    {"cuModuleLoadData", (void (**)(void)) & api.module_load},
+                                    {"cuModuleUnload", (void (**)(void)) & api.module_unload},
+                                    {"cuModuleGetFunction", (void (**)(void)) & api.module_function},
+                                    {"cuFuncSetAttribute", (void (**)(void)) & api.function_set},
+                                    {"cuLaunchKernel", (void (**)(void)) & api.launch},
+                                    {"cuEventCreate", (void (**)(void)) & api.event_create},
+                                    {"cuEventRecord", (void (**)(void)) & api.event_record},
+                                    {"cuEventSynchronize", (void (**)(void)) & api.event_synchronize},
+                                    {"cuEventElapsedTime", (void (**)(void)) & api.event_elapsed},
+                                    {"cuEventDestroy_v2", (void (**)(void)) & api.event_destroy},
+                                    {"cuLinkCreate_v2", (void (**)(void)) & api.link_create},
+                                    {"cuLinkAddData_v2", (void (**)(void)) & api.link_add_data},
+                                    {"cuLinkAddFile_v2", (void (**)(void)) & api.link_add_file},
+                                    {"cuLinkComplete", (void (**)(void)) & api.link_complete},
+                                    {"cuLinkDestroy", (void (**)(void)) & api.link_destroy},
+                                    {NULL, NULL}};
     char why[600];
     if (!tamis_library_open("TAMIS_CUDA_DRIVER", candidates, symbols, why, sizeof why)) {
         snprintf(failure, sizeof failure, "no CUDA driver: %s", why);
@@ -196,12 +195,16 @@ static tamis_status link_program(tamis_gpu_device *device, const char *name, tam
     int options[2] = {CU_LINK_ERROR_LOG_BUFFER, CU_LINK_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[2] = {log, (void *)(uintptr_t)sizeof log};
     if (!tamis_nvrtc_device_library(library, sizeof library))
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "kernel %s launches kernels: libcudadevrt.a is neither beside NVRTC "
-                                                   "nor in a CUDA toolkit; name it in TAMIS_CUDADEVRT", name);
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "kernel %s launches kernels: libcudadevrt.a is neither beside NVRTC "
+                          "nor in a CUDA toolkit; name it in TAMIS_CUDADEVRT",
+                          name);
     TRY(enter(device));
     TRY_GOTO(done, check(device, api.link_create(2, options, values, &state), "linking"));
-    TRY_GOTO(done, check(device, api.link_add_data(state, CU_LINK_INPUT_CUBIN, binary->memory, binary->bytes, name, 0,
-                                                   NULL, NULL), "linking"));
+    TRY_GOTO(done,
+             check(device,
+                   api.link_add_data(state, CU_LINK_INPUT_CUBIN, binary->memory, binary->bytes, name, 0, NULL, NULL),
+                   "linking"));
     TRY_GOTO(done, check(device, api.link_add_file(state, CU_LINK_INPUT_LIBRARY, library, 0, NULL, NULL), library));
     if (api.link_complete(state, &cubin, &bytes) != CU_SUCCESS)
         TRY_GOTO(done, tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s does not link: %.700s", name, log));
@@ -231,8 +234,9 @@ static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binar
     const cu_result result = api.module_load(&loaded, binary->memory);
     leave();
     if (result == CU_ERROR_NO_BINARY_FOR_GPU || result == CU_ERROR_UNSUPPORTED_PTX_VERSION)
-        return tamis_fail(TAMIS_ERROR_DEVICE, "%s: its driver (%s) cannot load code of %s: a newer driver or an older "
-                                              "compiler is needed",
+        return tamis_fail(TAMIS_ERROR_DEVICE,
+                          "%s: its driver (%s) cannot load code of %s: a newer driver or an older "
+                          "compiler is needed",
                           device->limits.name, device->limits.driver, device->limits.compiler);
     TRY(check(device, result, "loading a kernel"));
     *module = (tamis_gpu_module *)loaded;
@@ -247,8 +251,9 @@ static tamis_status find_kernel(tamis_gpu_device *device, tamis_gpu_module *modu
     TRY_GOTO(failed, enter(device));
     status = check(device, api.module_function(&made->function, (cu_module)module, name), name);
     if (status == TAMIS_OK && shared_bytes > 0)
-        status = check(device, api.function_set(made->function, CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared_bytes),
-                       "shared memory of a kernel");
+        status =
+            check(device, api.function_set(made->function, CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared_bytes),
+                  "shared memory of a kernel");
     leave();
     if (status != TAMIS_OK) goto failed;
     *kernel = made;

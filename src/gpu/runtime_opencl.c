@@ -42,43 +42,42 @@ static tamis_status check(const tamis_gpu_device *device, int32_t result, const 
     if (result == OCL_SUCCESS) return TAMIS_OK;
     const bool memory = result == OCL_MEM_OBJECT_ALLOCATION_FAILURE || result == OCL_OUT_OF_HOST_MEMORY ||
                         result == OCL_OUT_OF_RESOURCES;
-    return tamis_fail(memory ? TAMIS_ERROR_MEMORY : TAMIS_ERROR_DEVICE, "%s: %s: OpenCL error %d",
-                      device->limits.name, what, (int)result);
+    return tamis_fail(memory ? TAMIS_ERROR_MEMORY : TAMIS_ERROR_DEVICE, "%s: %s: OpenCL error %d", device->limits.name,
+                      what, (int)result);
 }
 
 /* ------------------------------------------------------------------------------------------ devices */
 
 static void look(void) {
     static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
-    const tamis_symbol symbols[] = {
-        {"clGetPlatformIDs", (void (**)(void))&api.platforms},
-        {"clGetPlatformInfo", (void (**)(void))&api.platform_information},
-        {"clGetDeviceIDs", (void (**)(void))&api.devices},
-        {"clGetDeviceInfo", (void (**)(void))&api.device_information},
-        {"clCreateContext", (void (**)(void))&api.context_create},
-        {"clCreateCommandQueue", (void (**)(void))&api.queue_create},
-        {"clCreateBuffer", (void (**)(void))&api.buffer_create},
-        {"clReleaseMemObject", (void (**)(void))&api.memory_release},
-        {"clCreateProgramWithSource", (void (**)(void))&api.program_source},
-        {"clCreateProgramWithBinary", (void (**)(void))&api.program_binary},
-        {"clBuildProgram", (void (**)(void))&api.program_build},
-        {"clGetProgramInfo", (void (**)(void))&api.program_information},
-        {"clGetProgramBuildInfo", (void (**)(void))&api.build_information},
-        {"clReleaseProgram", (void (**)(void))&api.program_release},
-        {"clCreateKernel", (void (**)(void))&api.kernel_create},
-        {"clSetKernelArg", (void (**)(void))&api.kernel_argument},
-        {"clReleaseKernel", (void (**)(void))&api.kernel_release},
-        {"clEnqueueNDRangeKernel", (void (**)(void))&api.launch},
-        {"clEnqueueWriteBuffer", (void (**)(void))&api.write},
-        {"clEnqueueReadBuffer", (void (**)(void))&api.read},
-        {"clEnqueueFillBuffer", (void (**)(void))&api.fill},
-        {"clEnqueueMarkerWithWaitList", (void (**)(void))&api.marker},
-        {"clFinish", (void (**)(void))&api.finish},
-        {"clFlush", (void (**)(void))&api.flush},
-        {"clWaitForEvents", (void (**)(void))&api.wait},
-        {"clGetEventProfilingInfo", (void (**)(void))&api.event_profile},
-        {"clReleaseEvent", (void (**)(void))&api.event_release},
-        {NULL, NULL}};
+    const tamis_symbol symbols[] = {{"clGetPlatformIDs", (void (**)(void)) & api.platforms},
+                                    {"clGetPlatformInfo", (void (**)(void)) & api.platform_information},
+                                    {"clGetDeviceIDs", (void (**)(void)) & api.devices},
+                                    {"clGetDeviceInfo", (void (**)(void)) & api.device_information},
+                                    {"clCreateContext", (void (**)(void)) & api.context_create},
+                                    {"clCreateCommandQueue", (void (**)(void)) & api.queue_create},
+                                    {"clCreateBuffer", (void (**)(void)) & api.buffer_create},
+                                    {"clReleaseMemObject", (void (**)(void)) & api.memory_release},
+                                    {"clCreateProgramWithSource", (void (**)(void)) & api.program_source},
+                                    {"clCreateProgramWithBinary", (void (**)(void)) & api.program_binary},
+                                    {"clBuildProgram", (void (**)(void)) & api.program_build},
+                                    {"clGetProgramInfo", (void (**)(void)) & api.program_information},
+                                    {"clGetProgramBuildInfo", (void (**)(void)) & api.build_information},
+                                    {"clReleaseProgram", (void (**)(void)) & api.program_release},
+                                    {"clCreateKernel", (void (**)(void)) & api.kernel_create},
+                                    {"clSetKernelArg", (void (**)(void)) & api.kernel_argument},
+                                    {"clReleaseKernel", (void (**)(void)) & api.kernel_release},
+                                    {"clEnqueueNDRangeKernel", (void (**)(void)) & api.launch},
+                                    {"clEnqueueWriteBuffer", (void (**)(void)) & api.write},
+                                    {"clEnqueueReadBuffer", (void (**)(void)) & api.read},
+                                    {"clEnqueueFillBuffer", (void (**)(void)) & api.fill},
+                                    {"clEnqueueMarkerWithWaitList", (void (**)(void)) & api.marker},
+                                    {"clFinish", (void (**)(void)) & api.finish},
+                                    {"clFlush", (void (**)(void)) & api.flush},
+                                    {"clWaitForEvents", (void (**)(void)) & api.wait},
+                                    {"clGetEventProfilingInfo", (void (**)(void)) & api.event_profile},
+                                    {"clReleaseEvent", (void (**)(void)) & api.event_release},
+                                    {NULL, NULL}};
     char why[600];
     ocl_platform platforms[16];
     uint32_t platform_count = 0;
@@ -160,8 +159,8 @@ static void read_limits(opencl_device *device) {
     l->memory_most = (int64_t)number_of(handle, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
     l->groups_most[0] = l->groups_most[1] = INT32_MAX / 1024;
     const char *const more = getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
-    snprintf(device->options, sizeof device->options, "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -cl-std=%s %s ", l->subgroup,
-             l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
+    snprintf(device->options, sizeof device->options, "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -cl-std=%s %s ",
+             l->subgroup, l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
 }
 
 static tamis_status open_locked(opencl_device *device, int number) {
@@ -215,11 +214,15 @@ static tamis_status compile(tamis_gpu_device *device, const char *name, const ch
     TRY_GOTO(done, tamis_allocate(length, 1, "compiler options", (void **)&options));
     snprintf(options, (size_t)length, "%s%s", own(device)->options, definitions);
     TRY_GOTO(done, build(device, program, name, options));
-    TRY_GOTO(done, check(device, api.program_information(program, OCL_PROGRAM_BINARY_SIZES, sizeof binary->bytes,
-                                                         &binary->bytes, NULL), "asking for a binary's size"));
+    TRY_GOTO(done, check(device,
+                         api.program_information(program, OCL_PROGRAM_BINARY_SIZES, sizeof binary->bytes,
+                                                 &binary->bytes, NULL),
+                         "asking for a binary's size"));
     TRY_GOTO(done, tamis_allocate((int64_t)binary->bytes, 1, "compiled code", &binary->memory));
-    TRY_GOTO(done, check(device, api.program_information(program, OCL_PROGRAM_BINARIES, sizeof binary->memory,
-                                                         &binary->memory, NULL), "asking for a binary"));
+    TRY_GOTO(done,
+             check(device,
+                   api.program_information(program, OCL_PROGRAM_BINARIES, sizeof binary->memory, &binary->memory, NULL),
+                   "asking for a binary"));
 done:
     if (status != TAMIS_OK) tamis_release(binary->memory);
     tamis_release(options);
@@ -231,8 +234,8 @@ static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binar
     int32_t error = OCL_SUCCESS, status = OCL_SUCCESS;
     const unsigned char *const code = binary->memory;
     const unsigned char *codes[1] = {code};
-    ocl_program program = api.program_binary(own(device)->context, 1, &own(device)->handle, &binary->bytes, codes,
-                                             &status, &error);
+    ocl_program program =
+        api.program_binary(own(device)->context, 1, &own(device)->handle, &binary->bytes, codes, &status, &error);
     TRY(check(device, error ? error : status, "loading compiled code"));
     const tamis_status built = build(device, program, "of the cache", own(device)->options);
     if (built != TAMIS_OK) {

@@ -28,7 +28,8 @@ static bool same(const tamis_gpu_kinds *x, const tamis_gpu_kinds *y) {
 static tamis_status get(tamis_gpu_device *device, const char *file, const char *name, tamis_gpu_kinds kinds,
                         tamis_gpu_kernel **kernel) {
     for (const entry *e = entries; e; e = e->next)
-        if (e->device == device && same(&e->kinds, &kinds) && strcmp(e->name, name) == 0 && strcmp(e->file, file) == 0) {
+        if (e->device == device && same(&e->kinds, &kinds) && strcmp(e->name, name) == 0 &&
+            strcmp(e->file, file) == 0) {
             *kernel = e->kernel;
             return TAMIS_OK;
         }

@@ -28,8 +28,8 @@ bool tamis_fresh_window(int64_t nnz, int64_t window, int w, int64_t *begin, int6
     if (window < 64) window = 64;
     const int64_t room = nnz - window;
     if (w >= TAMIS_LOCALITY_WINDOWS || (w > 0 && room <= 0)) return false;
-    *begin = room > 0 ? room / TAMIS_LOCALITY_WINDOWS * w + room % TAMIS_LOCALITY_WINDOWS * w / TAMIS_LOCALITY_WINDOWS
-                      : 0;
+    *begin =
+        room > 0 ? room / TAMIS_LOCALITY_WINDOWS * w + room % TAMIS_LOCALITY_WINDOWS * w / TAMIS_LOCALITY_WINDOWS : 0;
     *end = *begin + window < nnz ? *begin + window : nnz;
     return true;
 }

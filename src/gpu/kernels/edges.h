@@ -1,6 +1,7 @@
 /*
- * Edge operations: what becomes of a sample x = <A_i, B_j> and the stored value s. EDGE is a number of tamis_edge, or
- * an expression where one kernel serves several; HAS_VALUES says whether S has values (they mean ones otherwise).
+ * Edge operations: what becomes of a sample x = <A_i, B_j> and the stored value s. EDGE is a number of tamis_edge and
+ * HAS_VALUES says whether S has values (they mean ones otherwise): constants for a GPU, the kernel's own arguments
+ * (edge_kind, has_values) where compiling is slow. So neither may stand in an #if.
  */
 
 #define EDGE_SCALE 0
@@ -13,26 +14,29 @@
 #define EDGE_SOFTMAX 7 /* the score; normalising it is the row's business */
 
 FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, real slope, real epsilon) {
-    real y;
+    real y = x;
+    if (edge == EDGE_SIGMOID || edge == EDGE_EXP) { /* one call of exp for the two: it is long */
+        y = exp(edge == EDGE_SIGMOID ? -scale * x : scale * x);
+        if (edge == EDGE_SIGMOID) y = (real)1 / ((real)1 + y);
+    }
     switch (edge) {
-    case EDGE_SCALE: return has_values ? s * x : x;
+    case EDGE_MASK: return x;
     case EDGE_RESIDUAL: return (has_values ? s : (real)1) - x;
     case EDGE_QUOTIENT: return (has_values ? s : (real)1) / (x <= epsilon ? epsilon : x);
-    case EDGE_SIGMOID: y = (real)1 / ((real)1 + exp(-scale * x)); break;
-    case EDGE_EXP: y = exp(scale * x); break;
     case EDGE_LEAKY_RELU:
         y = scale * x;
         y = y < 0 ? slope * y : y;
         break;
     case EDGE_SOFTMAX: y = scale * x; return has_values ? y + s : y;
-    default: return x;
+    default: break;
     }
     return has_values ? s * y : y;
 }
 
 /* The scalars that every kernel with an edge operation takes, and the same handed on. */
-#define EDGE_PARAMETERS real edge_scale, real edge_slope, real edge_epsilon, real alpha, real beta
-#define EDGE_ARGUMENTS edge_scale, edge_slope, edge_epsilon
+#define EDGE_PARAMETERS                                                                                                \
+    real edge_scale, real edge_slope, real edge_epsilon, int32 edge_kind, int32 has_values, real alpha, real beta
+#define EDGE_ARGUMENTS edge_scale, edge_slope, edge_epsilon, edge_kind, has_values, alpha, beta
 
 /*
  * Where samples go: P in its storage type, or, for a softmax to come or sums under way, scratch in `real` (SAMPLES_REAL).
@@ -63,5 +67,5 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
 /* The sample of nonzero t, finished and stored. */
 FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, EDGE_PARAMETERS) {
     const real s = HAS_VALUES ? real_of(values[HAS_VALUES ? t : 0]) : (real)1;
-    store_sample(out, t, edge_value(EDGE, HAS_VALUES, x, s, EDGE_ARGUMENTS), alpha, beta);
+    store_sample(out, t, edge_value(EDGE, HAS_VALUES, x, s, edge_scale, edge_slope, edge_epsilon), alpha, beta);
 }

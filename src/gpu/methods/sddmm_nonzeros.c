@@ -57,7 +57,11 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
 
 const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
     .name = "gpu-nonzeros",
-    .parameters = {{"team", 1, 32}, {"batch", 4, 8}, {"loads", 1, 8}, {"pieces", 1, 8}, {"group", 32, 1024},
+    .parameters = {{"team", 1, 32},
+                   {"batch", 4, 8},
+                   {"loads", 1, 8},
+                   {"pieces", 1, 8},
+                   {"group", 32, 1024},
                    {"chunk", 8, 1 << 20}},
     .defaults = defaults,
     .prepare = prepare,
