@@ -59,17 +59,33 @@ static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *pr
     return tamis_gpu_prepare(t->methods[problem->operation], problem, dry, prepared);
 }
 
-static const traits nonzeros = {.methods = {&tamis_gpu_sddmm_nonzeros}, .predict = tamis_gpu_predict_nonzeros};
+static const traits nonzeros = {.methods = {&tamis_gpu_sddmm_nonzeros, &tamis_gpu_spmm_chunks, &tamis_gpu_fused_chunks},
+                                .predict = tamis_gpu_predict_nonzeros};
+
+static const traits panels = {.methods = {&tamis_gpu_sddmm_panels}, .predict = tamis_gpu_predict_panels};
 
 static const tamis_algorithm algorithms[] = {
-    {{"gpu-nonzeros", "gpu", SDDMM, "ours; ideas of paper 001", "the row of each nonzero, written by the plan",
+    {{"gpu-nonzeros", "gpu", ALL, "ours; ideas of paper 001",
+      "the row of each nonzero (sddmm) or the split (others), written by the plan",
       "rows of any length, hubs; one call; rows of B that few rows of S share",
       "team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; loads (1 to 8): rows of B under "
       "way; pieces (1 to 8): 16-byte pieces a lane reads of a row; group (32 to 1024): work-items; chunk: nonzeros a "
-      "group",
+      "group (sddmm); items: nonzeros and rows a team (spmm, fused)",
       false, false},
      false,
      &nonzeros,
+     accepts,
+     predict,
+     prepare},
+    {{"gpu-panels", "gpu", SDDMM, "ours; ideas of papers 000 and 004",
+      "nonzeros sorted into cells by the plan, on the device: 12 bytes a nonzero",
+      "rows near each other share columns: densities of some per cent, meshes; a plan of several calls",
+      "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros a group; team (1 to 32): "
+      "lanes a row of B; batch (4 to 16): nonzeros a team reduces at once; pieces (1 to 8): 16-byte pieces a lane holds "
+      "of a row; group (32 to 1024): work-items",
+      false, false},
+     true,
+     &panels,
      accepts,
      predict,
      prepare},

@@ -133,7 +133,8 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, si
 bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size) {
     /* buffers of OpenCL begin at 128 bytes and more; a CUDA place is an address */
     const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
-    return (base + (uintptr_t)place.bytes) % 16 == 0 && (uint64_t)stride * size % 16 == 0;
+    return (base + (uintptr_t)place.bytes) % 16 == 0 && (uint64_t)stride * size % 16 == 0 &&
+           (uint64_t)stride * size <= INT32_MAX;
 }
 
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {

@@ -8,3 +8,8 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *problem, tamis_prediction *
     prediction->call_seconds = (double)problem->nnz * row / 4e12 + 4e-6;
     snprintf(prediction->reason, sizeof prediction->reason, "a row of B a nonzero");
 }
+
+void tamis_gpu_predict_panels(const tamis_problem *problem, tamis_prediction *prediction) {
+    tamis_gpu_predict_nonzeros(problem, prediction);
+    prediction->call_seconds *= 1.1;
+}

@@ -6,6 +6,6 @@
 
 typedef void tamis_gpu_predictor(const tamis_problem *problem, tamis_prediction *prediction);
 
-tamis_gpu_predictor tamis_gpu_predict_nonzeros;
+tamis_gpu_predictor tamis_gpu_predict_nonzeros, tamis_gpu_predict_panels;
 
 #endif

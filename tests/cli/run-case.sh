@@ -2,7 +2,8 @@
 # Runs the commands of a case, one a line, and compares what they print with the expected transcript.
 #   run-case.sh PROGRAM CASE.in WORK_FOLDER      TAMIS_UPDATE=1: writes the transcript instead
 # Each command is shown after "$ "; an exit code other than 0 is shown as "[exit N]". Volatile numbers are masked by
-# mask.sed. Exit code 77 (skipped) when a line "#needs PROGRAM" names one that is not installed.
+# mask.sed. Exit code 77 (skipped) when a line "#needs PROGRAM" names one that is not installed, or "#device NAME" a
+# device that is not there. GPUs are hidden from a case, whatever the machine has, until such a line.
 set -u
 program=$1
 case_file=$2
@@ -23,6 +24,19 @@ LC_ALL=C
 SOURCE=$(cd "$here/../.." && pwd)
 export PATH XDG_CACHE_HOME OMP_NUM_THREADS OMP_WAIT_POLICY LC_ALL SOURCE
 unset TAMIS_CPU_ISA
+mkdir -p "$work/$name/no-drivers"
+given_opencl=${TAMIS_OPENCL-} given_vendors=${OCL_ICD_VENDORS-}
+TAMIS_CUDA_DRIVER=no-cuda-driver
+TAMIS_OPENCL=no-opencl-loader
+OCL_ICD_VENDORS=$work/$name/no-drivers
+TAMIS_OPENCL_OPTIONS=-cl-opt-disable # compiled once, executed once
+export TAMIS_CUDA_DRIVER TAMIS_OPENCL OCL_ICD_VENDORS TAMIS_OPENCL_OPTIONS
+
+show_opencl() {
+    unset TAMIS_OPENCL OCL_ICD_VENDORS
+    [ -z "$given_opencl" ] || { TAMIS_OPENCL=$given_opencl && export TAMIS_OPENCL; }
+    [ -z "$given_vendors" ] || { OCL_ICD_VENDORS=$given_vendors && export OCL_ICD_VENDORS; }
+}
 
 cd "$work/$name" || exit 1
 while IFS= read -r line || [ -n "$line" ]; do
@@ -30,6 +44,14 @@ while IFS= read -r line || [ -n "$line" ]; do
     "#needs "*)
         command -v "${line#\#needs }" >/dev/null 2>&1 || {
             echo "skipped: ${line#\#needs } is not installed"
+            exit 77
+        }
+        continue
+        ;;
+    "#device "*)
+        show_opencl
+        tamis devices --no-ceilings 2>/dev/null | grep "^${line#\#device }  " | grep -qv '  absent: ' || {
+            echo "skipped: ${line#\#device } is not there"
             exit 77
         }
         continue

@@ -189,6 +189,12 @@ static void run_once(run *r, tamis_device *device, const char *old) {
 /* Of the GPU's methods; those not named here have none that change the shape of the work. */
 static void draw_gpu_parameters(run *r, tamis_random *random) {
     static const char *const nonzeros[] = {"team=4,batch=8", "team=16,batch=4,loads=2,pieces=1"};
+    if (strcmp(r->algorithm, "gpu-nonzeros") == 0 && r->operation != TAMIS_OP_SDDMM)
+        snprintf(r->parameters, sizeof r->parameters, "items=%lld", (long long)(4 + tamis_random_below(random, 60)));
+    if (strcmp(r->algorithm, "gpu-panels") == 0)
+        snprintf(r->parameters, sizeof r->parameters, "panel=%lld,columns=%lld,part=%lld",
+                 (long long)(1 + tamis_random_below(random, 20)), (long long)(1 + tamis_random_below(random, 8)),
+                 (long long)(1 + tamis_random_below(random, 200)));
     if (strcmp(r->algorithm, "gpu-nonzeros") == 0 && r->operation == TAMIS_OP_SDDMM)
         snprintf(r->parameters, sizeof r->parameters, "%s,chunk=%lld", nonzeros[tamis_random_below(random, 2)],
                  (long long)(8 + tamis_random_below(random, 90)));

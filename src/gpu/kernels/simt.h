@@ -64,7 +64,7 @@ FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
 
 #else /* -------------------------------------------------------------------------------------------- CUDA */
 
-#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP)
+#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP, 1)
 #define SIMT_SUBGROUP 32
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
@@ -212,6 +212,33 @@ FUNCTION void load_row_piece(real *to, GLOBAL const element *row, int64 at, int6
         load_piece_narrow(to, row + at, count - at);
 }
 
+/* The same from shared memory, always aligned. */
+FUNCTION void load_piece_shared(real *to, LOCAL const element *from) {
+#if ELEMENT == 64
+    const double2 x = *(LOCAL const double2 *)from;
+    to[0] = x.x, to[1] = x.y;
+#elif ELEMENT == 32
+    const float4 x = *(LOCAL const float4 *)from;
+    to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
+#else
+    const uint4 x = *(LOCAL const uint4 *)from;
+    to[0] = real_of((ushort)(x.x & 0xffffu)), to[1] = real_of((ushort)(x.x >> 16));
+    to[2] = real_of((ushort)(x.y & 0xffffu)), to[3] = real_of((ushort)(x.y >> 16));
+    to[4] = real_of((ushort)(x.z & 0xffffu)), to[5] = real_of((ushort)(x.z >> 16));
+    to[6] = real_of((ushort)(x.w & 0xffffu)), to[7] = real_of((ushort)(x.w >> 16));
+#endif
+}
+
+/* One piece as it is from memory to shared memory: `left` elements are there, zeros follow. */
+FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, int64 left, int wide) {
+    if (wide && left >= PIECE) {
+        *(LOCAL uint4 *)to = *(GLOBAL const uint4 *)from;
+    } else {
+        UNROLL
+        for (int i = 0; i < PIECE; i++) to[i] = i < left ? from[i] : (element)0;
+    }
+}
+
 /* `count` (4 or 8) consecutive indices; `aligned` promises a 16-byte aligned address */
 FUNCTION void load_indices(index *to, GLOBAL const index *from, int count, int aligned) {
 #if INDEX == 32
@@ -230,6 +257,26 @@ FUNCTION void load_indices(index *to, GLOBAL const index *from, int count, int a
 #endif
     UNROLL
     for (int i = 0; i < count; i++) to[i] = from[i];
+}
+
+/* A piece of which `left` elements are there; zeros follow. `wide` promises a 16-byte aligned address. */
+FUNCTION void load_piece_left(real *to, GLOBAL const element *from, int64 left, int wide) {
+    if (wide && left >= PIECE)
+        load_piece(to, from);
+    else
+        load_piece_narrow(to, from, left);
+}
+
+/* Row number `at` of a matrix. `wide` also promises that a row's distance in bytes fits 31 bits: one instruction. */
+FUNCTION GLOBAL const element *row_at(GLOBAL const element *base, index at, int64 stride, int wide) {
+#if !defined(SIMT_OPENCL) && INDEX == 32
+    if (wide) {
+        const element *row;
+        asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(row) : "r"(at), "r"((int32)(stride * (int64)sizeof(element))), "l"(base));
+        return row;
+    }
+#endif
+    return base + (int64)at * stride;
 }
 
 FUNCTION real real_min(real x, real y) { return x < y ? x : y; }

@@ -4,6 +4,6 @@
 
 #include "gpu/plan.h"
 
-extern const tamis_gpu_method tamis_gpu_sddmm_nonzeros;
+extern const tamis_gpu_method tamis_gpu_sddmm_nonzeros, tamis_gpu_sddmm_panels, tamis_gpu_spmm_chunks, tamis_gpu_fused_chunks;
 
 #endif

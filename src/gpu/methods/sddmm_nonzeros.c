@@ -8,18 +8,25 @@ enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
 
 static bool is_power(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
 
-/* A row of B is read by as many lanes as it has pieces, up to a warp. */
+/* A row of B is read by as many lanes as it has pieces, up to sixteen; groups are small and short where there are few
+   nonzeros, so that every multiprocessor has some. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
-    int64_t team = 1;
-    while (team < 32 && 2 * team * piece <= problem->inner) team *= 2;
-    if (team > 8 && device->limits.subgroup == 32) team = team > 16 ? 16 : 8;
-    parameters[TEAM_LANES] = team < 4 ? 4 : team;
+    const int64_t pieces = (problem->inner + piece - 1) / piece;
+    int64_t team = 4, group = 256;
+    while (team < 16 && 2 * team <= pieces) team *= 2;
+    const int64_t wanted = (int64_t)device->limits.multiprocessors * 16; /* groups that keep the device busy */
+    int64_t chunk = 1024;
+    while (group > 64 && problem->nnz < wanted * (group / team * 8)) group /= 2;
+    const int64_t step = group / team * 8;
+    while (chunk > step && problem->nnz < wanted * chunk) chunk /= 2;
+    parameters[TEAM_LANES] = team;
     parameters[BATCH] = 8;
     parameters[LOADS] = 4;
-    parameters[PIECES] = 4;
-    parameters[GROUP] = device->limits.is_cpu ? 64 : 256;
-    parameters[CHUNK] = 2048;
+    parameters[PIECES] = pieces <= 2 * team ? 2 : 4;
+    while (parameters[LOADS] > 1 && parameters[LOADS] * parameters[PIECES] * piece > 32) parameters[LOADS] /= 2;
+    parameters[GROUP] = device->limits.is_cpu ? 64 : group;
+    parameters[CHUNK] = chunk;
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {

@@ -1,0 +1,119 @@
+#include "gpu/methods/dynamic_index.h"
+
+#include "base/status.h"
+#include "gpu/structure.h"
+#include "gpu/utility.h"
+
+static const char *const file = "dynamic_index.simt";
+
+tamis_status tamis_gpu_index_run(const tamis_prepared *p, const char *in, const char *kernel, int64_t count,
+                                 const tamis_gpu_call *call) {
+    const tamis_gpu_kinds kinds = {TAMIS_F32, p->problem.index_type, p->problem.offset_type};
+    return tamis_gpu_utility(p->device, NULL, in, kernel, kinds, tamis_gpu_groups(count), call);
+}
+
+static tamis_status make_keys(const tamis_prepared *p, const tamis_gpu_tiling *tiling, tamis_gpu_index *index) {
+    tamis_gpu_call call = {.count = 0};
+    const int64_t nnz = p->problem.nnz;
+    TRY(tamis_gpu_allocate(p->device, (size_t)nnz * tamis_index_size(p->problem.index_type), "rows of the nonzeros",
+                           &index->row_indices));
+    TRY(tamis_gpu_allocate(p->device, (size_t)nnz * 8, "keys of tiles", &index->keys));
+    TRY(tamis_gpu_allocate(p->device, (size_t)nnz * 8, "an order by tiles", &index->order));
+    TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, index->row_indices));
+    tamis_gpu_add_int64(&call, nnz);
+    tamis_gpu_add_memory(&call, index->row_indices);
+    tamis_gpu_add_memory(&call, p->problem.columns);
+    tamis_gpu_add_int32(&call, tiling->columns_first);
+    tamis_gpu_add_int64(&call, tiling->x_tile);
+    tamis_gpu_add_int64(&call, tiling->y_tile);
+    tamis_gpu_add_int64(&call, index->limit);
+    tamis_gpu_add_memory(&call, index->keys);
+    tamis_gpu_add_memory(&call, index->order);
+    TRY(tamis_gpu_index_run(p, file, "index_keys", nnz, &call));
+    const uint64_t limit = (uint64_t)index->panels * (uint64_t)index->limit;
+    return tamis_gpu_sort(p->device, nnz, limit, &index->keys, &index->order);
+}
+
+/* Numbers the places; their count is the one figure that the host needs. */
+static tamis_status make_places(const tamis_prepared *p, tamis_gpu_index *index) {
+    tamis_status status = TAMIS_OK;
+    const int64_t nnz = p->problem.nnz;
+    void *scratch = NULL;
+    tamis_gpu_call begins = {.count = 0}, starts = {.count = 0};
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(nnz + 1) * 8, "places of tiles", &index->places));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(index->panels + 1) * 8, "starts of panels", &index->starts));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, tamis_gpu_scan_scratch(nnz + 1), "sums of a scan", &scratch));
+    tamis_gpu_add_int64(&begins, nnz);
+    tamis_gpu_add_memory(&begins, index->keys);
+    tamis_gpu_add_memory(&begins, index->places);
+    TRY_GOTO(done, tamis_gpu_index_run(p, file, "index_begins", nnz + 1, &begins));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, NULL, index->places, nnz + 1, (tamis_place){scratch, 0}));
+    tamis_gpu_add_int64(&starts, index->panels);
+    tamis_gpu_add_int64(&starts, nnz);
+    tamis_gpu_add_int64(&starts, index->limit);
+    tamis_gpu_add_memory(&starts, index->keys);
+    tamis_gpu_add_memory(&starts, index->places);
+    tamis_gpu_add_memory(&starts, index->starts);
+    TRY_GOTO(done, tamis_gpu_index_run(p, file, "index_starts", index->panels + 1, &starts));
+    status = p->device->runtime->read(p->device, NULL, &index->count, (tamis_place){index->places, nnz * 8}, 8);
+done:
+    tamis_gpu_release(p->device, scratch);
+    return status;
+}
+
+static tamis_status make_list(const tamis_prepared *p, tamis_gpu_index *index) {
+    tamis_gpu_call call = {.count = 0};
+    TRY(tamis_gpu_allocate(p->device, (size_t)index->count * tamis_index_size(p->problem.index_type),
+                           "the places of panels", &index->list));
+    TRY(tamis_gpu_allocate(p->device, (size_t)(index->count + 1) * 8, "the entries of places", &index->entries));
+    tamis_gpu_add_int64(&call, p->problem.nnz);
+    tamis_gpu_add_int64(&call, index->limit);
+    tamis_gpu_add_memory(&call, index->keys);
+    tamis_gpu_add_memory(&call, index->places);
+    tamis_gpu_add_memory(&call, index->list);
+    tamis_gpu_add_memory(&call, index->entries);
+    return tamis_gpu_index_run(p, file, "index_list", p->problem.nnz, &call);
+}
+
+static tamis_status build(const tamis_prepared *p, const tamis_gpu_tiling *tiling, tamis_gpu_index *index) {
+    TRY(make_keys(p, tiling, index));
+    TRY(make_places(p, index));
+    return make_list(p, index);
+}
+
+tamis_status tamis_gpu_index_build(tamis_prepared *p, const tamis_gpu_tiling *tiling, tamis_gpu_index *index) {
+    const int64_t x = tiling->columns_first ? p->problem.cols : p->problem.rows;
+    const int64_t y = tiling->columns_first ? p->problem.rows : p->problem.cols;
+    *index = (tamis_gpu_index){.panels = (x - 1) / tiling->x_tile + 1, .limit = (y - 1) / tiling->y_tile + 1};
+    if (index->panels > INT64_MAX / index->limit)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld panels of %lld places each do not fit 64-bit keys",
+                          p->method->name, (long long)index->panels, (long long)index->limit);
+    const tamis_status status = build(p, tiling, index);
+    if (status != TAMIS_OK) tamis_gpu_index_release(p, index);
+    return status;
+}
+
+void tamis_gpu_index_release(tamis_prepared *p, tamis_gpu_index *index) {
+    void *const arrays[] = {index->row_indices, index->keys, index->order,  index->places,
+                            index->starts,      index->list, index->entries};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) tamis_gpu_release(p->device, arrays[i]);
+    *index = (tamis_gpu_index){.panels = 0};
+}
+
+tamis_status tamis_gpu_index_within(tamis_prepared *p, const tamis_gpu_index *index, void *within) {
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, p->problem.nnz);
+    tamis_gpu_add_int64(&call, index->limit);
+    tamis_gpu_add_memory(&call, index->keys);
+    tamis_gpu_add_memory(&call, index->order);
+    tamis_gpu_add_memory(&call, index->places);
+    tamis_gpu_add_memory(&call, index->starts);
+    tamis_gpu_add_memory(&call, within);
+    return tamis_gpu_index_run(p, file, "index_within", p->problem.nnz, &call);
+}
+
+void tamis_gpu_index_keep(tamis_prepared *p, int number, void **array, int64_t count, size_t size) {
+    p->memories[number] = *array;
+    p->prepared_bytes += (size_t)count * size;
+    *array = NULL;
+}

@@ -1,0 +1,186 @@
+/* Host side of panels.simt: two sorts and three prefix sums. Two numbers come to the host: how many cells, how many
+   parts. */
+#include "gpu/methods/panels_build.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "gpu/structure.h"
+#include "gpu/utility.h"
+
+static const char *const file = "panels.simt";
+
+/* What lives while the cells are made. */
+typedef struct build {
+    tamis_gpu_device *device;
+    const tamis_problem *problem;
+    tamis_gpu_kinds kinds;
+    int64_t panel_rows, columns_most, part_most, panels;
+    void *rows, *keys, *order, *distinct, *first_cell, *cell_of, *place, *begins, *first_part, *scratch;
+    tamis_gpu_panels *made;
+} build;
+
+static tamis_place place_of(void *memory, int64_t bytes) { return (tamis_place){memory, bytes}; }
+
+static tamis_status take(const build *b, int64_t count, size_t size, const char *what, void **memory) {
+    return tamis_gpu_allocate(b->device, (size_t)count * size, what, memory);
+}
+
+/* The same for what stays. */
+static tamis_status keep(build *b, int64_t count, size_t size, const char *what, void **memory) {
+    TRY(take(b, count, size, what, memory));
+    b->made->bytes += (size_t)count * size;
+    return TAMIS_OK;
+}
+
+static tamis_status launch(const build *b, const char *kernel, int64_t items, const tamis_gpu_call *call) {
+    return tamis_gpu_utility(b->device, NULL, file, kernel, b->kinds, tamis_gpu_groups(items), call);
+}
+
+static tamis_status sum(build *b, void *values, int64_t count) {
+    tamis_gpu_release(b->device, b->scratch);
+    b->scratch = NULL;
+    TRY(tamis_gpu_allocate(b->device, tamis_gpu_scan_scratch(count), "prefix sums", &b->scratch));
+    return tamis_gpu_scan(b->device, NULL, values, count, place_of(b->scratch, 0));
+}
+
+static tamis_status last_of(const build *b, void *values, int64_t number, int64_t *value) {
+    return b->device->runtime->read(b->device, NULL, value, place_of(values, number * 8), sizeof *value);
+}
+
+static tamis_status sort_by_column(build *b) {
+    const tamis_problem *const p = b->problem;
+    tamis_gpu_call call = {.count = 0}, heads = {.count = 0};
+    TRY(take(b, p->nnz, tamis_index_size(p->index_type), "rows of the nonzeros", &b->rows));
+    TRY(take(b, p->nnz, 8, "keys of the nonzeros", &b->keys));
+    TRY(take(b, p->nnz, 8, "an order of the nonzeros", &b->order));
+    TRY(take(b, p->nnz + 1, 8, "numbers of the columns", &b->distinct));
+    TRY(tamis_gpu_expand_rows(b->device, NULL, p, b->rows));
+    tamis_gpu_add_int64(&call, p->nnz);
+    tamis_gpu_add_int64(&call, p->cols);
+    tamis_gpu_add_int64(&call, b->panel_rows);
+    tamis_gpu_add_memory(&call, b->rows);
+    tamis_gpu_add_memory(&call, p->columns);
+    tamis_gpu_add_memory(&call, b->keys);
+    tamis_gpu_add_memory(&call, b->order);
+    TRY(launch(b, "panel_keys", p->nnz, &call));
+    TRY(tamis_gpu_sort(b->device, p->nnz, (uint64_t)b->panels * (uint64_t)p->cols, &b->keys, &b->order));
+    tamis_gpu_add_int64(&heads, p->nnz);
+    tamis_gpu_add_memory(&heads, b->keys);
+    tamis_gpu_add_memory(&heads, b->distinct);
+    TRY(launch(b, "panel_heads", p->nnz + 1, &heads));
+    TRY(sum(b, b->distinct, p->nnz + 1));
+    return last_of(b, b->distinct, p->nnz, &b->made->distinct);
+}
+
+static tamis_status make_cells(build *b) {
+    const tamis_problem *const p = b->problem;
+    tamis_gpu_call counting = {.count = 0}, describing = {.count = 0}, placing = {.count = 0};
+    TRY(take(b, b->panels + 1, 8, "cells of the panels", &b->first_cell));
+    tamis_gpu_add_int64(&counting, p->rows);
+    tamis_gpu_add_int64(&counting, b->panels);
+    tamis_gpu_add_int64(&counting, b->panel_rows);
+    tamis_gpu_add_int64(&counting, b->columns_most);
+    tamis_gpu_add_memory(&counting, p->offsets);
+    tamis_gpu_add_memory(&counting, b->distinct);
+    tamis_gpu_add_memory(&counting, b->first_cell);
+    TRY(launch(b, "panel_cells", b->panels + 1, &counting));
+    TRY(sum(b, b->first_cell, b->panels + 1));
+    TRY(last_of(b, b->first_cell, b->panels, &b->made->cell_count));
+    TRY(keep(b, 2 * (b->made->cell_count + 1), 8, "the cells", &b->made->cells));
+    tamis_gpu_add_int64(&describing, p->rows);
+    tamis_gpu_add_int64(&describing, b->panels);
+    tamis_gpu_add_int64(&describing, b->panel_rows);
+    tamis_gpu_add_int64(&describing, b->columns_most);
+    tamis_gpu_add_memory(&describing, p->offsets);
+    tamis_gpu_add_memory(&describing, b->distinct);
+    tamis_gpu_add_memory(&describing, b->first_cell);
+    tamis_gpu_add_memory(&describing, b->made->cells);
+    TRY(launch(b, "describe_cells", b->panels, &describing));
+    TRY(keep(b, b->made->distinct, tamis_index_size(p->index_type), "the columns of the cells", &b->made->lists));
+    TRY(take(b, p->nnz, 8, "cells of the nonzeros", &b->cell_of));
+    TRY(take(b, p->nnz, 4, "places of the nonzeros", &b->place));
+    tamis_gpu_add_int64(&placing, p->nnz);
+    tamis_gpu_add_int64(&placing, p->cols);
+    tamis_gpu_add_int64(&placing, b->panel_rows);
+    tamis_gpu_add_int64(&placing, b->columns_most);
+    tamis_gpu_add_memory(&placing, b->keys);
+    tamis_gpu_add_memory(&placing, b->order);
+    tamis_gpu_add_memory(&placing, b->distinct);
+    tamis_gpu_add_memory(&placing, p->offsets);
+    tamis_gpu_add_memory(&placing, b->first_cell);
+    tamis_gpu_add_memory(&placing, b->made->lists);
+    tamis_gpu_add_memory(&placing, b->cell_of);
+    tamis_gpu_add_memory(&placing, b->place);
+    return launch(b, "place_columns", p->nnz, &placing);
+}
+
+static tamis_status sort_by_cell(build *b) {
+    const tamis_problem *const p = b->problem;
+    tamis_gpu_call counting = {.count = 0}, packing = {.count = 0};
+    tamis_gpu_add_int64(&counting, p->nnz);
+    tamis_gpu_add_memory(&counting, b->order);
+    TRY(launch(b, "count_up", p->nnz, &counting));
+    TRY(tamis_gpu_sort(b->device, p->nnz, (uint64_t)b->made->cell_count, &b->cell_of, &b->order));
+    TRY(keep(b, p->nnz, 4, "entries of the cells", &b->made->entry));
+    TRY(keep(b, p->nnz, tamis_index_size(p->index_type), "places of the entries", &b->made->position));
+    tamis_gpu_add_int64(&packing, p->nnz);
+    tamis_gpu_add_int64(&packing, b->panel_rows);
+    tamis_gpu_add_memory(&packing, b->order);
+    tamis_gpu_add_memory(&packing, b->rows);
+    tamis_gpu_add_memory(&packing, b->place);
+    tamis_gpu_add_memory(&packing, b->made->entry);
+    tamis_gpu_add_memory(&packing, b->made->position);
+    return launch(b, "pack_entries", p->nnz, &packing);
+}
+
+static tamis_status make_parts(build *b) {
+    const int64_t cells = b->made->cell_count;
+    tamis_gpu_call counting = {.count = 0}, describing = {.count = 0};
+    TRY(take(b, cells + 1, 8, "beginnings of the cells", &b->begins));
+    TRY(take(b, cells + 1, 8, "parts of the cells", &b->first_part));
+    tamis_gpu_add_int64(&counting, b->problem->nnz);
+    tamis_gpu_add_int64(&counting, cells);
+    tamis_gpu_add_int64(&counting, b->part_most);
+    tamis_gpu_add_memory(&counting, b->cell_of);
+    tamis_gpu_add_memory(&counting, b->begins);
+    tamis_gpu_add_memory(&counting, b->first_part);
+    TRY(launch(b, "count_parts", cells + 1, &counting));
+    TRY(sum(b, b->first_part, cells + 1));
+    TRY(last_of(b, b->first_part, cells, &b->made->part_count));
+    TRY(keep(b, 3 * b->made->part_count, 8, "the parts", &b->made->parts));
+    tamis_gpu_add_int64(&describing, cells);
+    tamis_gpu_add_int64(&describing, b->part_most);
+    tamis_gpu_add_memory(&describing, b->begins);
+    tamis_gpu_add_memory(&describing, b->first_part);
+    tamis_gpu_add_memory(&describing, b->made->parts);
+    TRY(launch(b, "describe_parts", cells, &describing));
+    return b->device->runtime->finish(b->device, NULL);
+}
+
+tamis_status tamis_gpu_panels_build(tamis_gpu_device *device, const tamis_problem *problem, int64_t panel_rows,
+                                    int64_t columns_most, int64_t part_most, tamis_gpu_panels *panels) {
+    tamis_status status = TAMIS_OK;
+    memset(panels, 0, sizeof *panels);
+    build b = {.device = device,
+               .problem = problem,
+               .kinds = {TAMIS_F32, problem->index_type, problem->offset_type},
+               .panel_rows = panel_rows,
+               .columns_most = columns_most,
+               .part_most = part_most,
+               .panels = (problem->rows + panel_rows - 1) / panel_rows,
+               .made = panels};
+    TRY_GOTO(done, sort_by_column(&b));
+    TRY_GOTO(done, make_cells(&b));
+    TRY_GOTO(done, sort_by_cell(&b));
+    TRY_GOTO(done, make_parts(&b));
+done:;
+    void *const temporary[] = {b.rows,    b.keys,  b.order,  b.distinct,   b.first_cell,
+                               b.cell_of, b.place, b.begins, b.first_part, b.scratch};
+    for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) tamis_gpu_release(device, temporary[i]);
+    if (status == TAMIS_OK) return TAMIS_OK;
+    void *const kept[] = {panels->parts, panels->cells, panels->lists, panels->entry, panels->position};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) tamis_gpu_release(device, kept[i]);
+    memset(panels, 0, sizeof *panels);
+    return status;
+}

@@ -1,0 +1,100 @@
+/* Host side of sddmm_panels.simt: ours, rows of B shared by the rows of a panel. */
+#include "base/status.h"
+#include "gpu/methods/methods.h"
+#include "gpu/methods/panels_build.h"
+
+enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP };
+enum { PARTS, CELLS, LISTS, ENTRY, POSITION }; /* kept memory */
+enum { PART_COUNT, SHARED_BYTES };             /* numbers */
+enum { SHARED_TARGET = 64 << 10, SHARED_SMALL = 32 << 10 };
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+
+static int64_t power_below(double x, int64_t lowest, int64_t highest) {
+    int64_t power = lowest;
+    while (2 * power <= highest && 2.0 * (double)power <= x) power *= 2;
+    return power;
+}
+
+/* A row of B in shared memory, in whole pieces. */
+static int64_t pitch_of(const tamis_problem *problem) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
+    return most(piece, (problem->inner + piece - 1) / piece * piece);
+}
+
+/* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that each column
+   of a cell is used some sixteen times in a matrix without structure. */
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
+    const int64_t row_bytes = pitch_of(problem) * (int64_t)tamis_type_size(problem->type);
+    const int64_t budget = least(device->limits.shared_most, SHARED_TARGET);
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
+    const double density = problem->profile->density;
+    v[COLUMNS] = most(1, least(budget / row_bytes, 256));
+    v[PANEL] = power_below(density > 0 ? 16 / density : 64, 32, 512);
+    v[PART] = 4096;
+    v[TEAM_LANES] = power_below((double)problem->inner / (double)piece, 2, 8);
+    v[BATCH] = 8;
+    v[PIECES] = 4;
+    v[GROUP] = device->limits.is_cpu ? 64 : 256;
+}
+
+static tamis_status prepare(tamis_prepared *p, bool dry) {
+    int64_t *const v = p->parameters;
+    const int64_t pitch = pitch_of(&p->problem), size = (int64_t)tamis_type_size(p->problem.type);
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_panels panels;
+    for (int i = TEAM_LANES; i <= GROUP; i++)
+        if ((v[i] & (v[i] - 1)) != 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
+                              p->method->parameters[i].name, (long long)v[i]);
+    p->numbers[SHARED_BYTES] = v[COLUMNS] * pitch * size;
+    if (p->numbers[SHARED_BYTES] > p->device->limits.shared_most)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "gpu-panels: %lld columns of %lld elements need %lld bytes of shared memory; %s has %lld",
+                          (long long)v[COLUMNS], (long long)pitch, (long long)p->numbers[SHARED_BYTES],
+                          p->device->limits.name, (long long)p->device->limits.shared_most);
+    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    v[PIECES] = tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)v[PIECES]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "PITCH", pitch);
+    tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
+    TRY(tamis_gpu_add_kernel(p, 0, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]));
+    TRY(tamis_gpu_panels_build(p->device, &p->problem, v[PANEL], v[COLUMNS], v[PART], &panels));
+    p->memories[PARTS] = panels.parts;
+    p->memories[CELLS] = panels.cells;
+    p->memories[LISTS] = panels.lists;
+    p->memories[ENTRY] = panels.entry;
+    p->memories[POSITION] = panels.position;
+    p->prepared_bytes += panels.bytes;
+    p->numbers[PART_COUNT] = panels.part_count;
+    return TAMIS_OK;
+}
+
+static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_sddmm_arguments(p, x, &call);
+    tamis_gpu_add_int64(&call, p->parameters[PANEL]);
+    tamis_gpu_add_memory(&call, p->memories[PARTS]);
+    tamis_gpu_add_memory(&call, p->memories[CELLS]);
+    tamis_gpu_add_memory(&call, p->memories[LISTS]);
+    tamis_gpu_add_memory(&call, p->memories[ENTRY]);
+    tamis_gpu_add_memory(&call, p->memories[POSITION]);
+    return tamis_gpu_launch_kernel(p, stream, 0, p->numbers[PART_COUNT], 1, (int)p->parameters[GROUP],
+                                   p->numbers[SHARED_BYTES], &call);
+}
+
+const tamis_gpu_method tamis_gpu_sddmm_panels = {
+    .name = "gpu-panels",
+    .parameters = {{"panel", 1, 65536},
+                   {"columns", 1, 65536},
+                   {"part", 1, 1 << 24},
+                   {"team", 1, 32},
+                   {"batch", 4, 16},
+                   {"pieces", 1, 8},
+                   {"group", 32, 1024}},
+    .defaults = defaults,
+    .prepare = prepare,
+    .execute = execute,
+};

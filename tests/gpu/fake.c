@@ -1,0 +1,175 @@
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+/* By the vendor's data sheets and its guide's table of compute capabilities. */
+const fake_chip fake_chips[] = {
+    {"A100", 80, 108, 163 << 10, 164 << 10, 40 << 20, (int64_t)80 << 30},
+    {"H200", 90, 132, 227 << 10, 228 << 10, 50 << 20, (int64_t)141 << 30},
+    {"B200", 100, 148, 227 << 10, 228 << 10, 126 << 20, (int64_t)180 << 30},
+};
+const int fake_chip_count = sizeof fake_chips / sizeof fake_chips[0];
+
+static const tamis_gpu_runtime fake_runtime;
+
+void fake_device_make(fake_device *device, const fake_chip *chip, int number) {
+    tamis_gpu_limits *const l = &device->shared.limits;
+    *device = (fake_device){.shared = {.runtime = &fake_runtime, .number = number}, .chip = chip};
+    snprintf(l->name, sizeof l->name, "cuda:%d", number);
+    snprintf(l->model, sizeof l->model, "%s", chip->model);
+    snprintf(l->architecture, sizeof l->architecture, "sm_%d", chip->architecture);
+    snprintf(l->compiler, sizeof l->compiler, "a test's");
+    snprintf(l->driver, sizeof l->driver, "none");
+    l->has_fp64 = true;
+    l->subgroup = 32;
+    l->multiprocessors = chip->multiprocessors;
+    l->group_most = 1024;
+    l->shared_most = chip->shared_most;
+    l->threads_most = 2048;
+    l->cache_l1 = chip->shared_of_multiprocessor;
+    l->cache_l2 = chip->cache_l2;
+    l->memory = l->memory_most = chip->memory;
+    l->groups_most[0] = INT32_MAX;
+    l->groups_most[1] = 65535;
+}
+
+static int fake_count(const char **why) {
+    if (why) *why = "a test's devices are not listed";
+    return 0;
+}
+
+static tamis_status fake_open(int number, tamis_gpu_device **device) {
+    *device = NULL;
+    return tamis_fail(TAMIS_ERROR_DEVICE, "cuda:%d is a test's: it is not opened by number", number);
+}
+
+static tamis_status fake_compile(tamis_gpu_device *device, const char *name, const char *source,
+                                 const char *definitions, bool linked, tamis_gpu_binary *binary) {
+    fake_device *const self = (fake_device *)device;
+    *binary = (tamis_gpu_binary){NULL, 0};
+    if (self->compile) TRY(self->compile(self, name, source, definitions, linked));
+    TRY(tamis_allocate_zeroed(1, 1, "code that is none", &binary->memory));
+    binary->bytes = 1;
+    return TAMIS_OK;
+}
+
+static tamis_status fake_load(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module) {
+    (void)binary;
+    *module = (tamis_gpu_module *)device; /* any address will do */
+    return TAMIS_OK;
+}
+
+struct tamis_gpu_kernel {
+    const char *name;
+};
+
+static tamis_status fake_kernel(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
+                                int64_t shared_bytes, tamis_gpu_kernel **kernel) {
+    (void)module;
+    if (shared_bytes > device->limits.shared_most)
+        return tamis_fail(TAMIS_ERROR_DEVICE, "%s asks for %lld bytes of shared memory of %lld", name,
+                          (long long)shared_bytes, (long long)device->limits.shared_most);
+    TRY(tamis_allocate_zeroed(1, sizeof **kernel, "a kernel", (void **)kernel));
+    (*kernel)->name = name;
+    return TAMIS_OK;
+}
+
+static void fake_release_kernel(tamis_gpu_kernel *kernel) { tamis_release(kernel); }
+
+static tamis_status fake_launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
+                                const tamis_gpu_launch *launch, const tamis_gpu_argument *arguments, int count) {
+    (void)stream;
+    (void)arguments;
+    (void)count;
+    if (launch->group_size < 1 || launch->group_size > device->limits.group_most)
+        return tamis_fail(TAMIS_ERROR_DEVICE, "%s: groups of %d", kernel->name, launch->group_size);
+    ((fake_device *)device)->launches++;
+    return TAMIS_OK;
+}
+
+/* Zeros, of which the system gives as many as are touched: real matrices are large. */
+static tamis_status fake_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+    *memory = bytes ? calloc(1, bytes) : NULL;
+    return *memory || bytes == 0 ? TAMIS_OK : tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory", device->limits.name);
+}
+
+static void fake_release(tamis_gpu_device *device, void *memory) {
+    (void)device;
+    free(memory);
+}
+
+static tamis_status fake_write(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes) {
+    (void)device;
+    (void)stream;
+    if (bytes) memcpy((char *)to.base + to.bytes, from, bytes);
+    return TAMIS_OK;
+}
+
+static tamis_status fake_read(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    (void)device;
+    (void)stream;
+    if (bytes) memcpy(to, (const char *)from.base + from.bytes, bytes);
+    return TAMIS_OK;
+}
+
+static tamis_status fake_fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
+    (void)device;
+    (void)stream;
+    if (bytes && byte) memset((char *)to.base + to.bytes, byte, bytes); /* zeros are there already */
+    return TAMIS_OK;
+}
+
+static tamis_status fake_finish(tamis_gpu_device *device, void *stream) {
+    (void)device;
+    (void)stream;
+    return TAMIS_OK;
+}
+
+static tamis_status fake_memory(tamis_gpu_device *device, int64_t *free_bytes) {
+    *free_bytes = device->limits.memory;
+    return TAMIS_OK;
+}
+
+static tamis_status fake_mark(tamis_gpu_device *device, void *stream, void **mark) {
+    (void)stream;
+    *mark = device;
+    return TAMIS_OK;
+}
+
+static tamis_status fake_between(tamis_gpu_device *device, void *start, void *end, double *seconds) {
+    (void)device;
+    (void)start;
+    (void)end;
+    *seconds = 1e-3;
+    return TAMIS_OK;
+}
+
+static void fake_release_mark(tamis_gpu_device *device, void *mark) {
+    (void)device;
+    (void)mark;
+}
+
+/* Named cuda: algorithms that need CUDA ask for that name. */
+static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
+                                               .count = fake_count,
+                                               .open = fake_open,
+                                               .compile = fake_compile,
+                                               .load = fake_load,
+                                               .kernel = fake_kernel,
+                                               .release_kernel = fake_release_kernel,
+                                               .launch = fake_launch,
+                                               .allocate = fake_allocate,
+                                               .release = fake_release,
+                                               .write = fake_write,
+                                               .read = fake_read,
+                                               .fill = fake_fill,
+                                               .finish = fake_finish,
+                                               .memory = fake_memory,
+                                               .mark = fake_mark,
+                                               .between = fake_between,
+                                               .release_mark = fake_release_mark};

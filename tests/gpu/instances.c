@@ -1,0 +1,157 @@
+#include "instances.h"
+
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "gpu/ceilings.h"
+#include "gpu/plan.h"
+#include "gpu/staging.h"
+#include "gpu/structure.h"
+#include "gpu/utility.h"
+
+enum { ROWS = INSTANCE_ROWS, COLUMNS = INSTANCE_COLUMNS, NONZEROS = INSTANCE_NONZEROS };
+
+const int64_t instance_widths[] = {16, 32, 37, 64, 128, 256, 512, 1000};
+const int instance_width_count = sizeof instance_widths / sizeof instance_widths[0];
+
+const void *instance_zeros(void) {
+    static void *zeros;
+    if (!zeros) zeros = calloc(NONZEROS, 8);
+    if (!zeros) abort();
+    return zeros;
+}
+
+static tamis_profile profile_of(bool hub) {
+    return (tamis_profile){.rows = ROWS,
+                           .cols = COLUMNS,
+                           .nnz = NONZEROS,
+                           .mean = (double)NONZEROS / ROWS,
+                           .variation = hub ? 8 : 0.5,
+                           .max = hub ? NONZEROS / 4 : 100,
+                           .min = hub ? 0 : 4,
+                           .empty_rows = hub ? ROWS / 3 : 0,
+                           .bandwidth = COLUMNS,
+                           .mean_span = COLUMNS / 2,
+                           .density = (double)NONZEROS / ROWS / COLUMNS,
+                           .sorted = true,
+                           .duplicates = 0};
+}
+
+/* Not the same edge at each K. */
+static tamis_edge next_edge(tamis_operation operation) {
+    static unsigned turn;
+    if (operation == TAMIS_OP_SPMM) return TAMIS_EDGE_SCALE;
+    turn++;
+    return (tamis_edge)((7 * turn + turn / 8) % (TAMIS_EDGE_SOFTMAX + 1));
+}
+
+instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, tamis_operation operation,
+                       tamis_type type, int64_t k, tamis_random *random) {
+    instance x = {.device = device,
+                  .algorithm = algorithm,
+                  .operation = operation,
+                  .edge = next_edge(operation),
+                  .type = type,
+                  .inner = operation == TAMIS_OP_SPMM ? 0 : k,
+                  .width = operation == TAMIS_OP_SDDMM ? 0 : k,
+                  .parameters = ""};
+    x.hub = tamis_random_below(random, 2);
+    x.index_type = tamis_random_below(random, 4) == 0 ? TAMIS_I64 : TAMIS_I32;
+    x.offset_type = tamis_random_below(random, 2) ? TAMIS_I64 : x.index_type;
+    x.has_values = tamis_random_below(random, 4) != 0;
+    x.once = tamis_random_below(random, 4) == 0 && !algorithm->needs_preparation;
+    x.calls = tamis_random_below(random, 2) ? 1 : 1000;
+    const int64_t other = instance_widths[tamis_random_below(random, instance_width_count)];
+    if (tamis_random_below(random, 4) == 0 && operation == TAMIS_OP_FUSED) x.width = other;
+    return x;
+}
+
+tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
+    char reason[256] = "";
+    const tamis_profile profile = profile_of(x->hub);
+    const tamis_ceilings ceilings = tamis_gpu_default_ceilings();
+    const tamis_problem problem = {.operation = x->operation,
+                                   .edge = x->edge,
+                                   .type = x->type,
+                                   .rows = ROWS,
+                                   .cols = COLUMNS,
+                                   .nnz = NONZEROS,
+                                   .offsets = instance_zeros(),
+                                   .columns = instance_zeros(),
+                                   .index_type = x->index_type,
+                                   .offset_type = x->offset_type,
+                                   .has_values = x->has_values,
+                                   .inner = x->inner,
+                                   .width = x->width,
+                                   .edge_scale = 1,
+                                   .edge_slope = 0.2,
+                                   .edge_epsilon = 1e-10,
+                                   .expected_calls = x->calls,
+                                   .threads = 1,
+                                   .deterministic = !x->algorithm->description.any_order,
+                                   .parameters = x->parameters,
+                                   .profile = &profile,
+                                   .ceilings = &ceilings,
+                                   .fresh_share = 1,
+                                   .device = &x->device->shared,
+                                   .once = x->once};
+    *prepared = NULL;
+    if (!x->algorithm->accepts(x->algorithm, &problem, reason, sizeof reason))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s", reason);
+    return x->algorithm->prepare(x->algorithm, &problem, false, prepared);
+}
+
+/* ------------------------------------------------------------------------------------------ utilities */
+
+static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis_index_type offset) {
+    tamis_sparse S = {.format = TAMIS_CSR,
+                      .rows = ROWS,
+                      .cols = COLUMNS,
+                      .nnz = NONZEROS,
+                      .index_type = index,
+                      .offset_type = offset,
+                      .offsets = instance_zeros(),
+                      .columns = instance_zeros(),
+                      .location = TAMIS_DEVICE};
+    tamis_row_order rows = {.offsets = NULL};
+    tamis_profile profile;
+    tamis_problem problem = {.rows = ROWS,
+                             .cols = COLUMNS,
+                             .nnz = NONZEROS,
+                             .offsets = instance_zeros(),
+                             .columns = instance_zeros(),
+                             .index_type = index,
+                             .offset_type = offset};
+    TRY(tamis_gpu_validate(d, &S));
+    TRY(tamis_gpu_look(d, &problem, &profile));
+    S.format = TAMIS_COO;
+    S.row_indices = instance_zeros();
+    TRY(tamis_gpu_validate(d, &S));
+    TRY(tamis_gpu_order_rows(d, &S, &rows));
+    tamis_gpu_release(d, rows.offsets);
+    tamis_gpu_release(d, rows.columns);
+    tamis_gpu_release(d, rows.permutation);
+    return TAMIS_OK;
+}
+
+static tamis_status sort(tamis_gpu_device *d) {
+    tamis_status status = TAMIS_OK;
+    void *keys = NULL, *order = NULL, *scratch = NULL;
+    TRY_GOTO(done, tamis_gpu_allocate(d, (size_t)NONZEROS * 8, "keys", &keys));
+    TRY_GOTO(done, tamis_gpu_allocate(d, (size_t)NONZEROS * 8, "an order", &order));
+    TRY_GOTO(done, tamis_gpu_allocate(d, tamis_gpu_scan_scratch(NONZEROS), "sums", &scratch));
+    TRY_GOTO(done, tamis_gpu_sort(d, NONZEROS, ROWS, &keys, &order));
+    TRY_GOTO(done, tamis_gpu_scan(d, NULL, keys, NONZEROS, (tamis_place){scratch, 0}));
+done:
+    tamis_gpu_release(d, keys);
+    tamis_gpu_release(d, order);
+    tamis_gpu_release(d, scratch);
+    return status;
+}
+
+tamis_status instance_utilities(fake_device *device) {
+    tamis_gpu_device *const d = &device->shared;
+    for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
+    for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
+    return sort(d);
+}

@@ -1,0 +1,41 @@
+/* Problems as plans would hand them to the GPU's methods, on chips that are not here (fake.h). */
+#ifndef TAMIS_TESTS_GPU_INSTANCES_H
+#define TAMIS_TESTS_GPU_INSTANCES_H
+
+#include "base/backend.h"
+#include "base/random.h"
+#include "fake.h"
+
+extern const int64_t instance_widths[];
+extern const int instance_width_count;
+
+typedef struct instance {
+    fake_device *device;
+    const tamis_algorithm *algorithm;
+    tamis_operation operation;
+    tamis_edge edge;
+    tamis_type type;
+    tamis_index_type index_type, offset_type;
+    int64_t inner, width;
+    bool has_values, hub, once;
+    int64_t calls;
+    const char *parameters;
+} instance;
+
+/* A matrix as large as real ones. Its arrays are zeros that nobody reads but the host's samples of them. */
+enum { INSTANCE_ROWS = 1 << 17, INSTANCE_COLUMNS = 1 << 17, INSTANCE_NONZEROS = 1 << 22 };
+
+/* What is left open is drawn; the edge is the next of all, so that few draws meet each. K is the width of SpMM. */
+instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, tamis_operation operation,
+                       tamis_type type, int64_t k, tamis_random *random);
+
+/* Prepares it. TAMIS_ERROR_UNSUPPORTED with the reason when the algorithm declines. */
+tamis_status instance_prepare(const instance *x, tamis_prepared **prepared);
+
+/* The zeros: offsets, columns and operands alike; as many bytes as 64-bit nonzeros have. */
+const void *instance_zeros(void);
+
+/* All kernels that plans share: checks, orders, sorts, profiles, staging. The status of the first that fails. */
+tamis_status instance_utilities(fake_device *device);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * Every kernel compiled for chips that are not here, by NVIDIA's run-time compiler, which needs no driver: exactly the
+ * instances that the methods ask for, since each method prepares itself on a device whose limits are that chip's
+ * (fake.h). What the assembler reports is checked: no kernel may spill registers or keep arrays in local memory.
+ *   test_compile [SHARE [DRAWS]]     SHARE per cent of (chip, algorithm, operation, type, K), DRAWS times each, with
+ *                                    edge, index types and the rest drawn; each file on each chip at least once.
+ *                                    TAMIS_TEST_SEED draws others than the usual ones.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "compile_jobs.h"
+#include "gpu/algorithms.h"
+#include "gpu/jit.h"
+#include "gpu/nvrtc.h"
+#include "gpu/plan.h"
+#include "instances.h"
+
+/* Kernels that may use local memory, and why. */
+static const struct allowed {
+    const char *file, *reason;
+} allowed[] = {
+    {NULL, NULL},
+};
+
+static job_list jobs;
+static long prepared, declined, failures;
+
+static tamis_status take_job(fake_device *self, const char *name, const char *source, const char *definitions,
+                             bool linked) {
+    (void)source; /* the child that compiles it expands it again */
+    job_add(&jobs, self->chip->architecture, name, definitions, linked);
+    return TAMIS_OK;
+}
+
+static void complain(const char *what, const fake_device *device, const char *whose) {
+    failures++;
+    printf("FAILED on %s: %s: %s: %s\n", device->shared.limits.model, whose, what, tamis_last_error());
+}
+
+/* ------------------------------------------------------------------------------------------ instances */
+
+static void prepare(const instance *x) {
+    tamis_prepared *made = NULL;
+    switch (instance_prepare(x, &made)) {
+    case TAMIS_OK: prepared++; break;
+    case TAMIS_ERROR_UNSUPPORTED: declined++; break;
+    default: complain("does not prepare", x->device, x->algorithm->description.name);
+    }
+    tamis_gpu_prepared_release(made);
+}
+
+static void ask_methods(fake_device *device, int share, int draws, uint64_t seed) {
+    int count;
+    uint64_t stream = 0;
+    const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
+    for (int a = 0; a < count; a++)
+        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+            for (int type = 0; type <= TAMIS_BF16; type++) {
+                if (!(table[a].description.operations & 1u << operation)) continue;
+                tamis_random random = tamis_random_start(seed, stream++);
+                const int64_t always = tamis_random_below(&random, instance_width_count);
+                for (int w = 0; w < instance_width_count; w++)
+                    for (int draw = 0; draw < draws; draw++) {
+                        if (tamis_random_below(&random, 100) >= share && w != always) continue;
+                        const instance x = instance_draw(device, &table[a], (tamis_operation)operation,
+                                                         (tamis_type)type, instance_widths[w], &random);
+                        prepare(&x);
+                    }
+            }
+}
+
+/* ------------------------------------------------------------------------------------------ verdict */
+
+static bool is_kernel(const char *name) {
+    const size_t length = strlen(name);
+    return (length > 5 && strcmp(name + length - 5, ".simt") == 0) ||
+           (length > 3 && strcmp(name + length - 3, ".cu") == 0);
+}
+
+static const char *allowance(const char *file) {
+    for (const struct allowed *a = allowed; a->file; a++)
+        if (strcmp(a->file, file) == 0) return a->reason;
+    return NULL;
+}
+
+/* One line for each file and chip; a file that was not met is a hole in this test. */
+static void report_file(const char *name, int architecture) {
+    int count = 0, registers = 0, shared = 0;
+    bool local = false;
+    double seconds = 0;
+    for (int64_t i = 0; i < jobs.count; i++) {
+        const job *const j = &jobs.jobs[i];
+        const job_result *const r = &jobs.results[i];
+        if (j->architecture != architecture || strcmp(j->name, name) != 0) continue;
+        count++;
+        seconds += r->seconds;
+        if (r->registers > registers) registers = r->registers;
+        if (r->shared > shared) shared = r->shared;
+        if (r->state != JOB_DONE || !r->reported) {
+            failures++;
+            printf("FAILED %s for sm_%d (%s): %s\n", name, architecture, j->definitions,
+                   r->state == JOB_STARTED ? "the compiler crashed"
+                   : r->reported           ? r->message
+                                           : "the assembler did not say what it used");
+        } else if (r->stack || r->spill_stores || r->spill_loads) {
+            local = true;
+            if (allowance(name)) continue;
+            failures++;
+            printf("FAILED %s for sm_%d (%s): %d bytes of local memory, %d spilled, %d read back, %d registers\n", name,
+                   architecture, j->definitions, r->stack, r->spill_stores, r->spill_loads, r->registers);
+        }
+    }
+    if (count == 0) {
+        failures++;
+        printf("FAILED %s for sm_%d: no method and no utility asked for it here\n", name, architecture);
+    } else
+        printf("%-28s sm_%-4d %4d instances, up to %3d registers and %6d bytes of shared memory, %5.1f s%s%s\n", name,
+               architecture, count, registers, shared, seconds, local ? ", in local memory: " : "",
+               local && allowance(name) ? allowance(name) : "");
+}
+
+static uint64_t seed_of(void) {
+    const char *const text = getenv("TAMIS_TEST_SEED");
+    return text ? strtoull(text, NULL, 10) : 1;
+}
+
+int main(int argc, char **argv) {
+    const int share = argc > 1 ? atoi(argv[1]) : 100, draws = argc > 2 ? atoi(argv[2]) : 1;
+    const uint64_t seed = seed_of();
+    const time_t start = time(NULL);
+    int version;
+    if (tamis_nvrtc_open(&version) != TAMIS_OK) {
+        printf("skipped: %s\n", tamis_last_error());
+        return 77;
+    }
+    setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
+    unsetenv("HOME");
+    fake_device *const devices = calloc((size_t)fake_chip_count, sizeof *devices);
+    if (!devices) return 1;
+    for (int i = 0; i < fake_chip_count; i++) {
+        if (!tamis_nvrtc_knows(fake_chips[i].architecture)) {
+            printf("not for sm_%d: NVRTC %d.%d does not know it\n", fake_chips[i].architecture, version / 1000,
+                   version % 1000);
+            continue;
+        }
+        fake_device_make(&devices[i], &fake_chips[i], i);
+        devices[i].compile = take_job;
+        if (instance_utilities(&devices[i]) != TAMIS_OK)
+            complain("do not go through", &devices[i], "the kernels that plans share");
+        ask_methods(&devices[i], share, draws, seed);
+    }
+    printf("NVRTC %d.%d, seed %llu: %ld plans, %ld declined, %lld kernels to compile\n", version / 1000, version % 1000,
+           (unsigned long long)seed, prepared, declined, (long long)jobs.count);
+    fflush(stdout);
+    jobs_run(&jobs);
+    for (int s = 0; s < tamis_gpu_source_count; s++)
+        for (int i = 0; i < fake_chip_count && is_kernel(tamis_gpu_sources[s].name); i++)
+            if (devices[i].chip) report_file(tamis_gpu_sources[s].name, fake_chips[i].architecture);
+    printf("%lld kernels compiled in %lld s, %ld failures\n", (long long)jobs.count, (long long)(time(NULL) - start),
+           failures);
+    const bool leaked = tamis_memory_live() != 0;
+    if (leaked) printf("FAILED: %lld blocks are still allocated\n", (long long)tamis_memory_live());
+    jobs_free(&jobs);
+    free(devices);
+    return failures || leaked;
+}

@@ -1,0 +1,212 @@
+/*
+ * The vendors' libraries: absent, not what they should be, too old for each other, and failing at any call. Each case
+ * is a process of its own; CUDA's driver and compiler are fake_cuda.c's. Every failure must say what failed and where,
+ * leave nothing allocated, and leave the next call free to work. test_gpu_libraries FAKE      the path of the fake
+ * library
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "gpu/runtime.h"
+#include "processes.h"
+#include "support/mirror.h"
+
+static const char *fake;
+
+typedef struct missing {
+    const char *name, *variable, *file, *device, *parts[3];
+} missing;
+
+static void open_without(const void *context) {
+    const missing *const m = context;
+    tamis_device *device = NULL;
+    const int64_t live = tamis_memory_live();
+    setenv("TAMIS_CUDA_DRIVER", fake, 1);
+    setenv("TAMIS_NVRTC", fake, 1);
+    setenv(m->variable, m->file, 1);
+    CHECK(tamis_device_open(m->device, &device) == TAMIS_ERROR_DEVICE);
+    CHECK(device == NULL && tamis_memory_live() == live);
+    for (int i = 0; i < 3 && m->parts[i]; i++) process_check(error_has(m->parts[i]), m->parts[i], m->name, i);
+    /* asked again, it says the same; the list of devices says it too; the processor is there whatever happens */
+    CHECK(tamis_device_open(m->device, &device) == TAMIS_ERROR_DEVICE);
+    bool listed = false;
+    for (int i = 0; i < tamis_device_count(); i++) {
+        const char *name = "", *why = "";
+        CHECK(tamis_device_at(i, &name, &why) == TAMIS_OK);
+        if (strncmp(name, m->device, 4) == 0 && strstr(why, m->parts[0])) listed = true;
+    }
+    CHECK(listed);
+    CHECK(tamis_device_open("cpu", &device) == TAMIS_OK);
+    tamis_device_close(device);
+}
+
+static const missing cases[] = {
+    {"no CUDA driver",
+     "TAMIS_CUDA_DRIVER",
+     "/nowhere/libcuda.so.1",
+     "cuda:0",
+     {"/nowhere/libcuda.so.1: not found", "TAMIS_CUDA_DRIVER"}},
+    {"a CUDA driver that is none", "TAMIS_CUDA_DRIVER", "libm.so.6", "cuda:0", {"libm.so.6: has no cuInit"}},
+    {"no run-time compiler",
+     "TAMIS_NVRTC",
+     "/nowhere/libnvrtc.so",
+     "cuda:0",
+     {"/nowhere/libnvrtc.so: not found", "TAMIS_NVRTC"}},
+    {"a run-time compiler that is none", "TAMIS_NVRTC", "libm.so.6", "cuda:0", {"libm.so.6: has no nvrtcVersion"}},
+    {"no OpenCL loader",
+     "TAMIS_OPENCL",
+     "/nowhere/libOpenCL.so.1",
+     "opencl:0",
+     {"/nowhere/libOpenCL.so.1: not found", "TAMIS_OPENCL"}},
+    {"an OpenCL loader that is none", "TAMIS_OPENCL", "libm.so.6", "opencl:0", {"libm.so.6: has no clGetPlatformIDs"}},
+    {"a driver that does not start",
+     "FAKE_CUDA_FAULT",
+     "cuInit=803",
+     "cuda:0",
+     {"does not start", "FAKE_ERROR_803", "what it is told to say"}},
+    {"a driver without a device", "FAKE_CUDA_CHIP", "0", "cuda:0", {"sees no device"}},
+    {"a chip that the compiler is too old for",
+     "FAKE_CUDA_CHIP",
+     "130",
+     "cuda:0",
+     {"does not know sm_130", "NVRTC 13.0"}},
+    {"a chip that the compiler has forgotten", "FAKE_CUDA_CHIP", "52", "cuda:0", {"does not know sm_52"}},
+    {"a device in use by another", "FAKE_CUDA_FAULT", "cuDevicePrimaryCtxRetain=46", "cuda:0", {"FAKE_ERROR_46"}},
+};
+
+/* ------------------------------------------------------------------------------------------ executions */
+
+static void use_fake(void) {
+    setenv("TAMIS_CUDA_DRIVER", fake, 1);
+    setenv("TAMIS_NVRTC", fake, 1);
+    setenv("XDG_CACHE_HOME", "", 1);
+    unsetenv("HOME");
+}
+
+/* One plan and one call on a device whose kernels do nothing. */
+static tamis_status work(tamis_device *device, const mirror *m, const problem *p) {
+    tamis_plan *plan = NULL;
+    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+    void *start = NULL, *end = NULL;
+    double seconds;
+    o.operation = TAMIS_OP_SDDMM;
+    o.type = p->options.type;
+    o.inner = p->options.inner;
+    tamis_status status = tamis_plan_create(device, &m->S, &o, &plan);
+    if (status == TAMIS_OK) status = tamis_device_mark(device, NULL, &start);
+    if (status == TAMIS_OK) status = tamis_plan_sddmm(plan, NULL, &m->A, &m->B, 1, 0, m->memory[7]);
+    if (status == TAMIS_OK) status = tamis_device_mark(device, NULL, &end);
+    if (status == TAMIS_OK) status = tamis_device_between(device, start, end, &seconds);
+    if (status == TAMIS_OK) status = tamis_device_finish(device, NULL);
+    if (start) tamis_device_forget(device, start);
+    if (end) tamis_device_forget(device, end);
+    tamis_plan_destroy(plan);
+    return status;
+}
+
+typedef struct fault {
+    const char *name, *call;
+    enum { EVERY, EACH, FROM } which; /* every call fails; the n-th; the n-th and all after it */
+    tamis_status status;
+    const char *parts[2];
+} fault;
+
+/* The call fails, the n-th time for each n, until there is no n-th time. */
+static void fail_in_turn(const void *context) {
+    const fault *const f = context;
+    tamis_device *device = NULL;
+    tamis_random random = tamis_random_start(5, 0);
+    const problem_options o = {
+        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
+    use_fake();
+    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
+    problem p = problem_make(&o, &random);
+    mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);
+    int failures = 0;
+    for (int n = 1; n < 1000; n++) {
+        char text[96];
+        const int64_t live = tamis_memory_live();
+        if (f->which == EVERY)
+            snprintf(text, sizeof text, "%s", f->call);
+        else
+            snprintf(text, sizeof text, "%s@%d%s", f->call, n, f->which == FROM ? "+" : "");
+        setenv("FAKE_CUDA_FAULT", text, 1);
+        const tamis_status status = work(device, &m, &p);
+        setenv("FAKE_CUDA_FAULT", "", 1);
+        CHECK(tamis_memory_live() == live);
+        if (status == TAMIS_OK) break;
+        failures++;
+        CHECK(status == f->status);
+        for (int i = 0; i < 2 && f->parts[i]; i++) process_check(error_has(f->parts[i]), f->parts[i], f->name, n);
+        if (f->which == EVERY) break;
+    }
+    CHECK(failures > 0);
+    CHECK(work(device, &m, &p) == TAMIS_OK); /* and now it works */
+    mirror_free(&m);
+    problem_free(&p);
+    tamis_device_close(device);
+}
+
+static const fault faults[] = {
+    {"a driver older than the compiler",
+     "cuModuleLoadData=222",
+     TAMIS_ERROR_DEVICE,
+     {"newer driver", "NVRTC 13.0"},
+     true},
+    {"code for another chip",
+     "cuModuleLoadData=209",
+     TAMIS_ERROR_DEVICE,
+     {"cannot load code of", "CUDA driver 13.0"},
+     true},
+    {"a kernel that does not compile",
+     "nvrtcCompileProgram=6",
+     TAMIS_ERROR_DEVICE,
+     {"does not compile", "what it is told to say"},
+     true},
+    {"a compiler that makes nothing", "nvrtcGetCUBINSize=1", EVERY, TAMIS_ERROR_DEVICE, {"no machine code"}},
+    {"a kernel that is not there",
+     "cuModuleGetFunction=500@%d",
+     TAMIS_ERROR_DEVICE,
+     {"cuda:0", "FAKE_ERROR_500"},
+     false},
+    {"no memory", "cuMemAlloc_v2=2", EACH, TAMIS_ERROR_MEMORY, {"out of memory"}},
+    {"no memory, from then on", "cuMemAlloc_v2=2", FROM, TAMIS_ERROR_MEMORY, {"out of memory"}},
+    {"a launch that fails", "cuLaunchKernel=719", EACH, TAMIS_ERROR_DEVICE, {"launching", "FAKE_ERROR_719"}},
+    {"a device lost, from then on", "*=719", FROM, TAMIS_ERROR_DEVICE, {NULL}},
+    {"any call", "*=999", EACH, TAMIS_ERROR_DEVICE, {NULL}},
+    {"waiting", "cuStreamSynchronize=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}},
+    {"an event", "cuEventRecord=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}},
+};
+
+/* Beyond the end of the list, and a second time. */
+static void numbers(const void *context) {
+    tamis_device *first = NULL, *second = NULL;
+    (void)context;
+    use_fake();
+    CHECK(tamis_device_open("cuda:1", &first) == TAMIS_ERROR_DEVICE && error_has("cuda"));
+    CHECK(tamis_device_open("cuda:0", &first) == TAMIS_OK);
+    CHECK(tamis_device_open(NULL, &second) == TAMIS_OK); /* the best one is a GPU */
+    tamis_device_description d;
+    CHECK(tamis_device_describe(second, &d) == TAMIS_OK && strcmp(d.name, "cuda:0") == 0);
+    CHECK(d.multiprocessors == 132 && d.location == TAMIS_DEVICE && strcmp(d.instruction_set, "sm_90") == 0);
+    tamis_device_close(first);
+    tamis_device_close(second);
+    CHECK(tamis_memory_live() == 0);
+}
+
+int main(int argc, char **argv) {
+    int failures = 0, count = 0;
+    if (argc < 2) return 2;
+    fake = argv[1];
+    setenv("TAMIS_PROBE", "0", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++, count++)
+        failures += !process_run(cases[i].name, open_without, &cases[i]);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++, count++)
+        failures += !process_run(faults[i].name, fail_in_turn, &faults[i]);
+    failures += !process_run("numbers of devices", numbers, NULL);
+    printf("%d of %d failed\n", failures, count + 1);
+    return failures != 0;
+}

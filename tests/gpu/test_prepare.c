@@ -1,0 +1,131 @@
+/*
+ * The host side of every GPU method on a device that compiles nothing and launches nothing (fake.h): each prepares and
+ * executes on a large problem, with every allocation, of the host and of the device, failing in turn.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gpu/algorithms.h"
+#include "gpu/plan.h"
+#include "instances.h"
+
+static long prepared, declined, failures, faults;
+
+/* Devices stay: kernels that are kept for the process point to them. */
+static fake_device *fresh_device(void) {
+    static int number;
+    fake_device *const device = malloc(sizeof *device);
+    if (!device) abort();
+    fake_device_make(device, &fake_chips[1], number++ % 1000);
+    return device;
+}
+
+static void complain(const instance *x, const char *what) {
+    if (++failures > 30) return;
+    printf("FAILED %s %s %s %s, K = %lld, L = %lld: %s\n", x->algorithm->description.name,
+           tamis_operation_name(x->operation), tamis_edge_name(x->edge), tamis_type_name(x->type), (long long)x->inner,
+           (long long)x->width, what);
+}
+
+static tamis_status execute(const instance *x, tamis_prepared *p, void *scratch) {
+    const tamis_place operand = {(void *)(uintptr_t)instance_zeros(), 0};
+    const int64_t stride = (x->inner > x->width ? x->inner : x->width) + 3; /* rows that begin anywhere */
+    const tamis_operands operands = {.values = x->has_values ? operand : (tamis_place){NULL, 0},
+                                     .a = operand,
+                                     .b = operand,
+                                     .d = operand,
+                                     .a_stride = stride,
+                                     .b_stride = stride,
+                                     .d_stride = stride,
+                                     .out = operand,
+                                     .out_stride = stride,
+                                     .alpha = 1,
+                                     .beta = 0.5,
+                                     .scratch = {scratch, 0}};
+    return tamis_gpu_execute(p, NULL, &operands);
+}
+
+/* Goes through with all the memory that it wants. */
+static bool goes_through(instance x) {
+    tamis_prepared *p = NULL;
+    tamis_prepared_sizes sizes;
+    x.device = fresh_device();
+    const int64_t live = tamis_memory_live();
+    const tamis_status status = instance_prepare(&x, &p);
+    if (status == TAMIS_ERROR_UNSUPPORTED) {
+        declined++;
+        if (strlen(tamis_last_error()) < 20) complain(&x, "declined without a reason");
+        return false;
+    }
+    if (status != TAMIS_OK) {
+        complain(&x, tamis_last_error());
+        return false;
+    }
+    tamis_gpu_sizes(p, &sizes);
+    void *const scratch = calloc(1, sizes.scratch_bytes + 1);
+    const long before = x.device->launches;
+    if (!scratch || execute(&x, p, scratch) != TAMIS_OK)
+        complain(&x, tamis_last_error());
+    else if (x.device->launches == before)
+        complain(&x, "executes without a launch");
+    free(scratch);
+    tamis_gpu_prepared_release(p);
+    if (tamis_memory_live() != live) complain(&x, "something is left when it has gone through");
+    prepared++;
+    return true;
+}
+
+/* The n-th allocation fails, for every n: each time on a device that has compiled nothing yet. */
+static void fails_clearly(instance x) {
+    for (int64_t n = 1;; n++) {
+        tamis_prepared *p = NULL;
+        x.device = fresh_device();
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        const tamis_status status = instance_prepare(&x, &p);
+        tamis_memory_fail_at(0);
+        tamis_gpu_prepared_release(p);
+        if (tamis_memory_live() != live) {
+            char what[160];
+            snprintf(what, sizeof what, "allocation %lld fails and %lld blocks are left: %.80s", (long long)n,
+                     (long long)(tamis_memory_live() - live), tamis_last_error());
+            complain(&x, what);
+            return;
+        }
+        if (status == TAMIS_OK) return;
+        faults++;
+        if (status != TAMIS_ERROR_MEMORY || !strstr(tamis_last_error(), "no memory for")) {
+            complain(&x, tamis_last_error());
+            return;
+        }
+    }
+}
+
+int main(void) {
+    int count;
+    const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
+    tamis_random random = tamis_random_start(1, 0);
+    setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
+    unsetenv("HOME");
+    if (instance_utilities(fresh_device()) != TAMIS_OK) {
+        failures++;
+        printf("FAILED: what plans share: %s\n", tamis_last_error());
+    }
+    for (int a = 0; a < count; a++)
+        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+            for (int type = 0; type <= TAMIS_BF16; type++)
+                for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
+                    if (!(table[a].description.operations & 1u << operation)) continue;
+                    const int64_t k = instance_widths[tamis_random_below(&random, instance_width_count)];
+                    instance x =
+                        instance_draw(NULL, &table[a], (tamis_operation)operation, (tamis_type)type, k, &random);
+                    x.edge = (tamis_edge)edge;
+                    if (goes_through(x) && (edge == 0 || edge == TAMIS_EDGE_SOFTMAX)) fails_clearly(x);
+                }
+    printf("%ld plans, %ld declined, %ld allocations made to fail, %ld failures\n", prepared, declined, faults,
+           failures);
+    if (tamis_memory_live() != 0) printf("FAILED: %lld blocks are left\n", (long long)tamis_memory_live());
+    return failures || tamis_memory_live() != 0;
+}

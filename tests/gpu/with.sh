@@ -1,0 +1,57 @@
+#!/bin/sh
+# Runs a test where the vendor's part that it needs is there; else says what is missing and ends with 77.
+#   with.sh nvrtc FOLDER COMMAND...   with NVIDIA's run-time compiler: TAMIS_NVRTC, or that of build/python
+#   with.sh pocl  FOLDER COMMAND...   with PoCL as the only OpenCL implementation
+#   with.sh intel FOLDER COMMAND...   with Intel's for processors, from build/python, as the only one
+# FOLDER is for caches and the like.
+set -eu
+what=$1
+folder=$2
+shift 2
+top=$(cd "$(dirname "$0")/../.." && pwd)
+python=${TAMIS_TEST_PYTHON:-$top/build/python}
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+first() { for file in "$@"; do [ ! -e "$file" ] || { echo "$file"; return; }; done; }
+
+# the only .icd file that loaders will see; both names, for there are two loaders
+only() {
+    rm -rf "$folder/vendors"
+    mkdir -p "$folder/vendors" "$folder/cache"
+    echo "$1" >"$folder/vendors/only.icd"
+    export OCL_ICD_VENDORS="$folder/vendors" OPENCL_VENDOR_PATH="$folder/vendors"
+    export XDG_CACHE_HOME="$folder/cache" POCL_CACHE_DIR="$folder/pocl"
+    # without it, compiling is most of the time of these tests
+    export TAMIS_OPENCL_OPTIONS="${TAMIS_OPENCL_OPTIONS--cl-opt-disable}"
+}
+
+mkdir -p "$folder"
+case $what in
+nvrtc)
+    [ -n "${TAMIS_NVRTC:-}" ] || TAMIS_NVRTC=$(first "$python"/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1*)
+    [ -z "$TAMIS_NVRTC" ] || export TAMIS_NVRTC
+    [ -n "$TAMIS_NVRTC" ] || unset TAMIS_NVRTC # one of the system's will do
+    ;;
+pocl)
+    icd=$(first /etc/OpenCL/vendors/pocl*.icd /usr/share/OpenCL/vendors/pocl*.icd)
+    [ -n "$icd" ] || skip 'PoCL is not installed (Debian: pocl-opencl-icd)'
+    only "$(cat "$icd")"
+    ;;
+intel)
+    library=$(first "$python/lib/libintelocl.so")
+    [ -n "$library" ] || skip "Intel's OpenCL is not in build/python (scripts/install-python-packages.sh)"
+    only "$library"
+    # that folder has a loader of its own, which the library path would put before the system's
+    TAMIS_OPENCL=$(first /usr/lib/*-linux-gnu/libOpenCL.so.1 /usr/lib64/libOpenCL.so.1 "$python/lib/libOpenCL.so.1")
+    export TAMIS_OPENCL LD_LIBRARY_PATH="$python/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    ;;
+*)
+    echo "with.sh: nvrtc, pocl or intel, not '$what'" >&2
+    exit 2
+    ;;
+esac
+exec "$@"
