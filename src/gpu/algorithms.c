@@ -20,10 +20,12 @@ enum {
 /* What a row needs, beside its methods by operation. */
 typedef struct traits {
     const tamis_gpu_method *methods[3];
-    bool sorted;     /* columns must rise within rows */
-    bool cuda_only;  /* launches kernels from a kernel */
+    bool sorted;           /* columns must rise within rows */
+    const char *cuda_only; /* why OpenCL cannot; NULL: it can */
+    bool fp32_only;
     bool no_softmax; /* of fused: rows are not seen as a whole */
     tamis_gpu_predictor *predict;
+    double relative; /* without a model: times the calls of gpu-nonzeros, as measured (docs/performance.md) */
 } traits;
 
 static bool decline(char *reason, size_t bytes, const char *why) {
@@ -36,8 +38,9 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
     const tamis_gpu_device *const device = problem->device;
     if (problem->type == TAMIS_F64 && !device->limits.has_fp64)
         return decline(reason, bytes, "the device has no fp64 arithmetic");
-    if (t->cuda_only && strcmp(device->runtime->name, "cuda") != 0)
-        return decline(reason, bytes, "kernels that launch kernels exist on CUDA only, not in OpenCL 1.2");
+    if (t->cuda_only && strcmp(device->runtime->name, "cuda") != 0) return decline(reason, bytes, t->cuda_only);
+    if (t->fp32_only && problem->type != TAMIS_F32)
+        return decline(reason, bytes, "it splits fp32 numbers for tensor cores: other types are not its business");
     if (self->description.any_order && problem->deterministic)
         return decline(reason, bytes,
                        "it adds floats atomically, in whatever order: ask for it with deterministic = false");
@@ -50,7 +53,10 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
 
 static void predict(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
     const traits *const t = self->method;
-    t->predict(problem, prediction);
+    if (t->predict)
+        t->predict(problem, prediction);
+    else
+        tamis_gpu_predict_relative(problem, t->relative, prediction);
 }
 
 static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *problem, bool dry,
@@ -59,18 +65,46 @@ static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *pr
     return tamis_gpu_prepare(t->methods[problem->operation], problem, dry, prepared);
 }
 
-static const traits nonzeros = {.methods = {&tamis_gpu_sddmm_nonzeros, &tamis_gpu_spmm_chunks, &tamis_gpu_fused_chunks},
+static const traits nonzeros = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_nonzeros,
+                                            [TAMIS_OP_SPMM] = &tamis_gpu_spmm_chunks,
+                                            [TAMIS_OP_FUSED] = &tamis_gpu_fused_chunks},
                                 .predict = tamis_gpu_predict_nonzeros};
-
-static const traits panels = {.methods = {&tamis_gpu_sddmm_panels}, .predict = tamis_gpu_predict_panels};
+static const traits panels = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_panels},
+                              .predict = tamis_gpu_predict_panels};
+static const traits tensor = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_tensor},
+                              .predict = tamis_gpu_predict_tensor,
+                              .cuda_only = "tensor cores are programmed for CUDA only",
+                              .fp32_only = true};
+static const traits shared_tile = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_shared}, .relative = 4, .sorted = true};
+static const traits preprocessing = {
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preprocessing}, .relative = 4, .sorted = true};
+static const traits convert = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_convert}, .relative = 3};
+static const traits dynamic = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dynamic}, .relative = 4};
+static const traits preds = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preds}, .relative = 1.3};
+static const traits nnz_threads = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_nnz_threads}, .relative = 6};
+static const traits thread_map = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_thread_map}, .relative = 6};
+static const traits nnz_threads_shared = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_nnz_threads_shared}, .relative = 6};
+static const traits row_blocks = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_row_blocks}, .relative = 6};
+static const traits dense_grid = {
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dense_grid}, .relative = 20, .sorted = true};
+static const traits child_kernels = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_child_kernels},
+                                     .relative = 200,
+                                     .cuda_only = "kernels that launch kernels exist on CUDA only, not in OpenCL 1.2"};
+static const traits spmm_row = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_row}, .relative = 3};
+static const traits spmm_shared = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_shared}, .relative = 3};
+static const traits spmm_shared_swapped = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_shared_swapped},
+                                           .relative = 3};
+static const traits fused_back_to_back = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_back_to_back}, .relative = 4};
+static const traits fused_dense_grid = {
+    .methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_dense_grid}, .relative = 30, .sorted = true, .no_softmax = true};
+static const traits sm_l2 = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_l2}, .relative = 3};
+static const traits sm_sm = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_sm}, .relative = 4};
 
 static const tamis_algorithm algorithms[] = {
     {{"gpu-nonzeros", "gpu", ALL, "ours; ideas of paper 001",
       "the row of each nonzero (sddmm) or the split (others), written by the plan",
       "rows of any length, hubs; one call; rows of B that few rows of S share",
-      "team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; loads (1 to 8): rows of B under "
-      "way; pieces (1 to 8): 16-byte pieces a lane reads of a row; group (32 to 1024): work-items; chunk: nonzeros a "
-      "group (sddmm); items: nonzeros and rows a team (spmm, fused)",
+      "team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; loads (1 to 8): rows of B under way; pieces (1 to 8): 16-byte pieces a lane reads of a row; group (32 to 1024): work-items; chunk: nonzeros a group (sddmm); items: nonzeros and rows a team (spmm, fused)",
       false, false},
      false,
      &nonzeros,
@@ -80,12 +114,161 @@ static const tamis_algorithm algorithms[] = {
     {{"gpu-panels", "gpu", SDDMM, "ours; ideas of papers 000 and 004",
       "nonzeros sorted into cells by the plan, on the device: 12 bytes a nonzero",
       "rows near each other share columns: densities of some per cent, meshes; a plan of several calls",
-      "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros a group; team (1 to 32): "
-      "lanes a row of B; batch (4 to 16): nonzeros a team reduces at once; pieces (1 to 8): 16-byte pieces a lane holds "
-      "of a row; group (32 to 1024): work-items",
+      "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros a group; team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; pieces (1 to 8): 16-byte pieces a lane holds of a row; group (32 to 1024): work-items",
       false, false},
      true,
      &panels,
+     accepts,
+     predict,
+     prepare},
+    {{"gpu-tensor", "gpu", SDDMM, "ours", "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32",
+      "panels of 128 rows in which one product in fifteen or more is wanted: meshes, attention, densities of some per cent",
+      "", false, false},
+     true,
+     &tensor,
+     accepts,
+     predict,
+     prepare},
+    {{"shared", "gpu", SDDMM, "paper 000, s.3", "atomic adds; shared memory; sorted columns",
+      "to compare with: a row a work-item, tiles of B in shared memory",
+      "tk, tj: tile sizes; reduce (0 atomic adds, 1 shuffles); block (32 to 1024): work-items", false, true},
+     false,
+     &shared_tile,
+     accepts,
+     predict,
+     prepare},
+    {{"preprocessing", "gpu", SDDMM, "paper 000, s.4",
+      "columns renumbered by the plan, on the device; atomic adds; shared memory",
+      "to compare with: as shared, over the columns that occur in a panel",
+      "tk, tj: tile sizes; reduce (0 atomic adds, 1 shuffles); block (32 to 1024): work-items", false, true},
+     true,
+     &preprocessing,
+     accepts,
+     predict,
+     prepare},
+    {{"convert", "gpu", SDDMM, "paper 000, s.5", "row indices written by every call",
+      "to compare with: equal nonzeros a work-item", "block (32 to 1024): work-items; grid: groups, 0 by the device",
+      false, false},
+     false,
+     &convert,
+     accepts,
+     predict,
+     prepare},
+    {{"dynamic", "gpu", SDDMM, "paper 000, s.7", "as shared or convert",
+      "to compare with: chooses between those two by density",
+      "threshold: density in parts per million from which shared is taken (100); block, grid: see convert; tune (0, 1): sweep them when planning",
+      false, false},
+     false,
+     &dynamic,
+     accepts,
+     predict,
+     prepare},
+    {{"preds", "gpu", SDDMM, "paper 001", "nothing, or the row of each nonzero (coo=1)",
+      "to compare with: tiles of a few nonzeros, several dot products reduced at once",
+      "ts (1 to 1024): nonzeros a tile; scf (1 to 32): lanes a dot product; vct, iir, wmt (0, 1): the paper's three optimisations; coo (0, 1): rows known instead of searched for",
+      false, false},
+     false,
+     &preds,
+     accepts,
+     predict,
+     prepare},
+    {{"nnz-threads", "gpu", SDDMM, "paper 002, s.5.1", "nothing",
+      "to compare with: a work-item a nonzero, its row searched for", "block (16 to 1024): work-items", false, false},
+     false,
+     &nnz_threads,
+     accepts,
+     predict,
+     prepare},
+    {{"thread-map", "gpu", SDDMM, "paper 002, s.5.2", "a padded map of work-items, built on the host by the plan",
+      "to compare with: groups that stay in one row, its row of A shared",
+      "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory", false, false},
+     true,
+     &thread_map,
+     accepts,
+     predict,
+     prepare},
+    {{"nnz-threads-shared", "gpu", SDDMM, "paper 002, s.5.3", "shared memory",
+      "to compare with: as nnz-threads, A shared where a group has one row",
+      "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory", false, false},
+     false,
+     &nnz_threads_shared,
+     accepts,
+     predict,
+     prepare},
+    {{"row-blocks", "gpu", SDDMM, "paper 002, s.5.4", "blocks a row counted and summed on the device by every call",
+      "to compare with: as thread-map, without the host",
+      "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory", false, false},
+     false,
+     &row_blocks,
+     accepts,
+     predict,
+     prepare},
+    {{"dense-grid", "gpu", SDDMM, "paper 002, s.5.5", "sorted columns",
+      "to compare with: a grid over all M x N, empty blocks return",
+      "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory", false, false},
+     false,
+     &dense_grid,
+     accepts,
+     predict,
+     prepare},
+    {{"child-kernels", "gpu", SDDMM, "paper 002, s.5.6", "CUDA; libcudadevrt.a beside NVRTC or in a toolkit",
+      "to compare with: a kernel launched for each row", "block (16 to 1024): work-items", false, false},
+     false,
+     &child_kernels,
+     accepts,
+     predict,
+     prepare},
+    {{"spmm-row", "gpu", SPMM, "paper 002, s.4.1", "nothing", "to compare with: a work-item an element of C",
+      "block (16 to 1024): work-items", false, false},
+     false,
+     &spmm_row,
+     accepts,
+     predict,
+     prepare},
+    {{"spmm-shared", "gpu", SPMM, "paper 002, s.4.2", "shared memory",
+      "to compare with: as spmm-row, the row of S in shared memory", "block (16 to 1024): work-items", false, false},
+     false,
+     &spmm_shared,
+     accepts,
+     predict,
+     prepare},
+    {{"spmm-shared-swapped", "gpu", SPMM, "paper 002, s.4.3", "shared memory",
+      "to compare with: as spmm-shared, the grid's axes swapped", "block (16 to 1024): work-items", false, false},
+     false,
+     &spmm_shared_swapped,
+     accepts,
+     predict,
+     prepare},
+    {{"fused-back-to-back", "gpu", FUSED, "paper 002, s.6.1", "scratch for the sampled values",
+      "to compare with: the two operations, one after the other", "block (16 to 1024): work-items", false, false},
+     false,
+     &fused_back_to_back,
+     accepts,
+     predict,
+     prepare},
+    {{"fused-dense-grid", "gpu", FUSED, "paper 002, s.6.2", "sorted columns; atomic adds; shared memory",
+      "to compare with: one launch over blocks of S",
+      "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory", false, true},
+     false,
+     &fused_dense_grid,
+     accepts,
+     predict,
+     prepare},
+    {{"sm-l2", "gpu", SDDMM, "paper 004, s.IV-A",
+      "entries by column tile and lists of active rows, built by the plan on the device; shared memory",
+      "to compare with: tiles of columns sized to L2 by the paper's model",
+      "tj, tk, ti: tile sizes, 0 by the model; vwarp: lanes a dot product; block: work-items; stream (0 auto, 1 A, 2 B); tune (0 model, 1 model with all tk tried, 2 exhaustive)",
+      false, false},
+     true,
+     &sm_l2,
+     accepts,
+     predict,
+     prepare},
+    {{"sm-sm", "gpu", SDDMM, "paper 004, s.IV-B", "entries by tile, built by the plan on the device; shared memory",
+      "to compare with: densities above 5 %, both dense tiles in shared memory",
+      "ti, tj, tk: tile sizes, 0 by the budget; block: work-items; stream (0 auto, 1 A, 2 B)", false, false},
+     true,
+     &sm_sm,
      accepts,
      predict,
      prepare},

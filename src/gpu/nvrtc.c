@@ -110,6 +110,7 @@ tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char 
     options[count++] = target;
     options[count++] = "--std=c++17";
     options[count++] = "--device-as-default-execution-space";
+    options[count++] = "--diag-suppress=177"; /* a kernel uses only some of the dialect */
     options[count++] = "--ptxas-options=-v";
     if (relocatable) options[count++] = "--relocatable-device-code=true";
     count = split(text, options, count);

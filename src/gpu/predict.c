@@ -1,15 +1,78 @@
-/* The cost model of the GPU. */
+/*
+ * The cost model of the GPU. Each of our methods is a sum of what it moves, at rates that the probe has measured, and
+ * of what a nonzero costs beside that: picoseconds over the whole device, fitted to measurements on an H200
+ * (docs/performance.md) and scaled by the rate of the L2 cache where a device is slower or faster.
+ */
 #include "gpu/predict.h"
 
+#include <math.h>
 #include <stdio.h>
 
-void tamis_gpu_predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
-    const double row = (double)(problem->inner + problem->width) * (double)tamis_type_size(problem->type);
-    prediction->call_seconds = (double)problem->nnz * row / 4e12 + 4e-6;
-    snprintf(prediction->reason, sizeof prediction->reason, "a row of B a nonzero");
+#include "gpu/runtime.h"
+
+static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
+static const double launch_seconds = 5e-6;
+
+static double scale_of(const tamis_problem *p) {
+    return p->ceilings->l2_gbs[0] > 0 ? fitted_l2 / p->ceilings->l2_gbs[0] : 1;
 }
 
-void tamis_gpu_predict_panels(const tamis_problem *problem, tamis_prediction *prediction) {
-    tamis_gpu_predict_nonzeros(problem, prediction);
-    prediction->call_seconds *= 1.1;
+/* Bytes a second of random rows out of a table of that many bytes. */
+static double gather_rate(const tamis_problem *p, double bytes) {
+    const tamis_ceilings *const c = p->ceilings;
+    for (int i = 0; i < 6; i++)
+        if (bytes <= (double)c->gather_bytes[i]) {
+            if (i == 0) return 1e9 * c->gather_gbs[0][0];
+            const double low = log((double)c->gather_bytes[i - 1]), high = log((double)c->gather_bytes[i]);
+            const double share = (log(bytes) - low) / (high - low);
+            return 1e9 * (c->gather_gbs[0][i - 1] * (1 - share) + c->gather_gbs[0][i] * share);
+        }
+    return 1e9 * c->gather_gbs[0][5];
+}
+
+static double row_bytes(const tamis_problem *p) {
+    return (double)(p->inner + p->width) * (double)tamis_type_size(p->type);
+}
+
+/* Too few nonzeros leave multiprocessors idle: what one of them would take for its share. */
+static double filling(double seconds) {
+    return launch_seconds + fmax(seconds, fmin(4e-6, seconds * 4));
+}
+
+void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
+    const double bytes = row_bytes(p), table = (double)p->cols * bytes;
+    const double near = (6 + 0.0525 * bytes) * 1e-12 * scale_of(p), far = bytes / gather_rate(p, table);
+    const double stream = (double)p->nnz * 12 / (1e9 * p->ceilings->memory_gbs[0]);
+    const double moved = (double)p->nnz * ((1 - p->fresh_share) * near + p->fresh_share * fmax(near, far));
+    prediction->call_seconds = filling(moved + stream);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "a row of %.3g bytes a nonzero; %.0f %% of them not seen within 2048 nonzeros, those at %.3g TB/s", bytes,
+             100 * p->fresh_share, 1e-12 * gather_rate(p, table));
+}
+
+void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *prediction) {
+    const double nnz = (double)p->nnz, bytes = row_bytes(p), fresh = p->panel_fresh[1];
+    const double each = (6 + 0.043 * bytes) * 1e-12 * scale_of(p), gathered = bytes / (1.9e12 / scale_of(p));
+    prediction->call_seconds = filling(nnz * (each + fresh * gathered)) + 3e-6;
+    prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "in panels of 256 rows %.1f nonzeros share a row of B; the cells are sorted once",
+             fresh > 0 ? 1 / fresh : 0);
+}
+
+void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *prediction) {
+    const double nnz = (double)p->nnz, fresh = p->panel_fresh[0], cells = nnz * fresh / 128;
+    const double cell = (17 + 0.625 * (double)p->inner) * 1e-9 * scale_of(p);
+    prediction->call_seconds = filling(cells * cell + nnz * 3e-12 * scale_of(p)) + 8e-6;
+    prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "about %.3g cells of 128 x 128 products, %.1f %% of them wanted; the cells are sorted once", cells,
+             fresh > 0 ? 100 / (128 * fresh) : 0);
+}
+
+void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
+    tamis_gpu_predict_nonzeros(p, prediction);
+    prediction->call_seconds *= relative;
+    snprintf(prediction->reason, sizeof prediction->reason, "a method to compare with: about %.3g times gpu-nonzeros",
+             relative);
 }

@@ -331,13 +331,89 @@ static tamis_status sample_columns(tamis_gpu_device *device, tamis_problem *p) {
     return TAMIS_OK;
 }
 
+/* ------------------------------------------------------------------------------------------ panels */
+
+enum { PANELS = 6, PANEL_MOST = 1 << 17 /* nonzeros of a panel that are looked at */ };
+
+/* Distinct columns of one panel, counted in a bitmap; a panel of more nonzeros than are worth a look is taken to use
+   every column that it could. */
+static tamis_status count_panel(tamis_gpu_device *device, const tamis_problem *p, int64_t row, int64_t height,
+                                uint64_t *seen, void *columns, int64_t *count, int64_t *distinct) {
+    int64_t bounds[2] = {0, 0};
+    const size_t offset_size = tamis_index_size(p->offset_type), size = tamis_index_size(p->index_type);
+    for (int i = 0; i < 2; i++) {
+        unsigned char word[8];
+        const int64_t at = i ? (row + height < p->rows ? row + height : p->rows) : row;
+        const tamis_place from = {(void *)(uintptr_t)p->offsets, at * (int64_t)offset_size};
+        TRY(device->runtime->read(device, NULL, word, from, offset_size));
+        bounds[i] = tamis_index_load(word, p->offset_type, 0);
+    }
+    *count = bounds[1] - bounds[0];
+    *distinct = *count < p->cols ? *count : p->cols;
+    if (*count == 0 || *count > PANEL_MOST) return TAMIS_OK;
+    const tamis_place from = {(void *)(uintptr_t)p->columns, bounds[0] * (int64_t)size};
+    TRY(device->runtime->read(device, NULL, columns, from, (size_t)*count * size));
+    memset(seen, 0, (size_t)(p->cols / 64 + 1) * 8);
+    *distinct = 0;
+    for (int64_t t = 0; t < *count; t++) {
+        const int64_t column = tamis_index_load(columns, p->index_type, t);
+        const uint64_t bit = (uint64_t)1 << (column % 64);
+        *distinct += !(seen[column / 64] & bit);
+        seen[column / 64] |= bit;
+    }
+    return TAMIS_OK;
+}
+
+/* How far rows near each other share columns, from some panels spread over the matrix. */
+static tamis_status sample_panels(tamis_gpu_device *device, tamis_problem *p) {
+    tamis_status status = TAMIS_OK;
+    void *columns = NULL, *seen = NULL;
+    int64_t total[2] = {0, 0}, distinct[2] = {0, 0};
+    TRY_GOTO(done, tamis_allocate(PANEL_MOST, tamis_index_size(p->index_type), "columns of a panel", &columns));
+    TRY_GOTO(done, tamis_allocate(p->cols / 64 + 1, 8, "a panel's bitmap", &seen));
+    for (int i = 0; i < PANELS; i++)
+        for (int wide = 0; wide < 2; wide++) {
+            const int64_t height = wide ? 256 : 128;
+            const int64_t row = (p->rows > height ? p->rows - height : 0) / PANELS * i;
+            int64_t nonzeros = 0, columns_used = 0;
+            TRY_GOTO(done, count_panel(device, p, row, height, seen, columns, &nonzeros, &columns_used));
+            total[wide] += nonzeros;
+            distinct[wide] += columns_used;
+        }
+    for (int wide = 0; wide < 2; wide++)
+        p->panel_fresh[wide] = total[wide] > 0 ? (double)distinct[wide] / (double)total[wide] : 1;
+done:
+    tamis_release(columns);
+    tamis_release(seen);
+    return status;
+}
+
+/* Whether columns rise within every row. */
+static tamis_status look_at_order(tamis_gpu_device *device, const tamis_problem *p, bool *sorted) {
+    tamis_status status = TAMIS_OK;
+    question q = {.flag = NULL};
+    tamis_gpu_call call = {.count = 0};
+    bool falls = false;
+    tamis_gpu_add_int64(&call, p->rows);
+    tamis_gpu_add_memory(&call, p->offsets);
+    tamis_gpu_add_memory(&call, p->columns);
+    TRY_GOTO(done, open_question(device, &q));
+    TRY_GOTO(done, ask(&q, "check_sorted", kinds_of(p->index_type, p->offset_type), p->rows * 32, &call));
+    TRY_GOTO(done, answer(&q, &falls));
+    *sorted = !falls;
+done:
+    tamis_gpu_release(device, q.flag);
+    return status;
+}
+
 tamis_status tamis_gpu_look(tamis_gpu_device *device, tamis_problem *p, tamis_profile *profile) {
     int64_t facts[PROFILE_GROUPS * FACTS], spans = 0, filled;
     double squares = 0;
     int64_t groups = tamis_gpu_groups(p->rows);
     if (groups > PROFILE_GROUPS) groups = PROFILE_GROUPS;
     *profile = (tamis_profile){.rows = p->rows, .cols = p->cols, .nnz = p->nnz, .duplicates = -1};
-    p->fresh_share = 1;
+    p->fresh_share = p->panel_fresh[0] = p->panel_fresh[1] = 1;
+    profile->sorted = true;
     if (p->rows == 0) return TAMIS_OK;
     TRY(read_facts(device, p, facts, groups));
     profile->min = INT64_MAX;
@@ -356,5 +432,8 @@ tamis_status tamis_gpu_look(tamis_gpu_device *device, tamis_problem *p, tamis_pr
     filled = p->rows - profile->empty_rows;
     profile->mean_span = filled ? (double)spans / (double)filled : 0;
     if (p->cols > 0) profile->density = profile->mean / (double)p->cols;
-    return p->nnz > 0 ? sample_columns(device, p) : TAMIS_OK;
+    if (p->nnz == 0) return TAMIS_OK;
+    TRY(look_at_order(device, p, &profile->sorted));
+    TRY(sample_columns(device, p));
+    return p->once ? TAMIS_OK : sample_panels(device, p); /* only plans prepare panels */
 }

@@ -4,7 +4,7 @@
 
 #include "base/backend.h"
 
-enum { TAMIS_CHOICES_MOST = 32 };
+enum { TAMIS_CHOICES_MOST = 48 };
 
 typedef struct tamis_declined {
     const tamis_algorithm *algorithm;

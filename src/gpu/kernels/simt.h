@@ -7,6 +7,7 @@
  *   ELEMENT     storage of values and dense operands: 32, 64 (floats), 16 (fp16), 116 (bf16)
  *   INDEX       bits of column and row indices: 32 or 64
  *   OFFSET      bits of row offsets: 32 or 64
+ *   GROUPS      (by a kernel, if at all) groups that shall share a multiprocessor
  *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
  *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
@@ -64,7 +65,11 @@ FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
 
 #else /* -------------------------------------------------------------------------------------------- CUDA */
 
-#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP, 1)
+#if defined(GROUPS) /* registers such that so many groups share a multiprocessor */
+#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP, GROUPS)
+#else
+#define KERNEL extern "C" __global__ void __launch_bounds__(GROUP)
+#endif
 #define SIMT_SUBGROUP 32
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
@@ -273,10 +278,20 @@ FUNCTION GLOBAL const element *row_at(GLOBAL const element *base, index at, int6
     if (wide) {
         const element *row;
         asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(row) : "r"(at), "r"((int32)(stride * (int64)sizeof(element))), "l"(base));
+        __builtin_assume(__isGlobal(row)); /* the assembler's result has lost that */
         return row;
     }
 #endif
     return base + (int64)at * stride;
+}
+
+/* `count` (4 or 8) consecutive words at a 16-byte aligned address */
+FUNCTION void load_words(uint32 *to, GLOBAL const uint32 *from, int count) {
+    UNROLL
+    for (int i = 0; i < count; i += 4) {
+        const uint4 x = *(GLOBAL const uint4 *)(from + i);
+        to[i] = x.x, to[i + 1] = x.y, to[i + 2] = x.z, to[i + 3] = x.w;
+    }
 }
 
 FUNCTION real real_min(real x, real y) { return x < y ? x : y; }

@@ -16,7 +16,8 @@ typedef struct build {
     const tamis_problem *problem;
     tamis_gpu_kinds kinds;
     int64_t panel_rows, columns_most, part_most, panels;
-    void *rows, *keys, *order, *distinct, *first_cell, *cell_of, *place, *begins, *first_part, *scratch;
+    void *rows, *keys, *order, *distinct, *first_cell, *cell_of, *place, *begins, *padded, *first_part, *scratch;
+    int64_t entries; /* nonzeros, and what fills the cells up */
     tamis_gpu_panels *made;
 } build;
 
@@ -117,45 +118,61 @@ static tamis_status make_cells(build *b) {
 
 static tamis_status sort_by_cell(build *b) {
     const tamis_problem *const p = b->problem;
-    tamis_gpu_call counting = {.count = 0}, packing = {.count = 0};
-    tamis_gpu_add_int64(&counting, p->nnz);
-    tamis_gpu_add_memory(&counting, b->order);
-    TRY(launch(b, "count_up", p->nnz, &counting));
-    TRY(tamis_gpu_sort(b->device, p->nnz, (uint64_t)b->made->cell_count, &b->cell_of, &b->order));
-    TRY(keep(b, p->nnz, 4, "entries of the cells", &b->made->entry));
-    TRY(keep(b, p->nnz, tamis_index_size(p->index_type), "places of the entries", &b->made->position));
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, p->nnz);
+    tamis_gpu_add_memory(&call, b->order);
+    TRY(launch(b, "count_up", p->nnz, &call));
+    return tamis_gpu_sort(b->device, p->nnz, (uint64_t)b->made->cell_count, &b->cell_of, &b->order);
+}
+
+static tamis_status count_entries(build *b) {
+    const int64_t cells = b->made->cell_count;
+    tamis_gpu_call call = {.count = 0};
+    TRY(take(b, cells + 1, 8, "beginnings of the cells", &b->begins));
+    TRY(take(b, cells + 1, 8, "entries of the cells", &b->padded));
+    TRY(take(b, cells + 1, 8, "parts of the cells", &b->first_part));
+    tamis_gpu_add_int64(&call, b->problem->nnz);
+    tamis_gpu_add_int64(&call, cells);
+    tamis_gpu_add_int64(&call, b->part_most);
+    tamis_gpu_add_memory(&call, b->cell_of);
+    tamis_gpu_add_memory(&call, b->begins);
+    tamis_gpu_add_memory(&call, b->padded);
+    tamis_gpu_add_memory(&call, b->first_part);
+    TRY(launch(b, "count_entries", cells + 1, &call));
+    TRY(sum(b, b->padded, cells + 1));
+    TRY(sum(b, b->first_part, cells + 1));
+    TRY(last_of(b, b->padded, cells, &b->entries));
+    return last_of(b, b->first_part, cells, &b->made->part_count);
+}
+
+static tamis_status pack_entries(build *b) {
+    const tamis_problem *const p = b->problem;
+    const tamis_gpu_runtime *const runtime = b->device->runtime;
+    const size_t index_size = tamis_index_size(p->index_type);
+    tamis_gpu_call packing = {.count = 0}, describing = {.count = 0};
+    TRY(keep(b, b->entries, 4, "entries of the cells", &b->made->entry));
+    TRY(keep(b, b->entries, index_size, "places of the entries", &b->made->position));
+    TRY(keep(b, 3 * b->made->part_count, 8, "the parts", &b->made->parts));
+    /* what fills cells up: row 0, place 0, and -1 for where to put the sample */
+    TRY(runtime->fill(b->device, NULL, place_of(b->made->entry, 0), 0, (size_t)b->entries * 4));
+    TRY(runtime->fill(b->device, NULL, place_of(b->made->position, 0), 0xff, (size_t)b->entries * index_size));
     tamis_gpu_add_int64(&packing, p->nnz);
     tamis_gpu_add_int64(&packing, b->panel_rows);
+    tamis_gpu_add_memory(&packing, b->cell_of);
+    tamis_gpu_add_memory(&packing, b->begins);
+    tamis_gpu_add_memory(&packing, b->padded);
     tamis_gpu_add_memory(&packing, b->order);
     tamis_gpu_add_memory(&packing, b->rows);
     tamis_gpu_add_memory(&packing, b->place);
     tamis_gpu_add_memory(&packing, b->made->entry);
     tamis_gpu_add_memory(&packing, b->made->position);
-    return launch(b, "pack_entries", p->nnz, &packing);
-}
-
-static tamis_status make_parts(build *b) {
-    const int64_t cells = b->made->cell_count;
-    tamis_gpu_call counting = {.count = 0}, describing = {.count = 0};
-    TRY(take(b, cells + 1, 8, "beginnings of the cells", &b->begins));
-    TRY(take(b, cells + 1, 8, "parts of the cells", &b->first_part));
-    tamis_gpu_add_int64(&counting, b->problem->nnz);
-    tamis_gpu_add_int64(&counting, cells);
-    tamis_gpu_add_int64(&counting, b->part_most);
-    tamis_gpu_add_memory(&counting, b->cell_of);
-    tamis_gpu_add_memory(&counting, b->begins);
-    tamis_gpu_add_memory(&counting, b->first_part);
-    TRY(launch(b, "count_parts", cells + 1, &counting));
-    TRY(sum(b, b->first_part, cells + 1));
-    TRY(last_of(b, b->first_part, cells, &b->made->part_count));
-    TRY(keep(b, 3 * b->made->part_count, 8, "the parts", &b->made->parts));
-    tamis_gpu_add_int64(&describing, cells);
-    tamis_gpu_add_int64(&describing, b->part_most);
-    tamis_gpu_add_memory(&describing, b->begins);
+    TRY(launch(b, "pack_entries", p->nnz, &packing));
+    tamis_gpu_add_int64(&describing, b->made->cell_count);
+    tamis_gpu_add_memory(&describing, b->padded);
     tamis_gpu_add_memory(&describing, b->first_part);
     tamis_gpu_add_memory(&describing, b->made->parts);
-    TRY(launch(b, "describe_parts", cells, &describing));
-    return b->device->runtime->finish(b->device, NULL);
+    TRY(launch(b, "describe_parts", b->made->cell_count, &describing));
+    return runtime->finish(b->device, NULL);
 }
 
 tamis_status tamis_gpu_panels_build(tamis_gpu_device *device, const tamis_problem *problem, int64_t panel_rows,
@@ -173,10 +190,11 @@ tamis_status tamis_gpu_panels_build(tamis_gpu_device *device, const tamis_proble
     TRY_GOTO(done, sort_by_column(&b));
     TRY_GOTO(done, make_cells(&b));
     TRY_GOTO(done, sort_by_cell(&b));
-    TRY_GOTO(done, make_parts(&b));
+    TRY_GOTO(done, count_entries(&b));
+    TRY_GOTO(done, pack_entries(&b));
 done:;
-    void *const temporary[] = {b.rows,    b.keys,  b.order,  b.distinct,   b.first_cell,
-                               b.cell_of, b.place, b.begins, b.first_part, b.scratch};
+    void *const temporary[] = {b.rows,  b.keys,   b.order,  b.distinct,   b.first_cell, b.cell_of,
+                               b.place, b.begins, b.padded, b.first_part, b.scratch};
     for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) tamis_gpu_release(device, temporary[i]);
     if (status == TAMIS_OK) return TAMIS_OK;
     void *const kept[] = {panels->parts, panels->cells, panels->lists, panels->entry, panels->position};

@@ -3,7 +3,7 @@
 #include "gpu/methods/methods.h"
 #include "gpu/structure.h"
 
-enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK };
+enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN };
 enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
 
 static bool is_power(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
@@ -16,17 +16,24 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     int64_t team = 4, group = 256;
     while (team < 16 && 2 * team <= pieces) team *= 2;
     const int64_t wanted = (int64_t)device->limits.multiprocessors * 16; /* groups that keep the device busy */
-    int64_t chunk = 1024;
+    int64_t chunk = 1024, loads = 4;
     while (group > 64 && problem->nnz < wanted * (group / team * 8)) group /= 2;
+    const bool long_rows = pieces > 2 * team || pieces > 16;
+    if (long_rows && problem->nnz >= (int64_t)device->limits.multiprocessors * 8192) {
+        group = 1024; /* one group a multiprocessor: its neighbouring rows of S find rows of B in L1 */
+        chunk = 8192;
+    }
     const int64_t step = group / team * 8;
-    while (chunk > step && problem->nnz < wanted * chunk) chunk /= 2;
+    while (chunk > step && problem->nnz < wanted / 16 * chunk) chunk /= 2;
+    while (group <= 256 && chunk > step && problem->nnz < wanted * chunk) chunk /= 2;
     parameters[TEAM_LANES] = team;
     parameters[BATCH] = 8;
-    parameters[LOADS] = 4;
     parameters[PIECES] = pieces <= 2 * team ? 2 : 4;
-    while (parameters[LOADS] > 1 && parameters[LOADS] * parameters[PIECES] * piece > 32) parameters[LOADS] /= 2;
+    while (loads > 1 && loads * parameters[PIECES] * piece > (long_rows ? 16 : 32)) loads /= 2;
+    parameters[LOADS] = loads;
     parameters[GROUP] = device->limits.is_cpu ? 64 : group;
     parameters[CHUNK] = chunk;
+    parameters[RUN] = chunk / step < 4 ? 1 : 4;
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
@@ -38,13 +45,15 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
                               p->method->parameters[i].name, (long long)v[i]);
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
-    v[CHUNK] = (v[CHUNK] + 7) / 8 * 8; /* batches begin at aligned indices */
+    const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
+    v[CHUNK] = (v[CHUNK] + whole - 1) / whole * whole;
     const bool known = !p->problem.once;
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
     v[PIECES] = tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)v[PIECES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "RUN", v[RUN]);
     tamis_gpu_define(&definitions, "ROWS_KNOWN", known);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0));
     if (!known) return TAMIS_OK;
@@ -69,7 +78,8 @@ const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
                    {"loads", 1, 8},
                    {"pieces", 1, 8},
                    {"group", 32, 1024},
-                   {"chunk", 8, 1 << 20}},
+                   {"chunk", 8, 1 << 20},
+                   {"run", 1, 64}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,

@@ -3,7 +3,7 @@
 #include "gpu/methods/methods.h"
 #include "gpu/methods/panels_build.h"
 
-enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP };
+enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN };
 enum { PARTS, CELLS, LISTS, ENTRY, POSITION }; /* kept memory */
 enum { PART_COUNT, SHARED_BYTES };             /* numbers */
 enum { SHARED_TARGET = 64 << 10, SHARED_SMALL = 32 << 10 };
@@ -31,12 +31,13 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
     const double density = problem->profile->density;
     v[COLUMNS] = most(1, least(budget / row_bytes, 256));
-    v[PANEL] = power_below(density > 0 ? 16 / density : 64, 32, 512);
-    v[PART] = 4096;
+    v[PANEL] = power_below(density > 0 ? 16 / density : 256, 64, 256);
+    v[PART] = 8192;
     v[TEAM_LANES] = power_below((double)problem->inner / (double)piece, 2, 8);
     v[BATCH] = 8;
     v[PIECES] = 4;
-    v[GROUP] = device->limits.is_cpu ? 64 : 256;
+    v[GROUP] = device->limits.is_cpu ? 64 : 512;
+    v[RUN] = row_bytes < 256 ? 1 : 8;
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
@@ -58,6 +59,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
     v[PIECES] = tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)v[PIECES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "RUN", v[RUN]);
     tamis_gpu_define(&definitions, "PITCH", pitch);
     tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]));
@@ -91,9 +93,10 @@ const tamis_gpu_method tamis_gpu_sddmm_panels = {
                    {"columns", 1, 65536},
                    {"part", 1, 1 << 24},
                    {"team", 1, 32},
-                   {"batch", 4, 16},
+                   {"batch", 4, 8},
                    {"pieces", 1, 8},
-                   {"group", 32, 1024}},
+                   {"group", 32, 1024},
+                   {"run", 1, 64}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,

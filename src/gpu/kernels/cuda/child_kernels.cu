@@ -3,8 +3,9 @@
  * one work-item a nonzero of that row. Unlike the dense grid there are no empty blocks, but every row costs a launch,
  * and rows far shorter than GROUP leave most of their child idle. Empty rows launch nothing.
  *
- * The device keeps only so many launches pending (2048 unless the context says otherwise), so the host starts the parent
- * for `first` .. `last` of that many rows; a launch that is refused all the same is made up for by the parent itself.
+ * The device keeps only so many launches pending (2048 unless the context says otherwise), so the host starts the
+ * parent for `first` .. `last` of that many rows; a launch that is refused all the same is made up for by the parent
+ * itself.
  * Shared memory: none. Registers: 3 PIECE reals.
  */
 #include "simt.h"

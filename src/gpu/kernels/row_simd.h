@@ -1,0 +1,51 @@
+/*
+ * What the kernels of row-simd share (paper 003): a member is a team, its vectors are spread over the lanes' registers,
+ * LANE_REALS in each; blocks of VLC column indices are loaded ahead and handed round within the team.
+ *
+ * Definitions: VLC, ROWS (rows of S a group), HELD (1 where a whole row of A fits a member's vector).
+ */
+#define LANE_REALS (PIECES * PIECE)
+#define SLICE (TEAM * LANE_REALS)
+#define OWN (VLC > TEAM ? VLC / TEAM : 1) /* of a block's entries a lane holds: number j is with lane j % TEAM */
+#define SUB (VLC < 8 ? VLC : 8)           /* entries that are skipped together past the end */
+
+/* A vector of a row from element `from` on, zeros past its end. */
+FUNCTION void load_vector(const int wide, real *to, GLOBAL const element *row, int lane, int64 from, int64 inner) {
+    UNROLL
+    for (int p = 0; p < PIECES; p++) {
+        const int64 at = from + (p * TEAM + lane) * PIECE;
+        if (EXACT && wide)
+            load_piece(to + p * PIECE, row + at);
+        else
+            load_row_piece(to + p * PIECE, row, at, inner, wide);
+    }
+}
+
+FUNCTION real multiply(real sum, const real *x, const real *y) {
+    UNROLL
+    for (int i = 0; i < LANE_REALS; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+/* This lane's part of the block of columns that begins at `at`; past `end` the last one again. */
+FUNCTION void load_block(simt_team team, index *own, GLOBAL const index *columns, int64 at, int64 end) {
+    UNROLL
+    for (int i = 0; i < OWN; i++) own[i] = columns[min64(at + i * TEAM + team.lane, end - 1)];
+}
+
+/* Column j of the block. Without shuffles it is read again: from the cache of a processor. */
+FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index *columns, int64 at, int64 end, int j) {
+#if SIMT_SUBGROUP == 0
+    return columns[min64(at + j, end - 1)];
+#elif defined(SIMT_OPENCL)
+    return intel_sub_group_shuffle(own[j / TEAM],
+                                   (uint)((int)get_sub_group_local_id() - team.lane + j % TEAM));
+#else
+    return __shfl_sync(team.mask, own[j / TEAM], j % TEAM, TEAM);
+#endif
+}
+
+FUNCTION void copy_block(index *to, const index *from) {
+    UNROLL
+    for (int i = 0; i < OWN; i++) to[i] = from[i];
+}
