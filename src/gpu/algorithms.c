@@ -97,6 +97,10 @@ static const traits spmm_shared_swapped = {.methods = {[TAMIS_OP_SPMM] = &tamis_
 static const traits fused_back_to_back = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_back_to_back}, .relative = 4};
 static const traits fused_dense_grid = {
     .methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_dense_grid}, .relative = 30, .sorted = true, .no_softmax = true};
+static const traits row_simd = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_row_simd_sddmm,
+                                            [TAMIS_OP_SPMM] = &tamis_gpu_row_simd_spmm,
+                                            [TAMIS_OP_FUSED] = &tamis_gpu_row_simd_fused},
+                                .relative = 4};
 static const traits sm_l2 = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_l2}, .relative = 3};
 static const traits sm_sm = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_sm}, .relative = 4};
 
@@ -195,7 +199,8 @@ static const tamis_algorithm algorithms[] = {
      accepts,
      predict,
      prepare},
-    {{"row-blocks", "gpu", SDDMM, "paper 002, s.5.4", "blocks a row counted and summed on the device by every call",
+    {{"row-blocks", "gpu", SDDMM, "paper 002, s.5.4",
+      "blocks a row counted and summed on the device by the plan, 8 bytes a row",
       "to compare with: as thread-map, without the host",
       "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory", false, false},
      false,
@@ -212,7 +217,8 @@ static const tamis_algorithm algorithms[] = {
      predict,
      prepare},
     {{"child-kernels", "gpu", SDDMM, "paper 002, s.5.6", "CUDA; libcudadevrt.a beside NVRTC or in a toolkit",
-      "to compare with: a kernel launched for each row", "block (16 to 1024): work-items", false, false},
+      "to compare with: a kernel launched for each row",
+      "block (16 to 1024): work-items; wave (1 to 1048576): rows a launch of the parent", false, false},
      false,
      &child_kernels,
      accepts,
@@ -246,11 +252,21 @@ static const tamis_algorithm algorithms[] = {
      accepts,
      predict,
      prepare},
-    {{"fused-dense-grid", "gpu", FUSED, "paper 002, s.6.2", "sorted columns; atomic adds; shared memory",
+    {{"fused-dense-grid", "gpu", FUSED, "paper 002, s.6.2",
+      "sorted columns; atomic adds; shared memory; scratch of rows x L reals for 16-bit types",
       "to compare with: one launch over blocks of S",
       "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory", false, true},
      false,
      &fused_dense_grid,
+     accepts,
+     predict,
+     prepare},
+    {{"row-simd", "gpu", ALL, "paper 003", "nothing",
+      "to compare with: members of a group a row, chunks of nonzeros, explicit vectors",
+      "nt (0 to 16): members a row, 0 by the paper's occupancy; vlc (8 to 32): nonzeros a chunk; team (4 to 32): lanes a member",
+      false, false},
+     false,
+     &row_simd,
      accepts,
      predict,
      prepare},

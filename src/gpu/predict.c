@@ -35,16 +35,14 @@ static double row_bytes(const tamis_problem *p) {
 }
 
 /* Too few nonzeros leave multiprocessors idle: what one of them would take for its share. */
-static double filling(double seconds) {
-    return launch_seconds + fmax(seconds, fmin(4e-6, seconds * 4));
-}
+static double filling(double seconds) { return launch_seconds + fmax(seconds, fmin(4e-6, seconds * 4)); }
 
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
     const double bytes = row_bytes(p), table = (double)p->cols * bytes;
-    const double near = (6 + 0.0525 * bytes) * 1e-12 * scale_of(p), far = bytes / gather_rate(p, table);
-    const double stream = (double)p->nnz * 12 / (1e9 * p->ceilings->memory_gbs[0]);
-    const double moved = (double)p->nnz * ((1 - p->fresh_share) * near + p->fresh_share * fmax(near, far));
-    prediction->call_seconds = filling(moved + stream);
+    const double near = (3.85 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
+    const double beyond =
+        fmax(0, bytes / gather_rate(p, table) - seen); /* what a row costs that no cache near by has */
+    prediction->call_seconds = filling((double)p->nnz * (near + 0.68 * p->fresh_share * beyond));
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero; %.0f %% of them not seen within 2048 nonzeros, those at %.3g TB/s", bytes,
              100 * p->fresh_share, 1e-12 * gather_rate(p, table));
@@ -52,7 +50,8 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
 
 void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *prediction) {
     const double nnz = (double)p->nnz, bytes = row_bytes(p), fresh = p->panel_fresh[1];
-    const double each = (6 + 0.043 * bytes) * 1e-12 * scale_of(p), gathered = bytes / (1.9e12 / scale_of(p));
+    const double each = (5 + 0.0403 * bytes) * 1e-12 * scale_of(p);
+    const double gathered = fmax(0.05 * bytes, 0.553 * bytes - 29) * 1e-12 * scale_of(p);
     prediction->call_seconds = filling(nnz * (each + fresh * gathered)) + 3e-6;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
@@ -62,8 +61,8 @@ void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *predicti
 
 void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *prediction) {
     const double nnz = (double)p->nnz, fresh = p->panel_fresh[0], cells = nnz * fresh / 128;
-    const double cell = (17 + 0.625 * (double)p->inner) * 1e-9 * scale_of(p);
-    prediction->call_seconds = filling(cells * cell + nnz * 3e-12 * scale_of(p)) + 8e-6;
+    const double cell = (14.8 + 0.626 * (double)p->inner) * 1e-9 * scale_of(p);
+    prediction->call_seconds = filling(cells * cell + nnz * 2.85e-12 * scale_of(p)) + 5e-6;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 products, %.1f %% of them wanted; the cells are sorted once", cells,

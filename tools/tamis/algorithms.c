@@ -4,6 +4,7 @@
 #include <tamis/tamis.h>
 
 #include "command.h"
+#include "device.h"
 #include "exit.h"
 #include "json.h"
 #include "table.h"
@@ -20,7 +21,8 @@ typedef struct settings {
 static const tool_option options[] = {
     {"op", 0, TOOL_CHOSEN, "OP,...", NULL, "only those that serve these operations", AT(operations), 0, 0,
      &tool_operations},
-    {"device", 'd', TOOL_NAME, "DEVICE", NULL, "only those of this device (cpu, cuda, opencl)", AT(device), 0, 0, NULL},
+    {"device", 'd', TOOL_NAME, "DEVICE", NULL, "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: of both)",
+     AT(device), 0, 0, NULL},
     {"markdown", 0, TOOL_FLAG, NULL, NULL, "as a page of the manual", AT(markdown), 0, 0, NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {.name = NULL},
@@ -36,7 +38,7 @@ static bool wanted(const settings *set, const tamis_algorithm_description *algor
     unsigned operations = 0;
     for (int i = 0; i < set->operations.count; i++) operations |= 1u << set->operations.at[i];
     if (operations && !(algorithm->operations & operations)) return false;
-    return !set->device || strcmp(set->device, algorithm->device) == 0;
+    return !set->device || strcmp(tool_device_family(set->device), algorithm->device) == 0;
 }
 
 static const char *operation_list(unsigned operations, const char *separator, char *text, size_t bytes) {
@@ -60,7 +62,8 @@ static void print_text(const tamis_algorithm_description *algorithm) {
                  {"needs", algorithm->needs},
                  {"when", algorithm->when},
                  {"parameters", algorithm->parameters}};
-    printf("%s  (%s%s)\n", algorithm->name, algorithm->device, algorithm->baseline ? ", baseline" : "");
+    printf("%s  (%s%s%s)\n", algorithm->name, algorithm->device, algorithm->baseline ? ", baseline" : "",
+           algorithm->any_order ? ", sums in any order" : "");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (!lines[i].text || !*lines[i].text) continue;
         printf("  %-11s ", lines[i].title);
@@ -82,6 +85,7 @@ static void print_json(tool_json *json, const tamis_algorithm_description *algor
     tool_json_text(json, "when", algorithm->when);
     tool_json_text(json, "parameters", algorithm->parameters);
     tool_json_bool(json, "baseline", algorithm->baseline);
+    tool_json_bool(json, "any_order", algorithm->any_order);
     tool_json_end_object(json);
 }
 

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "peers.h"
 #include "progress.h"
 #include "text.h"
 
@@ -24,17 +25,23 @@ static const tool_option options[] = {
      "auto (what a plan chooses), all, or names as 'tamis algorithms' lists them", AT(algorithms), 0, 0,
      &tool_algorithms},
     {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithms named", AT(parameters), 0, 0, NULL},
-    {"baseline", 'b', TOOL_NAME, "NAME", NULL, "the algorithm whose time over the others' is the speed-up: naive",
+    {"baseline", 'b', TOOL_NAME, "NAME", NULL,
+     "the algorithm whose time over the others' is the speed-up: naive (on the CPU), another of the device, or a peer",
      AT(baseline_name), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "threads; 0: the device's", AT(threads), 0, 4096, NULL},
+    {"peers", 0, TOOL_CHOSEN, "NAME,...", NULL,
+     "CUDA: other libraries, opened where they are installed, on the same data in the same run", AT(peers), 0, 0,
+     &tool_peer_names},
+    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "threads of the CPU; 0: the device's", AT(threads), 0, 4096, NULL},
     {"repeat", 'r', TOOL_INTEGER, "N", "20", "executions of each; quick ones are executed more often", AT(repeat), 1,
      1e6, NULL},
     {"seconds", 's', TOOL_REAL, "S", "10", "budget of a case; slow ones are executed 5 times at least", AT(seconds), 0,
      1e6, NULL},
-    {"cold", 0, TOOL_FLAG, NULL, NULL, "empty the caches before each execution", AT(cold), 0, 0, NULL},
+    {"cold", 0, TOOL_FLAG, NULL, NULL, "empty the caches before each execution (a GPU's: its L2)", AT(cold), 0, 0,
+     NULL},
     {"calls", 0, TOOL_INTEGER, "N", "1000", "calls a plan expects, against which set-up is weighed", AT(calls), 1, 1e15,
      NULL},
-    {"gather", 0, TOOL_FLAG, NULL, NULL, "also time reading the same rows with no arithmetic", AT(gather), 0, 0, NULL},
+    {"gather", 0, TOOL_FLAG, NULL, NULL, "CPU: also time reading the same rows with no arithmetic", AT(gather), 0, 0,
+     NULL},
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
     {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
      "append one JSON object a line for each measurement, flushed at once; - for standard output", AT(json), 0, 0,
@@ -59,6 +66,8 @@ static const tool_example examples[] = {
      "every algorithm on many matrices, one JSON line a measurement"},
     {"tamis bench generate:rmat:rows=262144,nnz=8M,name=rmat18 --op sddmm --gather",
      "a generated matrix, and what reading its rows alone takes"},
+    {"tamis bench mesh.mtx --device cuda:0 --algorithm all --peers cusparse,cublas --baseline cusparse --cold",
+     "a GPU beside the vendor's libraries, from an empty L2"},
     {NULL, NULL},
 };
 
@@ -76,7 +85,39 @@ static void note(bench_run *run, int code) {
     if (code && (run->worst == 0 || run->worst == TOOL_FAILED)) run->worst = code;
 }
 
-/* All thread counts of one problem; its operands and its oracle serve them all. */
+/* The oracle of a problem; NULL where there is none to be had. */
+static const tool_oracle *make_oracle(bench_run *run, const tool_problem *problem, tool_oracle *oracle) {
+    const double budget = 5e7; /* multiplications: well under a second */
+    const tamis_status status = tool_oracle_create(problem, budget, oracle);
+    if (status == TAMIS_OK) return oracle;
+    note(run, tool_library_error(status, "oracle"));
+    return NULL;
+}
+
+static bool peers_wanted(const tool_bench_settings *settings, const tool_device *device) {
+    const bool baseline = settings->baseline_name && tool_peer_find(settings->baseline_name);
+    return device->gpu && device->addresses && (settings->peers.count > 0 || baseline);
+}
+
+/* All thread counts of one problem; its operands and its oracles serve them all. A GPU has one. */
+static void bench_threads(bench_run *run, tool_bench_case *one) {
+    const tool_bench_settings *settings = run->settings;
+    const tool_problem *problem = &one->problem;
+    const int counts = one->device->gpu ? 1 : settings->threads.count;
+    for (int i = 0; i < counts && !tool_interrupted(); i++) {
+        const int64_t wanted = one->device->gpu ? 0 : settings->threads.at[i];
+        one->threads = wanted > 0 ? (int)wanted : one->device->description.threads;
+        tool_progress((double)run->done / (double)run->cases, "%s %s K = %lld", one->source->name,
+                      tamis_operation_name(problem->operation), (long long)problem->inner);
+        tool_bench_results results;
+        note(run, tool_bench_measure(one, &results));
+        if (results.interrupted) return;
+        note(run, tool_bench_report_case(&run->report, one, &results));
+        run->done++;
+    }
+    run->done += settings->threads.count - counts;
+}
+
 static void bench_problem(bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
     tool_operands operands;
@@ -90,29 +131,18 @@ static void bench_problem(bench_run *run, tool_bench_case *one) {
     if (settings->share && problem->operation == TAMIS_OP_FUSED && problem->width == problem->inner) {
         problem->D = problem->B;
     }
-    tool_oracle oracle = {0};
-    one->oracle = NULL;
-    if (settings->check) {
-        const double budget = 5e7; /* multiplications: well under a second */
-        status = tool_oracle_create(problem, budget, &oracle);
-        if (status == TAMIS_OK) {
-            one->oracle = &oracle;
-        } else {
-            note(run, tool_library_error(status, "oracle"));
-        }
+    tool_oracle oracle = {0}, masked = {0};
+    one->oracle = one->masked = settings->check ? make_oracle(run, problem, &oracle) : NULL;
+    if (one->oracle && tool_uses_edge(problem->operation) && problem->edge == TAMIS_EDGE_SCALE &&
+        peers_wanted(settings, one->device)) {
+        tool_problem other = *problem;
+        other.edge = TAMIS_EDGE_MASK;
+        one->masked = make_oracle(run, &other, &masked);
     }
-    for (int i = 0; i < settings->threads.count && !tool_interrupted(); i++) {
-        one->threads = settings->threads.at[i] > 0 ? (int)settings->threads.at[i] : one->device->description.threads;
-        tool_progress((double)run->done / (double)run->cases, "%s %s K = %lld", one->source->name,
-                      tamis_operation_name(problem->operation), (long long)problem->inner);
-        tool_bench_results results;
-        note(run, tool_bench_measure(one, &results));
-        if (results.interrupted) break;
-        note(run, tool_bench_report_case(&run->report, one, &results));
-        run->done++;
-    }
-    one->oracle = NULL;
+    bench_threads(run, one);
+    one->oracle = one->masked = NULL;
     tool_oracle_free(&oracle);
+    tool_oracle_free(&masked);
     tool_operands_free(&operands);
 }
 
@@ -152,21 +182,29 @@ static void *make_values(const tool_bench_settings *settings, const tamis_sparse
     return values;
 }
 
-static void bench_source(bench_run *run, const tool_source *source, const tool_device *device) {
+static void bench_types(bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
-    tool_bench_case one = {.settings = settings, .source = source, .device = device};
-    one.touched = tool_touched_count(source->S);
+    const tamis_sparse *S = one->source->S;
     for (int t = 0; t < settings->types.count && !tool_interrupted(); t++) {
-        one.problem.type = (tamis_type)settings->types.at[t];
-        one.problem.S = *source->S;
-        one.problem.S.value_type = one.problem.type;
+        one->problem.type = (tamis_type)settings->types.at[t];
+        one->problem.S = *S;
+        one->problem.S.value_type = one->problem.type;
         int code = 0;
-        void *values = make_values(settings, source->S, one.problem.type, &code);
-        one.problem.S.values = values;
+        void *values = make_values(settings, S, one->problem.type, &code);
+        one->problem.S.values = values;
         note(run, code);
-        if (code == 0) bench_operations(run, &one);
+        if (code == 0) bench_operations(run, one);
         free(values);
     }
+}
+
+static void bench_source(bench_run *run, const tool_source *source, const tool_device *device) {
+    tool_bench_case one = {.settings = run->settings, .source = source, .device = device};
+    one.touched = tool_touched_count(source->S);
+    const int code = run->settings->cold ? tool_flush_create(device, device->description.threads, &one.flush) : TOOL_OK;
+    note(run, code);
+    if (code == 0) bench_types(run, &one);
+    tool_flush_free(one.flush);
 }
 
 static int64_t cases_of_a_matrix(const tool_bench_settings *settings) {
@@ -179,8 +217,9 @@ static int64_t cases_of_a_matrix(const tool_bench_settings *settings) {
 
 static int check_settings(const tool_bench_settings *settings) {
     const char *name = settings->baseline_name;
-    if (!name || tool_choices_find(&tool_algorithms_one, name, strlen(name)) > 0) return 0;
-    return tool_usage_error("--baseline: '%s' is not an algorithm; 'tamis algorithms' lists them", name);
+    if (!name || tool_peer_find(name) || tool_choices_find(&tool_algorithms_one, name, strlen(name)) > 0) return 0;
+    return tool_usage_error("--baseline: '%s' is neither an algorithm, as 'tamis algorithms' lists them, nor a peer",
+                            name);
 }
 
 static int open_devices(const tool_bench_settings *settings, tool_device *devices) {
@@ -260,6 +299,12 @@ const tool_command tool_bench_command = {
         "B C ...), so that what else the machine does hits all alike; medians are reported. The operands are random and "
         "seeded, in aligned memory on huge pages, the same for all. Each result is compared with the oracle on sampled "
         "rows; one out of tolerance ends the program with code 1.\n\n"
+        "On a GPU the executions of a turn are put into its queue together, each between two of its events, after three "
+        "that warm up; copying to the device and making the plan (init_ms of the JSON lines), computing (median_ms) and "
+        "fetching the result and freeing (cleanup_ms) are measured apart. --cold has the GPU itself read four times "
+        "its L2 before each. --peers adds cuSPARSE (sddmm, whose result is that of edge mask; spmm by the fastest "
+        "of its algorithms; fused as one after the other) and cuBLAS (sddmm: the whole dense product, where it fits a "
+        "quarter of the free memory); TAMIS_CUSPARSE, TAMIS_CUBLAS name their files where they are not found.\n\n"
         "The floor is the larger of the arithmetic over the measured peak and the bytes that must move (each input read "
         "once, each output written once) over the measured memory bandwidth. FILE may also be generate:KIND:rows=..,"
         "nnz=..,name=.. with the options of 'tamis generate' as keys. A bad file is reported and the rest goes on. After "

@@ -5,11 +5,12 @@
 #include "device.h"
 #include "lines.h"
 #include "measure.h"
+#include "mirror.h"
 #include "oracle.h"
 #include "source.h"
 
 typedef struct tool_bench_settings {
-    tool_chosen operations, edges, types, devices, algorithms;
+    tool_chosen operations, edges, types, devices, algorithms, peers;
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed;
     double seconds, beta, edge_scale;
@@ -26,21 +27,25 @@ typedef struct tool_bench_case {
     tool_problem problem;
     tool_touched touched;
     const tool_oracle *oracle; /* NULL: not checked */
+    const tool_oracle *masked; /* the same for edge `mask`, which is what peers compute */
+    tool_flush *flush;         /* NULL: the caches stay warm */
     int threads;
 } tool_bench_case;
 
 /* One contestant's figures. */
 typedef struct tool_bench_result {
     const char *algorithm;
-    bool automatic, baseline, gather, fastest;
+    char variant[64]; /* of a peer; "" of others */
+    bool automatic, baseline, gather, peer, fastest;
     int threads;
     double setup, check, predicted; /* seconds */
+    double initial, cleanup;        /* copying to the device and making the plan; fetching the result and freeing */
     tool_summary time;
     bool compared;
     tool_comparison comparison;
 } tool_bench_result;
 
-enum { TOOL_BENCH_CONTESTANTS = 24 };
+enum { TOOL_BENCH_CONTESTANTS = 64 };
 
 typedef struct tool_bench_results {
     int count;
@@ -57,7 +62,7 @@ int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results);
 /* The table on standard output and the JSON lines. */
 typedef struct tool_bench_report {
     tool_lines lines;
-    bool table, bold, gathered;
+    bool table, bold, gathered, peered;
     int64_t rows;    /* measurements reported */
     char versus[40]; /* title of the speed-ups: "x naive"; "" without a baseline */
     /* speed-ups over the baseline, for the summary: of each operation, of the chosen or only algorithm */

@@ -6,17 +6,20 @@
 #include "bench.h"
 #include "exit.h"
 #include "gather.h"
+#include "peers.h"
 #include "progress.h"
 
 typedef struct runner {
-    const tool_problem *problem;
-    tamis_plan *plan; /* NULL: the gather */
+    const tool_problem *problem; /* on the device */
+    tamis_plan *plan;            /* or */
+    tool_peer *peer;             /* or neither: the gather */
     int threads;
 } runner;
 
 static tamis_status execute(void *context) {
     const runner *run = context;
     if (run->plan) return tool_problem_execute(run->problem, run->plan);
+    if (run->peer) return run->peer->execute(run->peer, run->problem->beta);
     tool_gather(run->problem, run->threads);
     return TAMIS_OK;
 }
@@ -24,16 +27,25 @@ static tamis_status execute(void *context) {
 /* The contestants under way. */
 typedef struct field {
     int count;
+    tool_mirror mirror;
     runner run[TOOL_BENCH_CONTESTANTS];
     tool_contestant contestant[TOOL_BENCH_CONTESTANTS];
 } field;
 
-/* Whether a plan of that algorithm stands already: `auto` may have chosen what is also named. */
-static bool already_there(const tool_bench_results *results, const char *algorithm) {
+/* The contestant of that name, which may be there already: `auto` may have chosen what is also named. */
+static tool_bench_result *find(tool_bench_results *results, const char *name) {
     for (int i = 0; i < results->count; i++) {
-        if (strcmp(results->at[i].algorithm, algorithm) == 0) return true;
+        if (strcmp(results->at[i].algorithm, name) == 0) return &results->at[i];
     }
-    return false;
+    return NULL;
+}
+
+static void enter(field *all, tool_bench_results *results, const runner *run, const tool_bench_result *result) {
+    const int i = results->count++;
+    all->run[i] = *run;
+    all->contestant[i] = (tool_contestant){.name = result->algorithm, .execute = execute, .context = &all->run[i]};
+    results->at[i] = *result;
+    all->count = results->count;
 }
 
 /* The same decline comes with every width and thread count: it is said once a matrix. */
@@ -46,42 +58,82 @@ static void warn_once(const char *matrix, const char *message) {
     tool_warning("%s", text);
 }
 
+static tamis_plan_options planning(const tool_bench_case *one, const char *name, bool baseline) {
+    tamis_plan_options options = tool_problem_plan_options(&one->problem);
+    options.threads = one->threads;
+    options.expected_calls = one->settings->calls;
+    options.parameters = name && !baseline ? one->settings->parameters : NULL;
+    tool_device_plan_with(one->device, name, &options);
+    return options;
+}
+
+/* Whether the device has an algorithm of that name; says so once when not. */
+static bool has(const tool_bench_case *one, const char *name) {
+    tamis_algorithm_description algorithm;
+    if (tool_device_algorithm(one->device, name, &algorithm)) return true;
+    char message[160];
+    snprintf(message, sizeof message, "%s has no algorithm %s", one->device->description.name, name);
+    warn_once(one->source->name, message);
+    return false;
+}
+
 /* Adds a contestant by name (NULL: auto). A decline is reported when the algorithm was asked for by name. */
 static int add(const tool_bench_case *one, const char *name, bool asked, bool baseline, field *all,
                tool_bench_results *results) {
     if (results->count == TOOL_BENCH_CONTESTANTS) return 0;
-    if (name && already_there(results, name)) {
-        for (int i = 0; i < results->count; i++) {
-            if (strcmp(results->at[i].algorithm, name) == 0) results->at[i].baseline |= baseline;
-        }
-        return 0;
-    }
-    tamis_plan_options options = tool_problem_plan_options(&one->problem);
-    options.threads = one->threads;
-    options.expected_calls = one->settings->calls;
-    options.algorithm = name;
-    options.parameters = name && !baseline ? one->settings->parameters : NULL;
-    runner *run = &all->run[results->count];
-    *run = (runner){.problem = &one->problem, .threads = one->threads};
-    const tamis_status status = tamis_plan_create(one->device->device, &one->problem.S, &options, &run->plan);
+    tool_bench_result *known = name ? find(results, name) : NULL;
+    if (known) known->baseline |= baseline;
+    if (known || (name && !has(one, name))) return 0;
+    const tamis_plan_options options = planning(one, name, baseline);
+    runner run = {.problem = &all->mirror.problem, .threads = one->threads};
+    const double start = tool_seconds();
+    const tamis_status status = tamis_plan_create(one->device->device, &all->mirror.problem.S, &options, &run.plan);
+    const double seconds = tool_seconds() - start;
     if (status == TAMIS_ERROR_UNSUPPORTED && name) {
         if (asked) warn_once(one->source->name, tamis_last_error());
         return 0;
     }
     if (status != TAMIS_OK) return tool_library_error(status, name ? name : "auto");
     tamis_plan_report report;
-    if (tamis_plan_describe(run->plan, &report) != TAMIS_OK) return tool_library_error(TAMIS_ERROR_INTERNAL, name);
-    results->at[results->count] = (tool_bench_result){.algorithm = report.algorithm,
-                                                      .automatic = !name,
-                                                      .baseline = baseline,
-                                                      .threads = report.threads,
-                                                      .setup = report.setup_seconds,
-                                                      .check = report.check_seconds,
-                                                      .predicted = report.predicted_seconds};
-    all->contestant[results->count] = (tool_contestant){.name = report.algorithm, .execute = execute, .context = run};
-    results->count++;
-    all->count = results->count;
+    if (tamis_plan_describe(run.plan, &report) != TAMIS_OK) return tool_library_error(TAMIS_ERROR_INTERNAL, name);
+    const tool_bench_result result = {.algorithm = report.algorithm,
+                                      .automatic = !name,
+                                      .baseline = baseline,
+                                      .threads = report.threads,
+                                      .setup = report.setup_seconds,
+                                      .check = report.check_seconds,
+                                      .predicted = report.predicted_seconds,
+                                      .initial = all->mirror.seconds + seconds};
+    enter(all, results, &run, &result);
     return 0;
+}
+
+/* Adds another library as a contestant; what it cannot do is said and passed over. */
+static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, bool baseline, field *all,
+                     tool_bench_results *results) {
+    char why[256] = "", message[320];
+    if (results->count == TOOL_BENCH_CONTESTANTS) return;
+    tool_bench_result *known = find(results, kind->name);
+    if (known) known->baseline |= baseline;
+    if (known) return;
+    tool_peer *peer = NULL;
+    if (one->device->gpu && one->device->addresses) {
+        peer = tool_peer_make(kind, &all->mirror, why, sizeof why);
+    } else {
+        snprintf(why, sizeof why, "it computes on CUDA's devices only, not on %s", one->device->description.name);
+    }
+    snprintf(message, sizeof message, "%s declines: %s", kind->name, why);
+    if (!peer && *why) warn_once(one->source->name, message);
+    if (!peer) return;
+    const runner run = {.problem = &all->mirror.problem, .peer = peer, .threads = 1};
+    tool_bench_result result = {.algorithm = kind->name,
+                                .baseline = baseline,
+                                .peer = true,
+                                .threads = 1,
+                                .setup = peer->setup,
+                                .initial = all->mirror.seconds + peer->setup};
+    memcpy(result.variant, peer->variant, sizeof result.variant);
+    enter(all, results, &run, &result);
 }
 
 /* All algorithms of the device that serve the operation, baselines left out. */
@@ -91,8 +143,7 @@ static int add_all(const tool_bench_case *one, field *all, tool_bench_results *r
         tamis_algorithm_description algorithm;
         if (tamis_algorithm_at(i, &algorithm) != TAMIS_OK || algorithm.baseline) continue;
         if (!(algorithm.operations & (1u << one->problem.operation))) continue;
-        const size_t length = strlen(algorithm.device);
-        if (strncmp(one->device->description.name, algorithm.device, length) != 0) continue;
+        if (!tool_device_serves(one->device, &algorithm)) continue;
         code = add(one, algorithm.name, false, false, all, results);
     }
     return code;
@@ -111,35 +162,55 @@ static int add_contestants(const tool_bench_case *one, field *all, tool_bench_re
             code = add(one, tool_algorithms.name(choice), true, false, all, results);
         }
     }
-    if (code == 0 && settings->baseline_name) code = add(one, settings->baseline_name, true, true, all, results);
+    for (int i = 0; i < settings->peers.count && code == 0; i++) {
+        add_peer(one, tool_peer_find(tool_peer_names.name(settings->peers.at[i])), false, all, results);
+    }
+    const char *baseline = settings->baseline_name;
+    if (code == 0 && baseline && tool_peer_find(baseline)) {
+        add_peer(one, tool_peer_find(baseline), true, all, results);
+    } else if (code == 0 && baseline) {
+        code = add(one, baseline, true, true, all, results);
+    }
     return code;
 }
 
-/* Runs each once over an output of NaN, which beta = 0 must not read, and compares. */
-static int check_all(const tool_bench_case *one, field *all, tool_bench_results *results) {
+/* One execution over an output of NaN, which beta = 0 must not read, with its result in the host's memory. */
+static tamis_status execute_checked(const tool_bench_case *one, const field *all, const runner *run,
+                                    const tool_oracle *oracle) {
+    tool_problem once = all->mirror.problem;
+    once.beta = 0;
+    tamis_status status = tool_mirror_put(&all->mirror);
+    if (status != TAMIS_OK) return status;
+    status = run->plan ? tool_problem_execute(&once, run->plan) : run->peer->execute(run->peer, 0);
+    if (status != TAMIS_OK) return status;
+    if (run->peer && run->peer->fetch) return run->peer->fetch(run->peer, &one->problem, oracle);
+    return tool_mirror_fetch(&all->mirror);
+}
+
+static int check_all(const tool_bench_case *one, const field *all, tool_bench_results *results) {
     const tamis_dense *output = &one->problem.output;
     const int64_t lines = output->layout == TAMIS_ROW_MAJOR ? output->rows : output->cols;
     const size_t bytes = (size_t)lines * (size_t)output->stride * tamis_type_size(output->type);
     for (int i = 0; i < results->count && !tool_interrupted(); i++) {
-        tool_problem once = one->problem;
-        once.beta = 0;
+        const tool_oracle *oracle = results->at[i].peer ? one->masked : one->oracle;
+        if (!oracle) continue;
         memset(output->data, 0xff, bytes);
-        const tamis_status status = tool_problem_execute(&once, all->run[i].plan);
+        const tamis_status status = execute_checked(one, all, &all->run[i], oracle);
         if (status != TAMIS_OK) return tool_library_error(status, results->at[i].algorithm);
         results->at[i].compared = true;
-        results->at[i].comparison = tool_oracle_compare(one->oracle, output, once.alpha, 0, NULL);
+        results->at[i].comparison = tool_oracle_compare(oracle, output, one->problem.alpha, 0, NULL);
     }
     memset(output->data, 0, bytes);
-    return 0;
+    const tamis_status status = tool_mirror_put(&all->mirror); /* with beta, NaN would stay for ever */
+    return status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
 }
 
 static int measure_all(const tool_bench_case *one, field *all, tool_bench_results *results) {
     const tool_bench_settings *settings = one->settings;
-    int64_t cache = one->device->description.cache_l3;
-    if (cache <= 0) cache = (int64_t)64 << 20;
     const tool_measure_options options = {.repeat = settings->repeat,
                                           .seconds = settings->seconds,
-                                          .flush_bytes = settings->cold ? cache : 0,
+                                          .device = one->device,
+                                          .flush = one->flush,
                                           .threads = one->threads};
     results->interrupted = !tool_measure(all->contestant, all->count, &options);
     if (results->interrupted) return 0;
@@ -161,28 +232,51 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
     return 0;
 }
 
-int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) {
-    *results = (tool_bench_results){
-        .flops = tool_problem_flops(&one->problem),
-        .bytes = tool_problem_bytes(&one->problem, &one->touched),
-        .floor = tool_problem_floor(&one->problem, &one->touched, &one->device->ceilings, one->threads)};
-    field *all = tool_allocate(1, sizeof *all);
-    int code = add_contestants(one, all, results);
-    if (code == 0 && one->oracle) code = check_all(one, all, results);
-    if (code == 0 && one->settings->gather && results->count > 0 && results->count < TOOL_BENCH_CONTESTANTS) {
-        const int i = results->count++;
-        results->at[i] =
-            (tool_bench_result){.algorithm = "gather", .gather = true, .threads = tool_gather_threads(one->threads)};
-        all->run[i] = (runner){.problem = &one->problem, .threads = one->threads};
-        all->contestant[i] = (tool_contestant){.name = "gather", .execute = execute, .context = &all->run[i]};
-        all->count = results->count;
-    }
-    if (code == 0 && !tool_interrupted() && all->count > 0) code = measure_all(one, all, results);
-    if (tool_interrupted()) results->interrupted = true;
-    for (int i = 0; i < TOOL_BENCH_CONTESTANTS; i++) {
-        tamis_plan_destroy(all->run[i].plan);
+/* Fetches each result once more, which a user would too, and frees. The plans' share is each one's own. */
+static void clean_up(field *all, tool_bench_results *results) {
+    for (int i = 0; i < all->count; i++) {
+        runner *run = &all->run[i];
+        const double start = tool_seconds();
+        const bool fetched = run->plan || (run->peer && !run->peer->fetch);
+        if (fetched && !tool_interrupted()) (void)tool_mirror_fetch(&all->mirror);
+        tamis_plan_destroy(run->plan);
+        tool_peer_free(run->peer);
+        results->at[i].cleanup = tool_seconds() - start;
         tool_samples_free(&all->contestant[i].samples);
     }
+    const double start = tool_seconds();
+    tool_mirror_free(&all->mirror);
+    const double seconds = tool_seconds() - start;
+    for (int i = 0; i < all->count; i++) results->at[i].cleanup += seconds;
+}
+
+static void add_gather(const tool_bench_case *one, field *all, tool_bench_results *results) {
+    if (!one->settings->gather || results->count == 0 || results->count == TOOL_BENCH_CONTESTANTS) return;
+    if (one->device->gpu) {
+        warn_once(one->source->name, "the gather is the CPU's");
+        return;
+    }
+    const runner run = {.problem = &one->problem, .threads = one->threads};
+    const tool_bench_result result = {
+        .algorithm = "gather", .gather = true, .threads = tool_gather_threads(one->threads)};
+    enter(all, results, &run, &result);
+}
+
+int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) {
+    const bool whole = tool_device_whole(one->device, one->threads);
+    *results =
+        (tool_bench_results){.flops = tool_problem_flops(&one->problem),
+                             .bytes = tool_problem_bytes(&one->problem, &one->touched),
+                             .floor = tool_problem_floor(&one->problem, &one->touched, &one->device->ceilings, whole)};
+    field *all = tool_allocate(1, sizeof *all);
+    const tamis_status status = tool_mirror_create(one->device, &one->problem, 0, &all->mirror);
+    int code = status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
+    if (code == 0) code = add_contestants(one, all, results);
+    if (code == 0 && one->oracle) code = check_all(one, all, results);
+    if (code == 0) add_gather(one, all, results);
+    if (code == 0 && !tool_interrupted() && all->count > 0) code = measure_all(one, all, results);
+    if (tool_interrupted()) results->interrupted = true;
+    clean_up(all, results);
     free(all);
     return code;
 }

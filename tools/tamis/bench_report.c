@@ -70,6 +70,7 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
         snprintf(inner, sizeof inner, "%lld", (long long)problem->inner);
     }
     snprintf(threads, sizeof threads, "%d", result->threads);
+    if (one->device->gpu) snprintf(threads, sizeof threads, "gpu");
     snprintf(algorithm, sizeof algorithm, "%s%s", result->automatic ? "auto: " : "", result->algorithm);
     const double median = result->time.median;
     if (results->floor.seconds > 0) snprintf(ratio, sizeof ratio, "%.2fx", median / results->floor.seconds);
@@ -111,11 +112,14 @@ static int write_line(tool_bench_report *report, const tool_bench_case *one, con
     tool_json_text(json, "type", tamis_type_name(problem->type));
     tool_json_text(json, "device", one->device->description.name);
     tool_json_text(json, "algorithm", result->algorithm);
+    tool_json_text(json, "variant", result->variant[0] ? result->variant : NULL);
     tool_json_integer(json, "threads", result->threads);
     tool_json_number(json, "setup_ms", 1e3 * result->setup);
+    tool_json_number(json, "init_ms", 1e3 * result->initial);
     tool_json_number(json, "median_ms", 1e3 * median);
     tool_json_number(json, "min_ms", 1e3 * result->time.min);
     tool_json_number(json, "max_ms", 1e3 * result->time.max);
+    tool_json_number(json, "cleanup_ms", 1e3 * result->cleanup);
     tool_json_number(json, "gflops", median > 0 ? 1e-9 * results->flops / median : (double)NAN);
     tool_json_integer(json, "bytes_min", (int64_t)results->bytes);
     tool_json_number(json, "floor_ms", 1e3 * results->floor.seconds);
@@ -129,6 +133,7 @@ static int write_line(tool_bench_report *report, const tool_bench_case *one, con
     }
     tool_json_bool(json, "auto", result->automatic);
     tool_json_bool(json, "baseline", result->baseline);
+    tool_json_bool(json, "peer", result->peer);
     tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);
     tool_json_number(json, "gather_ms", results->gather > 0 ? 1e3 * results->gather : (double)NAN);
     tool_json_number(json, "check_ms", 1e3 * result->check);
@@ -147,7 +152,7 @@ static const tool_bench_result *representative(const tool_bench_results *results
     const tool_bench_result *best = NULL;
     for (int i = 0; i < results->count; i++) {
         const tool_bench_result *result = &results->at[i];
-        if (result->gather || (result->baseline && !result->automatic)) continue;
+        if (result->gather || result->peer || (result->baseline && !result->automatic)) continue;
         if (result->automatic) return result;
         if (!best || result->time.median < best->time.median) best = result;
     }
@@ -174,6 +179,7 @@ int tool_bench_report_case(tool_bench_report *report, const tool_bench_case *one
     for (int i = 0; i < results->count; i++) {
         const tool_bench_result *result = &results->at[i];
         report->gathered |= result->gather;
+        report->peered |= result->peer;
         if (report->table) print_row(report, one, results, result);
         report->rows++;
         if (!result->gather) {
@@ -195,14 +201,22 @@ int tool_bench_report_case(tool_bench_report *report, const tool_bench_case *one
 void tool_bench_report_end(const tool_bench_report *report, const tool_device *device) {
     if (!report->table || report->rows == 0) return;
     const tamis_ceilings *ceilings = &device->ceilings;
-    printf("\nx floor: median over the least time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the bytes "
-           "(%s, %s GB/s).\n",
-           tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
-           tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
-           tool_word_number(ceilings->memory_gbs[1]).text);
+    if (device->gpu) {
+        printf("\nx floor: median over the least time for the arithmetic (fp32 %s GFLOP/s) or the bytes (%s GB/s).\n",
+               tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[1]).text);
+    } else {
+        printf("\nx floor: median over the least time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the bytes "
+               "(%s, %s GB/s).\n",
+               tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
+               tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
+               tool_word_number(ceilings->memory_gbs[1]).text);
+    }
     if (report->versus[0]) printf("%s: how many times as fast.\n", report->versus);
     puts("Set-up includes the check of the indices. What fits a cache may run below its floor, which counts memory.");
     if (report->gathered) puts("gather: reading the same rows of B and D in the same order, with no arithmetic.");
+    if (report->peered) {
+        puts("cusparse, cublas-dense: edge mask without S's values, whatever the edge; the latter without sampling.");
+    }
     for (int i = 0; i < 3; i++) {
         if (report->speedup[i].count < 2) continue;
         printf("Speed-up of %s: %.2fx on the geometric mean of %d cases, least %.2fx (%s).\n",

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "exit.h"
 #include "lines.h"
+#include "mirror.h"
 #include "oracle.h"
 #include "progress.h"
 #include "source.h"
@@ -15,7 +16,7 @@
 #include "text.h"
 
 typedef struct settings {
-    tool_chosen operations, edges, types, devices, algorithms;
+    tool_chosen operations, edges, types, devices, algorithms, arrangements;
     tool_integers inner;
     int64_t limit, seed;
     bool verbose, quick, relabel, undirected;
@@ -32,13 +33,16 @@ static const tool_option options[] = {
     {"inner", 'k', TOOL_INTEGERS, "K,...", "32,37,128", "inner widths; an odd one is a case of its own", AT(inner), 0,
      1e6, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32,fp64,fp16,bf16", "element types", AT(types), 0, 0, &tool_types},
-    {"device", 'd', TOOL_CHOSEN, "DEVICE,...", NULL, "devices; all that are present unless given", AT(devices), 0, 0,
-     &tool_devices},
+    {"device", 'd', TOOL_CHOSEN, "DEVICE,...", NULL,
+     "devices; unless given all that are present, OpenCL's in brief: one arrangement, width and type", AT(devices), 0,
+     0, &tool_devices},
     {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (baselines too), or names", AT(algorithms), 0, 0,
      &tool_algorithms},
     {"limit", 0, TOOL_INTEGER, "NNZ", "20k", "nonzeros taken of a larger matrix, by whole rows spread over it",
      AT(limit), 1, 1e12, NULL},
-    {"quick", 0, TOOL_FLAG, NULL, NULL, "one arrangement of the data instead of four", AT(quick), 0, 0, NULL},
+    {"arrangement", 0, TOOL_CHOSEN, "NAME,...", "packed,strided,column,coo", "how the data lie in memory",
+     AT(arrangements), 0, 0, &tool_arrangements},
+    {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first of the arrangements", AT(quick), 0, 0, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "a line for each check, with the reason of each skipped one", AT(verbose),
      0, 0, NULL},
     {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
@@ -54,6 +58,7 @@ static const tool_option options[] = {
 static const tool_example examples[] = {
     {"tamis check mesh.mtx", "everything, in some seconds"},
     {"TAMIS_CPU_ISA=x86-64-v2 tamis check mesh.mtx", "the same with the kernels for an older processor"},
+    {"tamis check --device opencl:0 --quick --inner 32 mesh.mtx", "a device for which kernels take long to compile"},
     {"tamis check --op fused --edge softmax --verbose graph.npz", "one corner, case by case"},
     {NULL, NULL},
 };
@@ -69,13 +74,13 @@ typedef struct arrangement {
     int threads;
 } arrangement;
 
+/* In the order of tool_arrangements. */
 static const arrangement arrangements[] = {
     {"csr, int32, packed", TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_ROW_MAJOR, 0, 0, 1, 0, 2},
     {"csr, int64, strided, unaligned, beta", TAMIS_CSR, TAMIS_I64, TAMIS_I64, TAMIS_ROW_MAJOR, 3, 1, 0.5, -2, 1},
     {"csr, int32 with int64 offsets, column-major", TAMIS_CSR, TAMIS_I32, TAMIS_I64, TAMIS_COLUMN_MAJOR, 5, 1, 1, 0, 3},
     {"coo, int32, packed", TAMIS_COO, TAMIS_I32, TAMIS_I32, TAMIS_ROW_MAJOR, 0, 0, 1, 0, 2},
 };
-enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
 
 /* S's arrays in both index types. */
 typedef struct indices {
@@ -85,7 +90,7 @@ typedef struct indices {
 
 /* The run as a whole. */
 typedef struct check_run {
-    const settings *set;
+    const settings *set; /* for the device at work */
     tool_lines lines;
     int64_t passed, failed, skipped, done, expected;
     int shown; /* failures printed */
@@ -193,16 +198,19 @@ static verdict judge(const tool_comparison *comparison, bool intact) {
     return result;
 }
 
-static verdict check_one(const check_run *run, const tool_problem *problem, const tool_operands *operands,
-                         const tool_oracle *oracle, const tool_dense *old, const char *algorithm, int threads) {
+static verdict check_one(const check_run *run, const tool_mirror *mirror, const tool_problem *problem,
+                         const tool_operands *operands, const tool_oracle *oracle, const tool_dense *old,
+                         const char *algorithm, int threads) {
     tamis_plan_options planning = tool_problem_plan_options(problem);
-    planning.algorithm = algorithm;
+    tool_device_plan_with(run->device, algorithm, &planning);
     planning.threads = threads;
     planning.expected_calls = 1000;
     tamis_plan *plan = NULL;
-    tamis_status status = tamis_plan_create(run->device->device, &problem->S, &planning, &plan);
+    tamis_status status = tamis_plan_create(run->device->device, &mirror->problem.S, &planning, &plan);
     if (status == TAMIS_OK) status = prepare_output(problem, operands, (uint64_t)run->set->seed);
-    if (status == TAMIS_OK) status = tool_problem_execute(problem, plan);
+    if (status == TAMIS_OK) status = tool_mirror_put(mirror);
+    if (status == TAMIS_OK) status = tool_problem_execute(&mirror->problem, plan);
+    if (status == TAMIS_OK) status = tool_mirror_fetch(mirror);
     verdict result;
     if (status != TAMIS_OK) {
         result = failed_call(status);
@@ -261,11 +269,10 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
 }
 
 static bool serves(const tamis_algorithm_description *algorithm, const check_run *run, tamis_operation operation) {
-    return (algorithm->operations & (1u << operation)) != 0 &&
-           strncmp(run->device->description.name, algorithm->device, strlen(algorithm->device)) == 0;
+    return (algorithm->operations & (1u << operation)) != 0 && tool_device_serves(run->device, algorithm);
 }
 
-/* The names to check for an operation: NULL in the list is auto. */
+/* The names to check for an operation: NULL in the list is auto. What the device lacks is left out. */
 static int wanted_algorithms(const check_run *run, tamis_operation operation, const char **names) {
     int count = 0;
     for (int i = 0; i < run->set->algorithms.count; i++) {
@@ -277,7 +284,9 @@ static int wanted_algorithms(const check_run *run, tamis_operation operation, co
                 if (serves(&algorithm, run, operation)) names[count++] = algorithm.name;
             }
         } else if (count < TOOL_LIST_LIMIT) {
-            names[count++] = choice == 0 ? NULL : tool_algorithms.name(choice);
+            const char *name = choice == 0 ? NULL : tool_algorithms.name(choice);
+            tamis_algorithm_description algorithm;
+            if (!name || tool_device_algorithm(run->device, name, &algorithm)) names[count++] = name;
         }
     }
     return count;
@@ -299,13 +308,17 @@ static void check_arrangement(check_run *run, tool_problem problem, const arrang
         old = tool_dense_create(problem.output.rows, problem.output.cols, problem.type, TAMIS_ROW_MAJOR, 0, 0);
         status = tamis_fill_uniform(&old.view, seed + 7, -1, 1);
     }
+    const bool filled = status == TAMIS_OK;
+    tool_mirror mirror = {0};
+    if (filled) status = tool_mirror_create(run->device, &problem, how->shift, &mirror);
     for (int i = 0; i < count && status == TAMIS_OK && !tool_interrupted(); i++) {
-        const verdict result = check_one(run, &problem, &operands, oracle, &old, names[i], how->threads);
+        const verdict result = check_one(run, &mirror, &problem, &operands, oracle, &old, names[i], how->threads);
         report(run, &problem, how, names[i] ? names[i] : "auto", &result);
     }
     if (status != TAMIS_OK) run->worst = tool_library_error(status, run->matrix);
+    tool_mirror_free(&mirror);
     tool_dense_free(&old);
-    if (status == TAMIS_OK) tool_operands_free(&operands);
+    if (filled) tool_operands_free(&operands);
 }
 
 static void check_problem(check_run *run, tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner,
@@ -334,8 +347,8 @@ static void check_problem(check_run *run, tamis_operation operation, tamis_edge 
         run->worst = tool_library_error(status, run->matrix);
         return;
     }
-    for (int i = 0; i < (run->set->quick ? 1 : ARRANGEMENTS) && !tool_interrupted(); i++) {
-        check_arrangement(run, problem, &arrangements[i], &oracle, values);
+    for (int i = 0; i < (run->set->quick ? 1 : run->set->arrangements.count) && !tool_interrupted(); i++) {
+        check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], &oracle, values);
     }
     tool_oracle_free(&oracle);
 }
@@ -387,27 +400,6 @@ static void check_source(check_run *run, const tool_source *source) {
     run->matrix = NULL;
 }
 
-static int check_files(check_run *run, int count, char **paths) {
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)run->set->from;
-    reading.value_type = TAMIS_F64;
-    reading.offset_type = TAMIS_I64;
-    reading.relabel = run->set->relabel;
-    reading.undirected = run->set->undirected;
-    int files = 0;
-    for (int i = 0; i < count && !tool_interrupted(); i++, files++) {
-        tool_source source;
-        const int code = tool_source_open(paths[i], &reading, &source);
-        if (code) {
-            run->worst = code;
-            continue;
-        }
-        check_source(run, &source);
-        tool_source_close(&source);
-    }
-    return files;
-}
-
 static int64_t problems_of_a_matrix(const settings *set) {
     int64_t problems = 0;
     for (int o = 0; o < set->operations.count; o++) {
@@ -416,25 +408,70 @@ static int64_t problems_of_a_matrix(const settings *set) {
     return problems * set->inner.count * set->types.count;
 }
 
+/* One device with what is checked on it. */
+typedef struct checked_device {
+    tool_device device;
+    settings set;
+} checked_device;
+
+/* Opens those that can be opened; *worst is the code of the last that cannot. An OpenCL device that nobody named may be
+   a processor whose compiler takes a second for every kernel: it is checked in brief. */
+static int open_devices(const settings *set, checked_device *devices, int *worst) {
+    const tool_chosen wanted = tool_devices_wanted(&set->devices);
+    int count = 0;
+    for (int d = 0; d < wanted.count && !tool_interrupted(); d++) {
+        checked_device *next = &devices[count];
+        const int code = tool_device_open(wanted.at[d], false, &next->device);
+        if (code) {
+            *worst = code;
+            continue;
+        }
+        next->set = *set;
+        if (set->devices.count == 0 && next->device.gpu && !next->device.addresses) {
+            next->set.quick = true;
+            next->set.inner.count = next->set.types.count = 1;
+        }
+        count++;
+    }
+    return count;
+}
+
+static void check_file(check_run *run, const char *path, const checked_device *devices, int count) {
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    reading.file_format = (tamis_file_format)run->set->from;
+    reading.value_type = TAMIS_F64;
+    reading.offset_type = TAMIS_I64;
+    reading.relabel = run->set->relabel;
+    reading.undirected = run->set->undirected;
+    tool_source source;
+    const int code = tool_source_open(path, &reading, &source);
+    if (code) {
+        run->worst = code;
+        return;
+    }
+    for (int d = 0; d < count && !tool_interrupted(); d++) {
+        run->device = &devices[d].device;
+        run->set = &devices[d].set;
+        check_source(run, &source);
+    }
+    tool_source_close(&source);
+}
+
 static int run_check(const void *given, int count, char **operands) {
     const settings *set = given;
     check_run run = {.set = set};
-    const tool_chosen devices = tool_devices_wanted(&set->devices);
-    run.expected = problems_of_a_matrix(set) * count * devices.count;
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;
     tool_interrupt_catch();
-    for (int d = 0; d < devices.count && !tool_interrupted(); d++) {
-        tool_device device;
-        const int code = tool_device_open(devices.at[d], false, &device);
-        if (code) {
-            run.worst = code;
-            continue;
-        }
-        run.device = &device;
-        check_files(&run, count, operands);
-        tool_device_close(&device);
+    checked_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
+    const int device_count = open_devices(set, devices, &run.worst);
+    for (int d = 0; d < device_count; d++) run.expected += problems_of_a_matrix(&devices[d].set) * count;
+    for (int i = 0; i < count && !tool_interrupted(); i++) {
+        run.set = set;
+        check_file(&run, operands[i], devices, device_count);
     }
+    for (int d = 0; d < device_count; d++) tool_device_close(&devices[d].device);
+    free(devices);
     tool_progress_clear();
     const int closed = tool_lines_close(&run.lines);
     if (closed) run.worst = closed;
@@ -461,7 +498,8 @@ const tool_command tool_check_command = {
         "unaligned, with and without beta, on one, two and three threads. Each result is compared with the oracle under "
         "a tolerance derived from the types and the length of the sums; outputs that beta = 0 must not read hold NaN "
         "beforehand, and what lies between the elements must stay as it was.\n\n"
-        "What an algorithm declines is skipped; --verbose says why. Of a large matrix some rows are taken. FILE may also "
+        "On a GPU the data are copied to its memory (OpenCL: aligned ones, since its memory has no addresses) and the "
+        "results fetched. What an algorithm declines is skipped; --verbose says why. Of a large matrix some rows are taken. FILE may also "
         "be generate:KIND:rows=..,nnz=... The last line is 'N passed, M failed', with ', K skipped' where some were.",
     .options = options,
     .examples = examples,

@@ -47,20 +47,50 @@ static const char *operand_values_at(int i) {
     return pick(names, 3, i);
 }
 
+/* Whether an earlier algorithm has that name: families of devices may use the same one. */
+static bool named_before(int number, const char *name) {
+    tamis_algorithm_description description;
+    for (int i = 0; i < number; i++) {
+        if (tamis_algorithm_at(i, &description) == TAMIS_OK && strcmp(description.name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* The names of the registry, each once. */
 static const char *registered(int number) {
     tamis_algorithm_description description;
-    if (number < 0 || number >= tamis_algorithm_count()) return NULL;
-    return tamis_algorithm_at(number, &description) == TAMIS_OK ? description.name : NULL;
+    for (int i = 0; number >= 0 && i < tamis_algorithm_count(); i++) {
+        if (tamis_algorithm_at(i, &description) != TAMIS_OK || named_before(i, description.name)) continue;
+        if (number-- == 0) return description.name;
+    }
+    return NULL;
 }
 
 static const char *algorithm_at(int i) { return i == 0 ? "auto" : i == 1 ? "all" : registered(i - 2); }
 static const char *one_algorithm_at(int i) { return i == 0 ? "auto" : registered(i - 1); }
 
+/* A family without a device is listed by its bare name, which stands for the first one that is missing. */
 static const char *device_at(int i) {
     const char *name = NULL;
     if (i == 0) return "best";
     if (i > tamis_device_count()) return NULL;
-    return tamis_device_at(i - 1, &name, NULL) == TAMIS_OK ? name : NULL;
+    if (tamis_device_at(i - 1, &name, NULL) != TAMIS_OK) return NULL;
+    return strcmp(name, "cuda") == 0 ? "cuda:0" : strcmp(name, "opencl") == 0 ? "opencl:0" : name;
+}
+
+static const char *arrangement_at(int i) {
+    static const char *const names[] = {"packed", "strided", "column", "coo"};
+    return pick(names, 4, i);
+}
+
+static const char *cache_action_at(int i) {
+    static const char *const names[] = {"info", "clear"};
+    return pick(names, 2, i);
+}
+
+static const char *peer_at(int i) {
+    static const char *const names[] = {"cusparse", "cublas"};
+    return pick(names, 2, i);
 }
 
 const tool_choices tool_types = {"a type", type_at, NULL};
@@ -77,3 +107,6 @@ const tool_choices tool_operand_values = {"a way with values", operand_values_at
 const tool_choices tool_algorithms = {"an algorithm", algorithm_at, "algorithms"};
 const tool_choices tool_algorithms_one = {"an algorithm", one_algorithm_at, "algorithms"};
 const tool_choices tool_devices = {"a device", device_at, "devices"};
+const tool_choices tool_arrangements = {"an arrangement", arrangement_at, NULL};
+const tool_choices tool_peer_names = {"a peer", peer_at, NULL};
+const tool_choices tool_cache_actions = {"what to do with the cache", cache_action_at, NULL};

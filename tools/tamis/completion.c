@@ -13,6 +13,13 @@ static void print_words(FILE *out, const tool_choices *choices) {
     for (int i = 0; choices->name(i); i++) fprintf(out, "%s%s", i ? " " : "", choices->name(i));
 }
 
+/* What the first operand of a command may be; NULL: a file. */
+static const tool_choices *first_operand(const tool_command *command) {
+    if (command == &tool_generate_command) return &tool_kinds;
+    if (command == &tool_run_command) return &tool_operations;
+    return command == &tool_cache_command ? &tool_cache_actions : NULL;
+}
+
 static void print_bash_options(FILE *out, const tool_command *command) {
     fprintf(out, "    %s)\n        options=\"--help", command->name);
     for (const tool_option *option = command->options; option->name; option++) {
@@ -35,9 +42,9 @@ static void print_bash_options(FILE *out, const tool_command *command) {
         }
     }
     fputs("        esac\n", out);
-    if (command == &tool_generate_command || command == &tool_run_command) {
+    if (first_operand(command)) {
         fputs("        operand=\"", out);
-        print_words(out, command == &tool_run_command ? &tool_operations : &tool_kinds);
+        print_words(out, first_operand(command));
         fputs("\"\n", out);
     }
     fputs("        ;;\n", out);
@@ -157,12 +164,12 @@ static void print_zsh(FILE *out) {
         const tool_command *command = tool_commands[i];
         fprintf(out, "    %s)\n        _arguments -s \\\n", command->name);
         for (const tool_option *option = command->options; option->name; option++) print_zsh_option(out, option);
-        if (command == &tool_generate_command || command == &tool_run_command) {
+        if (first_operand(command)) {
             fputs("            '1:what:(", out);
-            print_words(out, command == &tool_run_command ? &tool_operations : &tool_kinds);
+            print_words(out, first_operand(command));
             fputs(")' \\\n", out);
         }
-        if (*command->operands) fputs("            '*:file:_files' \\\n", out);
+        if (*command->operands && command != &tool_cache_command) fputs("            '*:file:_files' \\\n", out);
         fputs("            '(-h --help)'{-h,--help}'[how to use it]'\n        ;;\n", out);
     }
     fputs("    esac\n}\n\n_tamis \"$@\"\n", out);

@@ -1,7 +1,15 @@
-/* Opens devices. */
+/* Opens devices and tells which algorithms are theirs. */
 #include "device.h"
 
+#include <string.h>
+
 #include "exit.h"
+
+static bool starts(const char *name, const char *with) { return strncmp(name, with, strlen(with)) == 0; }
+
+const char *tool_device_family(const char *name) {
+    return starts(name, "cuda") || starts(name, "opencl") ? "gpu" : name;
+}
 
 int tool_device_open(int choice, bool ceilings, tool_device *device) {
     *device = (tool_device){0};
@@ -9,8 +17,12 @@ int tool_device_open(int choice, bool ceilings, tool_device *device) {
     tamis_status status = tamis_device_open(name, &device->device);
     if (status == TAMIS_OK) status = tamis_device_describe(device->device, &device->description);
     if (status == TAMIS_OK && ceilings) status = tamis_device_ceilings(device->device, &device->ceilings);
-    if (status == TAMIS_OK) return 0;
-    const int code = tool_library_error(status, name);
+    if (status == TAMIS_OK) {
+        device->gpu = device->description.location == TAMIS_DEVICE;
+        device->addresses = !device->gpu || starts(device->description.name, "cuda");
+        return 0;
+    }
+    const int code = tool_library_error(status, NULL);
     tool_device_close(device);
     return code;
 }
@@ -29,3 +41,23 @@ tool_chosen tool_devices_wanted(const tool_chosen *given) {
     }
     return all;
 }
+
+bool tool_device_serves(const tool_device *device, const tamis_algorithm_description *algorithm) {
+    return strcmp(algorithm->device, tool_device_family(device->description.name)) == 0;
+}
+
+bool tool_device_algorithm(const tool_device *device, const char *name, tamis_algorithm_description *algorithm) {
+    for (int i = 0; i < tamis_algorithm_count(); i++) {
+        if (tamis_algorithm_at(i, algorithm) != TAMIS_OK || !tool_device_serves(device, algorithm)) continue;
+        if (strcmp(algorithm->name, name) == 0) return true;
+    }
+    return false;
+}
+
+void tool_device_plan_with(const tool_device *device, const char *name, tamis_plan_options *options) {
+    tamis_algorithm_description algorithm;
+    options->algorithm = name;
+    if (name && tool_device_algorithm(device, name, &algorithm) && algorithm.any_order) options->deterministic = false;
+}
+
+bool tool_device_whole(const tool_device *device, int threads) { return device->gpu || threads > 1; }

@@ -45,40 +45,63 @@ static const double *ceiling(const tamis_ceilings *ceilings, const ceiling_row *
     return at;
 }
 
-static void print_ceilings(const tamis_ceilings *ceilings) {
+/* The figures of one ceiling: a GPU has only those of the whole chip, and none of caches that it lacks. */
+static void add_ceiling(tool_table *table, const char *title, double one, double all, bool gpu, const char *unit) {
+    if (gpu && all <= 0) return;
+    const tool_word single = tool_word_number(one), many = tool_word_number(all);
+    tool_table_row(table, (const char *const[]){title, gpu ? "" : single.text, many.text, unit});
+}
+
+static void print_ceilings(const tamis_ceilings *ceilings, bool gpu) {
     char all[32];
     snprintf(all, sizeof all, "%d threads", ceilings->threads);
     const tool_column columns[] = {{ceilings->measured ? "ceilings (measured)" : "ceilings (defaults)", false, 28},
-                                   {"1 thread", true, 9},
-                                   {all, true, 10},
+                                   {gpu ? "" : "1 thread", true, gpu ? 0 : 9},
+                                   {gpu ? "" : all, true, 10},
                                    {"", false, 0}};
     tool_table table;
     tool_table_start(&table, 4, columns);
     for (int i = 0; i < CEILING_ROWS; i++) {
         const double *value = ceiling(ceilings, &ceiling_rows[i]);
-        const tool_word one = tool_word_number(value[0]), many = tool_word_number(value[1]);
-        tool_table_row(&table, (const char *const[]){ceiling_rows[i].title, one.text, many.text, ceiling_rows[i].unit});
+        add_ceiling(&table, ceiling_rows[i].title, value[0], value[1], gpu, ceiling_rows[i].unit);
     }
     for (int i = 0; i < GATHERS; i++) {
         if (ceilings->gather_bytes[i] <= 0) continue;
         char title[64];
         snprintf(title, sizeof title, "random rows, table %s", tool_word_bytes(ceilings->gather_bytes[i]).text);
-        const tool_word one = tool_word_number(ceilings->gather_gbs[0][i]);
-        const tool_word many = tool_word_number(ceilings->gather_gbs[1][i]);
-        tool_table_row(&table, (const char *const[]){title, one.text, many.text, "GB/s"});
+        add_ceiling(&table, title, ceilings->gather_gbs[0][i], ceilings->gather_gbs[1][i], gpu, "GB/s");
     }
     putchar('\n');
     tool_table_print(&table, stdout, 2);
 }
 
+static void print_caches(const tamis_device_description *description) {
+    const struct {
+        const char *name;
+        int64_t bytes;
+    } caches[] = {{"L1", description->cache_l1}, {"L2", description->cache_l2}, {"L3", description->cache_l3}};
+    const char *before = "  caches           ";
+    for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
+        if (caches[i].bytes <= 0) continue;
+        printf("%s%s %s", before, caches[i].name, tool_word_bytes(caches[i].bytes).text);
+        before = ", ";
+    }
+    if (*before == ',') putchar('\n');
+}
+
 static void print_text(const char *name, const tamis_device_description *description, const tamis_ceilings *ceilings) {
+    const bool gpu = description->location == TAMIS_DEVICE;
     printf("%s  %s\n", name, description->model);
     printf("  instruction set  %s\n", description->instruction_set);
-    printf("  threads          %d\n", description->threads);
-    printf("  caches           L1 %s, L2 %s, L3 %s\n", tool_word_bytes(description->cache_l1).text,
-           tool_word_bytes(description->cache_l2).text, tool_word_bytes(description->cache_l3).text);
+    if (gpu) {
+        printf("  driver           %s\n", description->driver);
+        printf("  multiprocessors  %d\n", description->multiprocessors);
+    } else {
+        printf("  threads          %d\n", description->threads);
+    }
+    print_caches(description);
     printf("  memory           %s\n", tool_word_bytes(description->memory).text);
-    if (ceilings) print_ceilings(ceilings);
+    if (ceilings) print_ceilings(ceilings, gpu);
 }
 
 static void print_json(tool_json *json, const char *name, const tamis_device_description *description,
@@ -88,6 +111,9 @@ static void print_json(tool_json *json, const char *name, const tamis_device_des
     tool_json_bool(json, "present", true);
     tool_json_text(json, "model", description->model);
     tool_json_text(json, "instruction_set", description->instruction_set);
+    tool_json_text(json, "driver", description->driver);
+    tool_json_text(json, "location", description->location == TAMIS_DEVICE ? "device" : "host");
+    tool_json_integer(json, "multiprocessors", description->multiprocessors);
     tool_json_integer(json, "threads", description->threads);
     tool_json_integer(json, "cache_l1", description->cache_l1);
     tool_json_integer(json, "cache_l2", description->cache_l2);
@@ -179,9 +205,11 @@ const tool_command tool_devices_command = {
     .name = "devices",
     .summary = "what can be computed on, with its measured ceilings",
     .operands = "",
-    .description = "Lists the devices: those present with their chip, instruction set, caches and ceilings (arithmetic "
-                   "from registers, reads from each cache and from memory, random rows), those absent with the reason. "
-                   "Floors and predictions are made from the ceilings, which are measured once and cached.",
+    .description =
+        "Lists the devices: those present with their chip, instruction set, caches and ceilings (arithmetic "
+        "from registers, reads from each cache and from memory, random rows), a GPU also with its driver and "
+        "multiprocessors; those absent with the reason. Floors and predictions are made from the ceilings, "
+        "which are measured once and cached.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

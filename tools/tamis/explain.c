@@ -6,6 +6,7 @@
 #include "device.h"
 #include "exit.h"
 #include "json.h"
+#include "mirror.h"
 #include "problem.h"
 #include "progress.h"
 #include "source.h"
@@ -57,6 +58,7 @@ typedef struct explained {
     tamis_plan_report report;
     tool_floor floor;
     double flops, bytes;
+    bool gpu;
 } explained;
 
 static void print_field(const char *title, const char *text) {
@@ -126,8 +128,9 @@ static void print_text(const explained *one, const settings *set) {
     if (tool_uses_edge(problem->operation)) printf(" %s", tamis_edge_name(problem->edge));
     printf(", K = %lld", (long long)problem->inner);
     if (problem->operation == TAMIS_OP_FUSED) printf(", L = %lld", (long long)problem->width);
-    printf(", %s, %d thread%s, %s call%s\n", tamis_type_name(problem->type), report->threads,
-           report->threads == 1 ? "" : "s", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
+    printf(", %s, ", tamis_type_name(problem->type));
+    if (!one->gpu) printf("%d thread%s, ", report->threads, report->threads == 1 ? "" : "s");
+    printf("%s call%s\n", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
     tool_text runs = {0};
     tool_text_add(&runs, "%s on %s", report->algorithm, report->instruction_set);
     const char *parameters = report->parameters ? report->parameters : "";
@@ -179,19 +182,21 @@ static void print_json(tool_json *json, const explained *one, const settings *se
 }
 
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
-                           const tool_touched *touched, const tool_problem *problem, tool_json *json) {
-    explained one = {.problem = problem};
+                           const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
+                           tool_json *json) {
+    explained one = {.problem = problem, .gpu = device->gpu};
     tamis_plan_options planning = tool_problem_plan_options(problem);
     planning.expected_calls = set->calls;
     planning.threads = (int)set->threads;
-    planning.algorithm = set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL;
-    tamis_status status = tamis_plan_create(device->device, &problem->S, &planning, &one.plan);
+    tool_device_plan_with(device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL, &planning);
+    tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, tamis_operation_name(problem->operation));
     } else {
-        one.floor = tool_problem_floor(problem, touched, &device->ceilings, one.report.threads);
+        one.floor =
+            tool_problem_floor(problem, touched, &device->ceilings, tool_device_whole(device, one.report.threads));
         one.flops = tool_problem_flops(problem);
         one.bytes = tool_problem_bytes(problem, touched);
         if (json) {
@@ -214,7 +219,8 @@ static void print_matrix(const tool_source *source) {
            tool_word_count(profile.min).text, tool_word_count(profile.max).text, structure.name);
 }
 
-static int explain_source(const settings *set, const tool_device *device, const tool_source *source) {
+static int explain_source(const settings *set, const tool_device *device, const tool_source *source,
+                          const tamis_sparse *S) {
     const tool_touched touched = tool_touched_count(source->S);
     tool_json json = tool_json_start(stdout, true);
     if (set->json) {
@@ -240,7 +246,7 @@ static int explain_source(const settings *set, const tool_device *device, const 
                                           .S = *source->S,
                                           .B = {.data = NULL},
                                           .D = {.data = &worst}}; /* not B: fused counts its bytes */
-            const int code = explain_problem(set, device, source, &touched, &problem, set->json ? &json : NULL);
+            const int code = explain_problem(set, device, source, &touched, &problem, S, set->json ? &json : NULL);
             if (code) worst = code;
         }
     }
@@ -266,7 +272,12 @@ static int run_explain(const void *given, int count, char **operands) {
     if (code) return code;
     code = tool_device_open(set->device, true, &device);
     if (code == 0) {
-        code = explain_source(set, &device, &source);
+        tool_mirror mirror;
+        const tool_problem pattern = {.S = *source.S};
+        const tamis_status status = tool_mirror_create(&device, &pattern, 0, &mirror);
+        code = status == TAMIS_OK ? explain_source(set, &device, &source, &mirror.problem.S)
+                                  : tool_library_error(status, source.name);
+        tool_mirror_free(&mirror);
         tool_device_close(&device);
     }
     tool_source_close(&source);

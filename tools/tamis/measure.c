@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "exit.h"
-#include "gather.h"
 #include "progress.h"
+#include "timer.h"
 
 enum { LEAST_TURNS = 5, MOST_EXECUTIONS_A_TURN = 2000 };
 static const double LEAST_SECONDS = 0.2; /* for each contestant, over all its turns */
@@ -45,11 +45,33 @@ double tool_measure_disturbance(void) {
     return used + most_threads > (double)sysconf(_SC_NPROCESSORS_ONLN) ? used : 0;
 }
 
-static double execute_once(tool_contestant *contestant, const tool_measure_options *options) {
-    if (options->flush_bytes > 0) tool_flush_caches(options->flush_bytes, options->threads);
-    const double start = tool_seconds();
-    contestant->status = contestant->execute(contestant->context);
-    return tool_seconds() - start;
+/* Puts up to half as many executions as the timer has points on their way, then reads how long each took. */
+static int64_t execute_some(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer,
+                            int64_t wanted, double *seconds) {
+    const int64_t most = timer->device ? TOOL_TIMER_POINTS / 2 : 1;
+    const int count = (int)(wanted < most ? wanted : most);
+    tamis_status status = TAMIS_OK;
+    for (int i = 0; i < count && status == TAMIS_OK; i++) {
+        if (options->flush) status = tool_flush_execute(options->flush);
+        if (status == TAMIS_OK) status = tool_timer_take(timer, 2 * i);
+        if (status == TAMIS_OK) status = contestant->execute(contestant->context);
+        if (status == TAMIS_OK) status = tool_timer_take(timer, 2 * i + 1);
+    }
+    for (int i = 0; i < count && status == TAMIS_OK; i++) {
+        status = tool_timer_between(timer, 2 * i, 2 * i + 1, &seconds[i]);
+    }
+    contestant->status = status;
+    return status == TAMIS_OK ? count : 0;
+}
+
+static void execute_turn(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer,
+                         int64_t length) {
+    double seconds[TOOL_TIMER_POINTS];
+    for (int64_t done = 0; done < length && contestant->status == TAMIS_OK;) {
+        const int64_t count = execute_some(contestant, options, timer, length - done, seconds);
+        for (int64_t i = 0; i < count; i++) tool_samples_add(&contestant->samples, seconds[i]);
+        done += count;
+    }
 }
 
 /* Executions in one turn: as many as give the least time over `repeat` turns. */
@@ -58,32 +80,38 @@ static int64_t turn_length(double once, int64_t repeat) {
     return wanted < 1 ? 1 : wanted > MOST_EXECUTIONS_A_TURN ? MOST_EXECUTIONS_A_TURN : (int64_t)wanted;
 }
 
-bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options) {
-    int64_t *length = tool_allocate((size_t)count, sizeof *length);
-    for (int i = 0; i < count; i++) {
-        /* The warm-up; the second one, with the caches as they will be, says how long it takes. */
-        execute_once(&contestants[i], options);
-        if (contestants[i].status != TAMIS_OK) continue;
-        const double once = execute_once(&contestants[i], options);
-        length[i] = options->flush_bytes > 0 ? 1 : turn_length(once, options->repeat);
+/* The warm-ups; the last one, with the caches as they will be, says how many executions make a turn. A device's first
+   also compiles or loads what it had left, and its clock rises in the meantime: it gets one more. */
+static int64_t warm_up(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer) {
+    double once = 0;
+    for (int i = 0; i < (timer->device ? 3 : 2); i++) {
+        execute_some(contestant, options, timer, 1, &once);
+        if (contestant->status != TAMIS_OK) return 0;
     }
+    return options->flush ? 1 : turn_length(once, options->repeat);
+}
+
+bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options) {
+    tool_timer timer = tool_timer_create(options->device);
+    int64_t *length = tool_allocate((size_t)count, sizeof *length);
+    for (int i = 0; i < count; i++) length[i] = warm_up(&contestants[i], options, &timer);
     const double start = tool_seconds();
     const processor_time before = processor_time_so_far();
     bool complete = true;
     for (int64_t turn = 0; turn < options->repeat && complete; turn++) {
         if (turn >= LEAST_TURNS && tool_seconds() - start > options->seconds) break;
         for (int i = 0; i < count && complete; i++) {
-            for (int64_t n = 0; n < length[i] && contestants[i].status == TAMIS_OK; n++) {
-                const double seconds = execute_once(&contestants[i], options);
-                if (contestants[i].status == TAMIS_OK) tool_samples_add(&contestants[i].samples, seconds);
-            }
+            if (contestants[i].status == TAMIS_OK) execute_turn(&contestants[i], options, &timer, length[i]);
             complete = !tool_interrupted();
         }
     }
-    const processor_time after = processor_time_so_far();
-    measured += tool_seconds() - start;
-    others += fmax(0, (after.all - before.all) - (after.own - before.own));
-    if (options->threads > most_threads) most_threads = options->threads;
+    if (!timer.device) { /* a GPU is not slowed by what the processors do */
+        const processor_time after = processor_time_so_far();
+        measured += tool_seconds() - start;
+        others += fmax(0, (after.all - before.all) - (after.own - before.own));
+        if (options->threads > most_threads) most_threads = options->threads;
+    }
+    tool_timer_free(&timer);
     free(length);
     return complete;
 }

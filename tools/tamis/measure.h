@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <tamis/tamis.h>
 
+#include "flush.h"
 #include "statistics.h"
 
 typedef struct tool_contestant {
@@ -17,15 +18,18 @@ typedef struct tool_contestant {
 } tool_contestant;
 
 typedef struct tool_measure_options {
-    int64_t repeat;      /* executions wanted of each */
-    double seconds;      /* budget for all together; at least 5 turns are taken whatever it is */
-    int64_t flush_bytes; /* > 0: caches of that size are emptied before each execution */
-    int threads;         /* of the flush */
+    int64_t repeat;            /* executions wanted of each */
+    double seconds;            /* budget for all together; at least 5 turns are taken whatever it is */
+    const tool_device *device; /* whose clock measures */
+    tool_flush *flush;         /* empties the caches before each execution; NULL: they stay as they are */
+    int threads;
 } tool_measure_options;
 
 /*
  * Turns A B C A B C ...: in each turn a contestant runs once, quick ones several times, so that each comes to about
- * 0.2 seconds in all and at least `repeat` samples. False after Ctrl-C: the samples are then incomplete.
+ * 0.2 seconds in all and at least `repeat` samples. On a GPU those of one turn are put into its queue together, each
+ * between two of its events, so that what the host takes to launch them is not measured. False after Ctrl-C: the
+ * samples are then incomplete.
  */
 bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options);
 

@@ -62,8 +62,8 @@ double tool_problem_bytes(const tool_problem *problem, const tool_touched *touch
 }
 
 tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
-                              int threads) {
-    const int many = threads > 1;
+                              bool whole) {
+    const int many = whole;
     tool_floor floor = {.bandwidth = ceilings->memory_gbs[many]};
     floor.peak = problem->type == TAMIS_F64 ? ceilings->fp64_gflops[many] : ceilings->fp32_gflops[many];
     const double arithmetic = floor.peak > 0 ? tool_problem_flops(problem) / (floor.peak * 1e9) : 0;

@@ -40,8 +40,9 @@ typedef struct tool_floor {
     bool memory_bound;      /* the bytes decide, not the arithmetic */
     double bandwidth, peak; /* the ceilings used, in GB/s and GFLOP/s */
 } tool_floor;
+/* whole: by the ceilings of all threads, else of one. */
 tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
-                              int threads);
+                              bool whole);
 
 /* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
 tamis_plan_options tool_problem_plan_options(const tool_problem *problem);

@@ -8,10 +8,12 @@
 #include "device.h"
 #include "exit.h"
 #include "json.h"
+#include "mirror.h"
 #include "oracle.h"
 #include "progress.h"
 #include "source.h"
 #include "text.h"
+#include "timer.h"
 
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
@@ -82,6 +84,7 @@ typedef struct work {
     tool_problem problem;
     tool_operands random;
     tool_dense old; /* the old output, kept for repeats and for the check */
+    tool_mirror mirror;
     tamis_plan *plan;
     tamis_plan_report report;
     double seconds; /* of the fastest execution */
@@ -180,25 +183,45 @@ static int make_operands(work *job) {
     return 0;
 }
 
+/* One execution on the device, timed by its clock; the last one's result is fetched by the caller. */
+static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) {
+    tool_problem *problem = &job->problem;
+    tamis_status status = TAMIS_OK;
+    if (problem->beta != 0) {
+        memcpy(problem->output.data, job->old.view.data, job->old.bytes);
+        status = tool_mirror_put(&job->mirror);
+    }
+    if (status == TAMIS_OK) status = tool_timer_take(timer, 0);
+    if (status == TAMIS_OK) status = tool_problem_execute(&job->mirror.problem, job->plan);
+    if (status == TAMIS_OK) status = tool_timer_take(timer, 1);
+    if (status == TAMIS_OK) status = tool_timer_between(timer, 0, 1, seconds);
+    return status;
+}
+
 static int execute(work *job) {
     const settings *set = job->set;
     tool_problem *problem = &job->problem;
+    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
     tamis_plan_options planning = tool_problem_plan_options(problem);
     planning.threads = (int)set->threads;
     planning.expected_calls = set->calls > set->repeat ? set->calls : set->repeat;
-    planning.algorithm = set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL;
+    tool_device_plan_with(&job->device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL,
+                          &planning);
     planning.parameters = set->parameters;
-    tamis_status status = tamis_plan_create(job->device.device, &problem->S, &planning, &job->plan);
+    if (status == TAMIS_OK) {
+        status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
+    }
     if (status == TAMIS_OK) status = tamis_plan_describe(job->plan, &job->report);
-    for (int64_t i = 0; i < set->repeat && status == TAMIS_OK; i++) {
-        if (tool_interrupted()) return TOOL_INTERRUPTED;
-        if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
-        const double start = tool_seconds();
-        status = tool_problem_execute(problem, job->plan);
-        const double seconds = tool_seconds() - start;
+    tool_timer timer = tool_timer_create(&job->device);
+    for (int64_t i = 0; i < set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
+        double seconds = 0;
+        status = execute_once(job, &timer, &seconds);
         if (i == 0 || seconds < job->seconds) job->seconds = seconds;
     }
-    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror);
+    const int code = status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
+    tool_timer_free(&timer);
+    return code;
 }
 
 static int compare(work *job) {
@@ -269,8 +292,9 @@ static void print_text(const work *job, const tool_floor *floor) {
            tool_word_count(problem->S.nnz).text, (long long)problem->inner);
     if (fused) printf(", L = %lld", (long long)problem->width);
     printf(", %s\n", tamis_type_name(problem->type));
-    printf("  %s on %s, %d thread%s: %s, %s GFLOP/s", job->report.algorithm, job->device.description.name,
-           job->report.threads, job->report.threads == 1 ? "" : "s", tool_word_seconds(job->seconds).text,
+    printf("  %s on %s", job->report.algorithm, job->device.description.name);
+    if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
+    printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
            tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
@@ -300,7 +324,8 @@ static int run_job(work *job, char **operands) {
     if (code == 0) code = write_output(job);
     if (code) return code;
     const tool_touched touched = tool_touched_count(&job->problem.S);
-    const tool_floor floor = tool_problem_floor(&job->problem, &touched, &job->device.ceilings, job->report.threads);
+    const tool_floor floor = tool_problem_floor(&job->problem, &touched, &job->device.ceilings,
+                                                tool_device_whole(&job->device, job->report.threads));
     if (set->json) {
         print_json(job, &floor, &touched);
     } else {
@@ -327,6 +352,7 @@ static int run_run(const void *given, int count, char **operands) {
     tool_interrupt_catch();
     const int code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
+    tool_mirror_free(&job.mirror);
     tool_operands_free(&job.random);
     tool_dense_free(&job.old);
     for (int i = 0; i < 4; i++) tamis_array_free(job.given[i]);

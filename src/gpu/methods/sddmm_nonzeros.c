@@ -33,7 +33,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[LOADS] = loads;
     parameters[GROUP] = device->limits.is_cpu ? 64 : group;
     parameters[CHUNK] = chunk;
-    parameters[RUN] = chunk / step < 4 ? 1 : 4;
+    parameters[RUN] = long_rows || chunk / step < 4 ? 1 : 4;
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {

@@ -37,7 +37,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[BATCH] = 8;
     v[PIECES] = 4;
     v[GROUP] = device->limits.is_cpu ? 64 : 512;
-    v[RUN] = row_bytes < 256 ? 1 : 8;
+    v[RUN] = row_bytes < 256 ? 1 : 1024; /* wide rows of A are worth keeping */
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
@@ -96,7 +96,7 @@ const tamis_gpu_method tamis_gpu_sddmm_panels = {
                    {"batch", 4, 8},
                    {"pieces", 1, 8},
                    {"group", 32, 1024},
-                   {"run", 1, 64}},
+                   {"run", 1, 1024}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,

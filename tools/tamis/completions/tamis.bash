@@ -15,7 +15,7 @@ _tamis() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= operand=
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain help --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain cache help --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -97,7 +97,7 @@ _tamis() {
         operand="sddmm spmm fused"
         ;;
     check)
-        options="--help --op --edge --inner --type --device --algorithm --limit --quick --verbose --json --seed --from --relabel --undirected"
+        options="--help --op --edge --inner --type --device --algorithm --limit --arrangement --quick --verbose --json --seed --from --relabel --undirected"
         case $previous in
         --op) _tamis_words "sddmm spmm fused"; return ;;
         --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
@@ -106,13 +106,14 @@ _tamis() {
         --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
         --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
         --limit) return ;;
+        --arrangement) _tamis_words "packed strided column coo"; return ;;
         --json|-j) _tamis_files; return ;;
         --seed) return ;;
         --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
         esac
         ;;
     bench)
-        options="--help --op --edge --inner --width --type --device --algorithm --parameters --baseline --threads --repeat --seconds --cold --calls --gather --check --no-check --json --values --share --beta --edge-scale --seed --from --relabel --undirected"
+        options="--help --op --edge --inner --width --type --device --algorithm --parameters --baseline --peers --threads --repeat --seconds --cold --calls --gather --check --no-check --json --values --share --beta --edge-scale --seed --from --relabel --undirected"
         case $previous in
         --op) _tamis_words "sddmm spmm fused"; return ;;
         --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
@@ -123,6 +124,7 @@ _tamis() {
         --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
         --parameters) return ;;
         --baseline|-b) return ;;
+        --peers) _tamis_words "cusparse cublas"; return ;;
         --threads) return ;;
         --repeat|-r) return ;;
         --seconds|-s) return ;;
@@ -150,7 +152,13 @@ _tamis() {
         --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
         esac
         ;;
-    help) operand="devices algorithms info generate convert run check bench explain" ;;
+    cache)
+        options="--help --json"
+        case $previous in
+        esac
+        operand="info clear"
+        ;;
+    help) operand="devices algorithms info generate convert run check bench explain cache" ;;
     esac
     if [[ $current == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$current"))

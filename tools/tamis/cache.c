@@ -1,0 +1,84 @@
+/* tamis cache: the compiled GPU kernels on disk. */
+#include <stdio.h>
+#include <tamis/tamis.h>
+
+#include "command.h"
+#include "exit.h"
+#include "json.h"
+#include "text.h"
+
+typedef struct settings {
+    bool json;
+} settings;
+
+static const tool_option options[] = {
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis cache info", "where it is, and how full"},
+    {"tamis cache clear", "after which plans on a GPU compile their kernels anew"},
+    {NULL, NULL},
+};
+
+static void print_json(const tamis_cache_description *cache, bool cleared, int64_t removed) {
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "path", *cache->path ? cache->path : NULL);
+    tool_json_integer(&json, "entries", cache->entries);
+    tool_json_integer(&json, "bytes", cache->bytes);
+    tool_json_integer(&json, "most_bytes", cache->most_bytes);
+    if (cleared) tool_json_integer(&json, "removed", removed);
+    tool_json_end_object(&json);
+    tool_json_finish(&json);
+}
+
+static void print_text(const tamis_cache_description *cache, bool cleared, int64_t removed) {
+    if (!*cache->path) {
+        puts("no folder: neither XDG_CACHE_HOME nor HOME names one that can be written");
+        return;
+    }
+    puts(cache->path);
+    if (cleared) printf("  removed  %s\n", tool_word_count(removed).text);
+    printf("  kernels  %s\n", tool_word_count(cache->entries).text);
+    printf("  size     %s of %s at most\n", tool_word_bytes(cache->bytes).text,
+           tool_word_bytes(cache->most_bytes).text);
+}
+
+static int run_cache(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    enum { INFO, CLEAR };
+    int action = INFO;
+    const int refused = tool_choice_parse(&tool_cache_actions, "", operands[0], &action);
+    if (refused) return refused;
+    const bool clear = action == CLEAR;
+    int64_t removed = 0;
+    tamis_cache_description cache;
+    tamis_status status = clear ? tamis_cache_clear(&removed) : TAMIS_OK;
+    if (status == TAMIS_OK) status = tamis_cache_describe(&cache);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    if (set->json) {
+        print_json(&cache, clear, removed);
+    } else {
+        print_text(&cache, clear, removed);
+    }
+    return TOOL_OK;
+}
+
+const tool_command tool_cache_command = {
+    .name = "cache",
+    .summary = "the compiled GPU kernels on disk: how many, or remove them",
+    .operands = "info|clear",
+    .least = 1,
+    .most = 1,
+    .description =
+        "Plans on a GPU compile their kernels for it when they are made and keep them in a folder of "
+        "$XDG_CACHE_HOME/tamis, so that the same plan is made quickly the next time. 'info' shows that folder, "
+        "'clear' empties it. TAMIS_CACHE_BYTES limits its size; the oldest kernels go first.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_cache,
+};

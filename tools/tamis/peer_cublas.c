@@ -1,0 +1,174 @@
+/*
+ * cuBLAS: what the whole dense product takes, of which SDDMM wants only the nonzeros' elements. Nothing is sampled from
+ * it: where even that is faster than a sampled product, the matrix is too dense to be worth sampling.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit.h"
+#include "peers.h"
+#include "progress.h"
+#include "text.h"
+
+enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_ALGORITHM = -1 };
+
+/* What of cuBLAS is used, in its own order of arguments; enumerations are ints. */
+static struct {
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    const char *(*error)(int status);
+    int (*product)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int a_type,
+                   int a_stride, const void *b, int b_type, int b_stride, const void *beta, void *c, int c_type,
+                   int c_stride, int compute, int algorithm);
+} api;
+
+static const char *load(void *library) {
+    const struct {
+        const char *name;
+        void *to;
+    } symbols[] = {{"cublasCreate_v2", &api.create},
+                   {"cublasDestroy_v2", &api.destroy},
+                   {"cublasGetStatusString", &api.error},
+                   {"cublasGemmEx", &api.product}};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *found = dlsym(library, symbols[i].name);
+        if (!found) return symbols[i].name;
+        memcpy(symbols[i].to, &found, sizeof found);
+    }
+    return NULL;
+}
+
+typedef struct state {
+    void *handle;
+    void *dense; /* rows x cols, row-major, packed */
+} state;
+
+static tamis_device *device_of(const tool_peer *peer) { return peer->mirror->device->device; }
+
+/* Row-major A B^T is, read by columns as cuBLAS does, B A^T with B and A transposed: both have K as their lines. */
+static tamis_status execute(tool_peer *peer, double beta) {
+    const state *self = peer->own;
+    const tool_problem *problem = &peer->mirror->problem;
+    const int type = tool_peer_type(problem->type);
+    const float one = (float)problem->alpha, none = 0;
+    const double full_one = problem->alpha, full_none = 0;
+    const bool full = problem->type == TAMIS_F64;
+    (void)beta; /* 0: make() declines another */
+    const int status = api.product(
+        self->handle, TRANSPOSE, NO_TRANSPOSE, (int)problem->S.cols, (int)problem->S.rows, (int)problem->inner,
+        full ? (const void *)&full_one : (const void *)&one, problem->B.data, type, (int)problem->B.stride,
+        problem->A.data, type, (int)problem->A.stride, full ? (const void *)&full_none : (const void *)&none,
+        self->dense, type, (int)problem->S.cols, full ? COMPUTE_64F : COMPUTE_32F, DEFAULT_ALGORITHM);
+    if (status == 0) return TAMIS_OK;
+    tool_error("cublasGemmEx: %s", api.error(status));
+    return TAMIS_ERROR_DEVICE;
+}
+
+/* The row of each nonzero that the oracle compares. */
+static unsigned char *wanted_rows(const tamis_sparse *S, const tool_oracle *oracle) {
+    unsigned char *wanted = tool_allocate((size_t)S->rows, 1);
+    for (int64_t n = 0; n < oracle->items; n++) {
+        int64_t low = 0, high = S->rows - 1; /* the last row that begins at or before the nonzero, and is not empty */
+        while (low < high) {
+            const int64_t middle = (low + high + 1) / 2;
+            if (tool_index_get(S->offsets, S->offset_type, middle) <= oracle->item[n]) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        wanted[low] = 1;
+    }
+    return wanted;
+}
+
+static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tool_oracle *oracle) {
+    const state *self = peer->own;
+    const tamis_sparse *S = &host->S;
+    const size_t size = tamis_type_size(host->type), line = (size_t)S->cols * size;
+    unsigned char *wanted = wanted_rows(S, oracle);
+    unsigned char *row = tool_allocate(line, 1);
+    tamis_status status = TAMIS_OK;
+    for (int64_t i = 0; i < S->rows && status == TAMIS_OK; i++) {
+        if (!wanted[i]) continue;
+        status = tamis_device_read(device_of(peer), NULL, row, self->dense, (size_t)i * line, line);
+        const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);
+        for (int64_t t = tool_index_get(S->offsets, S->offset_type, i); t < end; t++) {
+            const size_t column = (size_t)tool_index_get(S->columns, S->index_type, t);
+            memcpy((char *)host->output.data + (size_t)t * size, row + column * size, size);
+        }
+    }
+    free(wanted);
+    free(row);
+    return status;
+}
+
+static void release(tool_peer *peer) {
+    state *self = peer->own;
+    tamis_device_free(device_of(peer), self->dense);
+    if (self->handle) api.destroy(self->handle);
+    free(self);
+}
+
+static bool decline(char *why, size_t bytes, const char *reason) {
+    snprintf(why, bytes, "%s", reason);
+    return false;
+}
+
+static bool make(tool_peer *peer, char *why, size_t bytes) {
+    const tool_problem *problem = &peer->mirror->problem;
+    const tamis_sparse *S = &problem->S;
+    if (problem->operation != TAMIS_OP_SDDMM) return decline(why, bytes, "only sddmm has a dense product beside it");
+    if (problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
+        return decline(why, bytes, "a dense product knows no edge operation but mask");
+    }
+    if (problem->beta != 0) return decline(why, bytes, "it has no old output to add");
+    if (S->rows == 0 || S->cols == 0 || problem->inner == 0) return decline(why, bytes, "an empty product");
+    const int64_t sizes[] = {S->rows, S->cols, problem->inner, problem->A.stride, problem->B.stride};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (sizes[i] > INT_MAX) return decline(why, bytes, "a size does not fit its int");
+    }
+    const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
+    const size_t left = tool_peer_free_memory();
+    if (wanted > (double)left / 4) {
+        snprintf(why, bytes, "the dense product of %s does not fit a quarter of the %s that are free",
+                 tool_word_bytes((int64_t)wanted).text, tool_word_bytes((int64_t)left).text);
+        return false;
+    }
+    state *self = tool_allocate(1, sizeof *self);
+    peer->own = self;
+    peer->execute = execute;
+    peer->fetch = fetch;
+    peer->release = release;
+    snprintf(peer->variant, sizeof peer->variant, "gemm, not sampled");
+    const int status = api.create(&self->handle);
+    if (status != 0) {
+        snprintf(why, bytes, "cublasCreate: %s", api.error(status));
+        return false;
+    }
+    const double start = tool_seconds();
+    if (tamis_device_allocate(device_of(peer), (size_t)wanted, &self->dense) != TAMIS_OK) {
+        return decline(why, bytes, tamis_last_error());
+    }
+    peer->setup = tool_seconds() - start;
+    return true;
+}
+
+static const char *const candidates[] = {"libcublas.so.12",
+                                         "libcublas.so.13",
+                                         "libcublas.so",
+                                         "/usr/local/cuda/lib64/libcublas.so.12",
+                                         "/usr/local/cuda/lib64/libcublas.so.13",
+                                         "/usr/local/cuda/lib64/libcublas.so",
+                                         "/usr/local/cuda/lib/libcublas.so.13",
+                                         NULL};
+
+const tool_peer_kind tool_peer_cublas = {.library = "cublas",
+                                         .name = "cublas-dense",
+                                         .variable = "TAMIS_CUBLAS",
+                                         .candidates = candidates,
+                                         .load = load,
+                                         .make = make};

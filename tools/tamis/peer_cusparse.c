@@ -1,0 +1,333 @@
+/*
+ * cuSPARSE. Its SDDMM samples the product and does not multiply it by S's values: it is Tamis's edge `mask`. Its SpMM
+ * has several algorithms; the fastest of some trials is measured. A fused product is one after the other, with the
+ * sampled values stored between them.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit.h"
+#include "peers.h"
+#include "progress.h"
+#include "timer.h"
+
+enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, ROW_ORDER = 2, INDEX_32 = 2, INDEX_64 = 3, SDDMM_DEFAULT = 0 };
+
+/* What of cuSPARSE is used, in its own order of arguments; enumerations are ints. */
+static struct {
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    const char *(*error)(int status);
+    int (*create_csr)(void **matrix, int64_t rows, int64_t cols, int64_t nnz, void *offsets, void *columns,
+                      void *values, int offset_type, int index_type, int base, int type);
+    int (*destroy_sparse)(void *matrix);
+    int (*create_dense)(void **matrix, int64_t rows, int64_t cols, int64_t stride, void *values, int type, int order);
+    int (*destroy_dense)(void *matrix);
+    int (*sddmm_size)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
+                      int type, int algorithm, size_t *bytes);
+    int (*sddmm_ready)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
+                       int type, int algorithm, void *buffer);
+    int (*sddmm)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
+                 int type, int algorithm, void *buffer);
+    int (*spmm_size)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
+                     int type, int algorithm, size_t *bytes);
+    int (*spmm_ready)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
+                      int type, int algorithm, void *buffer);
+    int (*spmm)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
+                int type, int algorithm, void *buffer);
+} api;
+
+static const char *load(void *library) {
+    const struct {
+        const char *name;
+        void *to;
+    } symbols[] = {{"cusparseCreate", &api.create},
+                   {"cusparseDestroy", &api.destroy},
+                   {"cusparseGetErrorString", &api.error},
+                   {"cusparseCreateCsr", &api.create_csr},
+                   {"cusparseDestroySpMat", &api.destroy_sparse},
+                   {"cusparseCreateDnMat", &api.create_dense},
+                   {"cusparseDestroyDnMat", &api.destroy_dense},
+                   {"cusparseSDDMM_bufferSize", &api.sddmm_size},
+                   {"cusparseSDDMM_preprocess", &api.sddmm_ready},
+                   {"cusparseSDDMM", &api.sddmm},
+                   {"cusparseSpMM_bufferSize", &api.spmm_size},
+                   {"cusparseSpMM_preprocess", &api.spmm_ready},
+                   {"cusparseSpMM", &api.spmm}};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *found = dlsym(library, symbols[i].name);
+        if (!found) return symbols[i].name;
+        memcpy(symbols[i].to, &found, sizeof found);
+    }
+    return NULL;
+}
+
+/* A number of the compute type, which is fp64 for fp64 and else fp32. */
+typedef union scalar {
+    float single;
+    double full;
+} scalar;
+
+/* S times a dense matrix by one of the algorithms. */
+typedef struct product {
+    int algorithm;
+    void *matrix, *buffer;
+    double setup;
+} product;
+
+typedef struct state {
+    void *handle;
+    int type, compute;
+    void *A, *B, *D, *out; /* dense matrices of cuSPARSE */
+    void *samples;         /* the sparse matrix that SDDMM writes */
+    void *sample_values;   /* its values in fused */
+    void *sddmm_buffer;
+    void *ones; /* values of a pattern */
+    product spmm;
+} state;
+
+static state *own(const tool_peer *peer) { return peer->own; }
+static tamis_device *device_of(const tool_peer *peer) { return peer->mirror->device->device; }
+
+static scalar number(const state *self, double value) {
+    scalar result;
+    if (self->type == tool_peer_type(TAMIS_F64)) {
+        result.full = value;
+    } else {
+        result.single = (float)value;
+    }
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------ making */
+
+static bool good(int status, const char *what, char *why, size_t bytes) {
+    if (status != 0) snprintf(why, bytes, "%s: %s", what, api.error(status));
+    return status == 0;
+}
+
+static bool have(tamis_status status, char *why, size_t bytes) {
+    if (status != TAMIS_OK) snprintf(why, bytes, "%s", tamis_last_error());
+    return status == TAMIS_OK;
+}
+
+static bool allocate(const tool_peer *peer, size_t size, void **memory, char *why, size_t bytes) {
+    return have(tamis_device_allocate(device_of(peer), size + 16, memory), why, bytes);
+}
+
+static bool make_dense(const tool_peer *peer, const tamis_dense *dense, void **matrix, char *why, size_t bytes) {
+    return good(
+        api.create_dense(matrix, dense->rows, dense->cols, dense->stride, dense->data, own(peer)->type, ROW_ORDER),
+        "cusparseCreateDnMat", why, bytes);
+}
+
+static bool make_csr(const tool_peer *peer, void *values, void **matrix, char *why, size_t bytes) {
+    const tamis_sparse *S = &peer->mirror->problem.S;
+    return good(api.create_csr(matrix, S->rows, S->cols, S->nnz, (void *)(uintptr_t)S->offsets,
+                               (void *)(uintptr_t)S->columns, values, S->offset_type == TAMIS_I64 ? INDEX_64 : INDEX_32,
+                               S->index_type == TAMIS_I64 ? INDEX_64 : INDEX_32, 0, own(peer)->type),
+                "cusparseCreateCsr", why, bytes);
+}
+
+static bool make_ones(const tool_peer *peer, char *why, size_t bytes) {
+    const tamis_sparse *S = &peer->mirror->problem.S;
+    const size_t size = tamis_type_size(peer->mirror->problem.type);
+    void *host = tool_allocate((size_t)S->nnz, size);
+    for (int64_t t = 0; t < S->nnz; t++) tool_element_set(host, peer->mirror->problem.type, t, 1);
+    bool made = allocate(peer, (size_t)S->nnz * size, &own(peer)->ones, why, bytes);
+    if (made) {
+        made = have(tamis_device_write(device_of(peer), NULL, own(peer)->ones, 0, host, (size_t)S->nnz * size), why,
+                    bytes);
+    }
+    free(host);
+    return made;
+}
+
+static bool make_sddmm(tool_peer *peer, void *values, char *why, size_t bytes) {
+    state *self = own(peer);
+    const tool_problem *problem = &peer->mirror->problem;
+    const double start = tool_seconds();
+    const scalar alpha = number(self, 1), beta = number(self, 0);
+    size_t size = 0;
+    bool made = make_dense(peer, &problem->A, &self->A, why, bytes) &&
+                make_dense(peer, &problem->B, &self->B, why, bytes) &&
+                make_csr(peer, values, &self->samples, why, bytes) &&
+                good(api.sddmm_size(self->handle, NO_TRANSPOSE, TRANSPOSE, &alpha, self->A, self->B, &beta,
+                                    self->samples, self->compute, SDDMM_DEFAULT, &size),
+                     "cusparseSDDMM_bufferSize", why, bytes) &&
+                allocate(peer, size, &self->sddmm_buffer, why, bytes) &&
+                good(api.sddmm_ready(self->handle, NO_TRANSPOSE, TRANSPOSE, &alpha, self->A, self->B, &beta,
+                                     self->samples, self->compute, SDDMM_DEFAULT, self->sddmm_buffer),
+                     "cusparseSDDMM_preprocess", why, bytes) &&
+                have(tamis_device_finish(device_of(peer), NULL), why, bytes);
+    peer->setup += tool_seconds() - start;
+    return made;
+}
+
+static int run_spmm(const state *self, const product *spmm, double alpha, double beta) {
+    const scalar factor = number(self, alpha), old = number(self, beta);
+    return api.spmm(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &factor, spmm->matrix, self->D, &old, self->out,
+                    self->compute, spmm->algorithm, spmm->buffer);
+}
+
+static bool make_product(const tool_peer *peer, void *values, product *spmm, char *why, size_t bytes) {
+    const state *self = own(peer);
+    const double start = tool_seconds();
+    const scalar alpha = number(self, 1), beta = number(self, 0);
+    size_t size = 0;
+    const bool made = make_csr(peer, values, &spmm->matrix, why, bytes) &&
+                      good(api.spmm_size(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &alpha, spmm->matrix, self->D, &beta,
+                                         self->out, self->compute, spmm->algorithm, &size),
+                           "cusparseSpMM_bufferSize", why, bytes) &&
+                      allocate(peer, size, &spmm->buffer, why, bytes) &&
+                      good(api.spmm_ready(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &alpha, spmm->matrix, self->D,
+                                          &beta, self->out, self->compute, spmm->algorithm, spmm->buffer),
+                           "cusparseSpMM_preprocess", why, bytes) &&
+                      have(tamis_device_finish(device_of(peer), NULL), why, bytes);
+    spmm->setup = tool_seconds() - start;
+    return made;
+}
+
+static void free_product(const tool_peer *peer, product *spmm) {
+    if (spmm->matrix) api.destroy_sparse(spmm->matrix);
+    tamis_device_free(device_of(peer), spmm->buffer);
+    *spmm = (product){0};
+}
+
+/* The least of some executions' times; false when it fails. */
+static bool try_product(const tool_peer *peer, const product *spmm, double *least, char *why, size_t bytes) {
+    enum { TRIALS = 5 };
+    tool_timer timer = tool_timer_create(peer->mirror->device);
+    bool made = true;
+    for (int i = 0; i <= TRIALS && made; i++) {
+        double seconds = 0;
+        made = have(tool_timer_take(&timer, 0), why, bytes) &&
+               good(run_spmm(own(peer), spmm, 1, 0), "cusparseSpMM", why, bytes) &&
+               have(tool_timer_take(&timer, 1), why, bytes) &&
+               have(tool_timer_between(&timer, 0, 1, &seconds), why, bytes);
+        if (i == 1 || (i > 1 && seconds < *least)) *least = seconds; /* the first one warms up */
+    }
+    tool_timer_free(&timer);
+    return made;
+}
+
+/* Takes the fastest of the algorithms for CSR that serve row-major matrices. */
+static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values, char *why, size_t bytes) {
+    static const struct {
+        const char *name;
+        int algorithm;
+    } algorithms[] = {{"default", 0}, {"csr-alg2", 6}, {"csr-alg3", 12}};
+    state *self = own(peer);
+    if (!make_dense(peer, right, &self->D, why, bytes)) return false;
+    if (!make_dense(peer, &peer->mirror->problem.output, &self->out, why, bytes)) return false;
+    double best = 0;
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        product spmm = {.algorithm = algorithms[i].algorithm};
+        double seconds = 0;
+        if (make_product(peer, values, &spmm, why, bytes) && try_product(peer, &spmm, &seconds, why, bytes) &&
+            (!self->spmm.matrix || seconds < best)) {
+            const product worse = self->spmm;
+            self->spmm = spmm;
+            spmm = worse;
+            best = seconds;
+            snprintf(peer->variant, sizeof peer->variant, "spmm %s", algorithms[i].name);
+        }
+        free_product(peer, &spmm);
+    }
+    peer->setup += self->spmm.setup;
+    return self->spmm.matrix != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ executing */
+
+static tamis_status failed(const char *what, int status) {
+    tool_error("%s: %s", what, api.error(status));
+    return TAMIS_ERROR_DEVICE;
+}
+
+static tamis_status execute(tool_peer *peer, double beta) {
+    const state *self = own(peer);
+    const tool_problem *problem = &peer->mirror->problem;
+    const bool fused = problem->operation == TAMIS_OP_FUSED;
+    if (problem->operation != TAMIS_OP_SPMM) {
+        const scalar factor = number(self, fused ? 1 : problem->alpha), old = number(self, fused ? 0 : beta);
+        const int status = api.sddmm(self->handle, NO_TRANSPOSE, TRANSPOSE, &factor, self->A, self->B, &old,
+                                     self->samples, self->compute, SDDMM_DEFAULT, self->sddmm_buffer);
+        if (status != 0) return failed("cusparseSDDMM", status);
+        if (!fused) return TAMIS_OK;
+    }
+    const int status = run_spmm(self, &self->spmm, problem->alpha, beta);
+    return status == 0 ? TAMIS_OK : failed("cusparseSpMM", status);
+}
+
+static void release(tool_peer *peer) {
+    state *self = own(peer);
+    void *const dense[] = {self->A, self->B, self->D, self->out};
+    void *const memory[] = {self->sddmm_buffer, self->sample_values, self->ones};
+    free_product(peer, &self->spmm);
+    if (self->samples) api.destroy_sparse(self->samples);
+    for (size_t i = 0; i < sizeof dense / sizeof *dense; i++) {
+        if (dense[i]) api.destroy_dense(dense[i]);
+    }
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) tamis_device_free(device_of(peer), memory[i]);
+    if (self->handle) api.destroy(self->handle);
+    free(self);
+}
+
+/* What it cannot do at all. */
+static const char *unserved(const tool_problem *problem) {
+    if (problem->operation != TAMIS_OP_SPMM && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
+        return "its SDDMM knows no edge operation but mask";
+    }
+    if (problem->operation == TAMIS_OP_FUSED && tamis_type_size(problem->type) == 2) {
+        return "what it stores between SDDMM and SpMM would be rounded to 16 bits";
+    }
+    if (problem->S.offset_type != problem->S.index_type) return "its offsets and columns must be of one type";
+    return NULL;
+}
+
+static bool make(tool_peer *peer, char *why, size_t bytes) {
+    const tool_problem *problem = &peer->mirror->problem;
+    const char *refused = unserved(problem);
+    if (refused) {
+        snprintf(why, bytes, "%s", refused);
+        return false;
+    }
+    state *self = tool_allocate(1, sizeof *self);
+    peer->own = self;
+    peer->execute = execute;
+    peer->release = release;
+    self->type = tool_peer_type(problem->type);
+    self->compute = tool_peer_type(problem->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32);
+    if (!good(api.create(&self->handle), "cusparseCreate", why, bytes)) return false;
+    switch (problem->operation) {
+    case TAMIS_OP_SDDMM: return make_sddmm(peer, problem->output.data, why, bytes);
+    case TAMIS_OP_SPMM:
+        if (!problem->S.values && !make_ones(peer, why, bytes)) return false;
+        return make_spmm(peer, &problem->B, problem->S.values ? (void *)(uintptr_t)problem->S.values : self->ones, why,
+                         bytes);
+    case TAMIS_OP_FUSED:
+        return allocate(peer, (size_t)problem->S.nnz * tamis_type_size(problem->type), &self->sample_values, why,
+                        bytes) &&
+               make_sddmm(peer, self->sample_values, why, bytes) &&
+               make_spmm(peer, &problem->D, self->sample_values, why, bytes);
+    }
+    return false;
+}
+
+static const char *const candidates[] = {"libcusparse.so.12",
+                                         "libcusparse.so.13",
+                                         "libcusparse.so",
+                                         "/usr/local/cuda/lib64/libcusparse.so.12",
+                                         "/usr/local/cuda/lib64/libcusparse.so",
+                                         "/usr/local/cuda/lib/libcusparse.so.12",
+                                         NULL};
+
+const tool_peer_kind tool_peer_cusparse = {.library = "cusparse",
+                                           .name = "cusparse",
+                                           .variable = "TAMIS_CUSPARSE",
+                                           .candidates = candidates,
+                                           .load = load,
+                                           .make = make};
