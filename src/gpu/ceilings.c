@@ -31,17 +31,18 @@ static tamis_status quickest(probe *p, const char *kernel, tamis_type type, cons
     return *best > 0 ? TAMIS_OK : tamis_fail(TAMIS_ERROR_DEVICE, "%s: its events tell no time", p->device->limits.name);
 }
 
-/* GB/s of reading `bytes` over and over, at least four times the table in all. */
-static tamis_status read_rate(probe *p, int64_t bytes, double *rate) {
-    const int64_t passes = bytes < p->bytes / 4 ? p->bytes / bytes / 4 + 1 : 1;
+/* GB/s of reading `bytes` over and over: shared by all groups, or (`own`) by each group for itself. */
+static tamis_status read_rate(probe *p, int64_t bytes, bool own, double *rate) {
+    const int64_t passes = own ? 64 : bytes < p->bytes / 4 ? p->bytes / bytes + 1 : 1;
     tamis_gpu_call call = {.count = 0};
     double seconds = 1;
     tamis_gpu_add_int64(&call, bytes / 16);
     tamis_gpu_add_int64(&call, passes);
+    tamis_gpu_add_int32(&call, own);
     tamis_gpu_add_memory(&call, p->table);
     tamis_gpu_add_memory(&call, p->sums);
     TRY(quickest(p, "probe_read", TAMIS_F32, &call, &seconds));
-    *rate = 1e-9 * (double)(bytes / 16 * 16) * (double)passes / seconds;
+    *rate = 1e-9 * (double)(bytes / 16 * 16) * (double)passes * (double)(own ? p->groups : 1) / seconds;
     return TAMIS_OK;
 }
 
@@ -79,9 +80,9 @@ static tamis_status measure(probe *p, tamis_ceilings *c) {
     TRY(multiply_rate(p, TAMIS_F32, &c->fp32_gflops[0]));
     c->fp64_gflops[0] = c->fp32_gflops[0] / 2;
     if (l->has_fp64) TRY(multiply_rate(p, TAMIS_F64, &c->fp64_gflops[0]));
-    TRY(read_rate(p, l2 / 4, &c->l2_gbs[0]));
-    TRY(read_rate(p, p->bytes, &c->memory_gbs[0]));
-    TRY(read_rate(p, 64 << 10, &c->l1_gbs[0]));
+    TRY(read_rate(p, l2 / 4, false, &c->l2_gbs[0]));
+    TRY(read_rate(p, p->bytes, false, &c->memory_gbs[0]));
+    TRY(read_rate(p, 8 << 10, true, &c->l1_gbs[0]));
     c->l3_gbs[0] = c->l2_gbs[0];
     for (int i = 0; i < TABLES; i++) {
         c->gather_bytes[i] = tables[i];

@@ -14,7 +14,7 @@ static const double fitted_l2 = 8000; /* GB/s of the device that the constants w
 static const double launch_seconds = 5e-6;
 
 static double scale_of(const tamis_problem *p) {
-    return p->ceilings->l2_gbs[0] > 0 ? fitted_l2 / p->ceilings->l2_gbs[0] : 1;
+    return p->ceilings->measured && p->ceilings->l2_gbs[0] > 0 ? fitted_l2 / p->ceilings->l2_gbs[0] : 1;
 }
 
 /* Bytes a second of random rows out of a table of that many bytes. */
@@ -39,7 +39,7 @@ static double filling(double seconds) { return launch_seconds + fmax(seconds, fm
 
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
     const double bytes = row_bytes(p), table = (double)p->cols * bytes;
-    const double near = (3.85 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
+    const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
     const double beyond =
         fmax(0, bytes / gather_rate(p, table) - seen); /* what a row costs that no cache near by has */
     prediction->call_seconds = filling((double)p->nnz * (near + 0.68 * p->fresh_share * beyond));

@@ -2,12 +2,17 @@
  * What the kernels of row-simd share (paper 003): a member is a team, its vectors are spread over the lanes' registers,
  * LANE_REALS in each; blocks of VLC column indices are loaded ahead and handed round within the team.
  *
- * Definitions: VLC, ROWS (rows of S a group), HELD (1 where a whole row of A fits a member's vector).
+ * Definitions: VLC, BATCH (entries whose sums are under way together, divides VLC), ROWS (rows of S a group), HELD (1 where
+ * a whole row of A fits a member's vector).
  */
 #define LANE_REALS (PIECES * PIECE)
 #define SLICE (TEAM * LANE_REALS)
 #define OWN (VLC > TEAM ? VLC / TEAM : 1) /* of a block's entries a lane holds: number j is with lane j % TEAM */
-#define SUB (VLC < 8 ? VLC : 8)           /* entries that are skipped together past the end */
+
+/* Sums of a batch after their reduction: number l / PER_SUM * PER_LANE and following lie with lane l. */
+#define PER_SUM (BATCH < TEAM ? TEAM / BATCH : 1)
+#define PER_LANE (BATCH > TEAM ? BATCH / TEAM : 1)
+#define MINE(lane) ((lane) / PER_SUM * PER_LANE)
 
 /* A vector of a row from element `from` on, zeros past its end. */
 FUNCTION void load_vector(const int wide, real *to, GLOBAL const element *row, int lane, int64 from, int64 inner) {
@@ -48,4 +53,26 @@ FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index
 FUNCTION void copy_block(index *to, const index *from) {
     UNROLL
     for (int i = 0; i < OWN; i++) to[i] = from[i];
+}
+
+/* The dot products of the BATCH entries from number `first` of the block on, over this lane's part of K. */
+FUNCTION void multiply_batch(const int wide, simt_team team, real *sum, real *x, const index *own,
+                             GLOBAL const index *restrict columns, int64 at, int64 end, int first,
+                             GLOBAL const element *restrict a_row, GLOBAL const element *restrict b, int64 b_stride,
+                             int64 inner) {
+    index column[BATCH];
+    UNROLL
+    for (int j = 0; j < BATCH; j++) {
+        sum[j] = 0;
+        column[j] = block_column(team, own, columns, at, end, first + j);
+    }
+    for (int64 from = 0; from < inner; from += SLICE) {
+        if (!HELD) load_vector(wide, x, a_row, team.lane, from, inner);
+        UNROLL
+        for (int j = 0; j < BATCH; j++) {
+            real y[LANE_REALS];
+            load_vector(wide, y, b + (int64)column[j] * b_stride, team.lane, from, inner);
+            sum[j] = multiply(sum[j], x, y);
+        }
+    }
 }

@@ -63,17 +63,18 @@ static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions
     tamis_gpu_define_problem(definitions, p, (int)p->numbers[GROUP], (int)v[TEAM_LANES]);
     const int pieces = tamis_gpu_define_inner(definitions, p, length, (int)v[TEAM_LANES], PIECES_MOST);
     tamis_gpu_define(definitions, "VLC", v[VLC]);
-    tamis_gpu_define(definitions, "BATCH", v[VLC]);
     tamis_gpu_define(definitions, "NT", v[NT]);
     tamis_gpu_define(definitions, "ROWS", p->numbers[ROWS]);
     tamis_gpu_define(definitions, "SPREAD", !can_shuffle(p));
     return pieces;
 }
 
-/* Whether a row of A stays in registers. On a device that is slow to compile for, the same code serves every K. */
-static void define_held(const tamis_prepared *p, int pieces, tamis_gpu_definitions *definitions) {
-    const int64_t vector = pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem);
+/* Whether a row of A stays in registers, and how many vectors of B may be under way beside it: fewer long ones.
+   `longest`: pieces a lane has of the longest vector. */
+static void define_vectors(const tamis_prepared *p, int pieces, int longest, tamis_gpu_definitions *definitions) {
+    const int64_t piece = piece_of(&p->problem), vector = pieces * p->parameters[TEAM_LANES] * piece;
     tamis_gpu_define(definitions, "HELD", p->problem.inner <= vector);
+    tamis_gpu_define(definitions, "BATCH", longest * piece > 8 ? 4 : 8);
 }
 
 static int64_t rows_of_grid(const tamis_prepared *p) {
@@ -87,7 +88,8 @@ static tamis_status prepare_sddmm(tamis_prepared *p, bool dry) {
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(choose(p));
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
-    define_held(p, define(p, p->problem.inner, &definitions), &definitions);
+    const int pieces = define(p, p->problem.inner, &definitions);
+    define_vectors(p, pieces, pieces, &definitions);
     return tamis_gpu_add_kernel(p, 0, "row_simd_sddmm.simt", "row_simd_sddmm", &definitions, 0);
 }
 
@@ -111,8 +113,9 @@ static tamis_status prepare_spmm(tamis_prepared *p, bool dry) {
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(choose(p));
     if (dry || nothing(p)) return TAMIS_OK;
-    count_slices(p, define(p, p->problem.width, &definitions));
-    tamis_gpu_define(&definitions, "HELD", 1);
+    const int pieces = define(p, p->problem.width, &definitions);
+    count_slices(p, pieces);
+    define_vectors(p, pieces, pieces, &definitions);
     return tamis_gpu_add_kernel(p, 0, "row_simd_spmm.simt", "row_simd_spmm", &definitions, 0);
 }
 
@@ -148,7 +151,8 @@ static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
     while (wide_pieces < PIECES_MOST &&
            (!can_shuffle(p) || wide_pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem) < p->problem.width))
         wide_pieces *= 2;
-    define_held(p, define(p, p->problem.inner, &definitions), &definitions);
+    const int pieces = define(p, p->problem.inner, &definitions);
+    define_vectors(p, pieces, pieces > wide_pieces ? pieces : wide_pieces, &definitions);
     count_slices(p, wide_pieces);
     tamis_gpu_define(&definitions, "WIDE_PIECES", wide_pieces);
     return tamis_gpu_add_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);

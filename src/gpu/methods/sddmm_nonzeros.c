@@ -13,18 +13,21 @@ static bool is_power(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
     const int64_t pieces = (problem->inner + piece - 1) / piece;
-    int64_t team = 4, group = 256;
+    int64_t team = 4, group = 128, chunk = 512, loads = 4;
     while (team < 16 && 2 * team <= pieces) team *= 2;
-    const int64_t wanted = (int64_t)device->limits.multiprocessors * 16; /* groups that keep the device busy */
-    int64_t chunk = 1024, loads = 4;
-    while (group > 64 && problem->nnz < wanted * (group / team * 8)) group /= 2;
+    const int64_t multiprocessors = device->limits.multiprocessors, wanted = multiprocessors * 16;
     const bool long_rows = pieces > 2 * team || pieces > 16;
-    if (long_rows && problem->nnz >= (int64_t)device->limits.multiprocessors * 8192) {
-        group = 1024; /* one group a multiprocessor: its neighbouring rows of S find rows of B in L1 */
-        chunk = 8192;
+    if (long_rows) {
+        group = 256;
+        chunk = 1024;
+        if (problem->nnz >= multiprocessors * 8192) {
+            group = 1024; /* one group a multiprocessor: neighbouring rows of S find rows of B in L1 */
+            chunk = 8192;
+        }
     }
+    /* too few nonzeros for all: smaller groups, and one round for each */
+    while (group > 64 && problem->nnz < wanted * (group / team * 8)) group /= 2;
     const int64_t step = group / team * 8;
-    while (chunk > step && problem->nnz < wanted / 16 * chunk) chunk /= 2;
     while (group <= 256 && chunk > step && problem->nnz < wanted * chunk) chunk /= 2;
     parameters[TEAM_LANES] = team;
     parameters[BATCH] = 8;

@@ -23,15 +23,14 @@ static int64_t pitch_of(const tamis_problem *problem) {
     return most(piece, (problem->inner + piece - 1) / piece * piece);
 }
 
-/* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that each column
-   of a cell is used some sixteen times in a matrix without structure. */
+/* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that what is
+   gathered serves many, and the panel's rows of A still come from the caches. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     const int64_t row_bytes = pitch_of(problem) * (int64_t)tamis_type_size(problem->type);
     const int64_t budget = least(device->limits.shared_most, SHARED_TARGET);
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
-    const double density = problem->profile->density;
     v[COLUMNS] = most(1, least(budget / row_bytes, 256));
-    v[PANEL] = power_below(density > 0 ? 16 / density : 256, 64, 256);
+    v[PANEL] = 256;
     v[PART] = 8192;
     v[TEAM_LANES] = power_below((double)problem->inner / (double)piece, 2, 8);
     v[BATCH] = 8;
