@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-aarch64 bench lint format docs fuzz install clean help
+.PHONY: build demo test test-aarch64 gpu-check bench lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -17,11 +17,16 @@ demo: build ## run the three operations on real meshes and an R-MAT stand-in, or
 
 test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, manual
 	@scripts/install-dependencies.sh build test aarch64 docs
+	@scripts/install-python-packages.sh
 	@scripts/test.sh
 
 test-aarch64: ## the NEON kernels against the oracle, under emulation
 	@scripts/install-dependencies.sh build aarch64
 	@scripts/test-aarch64.sh
+
+gpu-check: ## on a machine with a GPU: everything there is to check and measure, into docs/evidence
+	@$(if $(UNPACKED),,scripts/install-dependencies.sh build)
+	@UNPACKED="$(UNPACKED)" scripts/gpu-check.sh
 
 bench: build ## measure FILES="..." against the naive loop; without FILES, what TAMIS_MATRIX_PATH names
 	@scripts/bench.sh $(BUILD)/tools/tamis/tamis $(FILES)

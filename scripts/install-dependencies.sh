@@ -25,7 +25,12 @@ libomp-dev        omp.h for clang-tidy
 g++               the headers from C++
 mandoc            checks the manual page
 python3           scripts that compare with NumPy and SciPy
-python3-scipy     reads what we write, writes what we read'
+python3-scipy     reads what we write, writes what we read
+python3-venv      a folder for Python packages that only tests use
+pocl-opencl-icd   OpenCL on the processor: runs the GPU kernels
+ocl-icd-libopencl1 finds OpenCL implementations
+opencl-c-headers  to compare our declarations with
+oclgrind          finds bad accesses and races in OpenCL kernels'
 
 aarch64='
 gcc-aarch64-linux-gnu  the compiler for 64-bit ARM

@@ -44,6 +44,13 @@ suite() {
     echo "$preset: ${tests:-0} tests, ${bad:-0} failed"
 }
 
+# NVIDIA's run-time compiler, where scripts/install-python-packages.sh has put it
+if [ -z "${TAMIS_NVRTC:-}" ]; then
+    for file in build/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1*; do
+        [ ! -e "$file" ] || export TAMIS_NVRTC="$PWD/$file"
+    done
+fi
+
 step 'release: build, quick and medium tests'
 scripts/build.sh release -DBUILD_TESTING=ON || { failed=$((failed + 1)); finish; }
 suite release 'quick|medium'
@@ -71,5 +78,8 @@ check lint scripts/lint.sh
 
 step 'the manual'
 check docs scripts/docs.sh
+
+step 'evidence from GPUs'
+scripts/gpu-stale.sh
 
 finish

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "gpu/jit.h"
 #include "gpu/nvrtc.h"
 
@@ -87,27 +88,55 @@ typedef struct board {
     job_result results[];
 } board;
 
-static void work(const job_list *list, board *shared) {
+static void swap(job_list *list, int64_t i, int64_t j) {
+    const job kept = list->jobs[i];
+    list->jobs[i] = list->jobs[j];
+    list->jobs[j] = kept;
+}
+
+static bool is_first(const job_list *list, int64_t firsts, int64_t i) {
+    for (int64_t f = 0; f < firsts; f++)
+        if (list->jobs[f].architecture == list->jobs[i].architecture &&
+            strcmp(list->jobs[f].name, list->jobs[i].name) == 0)
+            return false;
+    return true;
+}
+
+/* How many must be compiled whatever the time. */
+static int64_t put_in_order(job_list *list, uint64_t seed) {
+    tamis_random random = tamis_random_start(seed, UINT64_MAX);
+    int64_t firsts = 0;
+    for (int64_t i = list->count - 1; i > 0; i--) swap(list, i, tamis_random_below(&random, i + 1));
+    for (int64_t i = 0; i < list->count; i++)
+        if (is_first(list, firsts, i)) swap(list, i, firsts++);
+    return firsts;
+}
+
+static void work(const job_list *list, board *shared, int64_t firsts, double end) {
     for (;;) {
         const long long i = atomic_fetch_add(&shared->next, 1);
-        if (i >= list->count) return;
+        if (i >= list->count || (i >= firsts && now() > end)) return;
         compile(&list->jobs[i], &shared->results[i]);
     }
 }
 
 /* Processes and not threads: one that dies takes a single kernel with it. */
-void jobs_run(job_list *list) {
+void jobs_run(job_list *list, uint64_t seed, int seconds) {
     const size_t bytes = sizeof(board) + (size_t)list->count * sizeof(job_result);
+    const int64_t firsts = put_in_order(list, seed);
+    const double end = now() + seconds;
     long workers = sysconf(_SC_NPROCESSORS_ONLN);
     board *const shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) abort();
     if (workers < 1) workers = 1;
     for (long running = 0;;) {
-        while (running < workers && atomic_load(&shared->next) < list->count) {
+        /* one more for one that has died, while there is work */
+        while (running < workers && atomic_load(&shared->next) < list->count &&
+               (now() < end || atomic_load(&shared->next) < firsts)) {
             const pid_t child = fork();
             if (child < 0) abort();
             if (child == 0) {
-                work(list, shared);
+                work(list, shared, firsts, end);
                 _exit(0);
             }
             running++;

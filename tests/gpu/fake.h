@@ -28,7 +28,7 @@ struct fake_device {
     long launches;
 };
 
-/* Named cuda:`number`. */
+/* Named cuda:`number` (0 to 1023), by which its runtime opens it until another has that number. */
 void fake_device_make(fake_device *device, const fake_chip *chip, int number);
 
 #endif

@@ -9,7 +9,7 @@
 #include "gpu/structure.h"
 #include "gpu/utility.h"
 
-enum { ROWS = INSTANCE_ROWS, COLUMNS = INSTANCE_COLUMNS, NONZEROS = INSTANCE_NONZEROS };
+enum { ROWS = INSTANCE_ROWS, NONZEROS = INSTANCE_ROWS * INSTANCE_LENGTH };
 
 const int64_t instance_widths[] = {16, 32, 37, 64, 128, 256, 512, 1000};
 const int instance_width_count = sizeof instance_widths / sizeof instance_widths[0];
@@ -21,18 +21,27 @@ const void *instance_zeros(void) {
     return zeros;
 }
 
-static tamis_profile profile_of(bool hub) {
-    return (tamis_profile){.rows = ROWS,
-                           .cols = COLUMNS,
-                           .nnz = NONZEROS,
-                           .mean = (double)NONZEROS / ROWS,
+/* Rows of even length: methods may look at offsets on the host. */
+static const void *offsets_of(tamis_index_type type) {
+    static int32_t narrow[ROWS + 1];
+    static int64_t wide[ROWS + 1];
+    for (int64_t i = 0; wide[ROWS] == 0 && i <= ROWS; i++) wide[i] = narrow[i] = (int32_t)(i * INSTANCE_LENGTH);
+    return type == TAMIS_I64 ? (const void *)wide : narrow;
+}
+
+static tamis_profile profile_of(int64_t rows, bool hub) {
+    const int64_t nnz = rows * INSTANCE_LENGTH;
+    return (tamis_profile){.rows = rows,
+                           .cols = rows,
+                           .nnz = nnz,
+                           .mean = INSTANCE_LENGTH,
                            .variation = hub ? 8 : 0.5,
-                           .max = hub ? NONZEROS / 4 : 100,
+                           .max = hub ? nnz / 4 : 100,
                            .min = hub ? 0 : 4,
-                           .empty_rows = hub ? ROWS / 3 : 0,
-                           .bandwidth = COLUMNS,
-                           .mean_span = COLUMNS / 2,
-                           .density = (double)NONZEROS / ROWS / COLUMNS,
+                           .empty_rows = hub ? rows / 3 : 0,
+                           .bandwidth = rows,
+                           .mean_span = (double)rows / 2,
+                           .density = (double)INSTANCE_LENGTH / (double)rows,
                            .sorted = true,
                            .duplicates = 0};
 }
@@ -52,6 +61,7 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
                   .operation = operation,
                   .edge = next_edge(operation),
                   .type = type,
+                  .rows = ROWS,
                   .inner = operation == TAMIS_OP_SPMM ? 0 : k,
                   .width = operation == TAMIS_OP_SDDMM ? 0 : k,
                   .parameters = ""};
@@ -68,15 +78,15 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
 
 tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
     char reason[256] = "";
-    const tamis_profile profile = profile_of(x->hub);
+    const tamis_profile profile = profile_of(x->rows, x->hub);
     const tamis_ceilings ceilings = tamis_gpu_default_ceilings();
     const tamis_problem problem = {.operation = x->operation,
                                    .edge = x->edge,
                                    .type = x->type,
-                                   .rows = ROWS,
-                                   .cols = COLUMNS,
-                                   .nnz = NONZEROS,
-                                   .offsets = instance_zeros(),
+                                   .rows = x->rows,
+                                   .cols = x->rows,
+                                   .nnz = x->rows * INSTANCE_LENGTH,
+                                   .offsets = offsets_of(x->offset_type),
                                    .columns = instance_zeros(),
                                    .index_type = x->index_type,
                                    .offset_type = x->offset_type,
@@ -106,19 +116,19 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
 static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis_index_type offset) {
     tamis_sparse S = {.format = TAMIS_CSR,
                       .rows = ROWS,
-                      .cols = COLUMNS,
+                      .cols = ROWS,
                       .nnz = NONZEROS,
                       .index_type = index,
                       .offset_type = offset,
-                      .offsets = instance_zeros(),
+                      .offsets = offsets_of(offset),
                       .columns = instance_zeros(),
                       .location = TAMIS_DEVICE};
     tamis_row_order rows = {.offsets = NULL};
     tamis_profile profile;
     tamis_problem problem = {.rows = ROWS,
-                             .cols = COLUMNS,
+                             .cols = ROWS,
                              .nnz = NONZEROS,
-                             .offsets = instance_zeros(),
+                             .offsets = offsets_of(offset),
                              .columns = instance_zeros(),
                              .index_type = index,
                              .offset_type = offset};
@@ -151,6 +161,8 @@ done:
 
 tamis_status instance_utilities(fake_device *device) {
     tamis_gpu_device *const d = &device->shared;
+    tamis_ceilings ceilings;
+    TRY(tamis_gpu_measure_ceilings(d->runtime, d->number, &ceilings));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
     for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
     return sort(d);

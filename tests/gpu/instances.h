@@ -17,13 +17,15 @@ typedef struct instance {
     tamis_type type;
     tamis_index_type index_type, offset_type;
     int64_t inner, width;
+    int64_t rows; /* and columns */
     bool has_values, hub, once;
     int64_t calls;
     const char *parameters;
 } instance;
 
-/* A matrix as large as real ones. Its arrays are zeros that nobody reads but the host's samples of them. */
-enum { INSTANCE_ROWS = 1 << 17, INSTANCE_COLUMNS = 1 << 17, INSTANCE_NONZEROS = 1 << 22 };
+/* Matrices of even rows, of which the largest is as large as real ones. Columns and operands are zeros, which nobody
+   reads but the host's samples of them. */
+enum { INSTANCE_ROWS = 1 << 17, INSTANCE_LENGTH = 32 };
 
 /* What is left open is drawn; the edge is the next of all, so that few draws meet each. K is the width of SpMM. */
 instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, tamis_operation operation,
@@ -32,10 +34,11 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
 /* Prepares it. TAMIS_ERROR_UNSUPPORTED with the reason when the algorithm declines. */
 tamis_status instance_prepare(const instance *x, tamis_prepared **prepared);
 
-/* The zeros: offsets, columns and operands alike; as many bytes as 64-bit nonzeros have. */
+/* The zeros that are columns and operands; as many bytes as the largest has for 64-bit nonzeros. */
 const void *instance_zeros(void);
 
-/* All kernels that plans share: checks, orders, sorts, profiles, staging. The status of the first that fails. */
+/* All kernels that plans share: probes, checks, orders, sorts, profiles, staging. The status of the first that fails.
+ */
 tamis_status instance_utilities(fake_device *device);
 
 #endif

@@ -2,9 +2,10 @@
  * Every kernel compiled for chips that are not here, by NVIDIA's run-time compiler, which needs no driver: exactly the
  * instances that the methods ask for, since each method prepares itself on a device whose limits are that chip's
  * (fake.h). What the assembler reports is checked: no kernel may spill registers or keep arrays in local memory.
- *   test_compile [SHARE [DRAWS]]     SHARE per cent of (chip, algorithm, operation, type, K), DRAWS times each, with
- *                                    edge, index types and the rest drawn; each file on each chip at least once.
- *                                    TAMIS_TEST_SEED draws others than the usual ones.
+ *   test_compile [SHARE [DRAWS [SECONDS]]]
+ * SHARE per cent of (chip, algorithm, operation, type, K), DRAWS times each, with edge, index types and the rest drawn;
+ * each (chip, algorithm, operation, type) at least once. After SECONDS no other compilation is begun: what is left out
+ * is counted, and it is never a file's only instance on a chip. TAMIS_TEST_SEED draws others than the usual ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +20,28 @@
 #include "gpu/plan.h"
 #include "instances.h"
 
-/* Kernels that may use local memory, and why. */
+/*
+ * Kernels that may use some local memory, how much, and why. A call saves the registers that it may change: divisions
+ * of 64-bit integers and of reals, exp and the like are calls in their rare cases, and where the assembler hands out
+ * few registers, a few of them are saved in memory around a call that is hardly ever made.
+ */
 static const struct allowed {
-    const char *file, *reason;
+    const char *file;
+    int bytes;
+    const char *reason;
 } allowed[] = {
-    {NULL, NULL},
+    {"panels.simt", 16, "saved around 64-bit divisions; a plan runs it once"},
+    {"cusddmm_index.simt", 16, "saved around 64-bit divisions; a plan runs it once"},
+    {"dynamic_finish.simt", 16, "saved around exp"},
+    {"softmax.simt", 16, "saved around exp"},
+    {"study_dense_grid.simt", 16, "saved around 64-bit divisions"},
+    {"study_fused_grid.simt", 32, "saved around exp and divisions"},
+    {"study_spmm.simt", 32, "saved around exp and divisions"},
+    {NULL, 0, NULL},
 };
 
 static job_list jobs;
-static long prepared, declined, failures;
+static long prepared, declined, failures, left_out;
 
 static tamis_status take_job(fake_device *self, const char *name, const char *source, const char *definitions,
                              bool linked) {
@@ -66,8 +80,10 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                 for (int w = 0; w < instance_width_count; w++)
                     for (int draw = 0; draw < draws; draw++) {
                         if (tamis_random_below(&random, 100) >= share && w != always) continue;
-                        const instance x = instance_draw(device, &table[a], (tamis_operation)operation,
-                                                         (tamis_type)type, instance_widths[w], &random);
+                        instance x = instance_draw(device, &table[a], (tamis_operation)operation, (tamis_type)type,
+                                                   instance_widths[w], &random);
+                        /* some kernels are softmax's alone */
+                        if (w == always && type == TAMIS_F32 && operation != TAMIS_OP_SPMM) x.edge = TAMIS_EDGE_SOFTMAX;
                         prepare(&x);
                     }
             }
@@ -81,21 +97,25 @@ static bool is_kernel(const char *name) {
            (length > 3 && strcmp(name + length - 3, ".cu") == 0);
 }
 
-static const char *allowance(const char *file) {
-    for (const struct allowed *a = allowed; a->file; a++)
-        if (strcmp(a->file, file) == 0) return a->reason;
-    return NULL;
+static const struct allowed *allowance(const char *file) {
+    const struct allowed *a = allowed;
+    while (a->file && strcmp(a->file, file) != 0) a++;
+    return a;
 }
 
 /* One line for each file and chip; a file that was not met is a hole in this test. */
 static void report_file(const char *name, int architecture) {
     int count = 0, registers = 0, shared = 0;
-    bool local = false;
+    int local = 0;
     double seconds = 0;
     for (int64_t i = 0; i < jobs.count; i++) {
         const job *const j = &jobs.jobs[i];
         const job_result *const r = &jobs.results[i];
         if (j->architecture != architecture || strcmp(j->name, name) != 0) continue;
+        if (r->state == JOB_WAITING) {
+            left_out++;
+            continue;
+        }
         count++;
         seconds += r->seconds;
         if (r->registers > registers) registers = r->registers;
@@ -107,8 +127,8 @@ static void report_file(const char *name, int architecture) {
                    : r->reported           ? r->message
                                            : "the assembler did not say what it used");
         } else if (r->stack || r->spill_stores || r->spill_loads) {
-            local = true;
-            if (allowance(name)) continue;
+            if (r->stack > local) local = r->stack;
+            if (r->stack <= allowance(name)->bytes) continue;
             failures++;
             printf("FAILED %s for sm_%d (%s): %d bytes of local memory, %d spilled, %d read back, %d registers\n", name,
                    architecture, j->definitions, r->stack, r->spill_stores, r->spill_loads, r->registers);
@@ -117,10 +137,13 @@ static void report_file(const char *name, int architecture) {
     if (count == 0) {
         failures++;
         printf("FAILED %s for sm_%d: no method and no utility asked for it here\n", name, architecture);
-    } else
-        printf("%-28s sm_%-4d %4d instances, up to %3d registers and %6d bytes of shared memory, %5.1f s%s%s\n", name,
-               architecture, count, registers, shared, seconds, local ? ", in local memory: " : "",
-               local && allowance(name) ? allowance(name) : "");
+    } else {
+        printf("%-28s sm_%-4d %4d instances, up to %3d registers and %6d bytes of shared memory, %5.1f s", name,
+               architecture, count, registers, shared, seconds);
+        if (local)
+            printf(", %d bytes of local memory: %s", local, allowance(name)->reason ? allowance(name)->reason : "");
+        printf("\n");
+    }
 }
 
 static uint64_t seed_of(void) {
@@ -130,6 +153,7 @@ static uint64_t seed_of(void) {
 
 int main(int argc, char **argv) {
     const int share = argc > 1 ? atoi(argv[1]) : 100, draws = argc > 2 ? atoi(argv[2]) : 1;
+    const int seconds = argc > 3 ? atoi(argv[3]) : 1000000;
     const uint64_t seed = seed_of();
     const time_t start = time(NULL);
     int version;
@@ -156,12 +180,12 @@ int main(int argc, char **argv) {
     printf("NVRTC %d.%d, seed %llu: %ld plans, %ld declined, %lld kernels to compile\n", version / 1000, version % 1000,
            (unsigned long long)seed, prepared, declined, (long long)jobs.count);
     fflush(stdout);
-    jobs_run(&jobs);
+    jobs_run(&jobs, seed, seconds);
     for (int s = 0; s < tamis_gpu_source_count; s++)
         for (int i = 0; i < fake_chip_count && is_kernel(tamis_gpu_sources[s].name); i++)
             if (devices[i].chip) report_file(tamis_gpu_sources[s].name, fake_chips[i].architecture);
-    printf("%lld kernels compiled in %lld s, %ld failures\n", (long long)jobs.count, (long long)(time(NULL) - start),
-           failures);
+    printf("%lld kernels compiled in %lld s, %ld left out, %ld failures\n", (long long)jobs.count - left_out,
+           (long long)(time(NULL) - start), left_out, failures);
     const bool leaked = tamis_memory_live() != 0;
     if (leaked) printf("FAILED: %lld blocks are still allocated\n", (long long)tamis_memory_live());
     jobs_free(&jobs);

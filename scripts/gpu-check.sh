@@ -1,0 +1,212 @@
+#!/bin/sh
+# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the kernels under compute-sanitizer, `tamis check`,
+# the benchmarks beside cuSPARSE; then docs/evidence/<chip>.json. Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is
+# looked for where toolkits and Python packages put it. Each step has a time limit and the whole nine minutes; a step that
+# fails is recorded, and the rest still runs.
+#   DEVICE    cuda:0 unless set (opencl:0 tries the script itself where there is no CUDA)
+#   UNPACKED  a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
+#   OUT       where the evidence goes, docs/evidence unless set
+#   TOTAL     seconds for everything, 530 unless set
+#   TAMIS_NVRTC, TAMIS_OPENCL, TAMIS_MATRIX_PATH (folders, colon-separated, whose .npz files are measured too)
+set -u
+cd "$(dirname "$0")/.."
+device=${DEVICE:-cuda:0}
+total=${TOTAL:-530}
+top=$PWD/build/gpu-check
+build=$top/build
+steps=$top/steps
+rm -rf "$steps"
+mkdir -p "$steps" "$top/cache" "$top/icd"
+start=$(date +%s)
+failures=0
+export XDG_CACHE_HOME="$top/cache" TAMIS_PROBE=0
+
+first() { for file in "$@"; do [ ! -e "$file" ] || { echo "$file"; return; }; done; }
+left() { echo $((start + total - $(date +%s))); }
+least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
+
+# record NAME STATUS PASSED FAILED SKIPPED NOTE: for the evidence, and a line for whoever watches
+record() {
+    printf 'status=%s\npassed=%s\nfailed=%s\nskipped=%s\nseconds=%s\nnote=%s\n' "$2" "$3" "$4" "$5" \
+        $(($(date +%s) - step_start)) "$6" >"$steps/$1"
+    printf '%-11s %-8s %6s passed, %s failed, %s skipped  %s\n' "$1" "$2" "$3" "$4" "$5" "$6"
+    [ "$2" != failed ] || failures=$((failures + 1))
+}
+
+# begin NAME LIMIT: sets limit; false when the time is over, which is a failure
+begin() {
+    step_start=$(date +%s)
+    limit=$(least "$2" "$(left)")
+    [ "$limit" -lt 5 ] || return 0
+    record "$1" failed 0 0 0 'the time was over before it began'
+    return 1
+}
+
+# ------------------------------------------------------------------------------------------ what is here
+
+if [ -n "${UNPACKED:-}" ]; then
+    unpacked=$(cd "$UNPACKED" && pwd)
+    export CMAKE_PREFIX_PATH="$unpacked" C_INCLUDE_PATH="$unpacked/include" LIBRARY_PATH="$unpacked/lib"
+    export LD_LIBRARY_PATH="$unpacked/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    [ -n "${TAMIS_OPENCL:-}" ] || [ ! -e "$unpacked/lib/libOpenCL.so.1" ] || export TAMIS_OPENCL="$unpacked/lib/libOpenCL.so.1"
+fi
+if [ -z "${TAMIS_NVRTC:-}" ]; then
+    site=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null || true)
+    TAMIS_NVRTC=$(first /usr/local/cuda/lib64/libnvrtc.so /usr/local/cuda*/lib64/libnvrtc.so.1? \
+        build/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1? "$site"/nvidia/*/lib/libnvrtc.so.1?)
+    if [ -n "$TAMIS_NVRTC" ]; then export TAMIS_NVRTC; else unset TAMIS_NVRTC; fi
+fi
+sanitizer=$(command -v compute-sanitizer || first /usr/local/cuda*/bin/compute-sanitizer)
+
+# ------------------------------------------------------------------------------------------ build
+
+begin build 180
+generator='Unix Makefiles'
+! command -v ninja >/dev/null || generator=Ninja
+if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program test_gpu_cross >>"$top/build.log" 2>&1; then
+    record build passed 1 0 0 ''
+else
+    tail -20 "$top/build.log"
+    record build failed 0 1 0 'see build/gpu-check/build.log'
+    exit 1
+fi
+tamis=$build/tools/tamis/tamis
+if ! timeout 60 "$tamis" devices --no-ceilings --json >"$top/devices.json" 2>"$top/devices.log" ||
+    ! python3 scripts/gpu-evidence.py present "$top/devices.json" "$device"; then
+    echo "gpu-check: $device cannot be used" >&2
+    exit 1
+fi
+
+# ------------------------------------------------------------------------------------------ the cross tests
+
+# cross NAME LIMIT DEVICE: as many processes as there are processors to compile with, each with its own seed
+cross() {
+    begin "$1" "$2" || return
+    workers=$(least "${WORKERS:-12}" "$(nproc)")
+    rm -f "$top/$1".*.log "$top/$1".*.code
+    for w in $(seq "$workers"); do
+        (
+            TAMIS_TEST_SEED=$((start + w)) timeout -k 5 $((limit + 5)) \
+                "$build/tests/gpu/test_gpu_cross" "$3" $((limit - 15)) >"$top/$1.$w.log" 2>&1
+            echo $? >"$top/$1.$w.code"
+        ) &
+    done
+    wait
+    if grep -q '^skipped: ' "$top/$1".*.log; then
+        record "$1" skipped 0 0 0 "$(grep -h '^skipped: ' "$top/$1".*.log | head -1 | cut -c 10-300)"
+        return
+    fi
+    grep -h '^FAILED' "$top/$1".*.log | head -20
+    # each process says after each problem how far it is; one that was cut off in the middle of one is no failure
+    counts=$(for log in "$top/$1".*.log; do grep ' problems: ' "$log" | tail -1; done |
+        awk '{ runs += $3; declined += $5; failed += $7 } END { print runs - failed + 0, failed + 0, declined + 0 }')
+    cut=$(cat "$top/$1".*.code | grep -c -E '^(124|137)$')
+    died=$(cat "$top/$1".*.code | grep -c -v -E '^(0|1|124|137)$')
+    note="$workers seeds from $((start + 1))"
+    [ "$cut" -eq 0 ] || note="$note; $cut cut off by the time limit"
+    [ "$died" -eq 0 ] || note="$note; $died died"
+    # shellcheck disable=SC2086
+    set -- "$1" $counts
+    if [ "$2" -gt 0 ] && [ "$3" -eq 0 ] && [ "$died" -eq 0 ]; then state=passed; else state=failed; fi
+    record "$1" $state "$2" "$3" "$4" "$note"
+}
+
+cross cross-"${device%%:*}" 100 "$device"
+
+if [ "${device%%:*}" = cuda ]; then
+    step_start=$(date +%s)
+    library=$(ldconfig -p 2>/dev/null | sed -n 's/.*=> \(.*libnvidia-opencl\.so\.1\)$/\1/p' | head -1)
+    [ -n "$library" ] || library=$(first /usr/local/nvidia/lib64/libnvidia-opencl.so.1 /usr/lib/*-linux-gnu/libnvidia-opencl.so.1 \
+        /usr/lib64/libnvidia-opencl.so.1)
+    if [ -n "$library" ]; then
+        echo "$library" >"$top/icd/nvidia.icd"
+        export OCL_ICD_VENDORS="$top/icd" OPENCL_VENDOR_PATH="$top/icd"
+        cross cross-opencl 50 opencl:0
+    else
+        record cross-opencl skipped 0 0 0 'there is no libnvidia-opencl.so.1'
+    fi
+fi
+
+# ------------------------------------------------------------------------------------------ compute-sanitizer
+
+# One small execution of each algorithm and operation; a hub, empty rows, an odd K. Prints a line for each.
+sanitize() {
+    begin "$1" 40 || return
+    if [ -z "$sanitizer" ] || [ "${device%%:*}" != cuda ]; then
+        record "$1" skipped 0 0 0 'compute-sanitizer is not here'
+        return
+    fi
+    "$tamis" generate rmat --rows 600 --nnz 6000 --seed 3 -o "$top/small.mtx" >/dev/null 2>&1
+    python3 scripts/gpu-evidence.py algorithms "$tamis" >"$top/algorithms.txt"
+    # shellcheck disable=SC2016
+    timeout -k 5 "$limit" xargs -P "$(least 8 "$(nproc)")" -n 2 sh -c '
+        log=$1/$2.$5.$4.log
+        timeout 40 "$3" --tool "$2" --error-exitcode 99 "$6" run "$4" "$1/small.mtx" -d "$7" -a "$5" -k 37 --check \
+            >"$log" 2>&1
+        code=$?
+        case $code in 0) echo ok ;; 4) echo "declined $5 $4" ;; *) echo "FAILED $5 $4: code $code, $log" ;; esac
+    ' pair "$top" "$1" "$sanitizer" <"$top/algorithms.txt" >"$top/$1.txt" 2>&1
+    cut=$?
+    grep '^FAILED' "$top/$1.txt" | head -10
+    good=$(grep -c '^ok' "$top/$1.txt")
+    bad=$(grep -c '^FAILED' "$top/$1.txt")
+    declined=$(grep -c '^declined' "$top/$1.txt")
+    note=''
+    [ $cut -ne 124 ] || note='cut off by its time limit'
+    if [ "$bad" -eq 0 ] && [ "$good" -gt 0 ] && [ $cut -ne 124 ]; then state=passed; else state=failed; fi
+    record "$1" $state "$good" "$bad" "$declined" "$note"
+}
+sanitize memcheck
+sanitize racecheck
+
+# ------------------------------------------------------------------------------------------ tamis check
+
+if begin check 45; then
+    rm -f "$top/check.jsonl"
+    timeout -k 5 "$limit" "$tamis" check generate:rmat:rows=3000,nnz=30000,name=rmat \
+        generate:fem:rows=3000,nnz=60000,name=fem --quick --device "$device" --edge scale,softmax --type fp32,fp16 --inner 64,37 \
+        --json "$top/check.jsonl" >"$top/check.log" 2>&1
+    code=$?
+    note=''
+    [ $code -ne 124 ] || note='cut off by its time limit'
+    counts=$(python3 scripts/gpu-evidence.py checks "$top/check.jsonl")
+    # shellcheck disable=SC2086
+    set -- $counts
+    # cut off is no failure here: what was checked counts
+    if [ "$1" -gt 0 ] && [ "$2" -eq 0 ] && { [ $code -eq 0 ] || [ $code -eq 124 ]; }; then state=passed; else state=failed; fi
+    [ $state = passed ] || tail -5 "$top/check.log"
+    record check $state "$1" "$2" "$3" "$note"
+fi
+
+# ------------------------------------------------------------------------------------------ benchmarks
+
+if begin bench 230; then
+    set -- generate:fem:rows=262144,nnz=12M,name=fem generate:rmat:rows=262144,nnz=8M,name=rmat \
+        generate:uniform:rows=65536,nnz=8M,name=uniform generate:window:rows=65536,band=128,name=window
+    if [ -n "${TAMIS_MATRIX_PATH:-}" ]; then
+        files=$(echo "$TAMIS_MATRIX_PATH" | tr ':' '\n' | while read -r folder; do find "$folder" -name '*.npz' | sort; done)
+        # shellcheck disable=SC2086
+        set -- "$@" $files
+    fi
+    [ "${device%%:*}" = cuda ] && peers='--peers cusparse' || peers=''
+    rm -f "$top/bench.jsonl"
+    # shellcheck disable=SC2086
+    timeout -k 5 $((limit - 3)) "$tamis" bench ${BENCH:-"$@"} --device "$device" $peers --inner 32,128 --repeat 10 --seconds 2 \
+        --json "$top/bench.jsonl" >"$top/bench.log" 2>&1
+    code=$?
+    note=''
+    [ $code -ne 124 ] || note='cut off by its time limit'
+    # shellcheck disable=SC2046
+    set -- $(python3 scripts/gpu-evidence.py checks "$top/bench.jsonl")
+    if [ "$1" -gt 0 ] && [ "$2" -eq 0 ] && { [ $code -eq 0 ] || [ $code -eq 124 ]; }; then state=passed; else state=failed; fi
+    [ $state = passed ] || tail -5 "$top/bench.log"
+    record bench $state "$1" "$2" "$3" "$note"
+fi
+
+# ------------------------------------------------------------------------------------------ evidence
+
+mkdir -p "${OUT:-docs/evidence}"
+python3 scripts/gpu-evidence.py write "$top" "$device" "$(scripts/gpu-hash.sh)" "${OUT:-docs/evidence}" || failures=$((failures + 1))
+echo "gpu-check: $failures steps failed, $(($(date +%s) - start)) s"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""What gpu-check.sh needs of JSON, and the evidence itself.
+  present DEVICES.json DEVICE      fails with the reason unless the device is there
+  algorithms PROGRAM               "operation name" of every GPU algorithm, one a line
+  checks FILE.jsonl                passed, failed and skipped lines of `tamis check` or `tamis bench`
+  write FOLDER DEVICE HASH OUT     OUT/<chip>.json from what gpu-check.sh left in FOLDER
+  stale OUT HASH                   prints each piece of evidence that was made with other sources
+"""
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+
+
+def lines_of(path):
+    """The objects of a file of JSON lines; one that was cut off is left out."""
+    found = []
+    if os.path.exists(path):
+        with open(path) as file:
+            for line in file:
+                try:
+                    found.append(json.loads(line))
+                except ValueError:
+                    pass
+    return found
+
+
+def device_of(path, name):
+    with open(path) as file:
+        for device in json.load(file):
+            if device["name"] == name and device["present"]:
+                return device
+            if device["name"].split(":")[0] == name.split(":")[0] and not device["present"]:
+                sys.exit(f"gpu-check: {name}: {device['why']}")
+    sys.exit(f"gpu-check: there is no {name}")
+
+
+def algorithms(program):
+    listed = json.loads(subprocess.run([program, "algorithms", "--json"], check=True, capture_output=True).stdout)
+    for algorithm in listed:
+        if algorithm["device"] == "gpu":
+            for operation in algorithm["operations"]:
+                print(operation, algorithm["name"])
+
+
+def verdict(line):
+    """A check has a result, a measurement has passed, failed or was not compared."""
+    passed = line.get("passed")
+    return line.get("result") or ("skipped" if passed is None else "passed" if passed else "failed")
+
+
+def checks(path):
+    verdicts = [verdict(line) for line in lines_of(path) if not line.get("peer")]
+    print(verdicts.count("passed"), verdicts.count("failed"), verdicts.count("skipped"))
+
+
+def geometric_mean(ratios):
+    return round(math.exp(sum(map(math.log, ratios)) / len(ratios)), 3) if ratios else None
+
+
+def figures_of(lines):
+    """One figure for each problem: ours (the one chosen, else the fastest) and the peer's fastest."""
+    cases = {}
+    for line in lines:
+        key = tuple(line[k] for k in ("matrix", "operation", "edge", "inner", "width", "type"))
+        cases.setdefault(key, []).append(line)
+    figures = []
+    for key, measured in cases.items():
+        ours = [x for x in measured if not x.get("peer") and not x.get("baseline")]
+        peers = [x for x in measured if x.get("peer")]
+        ours = [x for x in ours if x.get("auto")] or ours
+        if not ours:
+            continue
+        best = min(ours, key=lambda x: x["median_ms"])
+        figure = dict(zip(("matrix", "operation", "edge", "inner", "width", "type"), key))
+        figure.update(nnz=best["nnz"], algorithm=best["algorithm"], median_ms=round(best["median_ms"], 6),
+                      relative_error=best.get("relative_error"))
+        if peers:
+            peer = min(peers, key=lambda x: x["median_ms"])
+            figure.update(peer=peer["algorithm"], peer_median_ms=round(peer["median_ms"], 6),
+                          ratio=round(peer["median_ms"] / best["median_ms"], 3))
+        figures.append(figure)
+    return figures
+
+
+def step_of(path):
+    step = {}
+    with open(path) as file:
+        for line in file:
+            name, _, value = line.rstrip("\n").partition("=")
+            step[name] = int(value) if value.isdigit() else value
+    if not step.get("note"):
+        step.pop("note", None)
+    return step
+
+
+def compiler_of(device_name):
+    """The file that is NVRTC, whose name ends in its version."""
+    path = os.environ.get("TAMIS_NVRTC")
+    return os.path.basename(os.path.realpath(path)) if path and device_name.startswith("cuda") else None
+
+
+def write(folder, device_name, sources, out):
+    device = device_of(os.path.join(folder, "devices.json"), device_name)
+    figures = figures_of(lines_of(os.path.join(folder, "bench.jsonl")))
+    steps = os.path.join(folder, "steps")
+    means = {}
+    for operation in ("sddmm", "spmm", "fused"):
+        ratios = [f["ratio"] for f in figures if f["operation"] == operation and "ratio" in f]
+        if ratios:
+            means[operation] = geometric_mean(ratios)
+    order = sorted(os.listdir(steps), key=lambda name: os.path.getmtime(os.path.join(steps, name)))
+    evidence = {
+        "chip": device["model"],
+        "device": device_name,
+        "instruction_set": device.get("instruction_set"),
+        "driver": device.get("driver"),
+        "compiler": compiler_of(device_name),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "sources_sha256": sources,
+        "steps": {name: step_of(os.path.join(steps, name)) for name in order},
+        "geometric_mean_of_ratios": {
+            "all": geometric_mean([f["ratio"] for f in figures if "ratio" in f]), **means},
+        "figures": figures,
+    }
+    name = re.sub(r"[^a-z0-9]+", "-", device["model"].lower()).strip("-")
+    path = os.path.join(out, name + ".json")
+    head = json.dumps({k: v for k, v in evidence.items() if k != "figures"}, indent=1)
+    with open(path, "w") as file:  # a figure a line: readable, and short in a diff
+        file.write(head[:-2] + ',\n "figures": [\n' + ",\n".join("  " + json.dumps(f) for f in figures) + "\n ]\n}\n")
+    with open(path) as file:
+        json.load(file)
+    print(f"evidence: {path}")
+
+
+def stale(out, sources):
+    for name in sorted(os.listdir(out)):
+        if name.endswith(".json"):
+            with open(os.path.join(out, name)) as file:
+                evidence = json.load(file)
+            if evidence.get("sources_sha256") != sources:
+                print(f"{os.path.join(out, name)}: made on {evidence.get('date')} with other sources")
+
+
+def main():
+    command, arguments = sys.argv[1], sys.argv[2:]
+    commands = {"present": device_of, "algorithms": algorithms, "checks": checks, "write": write, "stale": stale}
+    commands[command](*arguments)
+
+
+main()

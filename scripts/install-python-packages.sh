@@ -1,0 +1,40 @@
+#!/bin/sh
+# Python packages that stand in for what only vendors ship, in build/python, used by tests alone: NVIDIA's run-time compiler
+# and headers, so that every kernel is compiled without a GPU, and Intel's OpenCL for processors, a second implementation
+# beside PoCL. Says what it installs; does nothing when all is there. Without a network it says so and succeeds: the tests
+# that need the packages are then skipped with that reason.
+set -eu
+cd "$(dirname "$0")/.."
+folder=build/python
+packages='
+nvidia-cuda-nvrtc>=13,<14    compiles the CUDA kernels, without a driver or a GPU
+nvidia-cuda-runtime>=13,<14  cuda.h, to compare our declarations with; the device-side launch library
+intel-opencl-rt>=2026        OpenCL on the processor, with subgroups
+intel-cmplr-lib-rt>=2026     libraries that it loads'
+
+give_up() {
+    echo "install-python-packages.sh: $*" >&2
+    echo 'install-python-packages.sh: tests that need these packages will be skipped' >&2
+    exit 0
+}
+
+list=$(echo "$packages" | sed -n 's/^\([^ ][^ ]*\) .*/\1/p')
+[ "$(cat "$folder/installed" 2>/dev/null || true)" != "$list" ] || exit 0
+[ "$(uname -m)" = x86_64 ] || give_up "they are for x86-64, this is $(uname -m)"
+command -v python3 >/dev/null || give_up 'there is no python3'
+mkdir -p build
+log=build/python.log
+if [ ! -x "$folder/bin/pip" ]; then
+    rm -rf "$folder"
+    python3 -m venv "$folder" >"$log" 2>&1 || give_up "python3 -m venv fails (Debian: python3-venv); see $log"
+fi
+printf 'Installing Python packages into %s:\n' "$folder"
+echo "$packages" | sed -n 's/^\([^ ][^ ]*\)  *\(.*\)/  \1: \2/p'
+# each by itself: one that is not to be had leaves the others
+complete=yes
+for package in $list; do
+    "$folder/bin/pip" install --quiet --disable-pip-version-check --retries 2 --timeout 20 --only-binary :all: "$package" \
+        >>"$log" 2>&1 || { echo "  $package could not be installed: $(grep -i error "$log" | tail -1)" >&2; complete=no; }
+done
+[ $complete = yes ] || give_up "no network, or no such package; see $log"
+echo "$list" >"$folder/installed"

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Unpacks, without installing, what building and testing needs, for a machine where nothing can be installed:
+#   scripts/unpack-dependencies.sh build/prefix       here, then carry the folder there as it is
+#   make gpu-check UNPACKED=build/prefix              there
+# It holds include/ and lib/ of Random123, zlib and the OpenCL loader, for x86-64.
+set -eu
+[ $# -eq 1 ] || { echo 'usage: unpack-dependencies.sh FOLDER' >&2; exit 2; }
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+packages='librandom123-dev zlib1g-dev zlib1g ocl-icd-libopencl1'
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+(
+    cd "$temporary"
+    # shellcheck disable=SC2086
+    apt-get download -q $packages >log 2>&1 || { cat log >&2; exit 1; }
+    for file in *.deb; do dpkg-deb -x "$file" root; done
+)
+mkdir -p "$folder/include" "$folder/lib"
+cp -a "$temporary"/root/usr/include/. "$folder/include/"
+find "$temporary"/root -path '*/lib/x86_64-linux-gnu/*' \( -name '*.so*' -o -name '*.a' \) -exec cp -a {} "$folder/lib/" \;
+rm -f "$folder"/lib/*.a
+# links into folders of a system become links to their neighbours
+for link in "$folder"/lib/*; do
+    target=$(readlink "$link" || true)
+    case $target in */*) ln -sf "${target##*/}" "$link" ;; esac
+done
+echo "unpacked into $folder: $packages"
