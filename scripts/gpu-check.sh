@@ -141,12 +141,12 @@ sanitize() {
     python3 scripts/gpu-evidence.py algorithms "$tamis" >"$top/algorithms.txt"
     # shellcheck disable=SC2016
     timeout -k 5 "$limit" xargs -P "$(least 8 "$(nproc)")" -n 2 sh -c '
-        log=$1/$2.$5.$4.log
-        timeout 40 "$3" --tool "$2" --error-exitcode 99 "$6" run "$4" "$1/small.mtx" -d "$7" -a "$5" -k 37 --check \
+        log=$1/$2.$7.$6.log
+        timeout 40 "$3" --tool "$2" --error-exitcode 99 "$4" run "$6" "$1/small.mtx" -d "$5" -a "$7" -k 37 --check \
             >"$log" 2>&1
         code=$?
-        case $code in 0) echo ok ;; 4) echo "declined $5 $4" ;; *) echo "FAILED $5 $4: code $code, $log" ;; esac
-    ' pair "$top" "$1" "$sanitizer" <"$top/algorithms.txt" >"$top/$1.txt" 2>&1
+        case $code in 0) echo ok ;; 4) echo "declined $7 $6" ;; *) echo "FAILED $7 $6: code $code, $log" ;; esac
+    ' pair "$top" "$1" "$sanitizer" "$tamis" "$device" <"$top/algorithms.txt" >"$top/$1.txt" 2>&1
     cut=$?
     grep '^FAILED' "$top/$1.txt" | head -10
     good=$(grep -c '^ok' "$top/$1.txt")
@@ -192,7 +192,7 @@ if begin bench 230; then
     [ "${device%%:*}" = cuda ] && peers='--peers cusparse' || peers=''
     rm -f "$top/bench.jsonl"
     # shellcheck disable=SC2086
-    timeout -k 5 $((limit - 3)) "$tamis" bench ${BENCH:-"$@"} --device "$device" $peers --inner 32,128 --repeat 10 --seconds 2 \
+    timeout -k 5 $((limit - 3)) "$tamis" bench ${BENCH:-"$@"} --device "$device" $peers --edge mask --inner 32,128 --repeat 10 --seconds 1 \
         --json "$top/bench.jsonl" >"$top/bench.log" 2>&1
     code=$?
     note=''

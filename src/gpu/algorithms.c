@@ -100,7 +100,7 @@ static const traits fused_dense_grid = {
 static const traits row_simd = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_row_simd_sddmm,
                                             [TAMIS_OP_SPMM] = &tamis_gpu_row_simd_spmm,
                                             [TAMIS_OP_FUSED] = &tamis_gpu_row_simd_fused},
-                                .relative = 4};
+                                .predict = tamis_gpu_predict_rows};
 static const traits sm_l2 = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_l2}, .relative = 3};
 static const traits sm_sm = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_sm}, .relative = 4};
 
@@ -262,7 +262,7 @@ static const tamis_algorithm algorithms[] = {
      predict,
      prepare},
     {{"row-simd", "gpu", ALL, "paper 003", "nothing",
-      "to compare with: members of a group a row, chunks of nonzeros, explicit vectors",
+      "SpMM and fused of rows much alike: members of a group a row, chunks of nonzeros, explicit vectors",
       "nt (0 to 16): members a row, 0 by the paper's occupancy; vlc (8 to 32): nonzeros a chunk; team (4 to 32): lanes a member",
       false, false},
      false,

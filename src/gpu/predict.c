@@ -42,7 +42,10 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
     const double beyond =
         fmax(0, bytes / gather_rate(p, table) - seen); /* what a row costs that no cache near by has */
-    prediction->call_seconds = filling((double)p->nnz * (near + 0.68 * p->fresh_share * beyond));
+    static const double by_operation[] = {1, 1.7,
+                                          2.2}; /* one form serves; SpMM and fused carry rows of sums beside it */
+    prediction->call_seconds =
+        filling((double)p->nnz * (near + 0.68 * p->fresh_share * beyond) * by_operation[p->operation]);
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero; %.0f %% of them not seen within 2048 nonzeros, those at %.3g TB/s", bytes,
              100 * p->fresh_share, 1e-12 * gather_rate(p, table));
@@ -67,6 +70,20 @@ void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *predicti
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 products, %.1f %% of them wanted; the cells are sorted once", cells,
              fresh > 0 ? 100 / (128 * fresh) : 0);
+}
+
+/* Rows dealt whole to groups that are neighbours: quick where rows are alike, and as slow as the longest row. */
+void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction) {
+    static const double by_operation[] = {1.45, 1.0, 1.4};
+    const double bytes = row_bytes(p), longest = (double)p->profile->max * (20e-9 + 90e-12 * bytes) * scale_of(p);
+    const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p);
+    const double beyond =
+        fmax(0, bytes / gather_rate(p, (double)p->cols * bytes) - 0.0702 * bytes * 1e-12 * scale_of(p));
+    const double each = (near + 0.68 * p->fresh_share * beyond) * by_operation[p->operation];
+    prediction->call_seconds = filling((double)p->nnz * each + (double)p->rows * 60e-12) + longest;
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
+             1e3 * longest);
 }
 
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {

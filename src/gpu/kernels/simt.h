@@ -114,17 +114,24 @@ FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 
 #endif
 
-/* Calls function(1, ...) or function(0, ...): two bodies for a GPU, where the constant removes a branch from each load;
-   one with a run-time test for compilers that would take long over two. */
+/* Makes a call that has WIDE among its arguments: two bodies for a GPU, where the constant removes a branch from each
+   load; one with a run-time test for compilers that would take long over two. */
 #if defined(SIMT_OPENCL)
-#define BY_WIDTH(wide, function, ...) function((wide) & 1, __VA_ARGS__)
-#else
-#define BY_WIDTH(wide, function, ...)                                                                                  \
+#define BY_WIDTH(wide, call)                                                                                           \
     do {                                                                                                               \
-        if ((wide) & 1)                                                                                                \
-            function(1, __VA_ARGS__);                                                                                  \
-        else                                                                                                           \
-            function(0, __VA_ARGS__);                                                                                  \
+        const int WIDE = (wide) & 1;                                                                                   \
+        call;                                                                                                          \
+    } while (0)
+#else
+#define BY_WIDTH(wide, call)                                                                                           \
+    do {                                                                                                               \
+        if ((wide) & 1) {                                                                                              \
+            const int WIDE = 1;                                                                                        \
+            call;                                                                                                      \
+        } else {                                                                                                       \
+            const int WIDE = 0;                                                                                        \
+            call;                                                                                                      \
+        }                                                                                                              \
     } while (0)
 #endif
 

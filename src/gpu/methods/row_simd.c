@@ -4,9 +4,15 @@
 
 enum { NT, VLC, TEAM_LANES };
 enum { ROWS, GROUP, SLICES }; /* numbers; slices: of rows of C or E, along y */
-enum { PIECES_MOST = 4, MEMBERS_MOST = 16, GROUP_WANTED = 128 };
+enum { LANE_MOST = 16 /* reals of a vector */, MEMBERS_MOST = 16, GROUP_WANTED = 128 };
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
+
+/* Pieces of a vector that a lane has at most. */
+static int pieces_most(const tamis_prepared *p) {
+    const int64_t pieces = LANE_MOST / piece_of(&p->problem);
+    return pieces < 4 ? (int)pieces : 4;
+}
 
 /* As many lanes as the longer of the two rows has pieces. */
 static int64_t lanes_of(const tamis_problem *problem) {
@@ -61,7 +67,7 @@ static tamis_status choose(tamis_prepared *p) {
 static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions *definitions) {
     const int64_t *const v = p->parameters;
     tamis_gpu_define_problem(definitions, p, (int)p->numbers[GROUP], (int)v[TEAM_LANES]);
-    const int pieces = tamis_gpu_define_inner(definitions, p, length, (int)v[TEAM_LANES], PIECES_MOST);
+    const int pieces = tamis_gpu_define_inner(definitions, p, length, (int)v[TEAM_LANES], pieces_most(p));
     tamis_gpu_define(definitions, "VLC", v[VLC]);
     tamis_gpu_define(definitions, "NT", v[NT]);
     tamis_gpu_define(definitions, "ROWS", p->numbers[ROWS]);
@@ -74,7 +80,8 @@ static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions
 static void define_vectors(const tamis_prepared *p, int pieces, int longest, tamis_gpu_definitions *definitions) {
     const int64_t piece = piece_of(&p->problem), vector = pieces * p->parameters[TEAM_LANES] * piece;
     tamis_gpu_define(definitions, "HELD", p->problem.inner <= vector);
-    tamis_gpu_define(definitions, "BATCH", longest * piece > 8 ? 4 : 8);
+    const int64_t lane = longest * piece * (int64_t)tamis_gpu_real_size(p->problem.type);
+    tamis_gpu_define(definitions, "BATCH", lane > 32 ? 4 : 8);
 }
 
 static int64_t rows_of_grid(const tamis_prepared *p) {
@@ -148,7 +155,7 @@ static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
     int wide_pieces = 1;
     TRY(choose(p));
     if (dry || nothing(p)) return TAMIS_OK;
-    while (wide_pieces < PIECES_MOST &&
+    while (wide_pieces < pieces_most(p) &&
            (!can_shuffle(p) || wide_pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem) < p->problem.width))
         wide_pieces *= 2;
     const int pieces = define(p, p->problem.inner, &definitions);
