@@ -22,11 +22,9 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     if (v[BLOCK] & (v[BLOCK] - 1))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: block = %lld is not a power of two", (long long)v[BLOCK]);
     if (v[BLOCK] > p->device->limits.group_most) v[BLOCK] = p->device->limits.group_most;
-    p->numbers[SHARE] = AT_ONCE;
-    if (v[GRID] > 0) {
-        const int64_t threads = v[GRID] * v[BLOCK], each = (problem->nnz + threads - 1) / threads;
-        p->numbers[SHARE] = each < 1 ? AT_ONCE : (each + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
-    }
+    const int64_t most = p->device->limits.groups_most[0], grid = v[GRID] && v[GRID] < most ? v[GRID] : most;
+    const int64_t each = (problem->nnz - 1) / (grid * v[BLOCK]) + 1; /* AT_ONCE, if groups are not counted */
+    p->numbers[SHARE] = problem->nnz > 0 ? (each + AT_ONCE - 1) / AT_ONCE * AT_ONCE : AT_ONCE;
     p->scratch_bytes = (size_t)problem->nnz * tamis_index_size(problem->index_type);
     if (dry || problem->nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], 1);

@@ -72,12 +72,12 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t tile = p->parameters[TILE];
+    const int64_t tile = p->parameters[TILE], tiles = (p->problem.nnz + tile - 1) / tile;
+    const int64_t most = p->device->limits.groups_most[0];
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
     tamis_gpu_add_memory(&call, p->memories[ROWS]);
-    return tamis_gpu_launch_kernel(p, stream, 0, (p->problem.nnz + tile - 1) / tile, 1, (int)p->numbers[GROUP], 0,
-                                   &call);
+    return tamis_gpu_launch_kernel(p, stream, 0, tiles < most ? tiles : most, 1, (int)p->numbers[GROUP], 0, &call);
 }
 
 const tamis_gpu_method tamis_gpu_preds = {
