@@ -1,4 +1,5 @@
-/* Operands that the kernels cannot use as they lie, on their way in and out: column-major ones, values out of row order. */
+/* Operands that the kernels cannot use as they lie, on their way in and out: column-major ones, values out of row
+ * order. */
 #ifndef TAMIS_CPU_STAGING_H
 #define TAMIS_CPU_STAGING_H
 

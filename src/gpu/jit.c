@@ -122,9 +122,9 @@ static tamis_status compile_and_load(tamis_gpu_device *device, const char *key, 
         tamis_release(binary.memory);
         if (loaded == TAMIS_OK) return TAMIS_OK; /* else: whole, but not what this driver takes */
     }
-    TRY(device->runtime->compile(device, name, source, definitions, linked, &binary));
-    const tamis_status status = device->runtime->load(device, &binary, module);
-    if (status == TAMIS_OK) tamis_program_cache_save(key, &binary);
+    TRY(device->runtime->compile(device, name, source, definitions, linked, &binary, module));
+    const tamis_status status = *module ? TAMIS_OK : device->runtime->load(device, &binary, module);
+    if (status == TAMIS_OK && binary.bytes > 0) tamis_program_cache_save(key, &binary);
     tamis_release(binary.memory);
     return status;
 }

@@ -67,8 +67,8 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, si
 void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
 void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
 
-/* Bits of `wide`: 1 where rows of A, B (and D) can be read 16 bytes at a time and lie less than 2^31 bytes apart, 2 where
-   columns can be read 16 bytes at a time. */
+/* Bits of `wide`: 1 where rows of A, B (and D) can be read 16 bytes at a time and lie less than 2^31 bytes apart, 2
+   where columns can be read 16 bytes at a time. */
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
 bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size);
 

@@ -75,9 +75,10 @@ struct tamis_gpu_runtime {
     tamis_status (*open)(int number, tamis_gpu_device **device);
 
     /* Compiles `source` with `definitions` ("-D NAME=VALUE ..."). `linked` adds the device-side launch library. A
-       compiler's complaint is the error's message. */
+       compiler's complaint is the error's message. *module: the code loaded, or NULL where `load` is to do that;
+       *binary: the code as bytes, none of them where the platform keeps a cache of its own. */
     tamis_status (*compile)(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
-                            bool linked, tamis_gpu_binary *binary);
+                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module);
     tamis_status (*load)(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module);
     tamis_status (*kernel)(tamis_gpu_device *device, tamis_gpu_module *module, const char *name, int64_t shared_bytes,
                            tamis_gpu_kernel **kernel);

@@ -219,7 +219,8 @@ done:
 }
 
 static tamis_status compile(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
-                            bool linked, tamis_gpu_binary *binary) {
+                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module) {
+    *module = NULL;
     const int architecture = ((const cuda_device *)device)->architecture;
     TRY(tamis_nvrtc_compile(architecture, name, source, definitions, linked, binary, NULL));
     if (!linked) return TAMIS_OK;

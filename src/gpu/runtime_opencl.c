@@ -22,6 +22,7 @@ typedef struct opencl_device {
     ocl_context context;
     ocl_queue queue;
     char options[128]; /* of every build */
+    bool caches;       /* its platform keeps compiled code */
     bool opened;
 } opencl_device;
 
@@ -153,14 +154,25 @@ static void read_limits(opencl_device *device) {
     if (l->group_most > 1024) l->group_most = 1024;
     l->shared_most = (int64_t)number_of(handle, OCL_DEVICE_LOCAL_MEM_SIZE);
     if (l->shared_most > 48 << 10) l->shared_most = 48 << 10; /* on a processor it is only its cache */
+    if (!l->subgroup) l->shared_most -= l->group_most * (int64_t)sizeof(double); /* teams exchange through it */
     l->threads_most = l->is_cpu ? l->group_most : 2048;
     l->cache_l2 = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     l->memory = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_SIZE);
     l->memory_most = (int64_t)number_of(handle, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
     l->groups_most[0] = l->groups_most[1] = INT32_MAX / 1024;
+    /* PoCL has a cache of its own, and compiles each kernel once more for whoever asks for a program's binary */
+    const char *const own_cache = getenv("POCL_KERNEL_CACHE");
+    device->caches = strstr(platform, "Portable Computing Language") && !(own_cache && strcmp(own_cache, "0") == 0);
     const char *const more = getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
     snprintf(device->options, sizeof device->options, "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -cl-std=%s %s ",
              l->subgroup, l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
+}
+
+/* Some implementations take themselves apart at exit while threads of theirs still work: they have nothing left to do
+   when this, registered after they were loaded, runs before. */
+static void leave_quiet(void) {
+    for (int i = 0; i < found; i++)
+        if (devices[i].opened) api.finish(devices[i].queue);
 }
 
 static tamis_status open_locked(opencl_device *device, int number) {
@@ -175,6 +187,9 @@ static tamis_status open_locked(opencl_device *device, int number) {
     device->queue = api.queue_create(device->context, device->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
     TRY(check(&device->shared, error, "creating a queue"));
     device->opened = true;
+    static bool registered;
+    if (!registered) atexit(leave_quiet);
+    registered = true;
     return TAMIS_OK;
 }
 
@@ -201,12 +216,23 @@ static tamis_status build(tamis_gpu_device *device, ocl_program program, const c
     return tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s (%s) does not compile: %.600s", name, options, log);
 }
 
+static tamis_status read_binary(tamis_gpu_device *device, ocl_program program, tamis_gpu_binary *binary) {
+    TRY(check(device,
+              api.program_information(program, OCL_PROGRAM_BINARY_SIZES, sizeof binary->bytes, &binary->bytes, NULL),
+              "asking for a binary's size"));
+    TRY(tamis_allocate((int64_t)binary->bytes, 1, "compiled code", &binary->memory));
+    return check(device,
+                 api.program_information(program, OCL_PROGRAM_BINARIES, sizeof binary->memory, &binary->memory, NULL),
+                 "asking for a binary");
+}
+
 static tamis_status compile(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
-                            bool linked, tamis_gpu_binary *binary) {
+                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module) {
     tamis_status status = TAMIS_OK;
     int32_t error = OCL_SUCCESS;
     char *options = NULL;
     *binary = (tamis_gpu_binary){NULL, 0};
+    *module = NULL;
     if (linked) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "OpenCL 1.2 kernels cannot launch kernels");
     ocl_program program = api.program_source(own(device)->context, 1, &source, NULL, &error);
     TRY(check(device, error, "taking a kernel's source"));
@@ -214,19 +240,14 @@ static tamis_status compile(tamis_gpu_device *device, const char *name, const ch
     TRY_GOTO(done, tamis_allocate(length, 1, "compiler options", (void **)&options));
     snprintf(options, (size_t)length, "%s%s", own(device)->options, definitions);
     TRY_GOTO(done, build(device, program, name, options));
-    TRY_GOTO(done, check(device,
-                         api.program_information(program, OCL_PROGRAM_BINARY_SIZES, sizeof binary->bytes,
-                                                 &binary->bytes, NULL),
-                         "asking for a binary's size"));
-    TRY_GOTO(done, tamis_allocate((int64_t)binary->bytes, 1, "compiled code", &binary->memory));
-    TRY_GOTO(done,
-             check(device,
-                   api.program_information(program, OCL_PROGRAM_BINARIES, sizeof binary->memory, &binary->memory, NULL),
-                   "asking for a binary"));
+    if (!own(device)->caches) TRY_GOTO(done, read_binary(device, program, binary));
+    *module = (tamis_gpu_module *)program;
 done:
-    if (status != TAMIS_OK) tamis_release(binary->memory);
     tamis_release(options);
-    api.program_release(program);
+    if (status != TAMIS_OK) {
+        tamis_release(binary->memory);
+        api.program_release(program);
+    }
     return status;
 }
 

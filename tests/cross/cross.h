@@ -34,9 +34,10 @@ typedef struct cross_counts {
     long run, declined, failed;
 } cross_counts;
 
-/* One problem, operation, edge and type: all algorithms of the device (of the CPU: on a drawn instruction set and thread count), as
-   plans (twice, bitwise the same) and as a one-shot call. Prints what fails. */
+/* One problem, operation, edge and type: all algorithms of the device (of the CPU: on a drawn instruction set and
+   thread count), as plans (twice, bitwise the same) and as a one-shot call. Prints what fails. `most`: not all but so
+   many, drawn, and the one-shot call among them, for devices whose kernels take long to compile; 0: all. */
 void cross_run(const char *device_name, const cross_case *c, tamis_operation operation, tamis_edge edge,
-               tamis_type type, tamis_random *random, cross_counts *counts);
+               tamis_type type, int most, tamis_random *random, cross_counts *counts);
 
 #endif

@@ -253,7 +253,7 @@ static const char *draw_isa(tamis_random *random, tamis_device **device) {
 }
 
 void cross_run(const char *device_name, const cross_case *c, tamis_operation operation, tamis_edge edge,
-               tamis_type type, tamis_random *random, cross_counts *counts) {
+               tamis_type type, int most, tamis_random *random, cross_counts *counts) {
     static const int thread_counts[] = {1, 2, 3, 5, 16};
     tamis_device *device = NULL;
     const problem_options options = draw_options(c, type, random);
@@ -289,18 +289,26 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
     mirror on = mirror_make(device, &p, (size_t)total * tamis_type_size(type));
     r.on = &on;
     const char *const family = strcmp(device_name, "cpu") == 0 ? "cpu" : "gpu";
-    for (int i = 0; i <= tamis_algorithm_count(); i++) {
+    const int count = tamis_algorithm_count() + 2; /* and auto, and the one-shot call */
+    const int first = most ? (int)tamis_random_below(random, count) : 0;
+    for (int i = 0, done = 0; i < count && (most == 0 || done < most); i++) {
+        const int number = (first + i) % count;
+        if (number == count - 1) {
+            r.any_order = false;
+            run_once(&r, device, old);
+            done++;
+            continue;
+        }
         tamis_algorithm_description algorithm = {.name = "auto", .operations = ~0u};
-        if (i < tamis_algorithm_count() && tamis_algorithm_at(i, &algorithm) != TAMIS_OK) abort();
+        if (number < count - 2 && tamis_algorithm_at(number, &algorithm) != TAMIS_OK) abort();
         r.algorithm = algorithm.name;
         if (!(algorithm.operations & 1u << operation)) continue;
         if (algorithm.device && strcmp(algorithm.device, family) != 0) continue;
         r.any_order = algorithm.any_order;
         draw_parameters(&r, random);
         run_plans(&r, device, old, random);
+        done++;
     }
-    r.any_order = false;
-    run_once(&r, device, old);
     mirror_free(&on);
     for (int m = 0; m < 3; m++) {
         free(members[m]);

@@ -22,7 +22,7 @@ static void each(const cross_case *c, tamis_random *random, cross_counts *counts
         for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++)
             for (int type = 0; type <= TAMIS_BF16; type++)
                 if (tamis_random_below(random, 100) < share)
-                    cross_run(device, c, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type, random,
+                    cross_run(device, c, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type, 0, random,
                               counts);
 }
 

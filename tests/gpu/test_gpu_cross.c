@@ -2,7 +2,8 @@
  * The cross tests by time: every algorithm of a device against the oracle, over operations, edges, types, cases and
  * widths in an order that is drawn, until the time is over. All operations, edges and types come once before any comes
  * again.
- *   test_gpu_cross DEVICE SECONDS
+ *   test_gpu_cross DEVICE SECONDS [ALGORITHMS]
+ * ALGORITHMS: so many of each problem, drawn; else all of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ int main(int argc, char **argv) {
     tamis_device *device = NULL;
     if (argc < 3) return 2;
     const time_t end = time(NULL) + atoi(argv[2]);
+    const int most = argc > 3 ? atoi(argv[3]) : 0;
     if (tamis_device_open(argv[1], &device) != TAMIS_OK) {
         printf("skipped: %s\n", tamis_last_error());
         return 77;
@@ -70,7 +72,7 @@ int main(int argc, char **argv) {
         printf("; next: %s %s %s, %s, K = %lld\n", tamis_operation_name(c->operation), tamis_edge_name(c->edge),
                tamis_type_name(c->type), drawn_case.name, (long long)drawn_case.inner);
         fflush(stdout);
-        cross_run(argv[1], &drawn_case, c->operation, c->edge, c->type, &random, &counts);
+        cross_run(argv[1], &drawn_case, c->operation, c->edge, c->type, most, &random, &counts);
     }
     print_counts(drawn, &counts);
     printf("\n");

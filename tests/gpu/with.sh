@@ -3,6 +3,7 @@
 #   with.sh nvrtc FOLDER COMMAND...   with NVIDIA's run-time compiler: TAMIS_NVRTC, or that of build/python
 #   with.sh pocl  FOLDER COMMAND...   with PoCL as the only OpenCL implementation
 #   with.sh intel FOLDER COMMAND...   with Intel's for processors, from build/python, as the only one
+#   with.sh oclgrind FOLDER COMMAND...   with oclgrind as the only one: what it complains of fails the test
 # FOLDER is for caches and the like.
 set -eu
 what=$1
@@ -25,8 +26,6 @@ only() {
     echo "$1" >"$folder/vendors/only.icd"
     export OCL_ICD_VENDORS="$folder/vendors" OPENCL_VENDOR_PATH="$folder/vendors"
     export XDG_CACHE_HOME="$folder/cache" POCL_CACHE_DIR="$folder/pocl"
-    # without it, compiling is most of the time of these tests
-    export TAMIS_OPENCL_OPTIONS="${TAMIS_OPENCL_OPTIONS--cl-opt-disable}"
 }
 
 mkdir -p "$folder"
@@ -49,8 +48,19 @@ intel)
     TAMIS_OPENCL=$(first /usr/lib/*-linux-gnu/libOpenCL.so.1 /usr/lib64/libOpenCL.so.1 "$python/lib/libOpenCL.so.1")
     export TAMIS_OPENCL LD_LIBRARY_PATH="$python/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     ;;
+oclgrind)
+    library=$(first /usr/lib/oclgrind/liboclgrind-rt-icd.so /usr/lib/*/oclgrind/liboclgrind-rt-icd.so)
+    [ -n "$library" ] || skip 'oclgrind is not installed'
+    only "$library"
+    # it knows no calls that optimizers make up; the log holds what it finds
+    export TAMIS_PROBE=0 TAMIS_OPENCL_OPTIONS=-cl-opt-disable OCLGRIND_DATA_RACES=1 OCLGRIND_LOG="$folder/log"
+    : >"$folder/log"
+    "$@"
+    [ ! -s "$folder/log" ] || { head -40 "$folder/log"; exit 1; }
+    exit 0
+    ;;
 *)
-    echo "with.sh: nvrtc, pocl or intel, not '$what'" >&2
+    echo "with.sh: nvrtc, pocl, intel or oclgrind, not '$what'" >&2
     exit 2
     ;;
 esac

@@ -4,14 +4,14 @@
  * (edge_kind, has_values) where compiling is slow. So neither may stand in an #if.
  */
 
-#define EDGE_SCALE 0
-#define EDGE_MASK 1
-#define EDGE_RESIDUAL 2
-#define EDGE_QUOTIENT 3
-#define EDGE_SIGMOID 4
-#define EDGE_EXP 5
+#define EDGE_SCALE      0
+#define EDGE_MASK       1
+#define EDGE_RESIDUAL   2
+#define EDGE_QUOTIENT   3
+#define EDGE_SIGMOID    4
+#define EDGE_EXP        5
 #define EDGE_LEAKY_RELU 6
-#define EDGE_SOFTMAX 7 /* the score; normalising it is the row's business */
+#define EDGE_SOFTMAX    7 /* the score; normalising it is the row's business */
 
 FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, real slope, real epsilon) {
     real y = x;
@@ -39,8 +39,8 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
 #define EDGE_ARGUMENTS edge_scale, edge_slope, edge_epsilon, edge_kind, has_values, alpha, beta
 
 /*
- * Where samples go: P in its storage type, or, for a softmax to come or sums under way, scratch in `real` (SAMPLES_REAL).
- * out[t] = alpha * y + beta * out[t]; beta = 0 does not read.
+ * Where samples go: P in its storage type, or, for a softmax to come or sums under way, scratch in `real`
+ * (SAMPLES_REAL). out[t] = alpha * y + beta * out[t]; beta = 0 does not read.
  */
 #if SAMPLES_REAL
 typedef real sample;

@@ -2,16 +2,16 @@
  * What the kernels of row-simd share (paper 003): a member is a team, its vectors are spread over the lanes' registers,
  * LANE_REALS in each; blocks of VLC column indices are loaded ahead and handed round within the team.
  *
- * Definitions: VLC, BATCH (entries whose sums are under way together, divides VLC), ROWS (rows of S a group), HELD (1 where
- * a whole row of A fits a member's vector).
+ * Definitions: VLC, BATCH (entries whose sums are under way together, divides VLC), ROWS (rows of S a group), HELD (1
+ * where a whole row of A fits a member's vector).
  */
 #define LANE_REALS (PIECES * PIECE)
-#define SLICE (TEAM * LANE_REALS)
-#define OWN (VLC > TEAM ? VLC / TEAM : 1) /* of a block's entries a lane holds: number j is with lane j % TEAM */
+#define SLICE      (TEAM * LANE_REALS)
+#define OWN        (VLC > TEAM ? VLC / TEAM : 1) /* of a block's entries a lane holds: number j is with lane j % TEAM */
 
 /* Sums of a batch after their reduction: number l / PER_SUM * PER_LANE and following lie with lane l. */
-#define PER_SUM (BATCH < TEAM ? TEAM / BATCH : 1)
-#define PER_LANE (BATCH > TEAM ? BATCH / TEAM : 1)
+#define PER_SUM    (BATCH < TEAM ? TEAM / BATCH : 1)
+#define PER_LANE   (BATCH > TEAM ? BATCH / TEAM : 1)
 #define MINE(lane) ((lane) / PER_SUM * PER_LANE)
 
 /* A vector of a row from element `from` on, zeros past its end. */
@@ -43,8 +43,7 @@ FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index
 #if SIMT_SUBGROUP == 0
     return columns[min64(at + j, end - 1)];
 #elif defined(SIMT_OPENCL)
-    return intel_sub_group_shuffle(own[j / TEAM],
-                                   (uint)((int)get_sub_group_local_id() - team.lane + j % TEAM));
+    return intel_sub_group_shuffle(own[j / TEAM], (uint)((int)get_sub_group_local_id() - team.lane + j % TEAM));
 #else
     return __shfl_sync(team.mask, own[j / TEAM], j % TEAM, TEAM);
 #endif

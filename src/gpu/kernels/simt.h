@@ -24,22 +24,22 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
-#define KERNEL __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#define FUNCTION static inline
-#define GLOBAL __global
-#define LOCAL __local
-#define IN(type, name) __global const type *restrict name##_buffer, long name##_bytes
+#define KERNEL          __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#define FUNCTION        static inline
+#define GLOBAL          __global
+#define LOCAL           __local
+#define IN(type, name)  __global const type *restrict name##_buffer, long name##_bytes
 #define OUT(type, name) __global type *name##_buffer, long name##_bytes
 #define TAKE(type, name)                                                                                               \
     __global const type *restrict name = (__global const type *)((__global const char *)name##_buffer + name##_bytes)
-#define TAKE_OUT(type, name) __global type *name = (__global type *)((__global char *)name##_buffer + name##_bytes)
+#define TAKE_OUT(type, name)      __global type *name = (__global type *)((__global char *)name##_buffer + name##_bytes)
 #define SHARED(type, name, count) __local type name[count]
 /* `name`: SHARED_BYTES bytes, 16-byte aligned, shared by the group */
 #define SHARED_ARRAY(name) __local char name[SHARED_BYTES] __attribute__((aligned(16)))
-#define GROUP_X ((long)get_group_id(0))
-#define GROUP_Y ((long)get_group_id(1))
-#define GROUPS_X ((long)get_num_groups(0))
-#define LOCAL_ID ((int)get_local_id(0))
+#define GROUP_X            ((long)get_group_id(0))
+#define GROUP_Y            ((long)get_group_id(1))
+#define GROUPS_X           ((long)get_num_groups(0))
+#define LOCAL_ID           ((int)get_local_id(0))
 #if SIMT_SUBGROUP == 0
 #define UNROLL _Pragma("nounroll") /* a barrier in each exchange: unrolled, some compilers take seconds over it */
 #else
@@ -71,21 +71,21 @@ FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
 #define KERNEL extern "C" __global__ void __launch_bounds__(GROUP)
 #endif
 #define SIMT_SUBGROUP 32
-#define FUNCTION static __device__ __forceinline__
+#define FUNCTION      static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL
 #define restrict __restrict__
-#define IN(type, name) const type *__restrict__ name
+#define IN(type, name)  const type *__restrict__ name
 #define OUT(type, name) type *name
 #define TAKE(type, name)
 #define TAKE_OUT(type, name)
 #define SHARED(type, name, count) __shared__ type name[count]
-#define SHARED_ARRAY(name) extern __shared__ __align__(16) char name[]
-#define GROUP_X ((int64)blockIdx.x)
-#define GROUP_Y ((int64)blockIdx.y)
-#define GROUPS_X ((int64)gridDim.x)
-#define LOCAL_ID ((int)threadIdx.x)
-#define UNROLL _Pragma("unroll")
+#define SHARED_ARRAY(name)        extern __shared__ __align__(16) char name[]
+#define GROUP_X                   ((int64)blockIdx.x)
+#define GROUP_Y                   ((int64)blockIdx.y)
+#define GROUPS_X                  ((int64)gridDim.x)
+#define LOCAL_ID                  ((int)threadIdx.x)
+#define UNROLL                    _Pragma("unroll")
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif
@@ -119,13 +119,13 @@ FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 #if defined(SIMT_OPENCL)
 #define BY_WIDTH(wide, call)                                                                                           \
     do {                                                                                                               \
-        const int WIDE = (wide) & 1;                                                                                   \
+        const int WIDE = (wide)&1;                                                                                     \
         call;                                                                                                          \
     } while (0)
 #else
 #define BY_WIDTH(wide, call)                                                                                           \
     do {                                                                                                               \
-        if ((wide) & 1) {                                                                                              \
+        if ((wide)&1) {                                                                                                \
             const int WIDE = 1;                                                                                        \
             call;                                                                                                      \
         } else {                                                                                                       \
@@ -284,7 +284,9 @@ FUNCTION GLOBAL const element *row_at(GLOBAL const element *base, index at, int6
 #if !defined(SIMT_OPENCL) && INDEX == 32
     if (wide) {
         const element *row;
-        asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(row) : "r"(at), "r"((int32)(stride * (int64)sizeof(element))), "l"(base));
+        asm("mad.wide.s32 %0, %1, %2, %3;"
+            : "=l"(row)
+            : "r"(at), "r"((int32)(stride * (int64)sizeof(element))), "l"(base));
         __builtin_assume(__isGlobal(row)); /* the assembler's result has lost that */
         return row;
     }
@@ -351,7 +353,8 @@ FUNCTION real team_get(simt_team team, real x, int lane) {
 }
 #undef KERNEL
 #define KERNEL                                                                                                         \
-    __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1))) __attribute__((intel_reqd_sub_group_size(SIMT_SUBGROUP)))
+    __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1)))                                                   \
+    __attribute__((intel_reqd_sub_group_size(SIMT_SUBGROUP)))
 #else
 #define TEAM_SETUP(name)                                                                                               \
     simt_team name;                                                                                                    \
@@ -409,14 +412,14 @@ FUNCTION void atomic_add_real(GLOBAL real *to, real x) {
     atomicAdd(to, x);
 #elif ELEMENT == 64
     volatile GLOBAL ulong *const bits = (volatile GLOBAL ulong *)to;
-    ulong seen = *bits, before;
+    ulong seen = 0, before; /* a first guess: only atomic reads are defined beside atomic writes */
     do {
         before = seen;
         seen = atom_cmpxchg(bits, before, as_ulong(as_double(before) + x));
     } while (seen != before);
 #else
     volatile GLOBAL uint *const bits = (volatile GLOBAL uint *)to;
-    uint seen = *bits, before;
+    uint seen = 0, before;
     do {
         before = seen;
         seen = atomic_cmpxchg(bits, before, as_uint(as_float(before) + x));

@@ -116,7 +116,7 @@ static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const
         if (c + 1 == chunks || row_begins[c + 1] >= t1 || row_begins[c + 1] < t0)
             continue; /* none begins and goes on */
         int64_t last = c + 1;
-        while (starts[last + 1] == row) last++;
+        while (last + 1 < chunks && starts[last + 1] == row) last++;
         if ((last - c >= LONG) != longer) continue;
         if (chains) {
             chains[3 * count] = c;

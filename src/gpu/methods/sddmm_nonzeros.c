@@ -39,7 +39,17 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[RUN] = long_rows || chunk / step < 4 ? 1 : 4;
 }
 
+/* Registers of a work-item, about: rows under way, sums, indices, and what goes with them. */
+static int64_t registers_of(const tamis_problem *problem, const int64_t *v) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), real = problem->type == TAMIS_F64 ? 2 : 1;
+    const int64_t index = problem->index_type == TAMIS_I64 ? 2 : 1;
+    const bool exact = problem->inner % (v[TEAM_LANES] * v[PIECES] * piece) == 0;
+    return real * ((v[LOADS] + 1) * v[PIECES] * piece + v[BATCH]) + 2 * index * v[BATCH] + 24 +
+           (exact ? 0 : v[PIECES] * piece);
+}
+
 static tamis_status prepare(tamis_prepared *p, bool dry) {
+    enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
     int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     for (int i = TEAM_LANES; i <= GROUP; i++)
@@ -47,6 +57,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
                               p->method->parameters[i].name, (long long)v[i]);
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
+    while (v[GROUP] > 128 && registers_of(&p->problem, v) > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
     const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
     v[CHUNK] = (v[CHUNK] + whole - 1) / whole * whole;
