@@ -23,6 +23,7 @@ typedef struct traits {
     bool sorted;           /* columns must rise within rows */
     const char *cuda_only; /* why OpenCL cannot; NULL: it can */
     bool fp32_only;
+    bool no_16_bit;  /* samples on their way would be rounded */
     bool no_softmax; /* of fused: rows are not seen as a whole */
     tamis_gpu_predictor *predict;
     double relative; /* without a model: times the calls of gpu-nonzeros, as measured (docs/performance.md) */
@@ -41,6 +42,8 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
     if (t->cuda_only && strcmp(device->runtime->name, "cuda") != 0) return decline(reason, bytes, t->cuda_only);
     if (t->fp32_only && problem->type != TAMIS_F32)
         return decline(reason, bytes, "it splits fp32 numbers for tensor cores: other types are not its business");
+    if (t->no_16_bit && tamis_type_size(problem->type) == 2)
+        return decline(reason, bytes, "its samples would be rounded to 16 bits on their way to the second step");
     if (self->description.any_order && problem->deterministic)
         return decline(reason, bytes,
                        "it adds floats atomically, in whatever order: ask for it with deterministic = false");
@@ -75,6 +78,9 @@ static const traits tensor = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_te
                               .predict = tamis_gpu_predict_tensor,
                               .cuda_only = "tensor cores are programmed for CUDA only",
                               .fp32_only = true};
+static const traits two_steps = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_two_steps},
+                                 .predict = tamis_gpu_predict_two_steps,
+                                 .no_16_bit = true};
 static const traits shared_tile = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_shared}, .relative = 4, .sorted = true};
 static const traits preprocessing = {
     .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preprocessing}, .relative = 4, .sorted = true};
@@ -130,6 +136,14 @@ static const tamis_algorithm algorithms[] = {
       "", false, false},
      true,
      &tensor,
+     accepts,
+     predict,
+     prepare},
+    {{"gpu-two-steps", "gpu", FUSED, "ours", "scratch for nnz samples; fp32 or fp64; what its parts need",
+      "where SDDMM and SpMM by themselves are quicker than one pass: long rows of A and B, rows much alike", "", false,
+      false},
+     false,
+     &two_steps,
      accepts,
      predict,
      prepare},

@@ -42,7 +42,7 @@ static tamis_status read_rate(probe *p, int64_t bytes, bool own, double *rate) {
     tamis_gpu_add_memory(&call, p->table);
     tamis_gpu_add_memory(&call, p->sums);
     TRY(quickest(p, "probe_read", TAMIS_F32, &call, &seconds));
-    *rate = 1e-9 * (double)(bytes / 16 * 16) * (double)passes * (double)(own ? p->groups : 1) / seconds;
+    *rate = 1e-9 * (double)(bytes - bytes % 16) * (double)passes * (double)(own ? p->groups : 1) / seconds;
     return TAMIS_OK;
 }
 

@@ -40,7 +40,7 @@ typedef struct expansion {
 } expansion;
 
 static tamis_status append(expansion *to, const char *text, int64_t bytes) {
-    if (to->used + bytes + 1 > to->room) {
+    if (!to->text || to->used + bytes + 1 > to->room) {
         const int64_t room = 2 * to->room + bytes + 4096;
         TRY(tamis_reallocate(to->used, room, 1, "a kernel's source", (void **)&to->text));
         to->room = room;
@@ -77,7 +77,8 @@ static tamis_status expand(expansion *to, const char *name, size_t length) {
 
 tamis_status tamis_gpu_source_text(const char *name, char **text) {
     expansion to = {0};
-    const tamis_status status = expand(&to, name, strlen(name));
+    tamis_status status = append(&to, "", 0); /* a text even of an empty file */
+    if (status == TAMIS_OK) status = expand(&to, name, strlen(name));
     if (status != TAMIS_OK) {
         tamis_release(to.text);
         to.text = NULL;

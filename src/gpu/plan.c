@@ -50,6 +50,7 @@ void tamis_gpu_prepared_release(tamis_prepared *p) {
         if (p->softmax[i]) p->device->runtime->release_kernel(p->softmax[i]);
     for (int i = 0; i < TAMIS_GPU_MEMORIES; i++) tamis_gpu_release(p->device, p->memories[i]);
     tamis_gpu_prepared_release(p->inner);
+    tamis_gpu_prepared_release(p->inner_second);
     tamis_release(p);
 }
 
@@ -62,10 +63,13 @@ void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
                                p->method->parameters[i].name, (long long)p->parameters[i]);
         if (n > 0) used += (size_t)n;
     }
-    if (!p->inner) return;
-    tamis_prepared_sizes of_inner;
-    tamis_gpu_sizes(p->inner, &of_inner);
-    sizes->prepared_bytes += of_inner.prepared_bytes;
+    const tamis_prepared *const others[] = {p->inner, p->inner_second};
+    for (int i = 0; i < 2; i++) {
+        tamis_prepared_sizes of_other;
+        if (!others[i]) continue;
+        tamis_gpu_sizes(others[i], &of_other);
+        sizes->prepared_bytes += of_other.prepared_bytes;
+    }
 }
 
 tamis_status tamis_gpu_execute(tamis_prepared *p, void *stream, const tamis_operands *operands) {

@@ -34,6 +34,7 @@ struct tamis_prepared {
     int64_t numbers[TAMIS_GPU_NUMBERS]; /* the method's own */
     size_t prepared_bytes, scratch_bytes;
     tamis_prepared *inner;        /* another method that this one passes its work to */
+    tamis_prepared *inner_second; /* and one that goes on from there */
     tamis_gpu_kernel *softmax[3]; /* SDDMM with softmax: see softmax.h */
     size_t softmax_scratch;       /* the scores and what merges them, before the method's own scratch */
 };

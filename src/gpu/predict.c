@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "gpu/methods/panels_build.h"
 #include "gpu/runtime.h"
 
 static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
@@ -37,15 +38,25 @@ static double row_bytes(const tamis_problem *p) {
 /* Too few nonzeros leave multiprocessors idle: what one of them would take for its share. */
 static double filling(double seconds) { return launch_seconds + fmax(seconds, fmin(4e-6, seconds * 4)); }
 
+/* Seconds a nonzero of SDDMM: what a team does for each, and rows of B that the L1 cache has not; the larger, since one
+   hides the other. */
+static double sddmm_each(const tamis_problem *p, double bytes, double table) {
+    const double work = 4.2 + 0.061 * bytes + 1.3 * p->fresh_share;
+    const double rows = (0.0615 + 0.0527 * p->fresh_share) * bytes;
+    const double beyond = fmax(0, bytes / gather_rate(p, table) - bytes / gather_rate(p, 1 << 20));
+    return fmax(work, rows) * 1e-12 * scale_of(p) + 0.3 * p->fresh_share * beyond;
+}
+
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
+    /* one form serves SpMM and fused; they carry rows of sums beside it */
+    static const double by_operation[] = {1, 1.7, 2.2};
     const double bytes = row_bytes(p), table = (double)p->cols * bytes;
     const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
     const double beyond =
         fmax(0, bytes / gather_rate(p, table) - seen); /* what a row costs that no cache near by has */
-    static const double by_operation[] = {1, 1.7,
-                                          2.2}; /* one form serves; SpMM and fused carry rows of sums beside it */
-    prediction->call_seconds =
-        filling((double)p->nnz * (near + 0.68 * p->fresh_share * beyond) * by_operation[p->operation]);
+    const double each =
+        p->operation == TAMIS_OP_SDDMM ? sddmm_each(p, bytes, table) : near + 0.68 * p->fresh_share * beyond;
+    prediction->call_seconds = filling((double)p->nnz * each * by_operation[p->operation]) + 2e-6;
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero; %.0f %% of them not seen within 2048 nonzeros, those at %.3g TB/s", bytes,
              100 * p->fresh_share, 1e-12 * gather_rate(p, table));
@@ -53,9 +64,13 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
 
 void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *prediction) {
     const double nnz = (double)p->nnz, bytes = row_bytes(p), fresh = p->panel_fresh[1];
-    const double each = (5 + 0.0403 * bytes) * 1e-12 * scale_of(p);
-    const double gathered = fmax(0.05 * bytes, 0.553 * bytes - 29) * 1e-12 * scale_of(p);
-    prediction->call_seconds = filling(nnz * (each + fresh * gathered)) + 3e-6;
+    const double each = (4.27 + 0.0385 * bytes + 0.5 * bytes * fresh) * 1e-12 * scale_of(p);
+    /* few parts fill the last round of groups badly; short rows give it little to do meanwhile */
+    const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
+    const double parts = fmax(1, nnz / (double)tamis_gpu_panel_part(p->nnz, multiprocessors));
+    const double narrow = 128 / fmax(bytes, 128);
+    const double uneven = 1 + 0.55 * narrow * narrow * multiprocessors / parts;
+    prediction->call_seconds = filling(nnz * each * uneven) + 3e-6;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of 256 rows %.1f nonzeros share a row of B; the cells are sorted once",
@@ -65,7 +80,7 @@ void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *predicti
 void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *prediction) {
     const double nnz = (double)p->nnz, fresh = p->panel_fresh[0], cells = nnz * fresh / 128;
     const double cell = (14.8 + 0.626 * (double)p->inner) * 1e-9 * scale_of(p);
-    prediction->call_seconds = filling(cells * cell + nnz * 2.85e-12 * scale_of(p)) + 5e-6;
+    prediction->call_seconds = filling(cells * cell + nnz * 2.85e-12 * scale_of(p)) + 6e-6;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 products, %.1f %% of them wanted; the cells are sorted once", cells,

@@ -164,8 +164,9 @@ static void read_limits(opencl_device *device) {
     const char *const own_cache = getenv("POCL_KERNEL_CACHE");
     device->caches = strstr(platform, "Portable Computing Language") && !(own_cache && strcmp(own_cache, "0") == 0);
     const char *const more = getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
-    snprintf(device->options, sizeof device->options, "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -cl-std=%s %s ",
-             l->subgroup, l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
+    snprintf(device->options, sizeof device->options,
+             "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_CPU=%d -cl-std=%s %s ", l->subgroup, l->is_cpu,
+             l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
 }
 
 /* Some implementations take themselves apart at exit while threads of theirs still work: they have nothing left to do
@@ -299,7 +300,7 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_ker
         case TAMIS_GPU_PLACE: {
             const ocl_memory memory = a->value.place.base;
             const int64_t offset = a->value.place.bytes;
-            result = api.kernel_argument(kernel->kernel, at++, sizeof memory, memory ? (const void *)&memory : NULL);
+            result = api.kernel_argument(kernel->kernel, at++, sizeof(void *), memory ? (const void *)&memory : NULL);
             if (result == OCL_SUCCESS) result = api.kernel_argument(kernel->kernel, at++, sizeof offset, &offset);
             break;
         }

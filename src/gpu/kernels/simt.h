@@ -40,8 +40,8 @@
 #define GROUP_Y            ((long)get_group_id(1))
 #define GROUPS_X           ((long)get_num_groups(0))
 #define LOCAL_ID           ((int)get_local_id(0))
-#if SIMT_SUBGROUP == 0
-#define UNROLL _Pragma("nounroll") /* a barrier in each exchange: unrolled, some compilers take seconds over it */
+#if SIMT_CPU
+#define UNROLL _Pragma("nounroll") /* unrolled, compilers for processors take seconds over a kernel, and minutes */
 #else
 #define UNROLL _Pragma("unroll")
 #endif

@@ -175,6 +175,10 @@ static tamis_status pack_entries(build *b) {
     return runtime->finish(b->device, NULL);
 }
 
+int64_t tamis_gpu_panel_part(int64_t nnz, int multiprocessors) {
+    return nnz < (int64_t)multiprocessors * 20480 ? 4096 : 8192;
+}
+
 tamis_status tamis_gpu_panels_build(tamis_gpu_device *device, const tamis_problem *problem, int64_t panel_rows,
                                     int64_t columns_most, int64_t part_most, tamis_gpu_panels *panels) {
     tamis_status status = TAMIS_OK;

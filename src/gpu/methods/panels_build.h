@@ -14,6 +14,10 @@ typedef struct tamis_gpu_panels {
     size_t bytes;
 } tamis_gpu_panels;
 
+/* Nonzeros that a part should have: few enough for two or three rounds of parts on every multiprocessor, and enough to
+   be worth gathering their rows of B. */
+int64_t tamis_gpu_panel_part(int64_t nnz, int multiprocessors);
+
 /* panel_rows and columns_most of at most 65536, part_most nonzeros a part. On failure nothing is left. */
 tamis_status tamis_gpu_panels_build(tamis_gpu_device *device, const tamis_problem *problem, int64_t panel_rows,
                                     int64_t columns_most, int64_t part_most, tamis_gpu_panels *panels);

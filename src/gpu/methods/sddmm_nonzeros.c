@@ -21,8 +21,10 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
         group = 256;
         chunk = 1024;
         if (problem->nnz >= multiprocessors * 8192) {
-            group = 1024; /* one group a multiprocessor: neighbouring rows of S find rows of B in L1 */
-            chunk = 8192;
+            /* one group a multiprocessor: neighbouring rows of S find rows of B in L1; and whole rounds of them */
+            const int64_t rounds = problem->nnz / multiprocessors / 8192 + 1;
+            group = 1024;
+            chunk = problem->nnz / multiprocessors / rounds + 1;
         }
     }
     /* too few nonzeros for all: smaller groups, and one round for each */

@@ -31,7 +31,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
     v[COLUMNS] = most(1, least(budget / row_bytes, 256));
     v[PANEL] = 256;
-    v[PART] = 8192;
+    v[PART] = tamis_gpu_panel_part(problem->nnz, device->limits.multiprocessors);
     v[TEAM_LANES] = power_below((double)problem->inner / (double)piece, 2, 8);
     v[BATCH] = 8;
     v[PIECES] = 4;

@@ -1,0 +1,109 @@
+/*
+ * Fused as SDDMM into scratch and SpMM over it, each by the quickest of our methods: one pass over S saves nnz samples
+ * of memory traffic, but is one kernel for two kinds of work, whose registers leave room for fewer teams. Scratch: nnz
+ * samples, then what the parts need in turn.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "gpu/methods/methods.h"
+#include "gpu/predict.h"
+
+typedef struct part {
+    const tamis_gpu_method *method;
+    tamis_gpu_predictor *predict;
+    bool prepares;  /* for many calls only */
+    bool fp32_cuda; /* tensor cores */
+} part;
+
+static const part samplers[] = {{&tamis_gpu_sddmm_nonzeros, tamis_gpu_predict_nonzeros, false, false},
+                                {&tamis_gpu_sddmm_panels, tamis_gpu_predict_panels, true, false},
+                                {&tamis_gpu_sddmm_tensor, tamis_gpu_predict_tensor, true, true}};
+static const part multipliers[] = {{&tamis_gpu_spmm_chunks, tamis_gpu_predict_nonzeros, false, false},
+                                   {&tamis_gpu_row_simd_spmm, tamis_gpu_predict_rows, false, false}};
+
+/* The first part's problem, or the second's. */
+static tamis_problem half_of(const tamis_problem *problem, bool second) {
+    tamis_problem half = *problem;
+    half.parameters = "";
+    if (second) {
+        half.operation = TAMIS_OP_SPMM;
+        half.edge = TAMIS_EDGE_SCALE;
+        half.has_values = true;
+        half.inner = 0;
+    } else {
+        half.operation = TAMIS_OP_SDDMM;
+        half.width = 0;
+    }
+    return half;
+}
+
+static double seconds_of(const tamis_problem *problem, const tamis_prediction *prediction) {
+    const double calls = problem->expected_calls > 1 ? (double)problem->expected_calls : 1;
+    return prediction->call_seconds + prediction->setup_seconds / calls;
+}
+
+static const part *choose(const tamis_problem *half, const part *parts, int count, tamis_prediction *best) {
+    const tamis_gpu_device *const device = half->device;
+    const part *chosen = NULL;
+    for (int i = 0; i < count; i++) {
+        tamis_prediction prediction = {.setup_seconds = 0};
+        if (parts[i].prepares && half->once) continue;
+        if (parts[i].fp32_cuda && (half->type != TAMIS_F32 || strcmp(device->runtime->name, "cuda") != 0)) continue;
+        parts[i].predict(half, &prediction);
+        if (chosen && seconds_of(half, &prediction) >= seconds_of(half, best)) continue;
+        *best = prediction;
+        chosen = &parts[i];
+    }
+    return chosen;
+}
+
+void tamis_gpu_predict_two_steps(const tamis_problem *problem, tamis_prediction *prediction) {
+    const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
+    tamis_prediction samples, products;
+    const part *const sampler = choose(&first, samplers, 3, &samples);
+    const part *const multiplier = choose(&second, multipliers, 2, &products);
+    prediction->call_seconds = samples.call_seconds + products.call_seconds;
+    prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
+    snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
+             sampler->method->name, 1e3 * samples.call_seconds, multiplier->method->name, 1e3 * products.call_seconds);
+}
+
+static size_t sample_bytes(const tamis_prepared *p) {
+    return ((size_t)p->problem.nnz * tamis_type_size(p->problem.type) + 63) / 64 * 64;
+}
+
+static tamis_status prepare(tamis_prepared *p, bool dry) {
+    tamis_problem first = half_of(&p->problem, false), second = half_of(&p->problem, true);
+    tamis_prediction prediction;
+    tamis_prepared_sizes sizes[2];
+    TRY(tamis_gpu_prepare(choose(&first, samplers, 3, &prediction)->method, &first, dry, &p->inner));
+    TRY(tamis_gpu_prepare(choose(&second, multipliers, 2, &prediction)->method, &second, dry, &p->inner_second));
+    tamis_gpu_sizes(p->inner, &sizes[0]);
+    tamis_gpu_sizes(p->inner_second, &sizes[1]);
+    const size_t most =
+        sizes[0].scratch_bytes > sizes[1].scratch_bytes ? sizes[0].scratch_bytes : sizes[1].scratch_bytes;
+    p->scratch_bytes = sample_bytes(p) + most;
+    return TAMIS_OK;
+}
+
+static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_operands first = *x, second = *x;
+    first.out = second.values = x->scratch;
+    first.scratch = second.scratch = tamis_gpu_after(x->scratch, (int64_t)sample_bytes(p));
+    first.alpha = 1;
+    first.beta = 0;
+    second.b = x->d;
+    second.b_stride = x->d_stride;
+    first.d = second.a = second.d = (tamis_place){NULL, 0};
+    first.d_stride = second.a_stride = second.d_stride = 0;
+    TRY(tamis_gpu_execute(p->inner, stream, &first));
+    return tamis_gpu_execute(p->inner_second, stream, &second);
+}
+
+const tamis_gpu_method tamis_gpu_fused_two_steps = {
+    .name = "gpu-two-steps",
+    .prepare = prepare,
+    .execute = execute,
+};
