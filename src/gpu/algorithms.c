@@ -26,7 +26,7 @@ typedef struct traits {
     bool no_16_bit;  /* samples on their way would be rounded */
     bool no_softmax; /* of fused: rows are not seen as a whole */
     tamis_gpu_predictor *predict;
-    double relative; /* without a model: times the calls of gpu-nonzeros, as measured (docs/performance.md) */
+    double relative; /* without a model: calls of gpu-nonzeros, the mean of what was measured (docs/performance.md) */
 } traits;
 
 static bool decline(char *reason, size_t bytes, const char *why) {
@@ -81,34 +81,36 @@ static const traits tensor = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_te
 static const traits two_steps = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_two_steps},
                                  .predict = tamis_gpu_predict_two_steps,
                                  .no_16_bit = true};
-static const traits shared_tile = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_shared}, .relative = 4, .sorted = true};
+static const traits shared_tile = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_shared}, .relative = 16, .sorted = true};
 static const traits preprocessing = {
-    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preprocessing}, .relative = 4, .sorted = true};
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preprocessing}, .relative = 6, .sorted = true};
 static const traits convert = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_convert}, .relative = 3};
-static const traits dynamic = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dynamic}, .relative = 4};
-static const traits preds = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preds}, .relative = 1.3};
-static const traits nnz_threads = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_nnz_threads}, .relative = 6};
-static const traits thread_map = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_thread_map}, .relative = 6};
-static const traits nnz_threads_shared = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_nnz_threads_shared}, .relative = 6};
-static const traits row_blocks = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_row_blocks}, .relative = 6};
+static const traits dynamic = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dynamic}, .relative = 50};
+static const traits preds = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preds}, .relative = 1.1};
+static const traits nnz_threads = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_nnz_threads}, .relative = 2.8};
+static const traits thread_map = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_thread_map}, .relative = 2.8};
+static const traits nnz_threads_shared = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_nnz_threads_shared},
+                                          .relative = 2.8};
+static const traits row_blocks = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_row_blocks}, .relative = 3};
 static const traits dense_grid = {
-    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dense_grid}, .relative = 20, .sorted = true};
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dense_grid}, .relative = 70, .sorted = true};
 static const traits child_kernels = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_child_kernels},
-                                     .relative = 200,
+                                     .relative = 60,
                                      .cuda_only = "kernels that launch kernels exist on CUDA only, not in OpenCL 1.2"};
-static const traits spmm_row = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_row}, .relative = 3};
-static const traits spmm_shared = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_shared}, .relative = 3};
+static const traits spmm_row = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_row}, .relative = 2};
+static const traits spmm_shared = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_shared}, .relative = 1.4};
 static const traits spmm_shared_swapped = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_shared_swapped},
-                                           .relative = 3};
-static const traits fused_back_to_back = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_back_to_back}, .relative = 4};
+                                           .relative = 1.5};
+static const traits fused_back_to_back = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_back_to_back},
+                                          .relative = 1.7};
 static const traits fused_dense_grid = {
-    .methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_dense_grid}, .relative = 30, .sorted = true, .no_softmax = true};
+    .methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_dense_grid}, .relative = 27, .sorted = true, .no_softmax = true};
 static const traits row_simd = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_row_simd_sddmm,
                                             [TAMIS_OP_SPMM] = &tamis_gpu_row_simd_spmm,
                                             [TAMIS_OP_FUSED] = &tamis_gpu_row_simd_fused},
                                 .predict = tamis_gpu_predict_rows};
-static const traits sm_l2 = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_l2}, .relative = 3};
-static const traits sm_sm = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_sm}, .relative = 4};
+static const traits sm_l2 = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_l2}, .relative = 3.6};
+static const traits sm_sm = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_sm}, .relative = 7.5};
 
 static const tamis_algorithm algorithms[] = {
     {{"gpu-nonzeros", "gpu", ALL, "ours; ideas of paper 001",
