@@ -35,7 +35,11 @@ static double row_bytes(const tamis_problem *p) {
     return (double)(p->inner + p->width) * (double)tamis_type_size(p->type);
 }
 
-/* Too few nonzeros leave multiprocessors idle: what one of them would take for its share. */
+/* Too few nonzeros leave multiprocessors idle: `alone` is what the share of one team takes by itself. */
+static double filling_of(double seconds, double alone) {
+    return launch_seconds + fmax(seconds, fmin(alone, seconds * 4 + alone / 2));
+}
+
 static double filling(double seconds) { return launch_seconds + fmax(seconds, fmin(4e-6, seconds * 4)); }
 
 /* Seconds a nonzero of SDDMM: what a team does for each, and rows of B that the L1 cache has not; the larger, since one
@@ -56,7 +60,9 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
         fmax(0, bytes / gather_rate(p, table) - seen); /* what a row costs that no cache near by has */
     const double each =
         p->operation == TAMIS_OP_SDDMM ? sddmm_each(p, bytes, table) : near + 0.68 * p->fresh_share * beyond;
-    prediction->call_seconds = filling((double)p->nnz * each * by_operation[p->operation]) + 2e-6;
+    const double seconds = (double)p->nnz * each * by_operation[p->operation];
+    /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
+    prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? filling(seconds) : filling_of(seconds, 18e-6)) + 2e-6;
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero; %.0f %% of them not seen within 2048 nonzeros, those at %.3g TB/s", bytes,
              100 * p->fresh_share, 1e-12 * gather_rate(p, table));
@@ -95,7 +101,12 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
     const double beyond =
         fmax(0, bytes / gather_rate(p, (double)p->cols * bytes) - 0.0702 * bytes * 1e-12 * scale_of(p));
     const double each = (near + 0.68 * p->fresh_share * beyond) * by_operation[p->operation];
-    prediction->call_seconds = filling((double)p->nnz * each + (double)p->rows * 60e-12) + longest;
+    /* SDDMM: a row of A is loaded for a few nonzeros; the others: the output */
+    const double mean = p->rows > 0 ? (double)p->nnz / (double)p->rows : 0;
+    const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + mean / 4) : 60e-12;
+    static const double besides[] = {2e-6, 0, 6e-6};
+    prediction->call_seconds =
+        filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
              1e3 * longest);

@@ -118,7 +118,8 @@ static tamis_status execute_in_order(tamis_prepared *p, void *stream, const tami
 static tamis_status execute_atomically(tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const tamis_gpu_runtime *const runtime = p->device->runtime;
-    const bool linear = problem->edge == TAMIS_EDGE_SCALE || problem->edge == TAMIS_EDGE_MASK;
+    /* not where parts would be scaled one by one: an infinite value times two parts is not that times their sum */
+    const bool linear = problem->edge == TAMIS_EDGE_MASK || (problem->edge == TAMIS_EDGE_SCALE && !problem->has_values);
     const bool plain = problem->type == TAMIS_F32 || problem->type == TAMIS_F64;
     const bool into_out = linear && plain && x->beta == 0;
     const size_t bytes = (size_t)problem->nnz * tamis_gpu_real_size(problem->type);
