@@ -45,9 +45,10 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 static int64_t registers_of(const tamis_problem *problem, const int64_t *v) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), real = problem->type == TAMIS_F64 ? 2 : 1;
     const int64_t index = problem->index_type == TAMIS_I64 ? 2 : 1;
-    const bool exact = problem->inner % (v[TEAM_LANES] * v[PIECES] * piece) == 0;
+    /* ends of rows that are looked at, and 16-bit numbers on their way to 32, take as much again as a row under way */
+    const bool plain = problem->inner % (v[TEAM_LANES] * v[PIECES] * piece) == 0 && piece != 8;
     return real * ((v[LOADS] + 1) * v[PIECES] * piece + v[BATCH]) + 2 * index * v[BATCH] + 24 +
-           (exact ? 0 : v[PIECES] * piece);
+           (plain ? 0 : v[PIECES] * piece);
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
