@@ -23,6 +23,7 @@ typedef struct traits {
     bool sorted;           /* columns must rise within rows */
     const char *cuda_only; /* why OpenCL cannot; NULL: it can */
     bool fp32_only;
+    bool orders;     /* has a deterministic variant beside the one that adds in any order, and takes it when asked to */
     bool no_16_bit;  /* samples on their way would be rounded */
     bool no_softmax; /* of fused: rows are not seen as a whole */
     tamis_gpu_predictor *predict;
@@ -44,7 +45,7 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
         return decline(reason, bytes, "it splits fp32 numbers for tensor cores: other types are not its business");
     if (t->no_16_bit && tamis_type_size(problem->type) == 2)
         return decline(reason, bytes, "its samples would be rounded to 16 bits on their way to the second step");
-    if (self->description.any_order && problem->deterministic)
+    if (self->description.any_order && problem->deterministic && !t->orders)
         return decline(reason, bytes,
                        "it adds floats atomically, in whatever order: ask for it with deterministic = false");
     if (t->sorted && !problem->profile->sorted)
@@ -81,9 +82,10 @@ static const traits tensor = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_te
 static const traits two_steps = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_two_steps},
                                  .predict = tamis_gpu_predict_two_steps,
                                  .no_16_bit = true};
-static const traits shared_tile = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_shared}, .relative = 16, .sorted = true};
+static const traits shared_tile = {
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_shared}, .relative = 16, .sorted = true, .orders = true};
 static const traits preprocessing = {
-    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preprocessing}, .relative = 6, .sorted = true};
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preprocessing}, .relative = 6, .sorted = true, .orders = true};
 static const traits convert = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_convert}, .relative = 3};
 static const traits dynamic = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dynamic}, .relative = 50};
 static const traits preds = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preds}, .relative = 1.1};
@@ -151,7 +153,8 @@ static const tamis_algorithm algorithms[] = {
      prepare},
     {{"shared", "gpu", SDDMM, "paper 000, s.3", "atomic adds; shared memory; sorted columns",
       "to compare with: a row a work-item, tiles of B in shared memory",
-      "tk, tj: tile sizes; reduce (0 atomic adds, 1 shuffles); block (32 to 1024): work-items", false, true},
+      "tk, tj: tile sizes; reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items",
+      false, true},
      false,
      &shared_tile,
      accepts,
@@ -160,7 +163,8 @@ static const tamis_algorithm algorithms[] = {
     {{"preprocessing", "gpu", SDDMM, "paper 000, s.4",
       "columns renumbered by the plan, on the device; atomic adds; shared memory",
       "to compare with: as shared, over the columns that occur in a panel",
-      "tk, tj: tile sizes; reduce (0 atomic adds, 1 shuffles); block (32 to 1024): work-items", false, true},
+      "tk, tj: tile sizes; reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items",
+      false, true},
      true,
      &preprocessing,
      accepts,

@@ -46,7 +46,7 @@ static tamis_status describe_on(const tamis_gpu_runtime *runtime, int number, ta
                                               .cache_l2 = l->cache_l2,
                                               .memory = l->memory,
                                               .location = TAMIS_DEVICE,
-                                              .driver = l->driver,
+                                              .driver = l->about,
                                               .multiprocessors = l->multiprocessors};
     return TAMIS_OK;
 }

@@ -18,6 +18,7 @@ typedef struct tamis_gpu_limits {
     char architecture[64]; /* "sm_90", "OpenCL C 1.2" */
     char compiler[96];     /* what compiles for it: "NVRTC 13.0", the OpenCL driver */
     char driver[160];      /* its version and platform */
+    char about[272];       /* driver and compiler, for people */
     bool is_cpu;           /* an OpenCL device that is a processor */
     bool has_fp64;
     int subgroup;         /* lanes that shuffle without a barrier: 32 on CUDA, 0 where teams go through shared memory */

@@ -133,6 +133,7 @@ static void read_limits(cuda_device *device) {
     snprintf(l->driver, sizeof l->driver, "CUDA driver %d.%d", driver / 1000, driver % 1000 / 10);
     if (tamis_nvrtc_open(&version) == TAMIS_OK)
         snprintf(l->compiler, sizeof l->compiler, "NVRTC %d.%d", version / 1000, version % 1000);
+    snprintf(l->about, sizeof l->about, "%s, %s", l->driver, l->compiler[0] ? l->compiler : "no run-time compiler");
     l->has_fp64 = true;
     l->subgroup = 32;
     l->multiprocessors = (int)attribute(handle, CU_MULTIPROCESSOR_COUNT);

@@ -146,6 +146,7 @@ static void read_limits(opencl_device *device) {
     api.platform_information(device->platform, OCL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
     snprintf(l->driver, sizeof l->driver, "%s, driver %s", platform, version);
     snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler");
+    snprintf(l->about, sizeof l->about, "%s", l->driver);
     l->is_cpu = (number_of(handle, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
     l->has_fp64 = number_of(handle, OCL_DEVICE_DOUBLE_FP_CONFIG) != 0;
     l->subgroup = subgroup_of(handle, extensions);

@@ -188,6 +188,11 @@ static void run_once(run *r, tamis_device *device, const char *old) {
 
 /* Of the GPU's methods; those not named here have none that change the shape of the work. */
 static void draw_gpu_parameters(run *r, tamis_random *random) {
+    static const char *const sliced[] = {"thread-map", "nnz-threads-shared", "row-blocks",
+                                         "dense-grid", "child-kernels",      "fused-dense-grid"};
+    for (int i = 0; i < 6; i++) /* several slices of K, groups smaller than a row */
+        if (strcmp(r->algorithm, sliced[i]) == 0)
+            snprintf(r->parameters, sizeof r->parameters, "block=16%s", i == 4 ? ",wave=3" : ",slice=8");
     static const char *const nonzeros[] = {"team=4,batch=8", "team=16,batch=4,loads=2,pieces=1"};
     if (strcmp(r->algorithm, "gpu-nonzeros") == 0 && r->operation != TAMIS_OP_SDDMM)
         snprintf(r->parameters, sizeof r->parameters, "items=%lld", (long long)(4 + tamis_random_below(random, 60)));

@@ -36,6 +36,9 @@ static tamis_status choose(tamis_prepared *p) {
     if (v[TK] & (v[TK] - 1) || v[BLOCK] & (v[BLOCK] - 1))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: tk = %lld and block = %lld must be powers of two",
                           (long long)v[TK], (long long)v[BLOCK]);
+    if (p->problem.deterministic && !v[REDUCE])
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "parameters: reduce = 0 adds floats in whatever order: with deterministic = false only");
     const int64_t team = choose_team(p), width = team * v[TK];
     if (v[BLOCK] > p->device->limits.group_most) v[BLOCK] = p->device->limits.group_most;
     if (tile_bytes(p, team) > p->device->limits.shared_most)
