@@ -105,8 +105,7 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
     const double mean = p->rows > 0 ? (double)p->nnz / (double)p->rows : 0;
     const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + mean / 4) : 60e-12;
     static const double besides[] = {2e-6, 0, 6e-6};
-    prediction->call_seconds =
-        filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
+    prediction->call_seconds = filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
              1e3 * longest);
