@@ -228,6 +228,11 @@ tamis_status tamis_plan_set_values(tamis_plan *plan, const void *values, int64_t
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (batch_stride < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch_stride = %lld is negative", (long long)batch_stride);
+    if (needs_values(plan) && (values != NULL) != plan->problem.has_values &&
+        plan->device->backend->location == TAMIS_DEVICE)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "values %s NULL: on a GPU a plan that was made %s values keeps to that; make another plan",
+                          values ? "is not" : "=", values ? "without" : "with");
     plan->values = values;
     plan->values_stride = batch_stride;
     return TAMIS_OK;

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "gpu/methods/methods.h"
+#include "gpu/methods/panels_build.h"
 #include "gpu/predict.h"
+#include "sparse/index.h"
 
 enum {
     SDDMM = 1u << TAMIS_OP_SDDMM,
@@ -20,9 +22,9 @@ enum {
 /* What a row needs, beside its methods by operation. */
 typedef struct traits {
     const tamis_gpu_method *methods[3];
-    bool sorted;           /* columns must rise within rows */
-    const char *cuda_only; /* why OpenCL cannot; NULL: it can */
-    bool fp32_only;
+    bool sorted;                                                            /* columns must rise within rows */
+    const char *cuda_only;                                                  /* why OpenCL cannot; NULL: it can */
+    bool (*also)(const tamis_problem *problem, char *reason, size_t bytes); /* more that it needs */
     bool orders;     /* has a deterministic variant beside the one that adds in any order, and takes it when asked to */
     bool no_16_bit;  /* samples on their way would be rounded */
     bool no_softmax; /* of fused: rows are not seen as a whole */
@@ -41,8 +43,9 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
     if (problem->type == TAMIS_F64 && !device->limits.has_fp64)
         return decline(reason, bytes, "the device has no fp64 arithmetic");
     if (t->cuda_only && strcmp(device->runtime->name, "cuda") != 0) return decline(reason, bytes, t->cuda_only);
-    if (t->fp32_only && problem->type != TAMIS_F32)
-        return decline(reason, bytes, "it splits fp32 numbers for tensor cores: other types are not its business");
+    if (!tamis_index_spans(problem->index_type, problem->rows))
+        return decline(reason, bytes, "its rows are more than the column indices' type counts: int64 would do");
+    if (t->also && !t->also(problem, reason, bytes)) return false;
     if (t->no_16_bit && tamis_type_size(problem->type) == 2)
         return decline(reason, bytes, "its samples would be rounded to 16 bits on their way to the second step");
     if (self->description.any_order && problem->deterministic && !t->orders)
@@ -74,11 +77,11 @@ static const traits nonzeros = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_
                                             [TAMIS_OP_FUSED] = &tamis_gpu_fused_chunks},
                                 .predict = tamis_gpu_predict_nonzeros};
 static const traits panels = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_panels},
-                              .predict = tamis_gpu_predict_panels};
+                              .predict = tamis_gpu_predict_panels,
+                              .also = tamis_gpu_panels_accept};
 static const traits tensor = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_tensor},
                               .predict = tamis_gpu_predict_tensor,
-                              .cuda_only = "tensor cores are programmed for CUDA only",
-                              .fp32_only = true};
+                              .also = tamis_gpu_tensor_accept};
 static const traits two_steps = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_two_steps},
                                  .predict = tamis_gpu_predict_two_steps,
                                  .no_16_bit = true};

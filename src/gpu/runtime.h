@@ -16,9 +16,9 @@ typedef struct tamis_gpu_limits {
     char name[24];         /* "cuda:0" */
     char model[128];       /* the chip's own name */
     char architecture[64]; /* "sm_90", "OpenCL C 1.2" */
-    char compiler[96];     /* what compiles for it: "NVRTC 13.0", the OpenCL driver */
+    char compiler[288];    /* what compiles for it: "NVRTC 13.0"; of OpenCL with its options */
     char driver[160];      /* its version and platform */
-    char about[272];       /* driver and compiler, for people */
+    char about[464];       /* driver and compiler, for people */
     bool is_cpu;           /* an OpenCL device that is a processor */
     bool has_fp64;
     int subgroup;         /* lanes that shuffle without a barrier: 32 on CUDA, 0 where teams go through shared memory */

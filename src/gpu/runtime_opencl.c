@@ -21,7 +21,7 @@ typedef struct opencl_device {
     ocl_platform platform;
     ocl_context context;
     ocl_queue queue;
-    char options[128]; /* of every build */
+    char options[256]; /* of every build */
     bool caches;       /* its platform keeps compiled code */
     bool opened;
 } opencl_device;
@@ -145,7 +145,6 @@ static void read_limits(opencl_device *device) {
     api.device_information(handle, OCL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
     api.platform_information(device->platform, OCL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
     snprintf(l->driver, sizeof l->driver, "%s, driver %s", platform, version);
-    snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler");
     snprintf(l->about, sizeof l->about, "%s", l->driver);
     l->is_cpu = (number_of(handle, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
     l->has_fp64 = number_of(handle, OCL_DEVICE_DOUBLE_FP_CONFIG) != 0;
@@ -168,6 +167,7 @@ static void read_limits(opencl_device *device) {
     snprintf(device->options, sizeof device->options,
              "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_CPU=%d -cl-std=%s %s ", l->subgroup, l->is_cpu,
              l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
+    snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler with %s", device->options); /* in the cache's keys */
 }
 
 /* Some implementations take themselves apart at exit while threads of theirs still work: they have nothing left to do

@@ -260,6 +260,8 @@ tamis_status tamis_gpu_order_rows(tamis_gpu_device *device, const tamis_sparse *
     bool in_order = true;
     const size_t index_bytes = (size_t)S->nnz * tamis_index_size(S->index_type);
     *order = (tamis_row_order){.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32};
+    if (S->rows >= INT64_MAX / 16)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld: their offsets exceed every memory", (long long)S->rows);
     TRY_GOTO(failed, tamis_gpu_allocate(device, (size_t)(S->rows + 1) * tamis_index_size(order->offset_type),
                                         "row offsets of a COO matrix", &order->offsets));
     if (S->nnz > 1) TRY_GOTO(failed, rows_rise(device, S, &in_order));

@@ -179,6 +179,11 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
                               p->method->parameters[i].name, (long long)v[i]);
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
+    if ((p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM > p->device->limits.groups_most[1])
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-nonzeros takes on %s: %lld",
+                          (long long)p->problem.width, p->device->limits.name,
+                          (long long)(p->device->limits.groups_most[1] * MERGE_TEAM));
     if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
     p->numbers[CHUNKS] = (total + v[ITEMS] - 1) / v[ITEMS];
     p->scratch_bytes = (size_t)(2 * p->numbers[CHUNKS] * (p->problem.width + 2)) * tamis_gpu_real_size(p->problem.type);

@@ -4,24 +4,24 @@
  * samples, then what the parts need in turn.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "gpu/methods/methods.h"
+#include "gpu/methods/panels_build.h"
 #include "gpu/predict.h"
 
 typedef struct part {
     const tamis_gpu_method *method;
     tamis_gpu_predictor *predict;
-    bool prepares;  /* for many calls only */
-    bool fp32_cuda; /* tensor cores */
+    bool prepares; /* for many calls only */
+    bool (*also)(const tamis_problem *problem, char *reason, size_t bytes);
 } part;
 
-static const part samplers[] = {{&tamis_gpu_sddmm_nonzeros, tamis_gpu_predict_nonzeros, false, false},
-                                {&tamis_gpu_sddmm_panels, tamis_gpu_predict_panels, true, false},
-                                {&tamis_gpu_sddmm_tensor, tamis_gpu_predict_tensor, true, true}};
-static const part multipliers[] = {{&tamis_gpu_spmm_chunks, tamis_gpu_predict_nonzeros, false, false},
-                                   {&tamis_gpu_row_simd_spmm, tamis_gpu_predict_rows, false, false}};
+static const part samplers[] = {{&tamis_gpu_sddmm_nonzeros, tamis_gpu_predict_nonzeros, false, NULL},
+                                {&tamis_gpu_sddmm_panels, tamis_gpu_predict_panels, true, tamis_gpu_panels_accept},
+                                {&tamis_gpu_sddmm_tensor, tamis_gpu_predict_tensor, true, tamis_gpu_tensor_accept}};
+static const part multipliers[] = {{&tamis_gpu_spmm_chunks, tamis_gpu_predict_nonzeros, false, NULL},
+                                   {&tamis_gpu_row_simd_spmm, tamis_gpu_predict_rows, false, NULL}};
 
 /* The first part's problem, or the second's. */
 static tamis_problem half_of(const tamis_problem *problem, bool second) {
@@ -45,12 +45,12 @@ static double seconds_of(const tamis_problem *problem, const tamis_prediction *p
 }
 
 static const part *choose(const tamis_problem *half, const part *parts, int count, tamis_prediction *best) {
-    const tamis_gpu_device *const device = half->device;
+    char reason[256];
     const part *chosen = NULL;
     for (int i = 0; i < count; i++) {
         tamis_prediction prediction = {.setup_seconds = 0};
         if (parts[i].prepares && half->once) continue;
-        if (parts[i].fp32_cuda && (half->type != TAMIS_F32 || strcmp(device->runtime->name, "cuda") != 0)) continue;
+        if (parts[i].also && !parts[i].also(half, reason, sizeof reason)) continue;
         parts[i].predict(half, &prediction);
         if (chosen && seconds_of(half, &prediction) >= seconds_of(half, best)) continue;
         *best = prediction;

@@ -2,11 +2,14 @@
    parts. */
 #include "gpu/methods/panels_build.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "gpu/structure.h"
 #include "gpu/utility.h"
+#include "sparse/index.h"
 
 static const char *const file = "panels.simt";
 
@@ -173,6 +176,38 @@ static tamis_status pack_entries(build *b) {
     tamis_gpu_add_memory(&describing, b->made->parts);
     TRY(launch(b, "describe_parts", b->made->cell_count, &describing));
     return runtime->finish(b->device, NULL);
+}
+
+/* Places of nonzeros are kept as column indices are. */
+static bool places_fit(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (tamis_index_spans(problem->index_type, problem->nnz)) return true;
+    snprintf(reason, bytes, "its %lld nonzeros are more than 32-bit indices count: int64 columns would do",
+             (long long)problem->nnz);
+    return false;
+}
+
+bool tamis_gpu_panels_accept(const tamis_problem *problem, char *reason, size_t bytes) {
+    const tamis_gpu_limits *const limits = &((const tamis_gpu_device *)problem->device)->limits;
+    const int64_t row = (problem->inner + 8) * (int64_t)tamis_type_size(problem->type); /* rounded to whole pieces */
+    if (row <= limits->shared_most) return places_fit(problem, reason, bytes);
+    snprintf(reason, bytes, "a row of B of %lld elements does not fit the %lld bytes of shared memory",
+             (long long)problem->inner, (long long)limits->shared_most);
+    return false;
+}
+
+bool tamis_gpu_tensor_accept(const tamis_problem *problem, char *reason, size_t bytes) {
+    const tamis_gpu_device *const device = problem->device;
+    enum { ARCHITECTURE = 80, SHARED = 72 << 10 };
+    const char *why = NULL;
+    if (strcmp(device->runtime->name, "cuda") != 0)
+        why = "tensor cores are programmed for CUDA only";
+    else if (problem->type != TAMIS_F32)
+        why = "it splits fp32 numbers for tensor cores: other types are not its business";
+    else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
+        why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
+    if (!why) return places_fit(problem, reason, bytes);
+    snprintf(reason, bytes, "%s", why);
+    return false;
 }
 
 int64_t tamis_gpu_panel_part(int64_t nnz, int multiprocessors) {

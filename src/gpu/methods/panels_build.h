@@ -14,6 +14,10 @@ typedef struct tamis_gpu_panels {
     size_t bytes;
 } tamis_gpu_panels;
 
+/* Whether gpu-panels, gpu-tensor can serve the problem; else the reason. */
+bool tamis_gpu_panels_accept(const tamis_problem *problem, char *reason, size_t bytes);
+bool tamis_gpu_tensor_accept(const tamis_problem *problem, char *reason, size_t bytes);
+
 /* Nonzeros that a part should have: few enough for two or three rounds of parts on every multiprocessor, and enough to
    be worth gathering their rows of B. */
 int64_t tamis_gpu_panel_part(int64_t nnz, int multiprocessors);

@@ -68,7 +68,8 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     TRY(tamis_gpu_add_kernel(p, 0, "preds.simt", "preds", &definitions, 0));
     if (!v[COO]) return TAMIS_OK;
     TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
-    return tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]);
+    TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]));
+    return p->device->runtime->finish(p->device, NULL); /* executions may be on streams that do not wait for this one */
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {

@@ -57,8 +57,10 @@ static tamis_status choose(tamis_prepared *p) {
         if (v[i] & (v[i] - 1))
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
                               p->method->parameters[i].name, (long long)v[i]);
+    const int64_t most = p->device->limits.group_most, wanted = most < GROUP_WANTED ? most : GROUP_WANTED;
+    while (can_shuffle(p) && v[NT] > 1 && v[NT] * v[TEAM_LANES] > most) v[NT] /= 2;
     const int64_t row = v[NT] * v[TEAM_LANES];
-    p->numbers[ROWS] = can_shuffle(p) && row < GROUP_WANTED ? GROUP_WANTED / row : 1;
+    p->numbers[ROWS] = can_shuffle(p) && row < wanted ? wanted / row : 1;
     p->numbers[GROUP] = can_shuffle(p) ? p->numbers[ROWS] * row : v[TEAM_LANES];
     return TAMIS_OK;
 }

@@ -60,10 +60,12 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
                               p->method->parameters[i].name, (long long)v[i]);
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     while (v[GROUP] > 128 && registers_of(&p->problem, v) > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
     const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
-    v[CHUNK] = (v[CHUNK] + whole - 1) / whole * whole;
+    const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1; /* no more groups than a launch has */
+    v[CHUNK] = ((v[CHUNK] > least ? v[CHUNK] : least) + whole - 1) / whole * whole;
     const bool known = !p->problem.once;
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
@@ -75,7 +77,8 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0));
     if (!known) return TAMIS_OK;
     TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
-    return tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]);
+    TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]));
+    return p->device->runtime->finish(p->device, NULL); /* executions may be on streams that do not wait for this one */
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {

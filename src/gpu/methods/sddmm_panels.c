@@ -48,6 +48,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
         if ((v[i] & (v[i] - 1)) != 0)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
                               p->method->parameters[i].name, (long long)v[i]);
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     p->numbers[SHARED_BYTES] = v[COLUMNS] * pitch * size;
     if (p->numbers[SHARED_BYTES] > p->device->limits.shared_most)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
