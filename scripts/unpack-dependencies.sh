@@ -14,11 +14,11 @@ trap 'rm -rf "$temporary"' EXIT
     cd "$temporary"
     # shellcheck disable=SC2086
     apt-get download -q $packages >log 2>&1 || { cat log >&2; exit 1; }
-    for file in *.deb; do dpkg-deb -x "$file" root; done
+    for file in *.deb; do dpkg-deb -x "$file" tree; done
 )
 mkdir -p "$folder/include" "$folder/lib"
-cp -a "$temporary"/root/usr/include/. "$folder/include/"
-find "$temporary"/root -path '*/lib/x86_64-linux-gnu/*' \( -name '*.so*' -o -name '*.a' \) -exec cp -a {} "$folder/lib/" \;
+cp -a "$temporary"/tree/usr/include/. "$folder/include/"
+find "$temporary"/tree -path '*/lib/x86_64-linux-gnu/*' \( -name '*.so*' -o -name '*.a' \) -exec cp -a {} "$folder/lib/" \;
 rm -f "$folder"/lib/*.a
 # links into folders of a system become links to their neighbours
 for link in "$folder"/lib/*; do

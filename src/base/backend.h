@@ -27,9 +27,8 @@ typedef struct tamis_problem {
     const char *parameters;       /* the user's, "" when none */
     const tamis_profile *profile; /* exact for the rows; bandwidth and span are estimates */
     const tamis_ceilings *ceilings;
-    double fresh_share; /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
-    double
-        panel_fresh[2]; /* of a GPU: columns of a panel of 128 and of 256 rows over its nonzeros, 1 = none is shared */
+    double fresh_share;    /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
+    double panel_fresh[2]; /* of a GPU: columns of panels of 128 and of 256 rows over their nonzeros; 1: none shared */
     int64_t cache_l1, cache_l2, cache_l3;
     void *device; /* the backend's handle of it */
     bool once;    /* for one call: nothing may be prepared that only later calls would use */

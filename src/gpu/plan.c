@@ -42,6 +42,14 @@ failed:
     return status;
 }
 
+tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last) {
+    for (int i = first; i <= last; i++)
+        if (p->parameters[i] & (p->parameters[i] - 1))
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
+                              p->method->parameters[i].name, (long long)p->parameters[i]);
+    return TAMIS_OK;
+}
+
 void tamis_gpu_prepared_release(tamis_prepared *p) {
     if (!p) return;
     for (int i = 0; i < TAMIS_GPU_KERNELS; i++)

@@ -53,6 +53,9 @@ static inline bool tamis_gpu_scores(const tamis_prepared *p) {
     return p->problem.operation == TAMIS_OP_SDDMM && p->problem.edge == TAMIS_EDGE_SOFTMAX;
 }
 
+/* An error that names the first of the parameters first .. last that is not a power of two. */
+tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last);
+
 /* The definitions that all kernels share: types, edge, whether S has values; then GROUP and TEAM. */
 void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group, int team);
 

@@ -42,6 +42,14 @@ static double filling_of(double seconds, double alone) {
 
 static double filling(double seconds) { return launch_seconds + fmax(seconds, fmin(4e-6, seconds * 4)); }
 
+/* Seconds a nonzero whose row is read once, before what an operation adds to it: a share that is the same everywhere,
+   and what a row costs that no cache near by has. */
+static double row_each(const tamis_problem *p, double bytes) {
+    const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
+    const double beyond = fmax(0, bytes / gather_rate(p, (double)p->cols * bytes) - seen);
+    return near + 0.68 * p->fresh_share * beyond;
+}
+
 /* Seconds a nonzero of SDDMM: what a team does for each, and rows of B that the L1 cache has not; the larger, since one
    hides the other. */
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
@@ -55,11 +63,7 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     /* one form serves SpMM and fused; they carry rows of sums beside it */
     static const double by_operation[] = {1, 1.7, 2.2};
     const double bytes = row_bytes(p), table = (double)p->cols * bytes;
-    const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
-    const double beyond =
-        fmax(0, bytes / gather_rate(p, table) - seen); /* what a row costs that no cache near by has */
-    const double each =
-        p->operation == TAMIS_OP_SDDMM ? sddmm_each(p, bytes, table) : near + 0.68 * p->fresh_share * beyond;
+    const double each = p->operation == TAMIS_OP_SDDMM ? sddmm_each(p, bytes, table) : row_each(p, bytes);
     const double seconds = (double)p->nnz * each * by_operation[p->operation];
     /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
     prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? filling(seconds) : filling_of(seconds, 18e-6)) + 2e-6;
@@ -97,10 +101,7 @@ void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *predicti
 void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction) {
     static const double by_operation[] = {1.45, 1.0, 1.4};
     const double bytes = row_bytes(p), longest = (double)p->profile->max * (20e-9 + 90e-12 * bytes) * scale_of(p);
-    const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p);
-    const double beyond =
-        fmax(0, bytes / gather_rate(p, (double)p->cols * bytes) - 0.0702 * bytes * 1e-12 * scale_of(p));
-    const double each = (near + 0.68 * p->fresh_share * beyond) * by_operation[p->operation];
+    const double each = row_each(p, bytes) * by_operation[p->operation];
     /* SDDMM: a row of A is loaded for a few nonzeros; the others: the output */
     const double mean = p->rows > 0 ? (double)p->nnz / (double)p->rows : 0;
     const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + mean / 4) : 60e-12;

@@ -174,10 +174,7 @@ done:
 static tamis_status prepare(tamis_prepared *p, bool dry) {
     int64_t *const v = p->parameters;
     const int64_t total = p->problem.rows + p->problem.nnz;
-    for (int i = TEAM_LANES; i <= GROUP; i++)
-        if ((v[i] & (v[i] - 1)) != 0)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
-                              p->method->parameters[i].name, (long long)v[i]);
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     if ((p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM > p->device->limits.groups_most[1])

@@ -38,8 +38,7 @@ static tamis_status choose(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     const tamis_gpu_limits *const limits = &p->device->limits;
     fill_shared(p, limits->shared_most / 2); /* two groups beside each other */
-    if (v[BLOCK] & (v[BLOCK] - 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: block = %lld is not a power of two", (long long)v[BLOCK]);
+    TRY(tamis_gpu_check_powers(p, BLOCK, BLOCK));
     if (v[BLOCK] > limits->group_most) v[BLOCK] = limits->group_most;
     p->numbers[SHARED_BYTES] = (v[TI] + v[TJ]) * line_bytes(p, v[TK]);
     if (p->numbers[SHARED_BYTES] > limits->shared_most)

@@ -19,8 +19,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     int64_t *const v = p->parameters;
     const tamis_problem *const problem = &p->problem;
     tamis_gpu_definitions definitions = {.used = 0};
-    if (v[BLOCK] & (v[BLOCK] - 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: block = %lld is not a power of two", (long long)v[BLOCK]);
+    TRY(tamis_gpu_check_powers(p, BLOCK, BLOCK));
     if (v[BLOCK] > p->device->limits.group_most) v[BLOCK] = p->device->limits.group_most;
     const int64_t most = p->device->limits.groups_most[0], grid = v[GRID] && v[GRID] < most ? v[GRID] : most;
     const int64_t each = (problem->nnz - 1) / (grid * v[BLOCK]) + 1; /* AT_ONCE, if groups are not counted */

@@ -13,6 +13,16 @@
 
 static const char *const file = "panels.simt";
 
+typedef struct kept_panels {
+    void *parts;    /* int64, three a part */
+    void *cells;    /* int64, two a cell, and an end */
+    void *lists;    /* index: the columns of each cell, one list after another */
+    void *entry;    /* uint32 a nonzero: row within the panel, place in the cell's list */
+    void *position; /* index a nonzero: where S keeps it */
+    int64_t part_count, cell_count, distinct;
+    size_t bytes;
+} kept_panels;
+
 /* What lives while the cells are made. */
 typedef struct build {
     tamis_gpu_device *device;
@@ -21,7 +31,7 @@ typedef struct build {
     int64_t panel_rows, columns_most, part_most, panels;
     void *rows, *keys, *order, *distinct, *first_cell, *cell_of, *place, *begins, *padded, *first_part, *scratch;
     int64_t entries; /* nonzeros, and what fills the cells up */
-    tamis_gpu_panels *made;
+    kept_panels *made;
 } build;
 
 static tamis_place place_of(void *memory, int64_t bytes) { return (tamis_place){memory, bytes}; }
@@ -214,8 +224,8 @@ int64_t tamis_gpu_panel_part(int64_t nnz, int multiprocessors) {
     return nnz < (int64_t)multiprocessors * 20480 ? 4096 : 8192;
 }
 
-tamis_status tamis_gpu_panels_build(tamis_gpu_device *device, const tamis_problem *problem, int64_t panel_rows,
-                                    int64_t columns_most, int64_t part_most, tamis_gpu_panels *panels) {
+static tamis_status build_panels(tamis_gpu_device *device, const tamis_problem *problem, int64_t panel_rows,
+                                 int64_t columns_most, int64_t part_most, kept_panels *panels) {
     tamis_status status = TAMIS_OK;
     memset(panels, 0, sizeof *panels);
     build b = {.device = device,
@@ -240,4 +250,25 @@ done:;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) tamis_gpu_release(device, kept[i]);
     memset(panels, 0, sizeof *panels);
     return status;
+}
+
+enum { PARTS, CELLS, LISTS, ENTRY, POSITION, KEPT }; /* kept memory */
+
+tamis_status tamis_gpu_panels_keep(tamis_prepared *p, int64_t panel_rows, int64_t columns_most, int64_t part_most,
+                                   int64_t *parts) {
+    kept_panels made;
+    TRY(build_panels(p->device, &p->problem, panel_rows, columns_most, part_most, &made));
+    p->memories[PARTS] = made.parts;
+    p->memories[CELLS] = made.cells;
+    p->memories[LISTS] = made.lists;
+    p->memories[ENTRY] = made.entry;
+    p->memories[POSITION] = made.position;
+    p->prepared_bytes += made.bytes;
+    *parts = made.part_count;
+    return TAMIS_OK;
+}
+
+void tamis_gpu_panels_arguments(const tamis_prepared *p, int64_t panel_rows, tamis_gpu_call *call) {
+    tamis_gpu_add_int64(call, panel_rows);
+    for (int i = 0; i < KEPT; i++) tamis_gpu_add_memory(call, p->memories[i]);
 }

@@ -4,16 +4,6 @@
 
 #include "gpu/plan.h"
 
-typedef struct tamis_gpu_panels {
-    void *parts;    /* int64, three a part */
-    void *cells;    /* int64, two a cell, and an end */
-    void *lists;    /* index: the columns of each cell, one list after another */
-    void *entry;    /* uint32 a nonzero: row within the panel, place in the cell's list */
-    void *position; /* index a nonzero: where S keeps it */
-    int64_t part_count, cell_count, distinct;
-    size_t bytes;
-} tamis_gpu_panels;
-
 /* Whether gpu-panels, gpu-tensor can serve the problem; else the reason. */
 bool tamis_gpu_panels_accept(const tamis_problem *problem, char *reason, size_t bytes);
 bool tamis_gpu_tensor_accept(const tamis_problem *problem, char *reason, size_t bytes);
@@ -22,8 +12,12 @@ bool tamis_gpu_tensor_accept(const tamis_problem *problem, char *reason, size_t 
    be worth gathering their rows of B. */
 int64_t tamis_gpu_panel_part(int64_t nnz, int multiprocessors);
 
-/* panel_rows and columns_most of at most 65536, part_most nonzeros a part. On failure nothing is left. */
-tamis_status tamis_gpu_panels_build(tamis_gpu_device *device, const tamis_problem *problem, int64_t panel_rows,
-                                    int64_t columns_most, int64_t part_most, tamis_gpu_panels *panels);
+/* The cells, kept by a plan as its memories 0 .. 4: panel_rows and columns_most of at most 65536, part_most nonzeros a
+   part. *parts is how many groups there are to launch. On failure nothing is left. */
+tamis_status tamis_gpu_panels_keep(tamis_prepared *p, int64_t panel_rows, int64_t columns_most, int64_t part_most,
+                                   int64_t *parts);
+
+/* What a kernel over kept panels takes after the arguments of every SDDMM kernel. */
+void tamis_gpu_panels_arguments(const tamis_prepared *p, int64_t panel_rows, tamis_gpu_call *call);
 
 #endif

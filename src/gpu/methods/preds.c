@@ -28,10 +28,7 @@ static int64_t slices_of(const tamis_prepared *p, int64_t slice) {
 
 static tamis_status check(tamis_prepared *p) {
     int64_t *const v = p->parameters;
-    for (int i = TILE; i <= LANES; i++)
-        if (v[i] & (v[i] - 1))
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
-                              p->method->parameters[i].name, (long long)v[i]);
+    TRY(tamis_gpu_check_powers(p, TILE, LANES));
     if (!v[VCT]) v[TILE] = 1;
     if (!v[IIR]) v[LANES] = WARP;
     if (v[VCT] && v[TILE] < VECTOR) v[TILE] = VECTOR;

@@ -53,10 +53,7 @@ static tamis_status choose(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     if (p->problem.operation != TAMIS_OP_SDDMM) v[NT] = 1;
     if (v[NT] == 0) v[NT] = members_of(&p->problem, p->device, v[TEAM_LANES]);
-    for (int i = NT; i <= TEAM_LANES; i++)
-        if (v[i] & (v[i] - 1))
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
-                              p->method->parameters[i].name, (long long)v[i]);
+    TRY(tamis_gpu_check_powers(p, NT, TEAM_LANES));
     const int64_t most = p->device->limits.group_most, wanted = most < GROUP_WANTED ? most : GROUP_WANTED;
     while (can_shuffle(p) && v[NT] > 1 && v[NT] * v[TEAM_LANES] > most) v[NT] /= 2;
     const int64_t row = v[NT] * v[TEAM_LANES];

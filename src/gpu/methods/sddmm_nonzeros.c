@@ -6,8 +6,6 @@
 enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN };
 enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
 
-static bool is_power(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
-
 /* A row of B is read by as many lanes as it has pieces, up to sixteen; groups are small and short where there are few
    nonzeros, so that every multiprocessor has some. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
@@ -55,10 +53,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
     int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
-    for (int i = TEAM_LANES; i <= GROUP; i++)
-        if (!is_power(v[i]))
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
-                              p->method->parameters[i].name, (long long)v[i]);
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     while (v[GROUP] > 128 && registers_of(&p->problem, v) > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;

@@ -4,8 +4,7 @@
 #include "gpu/methods/panels_build.h"
 
 enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN };
-enum { PARTS, CELLS, LISTS, ENTRY, POSITION }; /* kept memory */
-enum { PART_COUNT, SHARED_BYTES };             /* numbers */
+enum { PART_COUNT, SHARED_BYTES }; /* numbers */
 enum { SHARED_TARGET = 64 << 10, SHARED_SMALL = 32 << 10 };
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
@@ -43,11 +42,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     int64_t *const v = p->parameters;
     const int64_t pitch = pitch_of(&p->problem), size = (int64_t)tamis_type_size(p->problem.type);
     tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_panels panels;
-    for (int i = TEAM_LANES; i <= GROUP; i++)
-        if ((v[i] & (v[i] - 1)) != 0)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
-                              p->method->parameters[i].name, (long long)v[i]);
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     p->numbers[SHARED_BYTES] = v[COLUMNS] * pitch * size;
     if (p->numbers[SHARED_BYTES] > p->device->limits.shared_most)
@@ -63,26 +58,13 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     tamis_gpu_define(&definitions, "PITCH", pitch);
     tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]));
-    TRY(tamis_gpu_panels_build(p->device, &p->problem, v[PANEL], v[COLUMNS], v[PART], &panels));
-    p->memories[PARTS] = panels.parts;
-    p->memories[CELLS] = panels.cells;
-    p->memories[LISTS] = panels.lists;
-    p->memories[ENTRY] = panels.entry;
-    p->memories[POSITION] = panels.position;
-    p->prepared_bytes += panels.bytes;
-    p->numbers[PART_COUNT] = panels.part_count;
-    return TAMIS_OK;
+    return tamis_gpu_panels_keep(p, v[PANEL], v[COLUMNS], v[PART], &p->numbers[PART_COUNT]);
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_int64(&call, p->parameters[PANEL]);
-    tamis_gpu_add_memory(&call, p->memories[PARTS]);
-    tamis_gpu_add_memory(&call, p->memories[CELLS]);
-    tamis_gpu_add_memory(&call, p->memories[LISTS]);
-    tamis_gpu_add_memory(&call, p->memories[ENTRY]);
-    tamis_gpu_add_memory(&call, p->memories[POSITION]);
+    tamis_gpu_panels_arguments(p, p->parameters[PANEL], &call);
     return tamis_gpu_launch_kernel(p, stream, 0, p->numbers[PART_COUNT], 1, (int)p->parameters[GROUP],
                                    p->numbers[SHARED_BYTES], &call);
 }

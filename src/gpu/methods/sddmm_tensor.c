@@ -3,36 +3,21 @@
 #include "gpu/methods/methods.h"
 #include "gpu/methods/panels_build.h"
 
-enum { PARTS, CELLS, LISTS, ENTRY, POSITION }; /* kept memory */
-enum { PART_COUNT };                           /* numbers */
+enum { PART_COUNT }; /* numbers */
 enum { SIDE = 128, GROUP = 256, SHARED_BYTES = 2 * 2 * SIDE * 36 * 4, WHOLE_CELLS = 1 << 30 };
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
     tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_panels panels;
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_tensor.cu", "sddmm_tensor", &definitions, SHARED_BYTES));
-    TRY(tamis_gpu_panels_build(p->device, &p->problem, SIDE, SIDE, WHOLE_CELLS, &panels));
-    p->memories[PARTS] = panels.parts;
-    p->memories[CELLS] = panels.cells;
-    p->memories[LISTS] = panels.lists;
-    p->memories[ENTRY] = panels.entry;
-    p->memories[POSITION] = panels.position;
-    p->prepared_bytes += panels.bytes;
-    p->numbers[PART_COUNT] = panels.part_count;
-    return TAMIS_OK;
+    return tamis_gpu_panels_keep(p, SIDE, SIDE, WHOLE_CELLS, &p->numbers[PART_COUNT]);
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_int64(&call, SIDE);
-    tamis_gpu_add_memory(&call, p->memories[PARTS]);
-    tamis_gpu_add_memory(&call, p->memories[CELLS]);
-    tamis_gpu_add_memory(&call, p->memories[LISTS]);
-    tamis_gpu_add_memory(&call, p->memories[ENTRY]);
-    tamis_gpu_add_memory(&call, p->memories[POSITION]);
+    tamis_gpu_panels_arguments(p, SIDE, &call);
     return tamis_gpu_launch_kernel(p, stream, 0, p->numbers[PART_COUNT], 1, GROUP, SHARED_BYTES, &call);
 }
 

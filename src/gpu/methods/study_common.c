@@ -21,8 +21,7 @@ void tamis_study_row_defaults(const tamis_problem *problem, const tamis_gpu_devi
 
 tamis_status tamis_study_block(tamis_prepared *p) {
     int64_t *const block = &p->parameters[TAMIS_STUDY_BLOCK];
-    if ((*block & (*block - 1)) != 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: block = %lld is not a power of two", (long long)*block);
+    TRY(tamis_gpu_check_powers(p, TAMIS_STUDY_BLOCK, TAMIS_STUDY_BLOCK));
     while (*block > p->device->limits.group_most) *block /= 2;
     return TAMIS_OK;
 }
