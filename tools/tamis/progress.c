@@ -56,9 +56,19 @@ bool tool_progress_reading(void *context, double share) {
     return !interrupted;
 }
 
+/* What one Ctrl-C, or timeout(1), sends to a process and to its group arrives as two signals in a moment. */
+static const double SAME_INTERRUPT = 0.3;
+
 static void handle_interrupt(int number) {
-    interrupted = 1;
-    signal(number, SIG_DFL);
+    static double first = 0;
+    const double now = tool_seconds();
+    if (!interrupted) {
+        first = now;
+        interrupted = 1;
+    } else if (now - first > SAME_INTERRUPT) {
+        signal(number, SIG_DFL);
+        raise(number); /* it comes through when this returns */
+    }
 }
 
 void tool_interrupt_catch(void) {

@@ -12,7 +12,8 @@ void tool_progress_clear(void);
 /* The callback of tamis_read_options: shows the bar, and cancels after Ctrl-C. context: the file's name. */
 bool tool_progress_reading(void *context, double share);
 
-/* From now on the first Ctrl-C only sets the flag, so that work stops at a clean point; a second one ends at once. */
+/* From now on the first Ctrl-C only sets the flag, so that work stops at a clean point; a second one, some
+   tenths of a second later, ends at once. */
 void tool_interrupt_catch(void);
 bool tool_interrupted(void);
 
