@@ -16,15 +16,17 @@ import time
 
 
 def lines_of(path):
-    """The objects of a file of JSON lines; one that was cut off is left out."""
+    """The checks or measurements of a file of JSON lines; a line that was cut off is left out."""
     found = []
     if os.path.exists(path):
         with open(path) as file:
             for line in file:
                 try:
-                    found.append(json.loads(line))
+                    one = json.loads(line)
                 except ValueError:
-                    pass
+                    continue
+                if one.get("record", "measurement") == "measurement":
+                    found.append(one)
     return found
 
 

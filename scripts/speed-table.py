@@ -15,6 +15,8 @@ def main(paths):
         with open(path, encoding='utf-8') as lines:
             for line in lines:
                 row = json.loads(line)
+                if row.get('record', 'measurement') != 'measurement':
+                    continue
                 key = (row['inner'] or row['width'], row['threads'], row['type'], row['matrix'], row['operation'])
                 cases.setdefault(key, {})['naive' if row['algorithm'] == 'naive' else 'ours'] = row
     pairs = {key: case for key, case in cases.items() if len(case) == 2}

@@ -7,22 +7,35 @@
 #include "measure.h"
 #include "mirror.h"
 #include "oracle.h"
+#include "raster.h"
 #include "source.h"
+#include "structure.h"
+#include "suite.h"
 
 typedef struct tool_bench_settings {
     tool_chosen operations, edges, types, devices, algorithms, peers;
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed;
     double seconds, beta, edge_scale;
-    int values, from;
+    int values, from, tier;
     bool cold, gather, check, relabel, undirected, share;
-    const char *baseline_name, *json, *parameters;
+    const char *baseline_name, *json, *parameters, *variants, *suite;
 } tool_bench_settings;
+
+/* A matrix under way, and what is said of it. */
+typedef struct tool_bench_matrix {
+    const tool_source *source;
+    const char *spec, *group; /* as in tool_input; of a file only its name */
+    bool stand_in;
+    tamis_profile profile;
+    tool_structure structure;
+} tool_bench_matrix;
 
 /* A matrix, an operation on it and where it runs: all that its contestants have in common. */
 typedef struct tool_bench_case {
     const tool_bench_settings *settings;
-    const tool_source *source;
+    const tool_bench_matrix *matrix;
+    const tool_source *source; /* the matrix's */
     const tool_device *device;
     tool_problem problem;
     tool_touched touched;
@@ -35,7 +48,8 @@ typedef struct tool_bench_case {
 /* One contestant's figures. */
 typedef struct tool_bench_result {
     const char *algorithm;
-    char variant[64]; /* of a peer; "" of others */
+    char variant[64];     /* of a peer; "" of others */
+    char parameters[128]; /* those it was named with; "" for the defaults */
     bool automatic, baseline, gather, peer, fastest;
     int threads;
     double setup, check, predicted; /* seconds */
@@ -56,6 +70,9 @@ typedef struct tool_bench_results {
     bool interrupted;
 } tool_bench_results;
 
+/* Takes the next of --variants, "preds:ts=32:iir=0,sm-l2:tune=2". Returns 0, or TOOL_USAGE after a message. */
+int tool_bench_take_variant(const char **list, const char **name, char *parameters, size_t bytes);
+
 /* Measures all contestants of a case. Returns 0 or an exit code, after a message. */
 int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results);
 
@@ -73,8 +90,39 @@ typedef struct tool_bench_report {
     } speedup[3];
 } tool_bench_report;
 
-void tool_bench_report_matrix(const tool_bench_report *report, const tool_source *source);
-int tool_bench_report_case(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results);
+/* The run as a whole. */
+typedef struct tool_bench_run {
+    const tool_bench_settings *settings; /* of the case under way */
+    const tool_suite *suite;             /* NULL without one */
+    bool full;                           /* the suite's tier */
+    tool_place place;                    /* devices of the case under way */
+    char id[48], started[32];            /* in every line; UTC */
+    tool_bench_report report;
+    int64_t cases, done;
+    int worst; /* exit code so far */
+} tool_bench_run;
+
+/* Measurements of one matrix by these settings. */
+int64_t tool_bench_cases(const tool_bench_settings *settings);
+bool tool_bench_is_place(const tool_device *device, tool_place place);
+/* Measures one matrix on the devices that the run's place allows; notes in the run what went wrong. */
+void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices);
+void tool_bench_close_inputs(void);
+
+/* Measures the cases of the suite's tier. `options` is the table that `tamis bench` parses; what was given on its
+   command line wins over a case's own. Returns 0 or an exit code, after a message. */
+int tool_bench_suite(tool_bench_run *run, const tool_option *options, const tool_device *devices, int count,
+                     char *const *files);
+
+/* Gives the run its identity, and writes the lines of JSON that are no measurements. Return 0 or an exit code. */
+void tool_bench_run_begin(tool_bench_run *run);
+int tool_bench_record_run(tool_bench_run *run, const tool_device *device);
+int tool_bench_describe(const tool_source *source, const tool_input *input, tool_bench_matrix *matrix);
+int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matrix);
+const char *tool_bench_compiler(void); /* that built the program */
+
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix);
+int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results);
 void tool_bench_report_end(const tool_bench_report *report, const tool_device *device);
 
 #endif

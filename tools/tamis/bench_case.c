@@ -32,10 +32,11 @@ typedef struct field {
     tool_contestant contestant[TOOL_BENCH_CONTESTANTS];
 } field;
 
-/* The contestant of that name, which may be there already: `auto` may have chosen what is also named. */
-static tool_bench_result *find(tool_bench_results *results, const char *name) {
+/* The contestant of that name and parameters, which may be there already: `auto` may have chosen what is also named. */
+static tool_bench_result *find(tool_bench_results *results, const char *name, const char *parameters) {
     for (int i = 0; i < results->count; i++) {
-        if (strcmp(results->at[i].algorithm, name) == 0) return &results->at[i];
+        const tool_bench_result *result = &results->at[i];
+        if (strcmp(result->algorithm, name) == 0 && strcmp(result->parameters, parameters) == 0) return &results->at[i];
     }
     return NULL;
 }
@@ -58,11 +59,11 @@ static void warn_once(const char *matrix, const char *message) {
     tool_warning("%s", text);
 }
 
-static tamis_plan_options planning(const tool_bench_case *one, const char *name, bool baseline) {
+static tamis_plan_options planning(const tool_bench_case *one, const char *name, const char *parameters) {
     tamis_plan_options options = tool_problem_plan_options(&one->problem);
     options.threads = one->threads;
     options.expected_calls = one->settings->calls;
-    options.parameters = name && !baseline ? one->settings->parameters : NULL;
+    options.parameters = *parameters ? parameters : NULL;
     tool_device_plan_with(one->device, name, &options);
     return options;
 }
@@ -78,13 +79,13 @@ static bool has(const tool_bench_case *one, const char *name) {
 }
 
 /* Adds a contestant by name (NULL: auto). A decline is reported when the algorithm was asked for by name. */
-static int add(const tool_bench_case *one, const char *name, bool asked, bool baseline, field *all,
-               tool_bench_results *results) {
+static int add(const tool_bench_case *one, const char *name, const char *parameters, bool asked, bool baseline,
+               field *all, tool_bench_results *results) {
     if (results->count == TOOL_BENCH_CONTESTANTS) return 0;
-    tool_bench_result *known = name ? find(results, name) : NULL;
+    tool_bench_result *known = name ? find(results, name, parameters) : NULL;
     if (known) known->baseline |= baseline;
     if (known || (name && !has(one, name))) return 0;
-    const tamis_plan_options options = planning(one, name, baseline);
+    const tamis_plan_options options = planning(one, name, parameters);
     runner run = {.problem = &all->mirror.problem, .threads = one->threads};
     const double start = tool_seconds();
     const tamis_status status = tamis_plan_create(one->device->device, &all->mirror.problem.S, &options, &run.plan);
@@ -96,14 +97,15 @@ static int add(const tool_bench_case *one, const char *name, bool asked, bool ba
     if (status != TAMIS_OK) return tool_library_error(status, name ? name : "auto");
     tamis_plan_report report;
     if (tamis_plan_describe(run.plan, &report) != TAMIS_OK) return tool_library_error(TAMIS_ERROR_INTERNAL, name);
-    const tool_bench_result result = {.algorithm = report.algorithm,
-                                      .automatic = !name,
-                                      .baseline = baseline,
-                                      .threads = report.threads,
-                                      .setup = report.setup_seconds,
-                                      .check = report.check_seconds,
-                                      .predicted = report.predicted_seconds,
-                                      .initial = all->mirror.seconds + seconds};
+    tool_bench_result result = {.algorithm = report.algorithm,
+                                .automatic = !name,
+                                .baseline = baseline,
+                                .threads = report.threads,
+                                .setup = report.setup_seconds,
+                                .check = report.check_seconds,
+                                .predicted = report.predicted_seconds,
+                                .initial = all->mirror.seconds + seconds};
+    snprintf(result.parameters, sizeof result.parameters, "%s", parameters);
     enter(all, results, &run, &result);
     return 0;
 }
@@ -113,7 +115,7 @@ static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, boo
                      tool_bench_results *results) {
     char why[256] = "", message[320];
     if (results->count == TOOL_BENCH_CONTESTANTS) return;
-    tool_bench_result *known = find(results, kind->name);
+    tool_bench_result *known = find(results, kind->name, "");
     if (known) known->baseline |= baseline;
     if (known) return;
     tool_peer *peer = NULL;
@@ -144,24 +146,52 @@ static int add_all(const tool_bench_case *one, field *all, tool_bench_results *r
         if (tamis_algorithm_at(i, &algorithm) != TAMIS_OK || algorithm.baseline) continue;
         if (!(algorithm.operations & (1u << one->problem.operation))) continue;
         if (!tool_device_serves(one->device, &algorithm)) continue;
-        code = add(one, algorithm.name, false, false, all, results);
+        code = add(one, algorithm.name, "", false, false, all, results);
+    }
+    return code;
+}
+
+int tool_bench_take_variant(const char **list, const char **name, char *parameters, size_t bytes) {
+    const char *at = *list;
+    const size_t length = strcspn(at, ","), name_length = strcspn(at, ":,");
+    const int choice = tool_choices_find(&tool_algorithms_one, at, name_length);
+    if (choice < 1 || name_length + 1 >= length || length - name_length > bytes) {
+        (void)tool_usage_error("--variants: '%.*s' is not NAME:P=V with an algorithm's name", (int)length, at);
+        return TOOL_USAGE;
+    }
+    *name = tool_algorithms_one.name(choice);
+    memcpy(parameters, at + name_length + 1, length - name_length - 1);
+    parameters[length - name_length - 1] = 0;
+    for (char *colon = parameters; (colon = strchr(colon, ':'));) *colon = ',';
+    *list = at + length + (at[length] == ',');
+    return 0;
+}
+
+static int add_variants(const tool_bench_case *one, field *all, tool_bench_results *results) {
+    int code = 0;
+    for (const char *list = one->settings->variants, *name = NULL; list && *list && code == 0;) {
+        char parameters[sizeof results->at->parameters];
+        code = tool_bench_take_variant(&list, &name, parameters, sizeof parameters);
+        if (code == 0) code = add(one, name, parameters, true, false, all, results);
     }
     return code;
 }
 
 static int add_contestants(const tool_bench_case *one, field *all, tool_bench_results *results) {
     const tool_bench_settings *settings = one->settings;
+    const char *parameters = settings->parameters ? settings->parameters : "";
     int code = 0;
     for (int i = 0; i < settings->algorithms.count && code == 0; i++) {
         const int choice = settings->algorithms.at[i];
         if (choice == 0) {
-            code = add(one, NULL, true, false, all, results);
+            code = add(one, NULL, "", true, false, all, results);
         } else if (choice == 1) {
             code = add_all(one, all, results);
         } else {
-            code = add(one, tool_algorithms.name(choice), true, false, all, results);
+            code = add(one, tool_algorithms.name(choice), parameters, true, false, all, results);
         }
     }
+    if (code == 0) code = add_variants(one, all, results);
     for (int i = 0; i < settings->peers.count && code == 0; i++) {
         add_peer(one, tool_peer_find(tool_peer_names.name(settings->peers.at[i])), false, all, results);
     }
@@ -169,7 +199,7 @@ static int add_contestants(const tool_bench_case *one, field *all, tool_bench_re
     if (code == 0 && baseline && tool_peer_find(baseline)) {
         add_peer(one, tool_peer_find(baseline), true, all, results);
     } else if (code == 0 && baseline) {
-        code = add(one, baseline, true, true, all, results);
+        code = add(one, baseline, "", true, true, all, results);
     }
     return code;
 }

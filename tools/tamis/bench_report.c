@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "clock_speed.h"
 #include "exit.h"
 #include "progress.h"
 #include "structure.h"
@@ -32,16 +33,15 @@ static tool_table layout(const tool_bench_report *report) {
     return table;
 }
 
-void tool_bench_report_matrix(const tool_bench_report *report, const tool_source *source) {
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix) {
     static bool before = false;
     if (!report->table) return;
-    tamis_profile profile;
-    tool_structure structure = {.name = ""};
-    if (tamis_row_profile(source->S, &profile) == TAMIS_OK) tool_structure_find(source->S, &profile, &structure);
+    const tamis_profile *profile = &matrix->profile;
     tool_progress_clear();
-    printf("%s%s%s%s  %s x %s, %s nonzeros, %s\n", before ? "\n" : "", report->bold ? "\033[1m" : "", source->name,
-           report->bold ? "\033[0m" : "", tool_word_count(source->S->rows).text, tool_word_count(source->S->cols).text,
-           tool_word_count(source->S->nnz).text, structure.name);
+    printf("%s%s%s%s%s  %s x %s, %s nonzeros, %s\n", before ? "\n" : "", report->bold ? "\033[1m" : "",
+           matrix->source->name, report->bold ? "\033[0m" : "", matrix->stand_in ? " (stand-in)" : "",
+           tool_word_count(profile->rows).text, tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
+           matrix->structure.name);
     before = true;
     const tool_table table = layout(report);
     printf("  ");
@@ -61,7 +61,7 @@ static void operation_name(const tool_problem *problem, char *name, size_t bytes
 static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
                       const tool_bench_result *result) {
     const tool_problem *problem = &one->problem;
-    char operation[48], inner[24], threads[16], algorithm[64], ratio[24] = "", speedup[24] = "", error[32] = "";
+    char operation[48], inner[24], threads[16], algorithm[208], ratio[24] = "", speedup[24] = "", error[32] = "";
     char speed[24] = "";
     operation_name(problem, operation, sizeof operation);
     if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner) {
@@ -71,7 +71,8 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
     }
     snprintf(threads, sizeof threads, "%d", result->threads);
     if (one->device->gpu) snprintf(threads, sizeof threads, "gpu");
-    snprintf(algorithm, sizeof algorithm, "%s%s", result->automatic ? "auto: " : "", result->algorithm);
+    snprintf(algorithm, sizeof algorithm, "%s%s%s%s", result->automatic ? "auto: " : "", result->algorithm,
+             result->parameters[0] ? " " : "", result->parameters);
     const double median = result->time.median;
     if (results->floor.seconds > 0) snprintf(ratio, sizeof ratio, "%.2fx", median / results->floor.seconds);
     if (results->baseline > 0) snprintf(speedup, sizeof speedup, "%.2fx", results->baseline / median);
@@ -95,15 +96,21 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
     if (bold) printf("\033[0m");
 }
 
-static int write_line(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
+static int write_line(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results,
                       const tool_bench_result *result) {
-    tool_json *json = tool_lines_begin(&report->lines);
+    tool_json *json = tool_lines_begin(&run->report.lines);
     if (!json) return 0;
     const tool_problem *problem = &one->problem;
     const double median = result->time.median;
+    tool_json_text(json, "record", "measurement");
+    tool_json_text(json, "run", run->id);
+    tool_json_text(json, "suite", run->suite ? run->suite->name : NULL);
     tool_json_text(json, "operation", tamis_operation_name(problem->operation));
     tool_json_text(json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
     tool_json_text(json, "matrix", one->source->name);
+    tool_json_bool(json, "stand_in", one->matrix->stand_in);
+    tool_json_text(json, "group", one->matrix->group);
+    tool_json_text(json, "class", one->matrix->structure.name);
     tool_json_integer(json, "rows", problem->S.rows);
     tool_json_integer(json, "cols", problem->S.cols);
     tool_json_integer(json, "nnz", problem->S.nnz);
@@ -111,12 +118,17 @@ static int write_line(tool_bench_report *report, const tool_bench_case *one, con
     tool_json_integer(json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
     tool_json_text(json, "type", tamis_type_name(problem->type));
     tool_json_text(json, "device", one->device->description.name);
+    tool_json_text(json, "model", one->device->description.model);
+    tool_json_text(json, "driver", one->device->description.driver);
     tool_json_text(json, "algorithm", result->algorithm);
+    tool_json_text(json, "parameters", result->parameters[0] ? result->parameters : NULL);
     tool_json_text(json, "variant", result->variant[0] ? result->variant : NULL);
     tool_json_integer(json, "threads", result->threads);
     tool_json_number(json, "setup_ms", 1e3 * result->setup);
     tool_json_number(json, "init_ms", 1e3 * result->initial);
     tool_json_number(json, "median_ms", 1e3 * median);
+    tool_json_number(json, "q1_ms", 1e3 * result->time.lower);
+    tool_json_number(json, "q3_ms", 1e3 * result->time.upper);
     tool_json_number(json, "min_ms", 1e3 * result->time.min);
     tool_json_number(json, "max_ms", 1e3 * result->time.max);
     tool_json_number(json, "cleanup_ms", 1e3 * result->cleanup);
@@ -142,9 +154,12 @@ static int write_line(tool_bench_report *report, const tool_bench_case *one, con
     tool_json_integer(json, "calls", one->settings->calls);
     tool_json_bool(json, "cold", one->settings->cold);
     tool_json_text(json, "instruction_set", one->device->description.instruction_set);
+    tool_json_number(json, "clock_mhz", tool_clock_mhz(one->device));
     tool_json_integer(json, "seed", one->settings->seed);
     tool_json_text(json, "version", tamis_version());
-    return tool_lines_end(&report->lines);
+    tool_json_text(json, "compiler", tool_bench_compiler());
+    tool_json_text(json, "started", run->started);
+    return tool_lines_end(&run->report.lines);
 }
 
 /* The figure that the summary takes of a case: the algorithm chosen, or else the fastest measured. */
@@ -172,18 +187,20 @@ static void remember_speedup(tool_bench_report *report, const tool_bench_case *o
     }
 }
 
-int tool_bench_report_case(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results) {
+int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results) {
+    tool_bench_report *report = &run->report;
     remember_speedup(report, one, results);
     tool_progress_clear();
     int code = 0;
     for (int i = 0; i < results->count; i++) {
         const tool_bench_result *result = &results->at[i];
+        if (result->time.count == 0) continue; /* an error came before it was its turn */
         report->gathered |= result->gather;
         report->peered |= result->peer;
         if (report->table) print_row(report, one, results, result);
         report->rows++;
         if (!result->gather) {
-            const int written = write_line(report, one, results, result);
+            const int written = write_line(run, one, results, result);
             if (written) code = written;
         }
         if (result->compared && !result->comparison.passed) {

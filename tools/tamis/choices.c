@@ -88,6 +88,11 @@ static const char *cache_action_at(int i) {
     return pick(names, 2, i);
 }
 
+static const char *tier_at(int i) {
+    static const char *const names[] = {"small", "full"};
+    return pick(names, 2, i);
+}
+
 static const char *peer_at(int i) {
     static const char *const names[] = {"cusparse", "cublas"};
     return pick(names, 2, i);
@@ -110,3 +115,4 @@ const tool_choices tool_devices = {"a device", device_at, "devices"};
 const tool_choices tool_arrangements = {"an arrangement", arrangement_at, NULL};
 const tool_choices tool_peer_names = {"a peer", peer_at, NULL};
 const tool_choices tool_cache_actions = {"what to do with the cache", cache_action_at, NULL};
+const tool_choices tool_tiers = {"a tier", tier_at, NULL};

@@ -70,6 +70,7 @@ static int run_command(const tool_command *command, int count, char **arguments)
     tool_set_command(command->name);
     void *settings = tool_allocate(1, command->settings_size);
     tool_options_preset(command->options, settings);
+    tool_options_remember(count, arguments);
     int operands = 0;
     bool help = false;
     int code = tool_options_parse(command->options, settings, count, arguments, &operands, &help);

@@ -207,3 +207,27 @@ int tool_options_parse(const tool_option *options, void *settings, int count, ch
     }
     return 0;
 }
+
+static struct {
+    int count;
+    char **arguments;
+} given;
+
+void tool_options_remember(int count, char **arguments) {
+    free((void *)given.arguments);
+    given.count = count;
+    given.arguments = tool_allocate((size_t)count, sizeof *given.arguments);
+    if (count > 0) memcpy((void *)given.arguments, (void *)arguments, (size_t)count * sizeof *given.arguments);
+}
+
+int tool_options_repeat(const tool_option *options, void *settings) {
+    char **arguments = tool_allocate((size_t)given.count, sizeof *arguments);
+    if (given.count > 0) {
+        memcpy((void *)arguments, (void *)given.arguments, (size_t)given.count * sizeof *arguments);
+    }
+    int operands = 0;
+    bool help = false;
+    const int code = tool_options_parse(options, settings, given.count, arguments, &operands, &help);
+    free((void *)arguments);
+    return code;
+}

@@ -52,6 +52,11 @@ void tool_options_preset(const tool_option *options, void *settings);
 int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
                        bool *help);
 
+/* Keeps the arguments as they were given, before parsing moves them; and parses the options among them once more, over
+   what the settings hold by now. */
+void tool_options_remember(int count, char **arguments);
+int tool_options_repeat(const tool_option *options, void *settings);
+
 /* Sets one option by its name; `described` is how messages call it ("--rows"). Returns 0 or TOOL_USAGE. */
 int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described);
 

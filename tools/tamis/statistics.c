@@ -30,6 +30,8 @@ tool_summary tool_samples_summary(tool_samples *samples) {
     qsort(samples->at, samples->count, sizeof *samples->at, rising);
     const size_t middle = samples->count / 2;
     summary.median = samples->count % 2 ? samples->at[middle] : (samples->at[middle - 1] + samples->at[middle]) / 2;
+    summary.lower = samples->at[(samples->count - 1) / 4];
+    summary.upper = samples->at[samples->count - 1 - (samples->count - 1) / 4];
     summary.min = samples->at[0];
     summary.max = samples->at[samples->count - 1];
     summary.mean = samples->sum / (double)samples->count;

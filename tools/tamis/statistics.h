@@ -15,6 +15,7 @@ void tool_samples_free(tool_samples *samples);
 
 typedef struct tool_summary {
     double median, min, max, mean;
+    double lower, upper; /* quartiles */
     size_t count;
 } tool_summary;
 

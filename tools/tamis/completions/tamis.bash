@@ -15,7 +15,7 @@ _tamis() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= operand=
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain cache help --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain spy cache help --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -113,7 +113,7 @@ _tamis() {
         esac
         ;;
     bench)
-        options="--help --op --edge --inner --width --type --device --algorithm --parameters --baseline --peers --threads --repeat --seconds --cold --calls --gather --check --no-check --json --values --share --beta --edge-scale --seed --from --relabel --undirected"
+        options="--help --op --edge --inner --width --type --device --suite --tier --algorithm --parameters --variants --baseline --peers --threads --repeat --seconds --cold --calls --gather --check --no-check --json --values --share --beta --edge-scale --seed --from --relabel --undirected"
         case $previous in
         --op) _tamis_words "sddmm spmm fused"; return ;;
         --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
@@ -121,8 +121,11 @@ _tamis() {
         --width|-l) return ;;
         --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
         --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --suite) return ;;
+        --tier) _tamis_words "small full"; return ;;
         --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
         --parameters) return ;;
+        --variants) return ;;
         --baseline|-b) return ;;
         --peers) _tamis_words "cusparse cublas"; return ;;
         --threads) return ;;
@@ -152,13 +155,21 @@ _tamis() {
         --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
         esac
         ;;
+    spy)
+        options="--help --output --size --from --relabel --undirected --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --size|-s) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        esac
+        ;;
     cache)
         options="--help --json"
         case $previous in
         esac
         operand="info clear"
         ;;
-    help) operand="devices algorithms info generate convert run check bench explain cache" ;;
+    help) operand="devices algorithms info generate convert run check bench explain spy cache" ;;
     esac
     if [[ $current == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$current"))

@@ -1,0 +1,165 @@
+/* tamis spy: a picture of where a matrix has its nonzeros. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "command.h"
+#include "exit.h"
+#include "output_file.h"
+#include "progress.h"
+#include "raster.h"
+#include "source.h"
+#include "spy_png.h"
+#include "structure.h"
+#include "text.h"
+
+typedef struct settings {
+    const char *output;
+    int64_t size;
+    int format;
+    bool relabel, undirected, quiet;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"output", 'o', TOOL_PATH, "FILE", NULL, "where to draw it: .svg or .png", AT(output), 0, 0, NULL},
+    {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 of an .svg, 512 of a .png", AT(size),
+     0, 4096, NULL},
+    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(format), 0, 0, &tool_file_formats},
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+     NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "say nothing when all goes well", AT(quiet), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis spy mesh.mtx.gz -o mesh.svg", "scales without loss, follows the reader's light or dark theme"},
+    {"tamis spy generate:rmat:rows=262144,nnz=8M -o rmat.png --size 1024", "a picture of 1024 by 1024 dots"},
+    {NULL, NULL},
+};
+
+enum { LEVELS = 16, SVG_SIDE = 560 };
+
+static void write_escaped(FILE *out, const char *text) {
+    for (; *text; text++) {
+        switch (*text) {
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '&': fputs("&amp;", out); break;
+        default: fputc(*text, out);
+        }
+    }
+}
+
+/* The cells of one level as a path of runs along the rows. */
+static void write_level(FILE *out, const tool_raster *raster, int level) {
+    bool any = false;
+    for (int row = 0; row < raster->rows; row++) {
+        for (int col = 0; col < raster->cols; col++) {
+            if (tool_raster_level(raster, row, col, LEVELS) != level) continue;
+            int end = col + 1;
+            while (end < raster->cols && tool_raster_level(raster, row, end, LEVELS) == level) end++;
+            if (!any) fprintf(out, "<path fill-opacity=\"%.2f\" d=\"", 0.25 + 0.75 * level / LEVELS);
+            fprintf(out, "M%d %dh%dv1h-%dz", col, row, end - col, end - col);
+            any = true;
+            col = end;
+        }
+    }
+    if (any) fputs("\"/>\n", out);
+}
+
+/* The caption says in words what the picture shows. */
+static void describe(const tool_source *source, const tool_structure *structure, tool_text *caption) {
+    tool_text_add(caption, "%s: %s x %s, %s nonzeros, %s", source->name, tool_word_count(source->S->rows).text,
+                  tool_word_count(source->S->cols).text, tool_word_count(source->S->nnz).text, structure->name);
+}
+
+static int write_svg(FILE *out, const tool_raster *raster, const char *caption) {
+    const double scale = (double)SVG_SIDE / fmax(raster->rows, raster->cols);
+    const double width = raster->cols * scale, height = raster->rows * scale;
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"caption\" viewBox=\"0 0 %.0f %.0f\">\n"
+        "<title id=\"caption\">Nonzeros of ",
+        width < 240 ? 256 : width + 16, height + 44);
+    write_escaped(out, caption);
+    fputs("</title>\n<style>svg{color:#1b1b1b;background:#fff;font:13px sans-serif}"
+          "@media(prefers-color-scheme:dark){svg{color:#e8e6e3;background:#17191c}}</style>\n",
+          out);
+    fprintf(out, "<g transform=\"translate(8 8) scale(%.5f)\" fill=\"currentColor\" shape-rendering=\"crispEdges\">\n",
+            scale);
+    for (int level = 1; level <= LEVELS; level++) write_level(out, raster, level);
+    fprintf(out,
+            "</g>\n<rect x=\"8\" y=\"8\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" stroke=\"currentColor\" "
+            "stroke-opacity=\".5\"/>\n<text x=\"8\" y=\"%.0f\" fill=\"currentColor\">",
+            width, height, height + 32);
+    write_escaped(out, caption);
+    fputs("</text>\n</svg>\n", out);
+    return TOOL_OK;
+}
+
+static int draw(const settings *set, const tool_source *source, bool png) {
+    tamis_profile profile;
+    const tamis_status status = tamis_row_profile(source->S, &profile);
+    if (status != TAMIS_OK) return tool_library_error(status, source->name);
+    tool_structure structure;
+    tool_structure_find(source->S, &profile, &structure);
+    tool_text caption = {0};
+    describe(source, &structure, &caption);
+    tool_raster raster;
+    tool_raster_make(source->S, set->size > 0 ? (int)set->size : png ? 512 : 128, &raster);
+    tool_output_file file;
+    int code = tool_output_open(set->output, &file);
+    if (code == 0) {
+        code = png ? tool_spy_png(file.out, &raster) : write_svg(file.out, &raster, tool_text_get(&caption));
+        const int closed = tool_output_close(&file, code == 0);
+        if (code == 0) code = closed;
+    }
+    if (code == 0 && !set->quiet) printf("%s: %s\n", set->output, tool_text_get(&caption));
+    tool_raster_free(&raster);
+    tool_text_free(&caption);
+    return code;
+}
+
+static int run_spy(const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    const char *ending = set->output ? strrchr(set->output, '.') : NULL;
+    const bool png = ending && strcasecmp(ending, ".png") == 0;
+    if (!set->output) return tool_usage_error("where to? -o FILE is missing");
+    if (!png && (!ending || strcasecmp(ending, ".svg") != 0)) {
+        return tool_usage_error("-o: '%s' ends in neither .svg nor .png", set->output);
+    }
+    tool_interrupt_catch();
+    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
+    reading.file_format = (tamis_file_format)set->format;
+    reading.relabel = set->relabel;
+    reading.undirected = set->undirected;
+    reading.offset_type = TAMIS_I64;
+    tool_source source;
+    int code = tool_source_open(operands[0], &reading, &source);
+    if (code) return code;
+    code = draw(set, &source, png);
+    tool_source_close(&source);
+    return code;
+}
+
+const tool_command tool_spy_command = {
+    .name = "spy",
+    .summary = "draw where a matrix has its nonzeros",
+    .operands = "FILE",
+    .least = 1,
+    .most = 1,
+    .description =
+        "Reads FILE, lays a grid over the matrix and draws each cell the darker the more nonzeros it has, on a "
+        "logarithmic scale. The picture is at most eight times as long as it is wide. FILE may also be "
+        "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_spy,
+};

@@ -1,0 +1,65 @@
+/*
+ * Suites: text files that say which matrices are measured how, so that an experiment is one command. The ones in
+ * bench/suites are part of the program. Their language is described in docs/manual/laboratory.md.
+ */
+#ifndef TOOL_SUITE_H
+#define TOOL_SUITE_H
+
+#include <stdbool.h>
+
+/* A matrix to be measured. */
+typedef struct tool_input {
+    char *spec;    /* a path or "generate:..." */
+    char *name;    /* as results call it; NULL: the one that opening it gives */
+    char *group;   /* its class in a paper's words; NULL: none */
+    bool stand_in; /* generated in place of a real matrix of that name */
+} tool_input;
+
+typedef struct tool_inputs {
+    int count, capacity;
+    tool_input *at;
+} tool_inputs;
+
+typedef enum tool_place { TOOL_ANYWHERE, TOOL_ON_CPU, TOOL_ON_GPU } tool_place;
+
+/* One line `case`: options of `tamis bench`, and patterns that name matrices. */
+typedef struct tool_suite_case {
+    bool full; /* of the full tier, else of the small one */
+    tool_place place;
+    int line; /* where it stands in the file */
+    int option_count, pattern_count;
+    char **options, **patterns;
+} tool_suite_case;
+
+typedef struct tool_suite {
+    char name[64];
+    const char *path; /* as messages call it */
+    char *title, *paper, *about;
+    tool_inputs matrices;
+    int case_count;
+    tool_suite_case *cases;
+} tool_suite;
+
+/* Opens one of the program's own suites by its name, or a file. Returns 0 or an exit code, after a message that names
+   the line. */
+int tool_suite_open(const char *name, tool_suite *suite);
+void tool_suite_free(tool_suite *suite);
+
+/* Names of the program's own suites; NULL past the end. */
+const char *tool_suite_name(int number);
+
+/* The matrices of a case: those its patterns name, real files of TAMIS_MATRIX_PATH in place of stand-ins where they
+   are. @files stands for `files` (files and folders), or all of TAMIS_MATRIX_PATH where none are given. Returns 0 or an
+   exit code, after a message. */
+int tool_suite_inputs(const tool_suite *suite, const tool_suite_case *one, int count, char *const *files,
+                      tool_inputs *inputs);
+
+void tool_inputs_add(tool_inputs *inputs, const char *spec, const char *name, const char *group, bool stand_in);
+void tool_inputs_free(tool_inputs *inputs);
+
+/* Adds a file, or the matrices in a folder and below it in the order of their names. Returns 0 or TOOL_FILE. */
+int tool_inputs_add_path(tool_inputs *inputs, const char *path);
+/* The file of that matrix in the folders of TAMIS_MATRIX_PATH, to be freed; NULL where there is none. */
+char *tool_find_matrix(const char *name);
+
+#endif
