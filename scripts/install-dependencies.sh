@@ -14,6 +14,7 @@ zlib1g-dev        .gz files, .npz
 liblzma-dev       .xz files
 libzstd-dev       .zst files
 libpng-dev        tamis spy writes .png files
+libjansson-dev    tamis report, compare and roofline read JSON lines
 librandom123-dev  random numbers that agree on every machine'
 
 test='
@@ -25,9 +26,13 @@ clang-tidy        static checks
 libomp-dev        omp.h for clang-tidy
 g++               the headers from C++
 mandoc            checks the manual page
+chromium          looks at the page of tamis report
+xz-utils          packs results for its test
 python3           scripts that compare with NumPy and SciPy
 python3-scipy     reads what we write, writes what we read
 python3-venv      a folder for Python packages that only tests use
+libgraphblas7|libgraphblas9|libgraphblas10 a peer of the benchmark
+libopenblas0-pthread a peer of the benchmark
 pocl-opencl-icd   OpenCL on the processor: runs the GPU kernels
 ocl-icd-libopencl1 finds OpenCL implementations
 opencl-c-headers  to compare our declarations with
@@ -41,6 +46,34 @@ qemu-user-static       runs the result'
 docs='
 doxygen           the manual'
 
+# An entry may be several names with | between them, of which Debian's versions have one each.
+names() { printf '%s' "$1" | tr '|' ' '; }
+
+is_installed() {
+    for name in $(names "$1"); do
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || true)
+        [ "$status" != installed ] || return 0
+    done
+    return 1
+}
+
+# What to install for these entries: of several names the first that there is. Fails where there is none.
+choose() {
+    unknown=0
+    for entry in "$@"; do
+        chosen=''
+        for name in $(names "$entry"); do
+            if [ "$name" = "$entry" ] || apt-cache show "$name" >/dev/null 2>&1; then
+                chosen=$name
+                break
+            fi
+        done
+        [ -n "$chosen" ] || unknown=1
+        printf ' %s' "$chosen"
+    done
+    return $unknown
+}
+
 [ $# -gt 0 ] || set -- build
 missing=''
 reasons=''
@@ -51,8 +84,7 @@ for group in "$@"; do
     esac
     while read -r package why; do
         [ -n "$package" ] || continue
-        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-        [ "$status" = installed ] && continue
+        is_installed "$package" && continue
         missing="$missing $package"
         reasons="$reasons$(printf '  %-18s %s' "$package" "$why")
 "
@@ -70,8 +102,8 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 # the lists of packages may be old or absent on a fresh machine
-# shellcheck disable=SC2086
-$as_root apt-get install -y -q --no-install-recommends $missing >/dev/null 2>&1 || {
+# shellcheck disable=SC2046,SC2086
+{ wanted=$(choose $missing) && $as_root apt-get install -y -q --no-install-recommends $wanted >/dev/null 2>&1; } || {
     $as_root apt-get update -q >/dev/null
-    $as_root apt-get install -y -q --no-install-recommends $missing >/dev/null
+    $as_root apt-get install -y -q --no-install-recommends $(choose $missing) >/dev/null
 }

@@ -90,7 +90,7 @@ static const traits shared_tile = {
 static const traits preprocessing = {
     .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preprocessing}, .relative = 6, .sorted = true, .orders = true};
 static const traits convert = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_convert}, .relative = 3};
-static const traits dynamic = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dynamic}, .relative = 50};
+static const traits dynamic = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_dynamic}, .relative = 50, .orders = true};
 static const traits preds = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_preds}, .relative = 1.1};
 static const traits nnz_threads = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_nnz_threads}, .relative = 2.8};
 static const traits thread_map = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_thread_map}, .relative = 2.8};
@@ -184,7 +184,7 @@ static const tamis_algorithm algorithms[] = {
     {{"dynamic", "gpu", SDDMM, "paper 000, s.7", "as shared or convert",
       "to compare with: chooses between those two by density",
       "threshold: density in parts per million from which shared is taken (100); block, grid: see convert; tune (0, 1): sweep them when planning",
-      false, false},
+      false, true},
      false,
      &dynamic,
      accepts,

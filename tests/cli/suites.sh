@@ -30,3 +30,5 @@ measured=$(grep -c '"record": "measurement"' results.jsonl)
 right=$(grep -c '"passed": true' results.jsonl)
 echo "$suite: $measured measurements, $right of them compared with the oracle and right"
 [ "$measured" -ge 6 ] && [ "$right" -eq "$measured" ]
+"$program" report results.jsonl -o report.html
+"$program" compare results.jsonl results.jsonl

@@ -1,5 +1,6 @@
-/* The peers of the benchmark against the oracle, with a stand-in for their libraries that computes on the host; and the
-   mirror that brings a problem to a device, where an OpenCL one is present. */
+/* The peers of the benchmark against the oracle: CUDA's with a stand-in for their libraries that computes on the host,
+   the CPU's where they are installed; what becomes of a Python process that fails; and the mirror that brings a problem
+   to a device, where an OpenCL one is present. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,13 +69,12 @@ static void drop(fixture *f) {
     tamis_device_close(f->device.device);
 }
 
-static void compute_and_compare(fixture *f, const tool_peer_kind *kind) {
+/* False where the peer is not installed. */
+static bool compute_and_compare(fixture *f, const tool_peer_kind *kind) {
     char why[256];
-    tool_peer *peer = tool_peer_make(kind, &f->mirror, why, sizeof why);
-    if (!peer) {
-        fail_msg("%s: %s", kind->name, why);
-        return;
-    }
+    tool_peer *peer = tool_peer_make(kind, &f->mirror, &f->problem, 2, why, sizeof why);
+    if (!peer && *why) fail_msg("%s: %s", kind->name, why);
+    if (!peer) return false;
     memset(f->operands.output.memory, 0xff, f->operands.output.bytes); /* beta = 0 must not read it */
     assert_int_equal(peer->execute(peer, 0), TAMIS_OK);
     const tamis_status status =
@@ -81,7 +82,11 @@ static void compute_and_compare(fixture *f, const tool_peer_kind *kind) {
     assert_int_equal(status, TAMIS_OK);
     assert_true(tool_oracle_compare(&f->oracle, &f->problem.output, f->problem.alpha, 0, NULL).passed);
     assert_true(strlen(peer->variant) > 0 || f->problem.operation == TAMIS_OP_SDDMM);
+    double seconds[3] = {-1, -1, -1};
+    if (peer->timed) assert_int_equal(peer->timed(peer, 0, 3, seconds), TAMIS_OK);
+    for (int i = 0; i < 3 && peer->timed; i++) assert_true(seconds[i] >= 0 && seconds[i] < 10);
     tool_peer_free(peer);
+    return true;
 }
 
 static void a_library_that_is_not_there_is_named(void **state) {
@@ -97,8 +102,8 @@ static void a_library_that_is_not_there_is_named(void **state) {
         char why[64] = "x";
         dup2(file, STDERR_FILENO);
         setenv("TAMIS_CUSPARSE", "/nowhere/libcusparse.so", 1);
-        const bool first = !tool_peer_make(&tool_peer_cusparse, &f.mirror, why, sizeof why) && !*why;
-        const bool second = !tool_peer_make(&tool_peer_cusparse, &f.mirror, why, sizeof why) && !*why;
+        const bool first = !tool_peer_make(&tool_peer_cusparse, &f.mirror, &f.problem, 1, why, sizeof why) && !*why;
+        const bool second = !tool_peer_make(&tool_peer_cusparse, &f.mirror, &f.problem, 1, why, sizeof why) && !*why;
         _exit(first && second ? 0 : 1);
     }
     int code = 1;
@@ -120,7 +125,7 @@ static void cusparse_computes_edge_mask(void **state) {
             for (int values = 0; values < 2; values++) {
                 fixture f;
                 make(&f, (tamis_operation)operation, (tamis_type)type, values != 0);
-                compute_and_compare(&f, &tool_peer_cusparse);
+                assert_true(compute_and_compare(&f, &tool_peer_cusparse));
                 drop(&f);
             }
         }
@@ -132,7 +137,7 @@ static void cublas_computes_the_dense_product(void **state) {
     for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
         fixture f;
         make(&f, TAMIS_OP_SDDMM, (tamis_type)type, true);
-        compute_and_compare(&f, &tool_peer_cublas);
+        assert_true(compute_and_compare(&f, &tool_peer_cublas));
         drop(&f);
     }
 }
@@ -140,7 +145,7 @@ static void cublas_computes_the_dense_product(void **state) {
 static void refused(fixture *f, const tool_peer_kind *kind, const char *reason) {
     char why[256];
     f->mirror.problem = f->problem;
-    assert_null(tool_peer_make(kind, &f->mirror, why, sizeof why));
+    assert_null(tool_peer_make(kind, &f->mirror, &f->problem, 2, why, sizeof why));
     if (!strstr(why, reason)) fail_msg("'%s' does not say '%s'", why, reason);
 }
 
@@ -166,6 +171,165 @@ static void what_peers_cannot_do_is_said(void **state) {
     f.problem.S.index_type = f.problem.S.offset_type = TAMIS_I64;
     refused(&f, &tool_peer_cusparse, "not supported");
     drop(&f);
+}
+
+/* ------------------------------------------------------------------------------------------ on the CPU */
+
+/* Skips where it is not installed, or where a sanitizer cannot see into it. */
+static void on_the_cpu(const tool_peer_kind *kind) {
+#ifdef __SANITIZE_THREAD__
+    (void)kind;
+    skip();
+#else
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
+            for (int values = 0; values < 2; values++) {
+                fixture f;
+                make(&f, (tamis_operation)operation, (tamis_type)type, values != 0);
+                f.problem.alpha = f.mirror.problem.alpha = 1;
+                const bool there = compute_and_compare(&f, kind);
+                drop(&f);
+                if (!there) skip();
+            }
+        }
+    }
+#endif
+}
+
+static void graphblas_computes_masked_products(void **state) {
+    (void)state;
+    on_the_cpu(&tool_peer_graphblas);
+}
+
+static void openblas_computes_dense_products(void **state) {
+    (void)state;
+    on_the_cpu(&tool_peer_openblas);
+}
+
+static void scipy_computes_in_its_own_process(void **state) {
+    (void)state;
+    on_the_cpu(&tool_peer_scipy);
+}
+
+static void torch_computes_in_its_own_process(void **state) {
+    (void)state;
+    on_the_cpu(&tool_peer_torch_scatter);
+    on_the_cpu(&tool_peer_torch);
+}
+
+static void what_cpu_peers_cannot_do_is_said(void **state) {
+    (void)state;
+    static const tool_peer_kind *const kinds[] = {&tool_peer_scipy, &tool_peer_torch};
+    fixture f;
+    make(&f, TAMIS_OP_SDDMM, TAMIS_F32, true);
+    for (int i = 0; i < 2; i++) {
+        f.problem.alpha = 0.5;
+        refused(&f, kinds[i], "no alpha");
+        f.problem.alpha = 1;
+        f.problem.edge = TAMIS_EDGE_SIGMOID;
+        refused(&f, kinds[i], "no edge operation but mask");
+        f.problem.edge = TAMIS_EDGE_MASK;
+        f.problem.beta = 2;
+        refused(&f, kinds[i], "no old output");
+        f.problem.beta = 0;
+    }
+    const int64_t nnz = f.problem.S.nnz;
+    f.problem.S.nnz = 0;
+    refused(&f, &tool_peer_scipy, "an empty product");
+    f.problem.S.nnz = nnz;
+    char why[128] = "";
+    assert_false(tool_peer_serves(&tool_peer_cusparse, &f.device, why, sizeof why));
+    assert_string_equal(why, "it computes on CUDA's devices only, not on cpu");
+    assert_true(tool_peer_serves(&tool_peer_torch, &f.device, why, sizeof why));
+    f.device.gpu = true;
+    assert_true(tool_peer_serves(&tool_peer_torch, &f.device, why, sizeof why));
+    assert_false(tool_peer_serves(&tool_peer_scipy, &f.device, why, sizeof why));
+    f.device.gpu = false;
+    drop(&f);
+}
+
+/* ------------------------------------------------------------------------------------------ in the program */
+
+/* What `tamis bench` prints on a small matrix with these settings in its environment, and its exit code. */
+static int bench(const char *environment, const char *options, char *text, size_t bytes) {
+    char command[1024];
+    snprintf(command, sizeof command,
+             "XDG_CACHE_HOME='%s' OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 %s timeout 60 '%s' bench "
+             "generate:uniform:rows=200,cols=150,nnz=3k,name=small --inner 16 --repeat 5 --seconds 0.1 %s 2>&1",
+             CACHE, environment, TAMIS_PROGRAM, options);
+    FILE *output = popen(command, "r");
+    assert_non_null(output);
+    const size_t length = fread(text, 1, bytes - 1, output);
+    text[length] = 0;
+    const int status = pclose(output);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int occurrences(const char *text, const char *part) {
+    int count = 0;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) count++;
+    return count;
+}
+
+static void the_program_measures_the_peers(void **state) {
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip();
+#endif
+    static char text[1 << 16];
+    const int code = bench("", "--peers scipy,graphblas,openblas --op sddmm,spmm,fused --type fp32,fp64 --json -", text,
+                           sizeof text);
+    if (code != 0) fail_msg("code %d: %s", code, text);
+    const int measured = occurrences(text, "\"record\": \"measurement\"");
+    assert_int_equal(occurrences(text, "\"passed\": true"), measured);
+    int wanted = 6;
+    if (!strstr(text, "scipy is not there")) wanted += 6;
+    if (!strstr(text, "graphblas is not there")) wanted += 6;
+    if (!strstr(text, "openblas is not there")) wanted += 6;
+    assert_int_equal(measured, wanted);
+}
+
+/* Python processes that fail: each is a small script in the interpreter's place. */
+static void a_python_process_that_fails_is_given_up(void **state) {
+    (void)state;
+    static const struct {
+        const char *script, *expected;
+        int code;
+    } cases[] = {
+        {"exit 3", "scipy is not there: its Python process ended with code 3", 0},
+        {"echo out of order >&2; exit 1", "ended with code 1: out of order", 0},
+        {"kill -9 $$", "was ended by signal 9", 0},
+        {"sleep 1000", "has not answered in time", 0},
+        {"echo hello; sleep 1000", "answers \"hello\"", 0},
+        {"echo no module like that; sleep 1000", "scipy is not there: module like that", 0},
+        {"head -c 100 /dev/zero; sleep 1000", "answers with zeros", 0},
+        {"yes | tr -d '\\n'", "answers without an end", 0},
+        {"echo ok; read a; echo no such luck; cat >/dev/null", "scipy declines: such luck", 0},
+        {"echo ok; read a; echo ok what; cat >/dev/null", "answers \"what\" to prepare", 0},
+        {"echo ok; read a; echo ok 0.1 1 way; read a; exit 5", "scipy: its Python process ended with code 5", 4},
+        {"echo ok; read a; echo ok 0.1 1 way; read a; echo ok 1; cat >/dev/null", "answers \"1\" to run", 4},
+        {"echo ok; read a; echo ok 0.1 1 way; read a; sleep 1000", "has not answered in time", 4},
+    };
+    char folder[] = "/tmp/tamis-peers-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char path[64], environment[160], text[4096];
+    snprintf(path, sizeof path, "%s/python", folder);
+    snprintf(environment, sizeof environment, "TAMIS_PYTHON=%s TAMIS_PYTHON_TIMEOUT=0.5", path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *script = fopen(path, "w");
+        assert_non_null(script);
+        fprintf(script, "#!/bin/sh\n%s\n", cases[i].script);
+        fchmod(fileno(script), 0700);
+        fclose(script);
+        const int code = bench(environment, "--op sddmm --peers scipy", text, sizeof text);
+        if (code != cases[i].code || !strstr(text, cases[i].expected)) {
+            fail_msg("%s: code %d: %s", cases[i].script, code, text);
+        }
+    }
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(bench("TAMIS_PYTHON=/nowhere/python", "--op sddmm --peers scipy", text, sizeof text), 0);
+    assert_non_null(strstr(text, "scipy is not there: /nowhere/python cannot be started"));
 }
 
 static void peers_are_found_by_either_name(void **state) {
@@ -222,9 +386,19 @@ int main(void) {
     setenv("TAMIS_CUBLAS", PEER_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_that_is_not_there_is_named), /* first: nothing is loaded yet */
-        cmocka_unit_test(cusparse_computes_edge_mask),          cmocka_unit_test(cublas_computes_the_dense_product),
-        cmocka_unit_test(what_peers_cannot_do_is_said),         cmocka_unit_test(peers_are_found_by_either_name),
-        cmocka_unit_test(every_algorithm_is_listed_once),       cmocka_unit_test(a_mirror_gives_back_what_it_was_given),
+        cmocka_unit_test(cusparse_computes_edge_mask),
+        cmocka_unit_test(cublas_computes_the_dense_product),
+        cmocka_unit_test(what_peers_cannot_do_is_said),
+        cmocka_unit_test(peers_are_found_by_either_name),
+        cmocka_unit_test(every_algorithm_is_listed_once),
+        cmocka_unit_test(a_mirror_gives_back_what_it_was_given),
+        cmocka_unit_test(graphblas_computes_masked_products),
+        cmocka_unit_test(openblas_computes_dense_products),
+        cmocka_unit_test(scipy_computes_in_its_own_process),
+        cmocka_unit_test(torch_computes_in_its_own_process),
+        cmocka_unit_test(what_cpu_peers_cannot_do_is_said),
+        cmocka_unit_test(the_program_measures_the_peers),
+        cmocka_unit_test(a_python_process_that_fails_is_given_up),
     };
     return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@ static const tool_option options[] = {
     {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale", "edge operations of sddmm and fused", AT(edges), 0, 0, &tool_edges},
     {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B; spmm: of B", AT(inner), 0, 1e9, NULL},
     {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as K", AT(width), 0, 1e9, NULL},
+    {"batch", 0, TOOL_INTEGER, "N", "1", "dense operands over the one S, as the heads of attention", AT(batch), 1,
+     65536, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", "best", "devices", AT(devices), 0, 0, &tool_devices},
     {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: one of the program's own, or a file", AT(suite), 0, 0,
@@ -35,7 +37,7 @@ static const tool_option options[] = {
      "the algorithm whose time over the others' is the speed-up: naive (on the CPU), another of the device, or a peer",
      AT(baseline_name), 0, 0, NULL},
     {"peers", 0, TOOL_CHOSEN, "NAME,...", NULL,
-     "CUDA: other libraries, opened where they are installed, on the same data in the same run", AT(peers), 0, 0,
+     "other libraries, opened where they are installed, on the same data in the same run", AT(peers), 0, 0,
      &tool_peer_names},
     {"threads", 0, TOOL_INTEGERS, "T,...", "0", "threads of the CPU; 0: the device's", AT(threads), 0, 4096, NULL},
     {"repeat", 'r', TOOL_INTEGER, "N", "20", "executions of each; quick ones are executed more often", AT(repeat), 1,
@@ -189,9 +191,14 @@ const tool_command tool_bench_command = {
         "On a GPU the executions of a turn are put into its queue together, each between two of its events, after three "
         "that warm up; copying to the device and making the plan (init_ms of the JSON lines), computing (median_ms) and "
         "fetching the result and freeing (cleanup_ms) are measured apart. --cold has the GPU itself read four times "
-        "its L2 before each. --peers adds cuSPARSE (sddmm, whose result is that of edge mask; spmm by the fastest "
-        "of its algorithms; fused as one after the other) and cuBLAS (sddmm: the whole dense product, where it fits a "
-        "quarter of the free memory); TAMIS_CUSPARSE, TAMIS_CUBLAS name their files where they are not found.\n\n"
+        "its L2 before each.\n\n"
+        "--peers adds other libraries, each by the fastest of its ways; those that are not installed are passed over. "
+        "Their sddmm is that of edge mask, and fused is one operation after the other. On CUDA: cusparse; cublas (sddmm: "
+        "the whole dense product, not sampled). On the CPU: graphblas (SuiteSparse's masked product); openblas (dense "
+        "products, sampled); scipy (with NumPy for sddmm). On both: torch (PyTorch's sparse matrices); torch-scatter "
+        "(its gathered rows, added up). Python's run in a process of their own and measure by clocks of their own. "
+        "TAMIS_CUSPARSE, TAMIS_CUBLAS, TAMIS_GRAPHBLAS, TAMIS_OPENBLAS name their files and TAMIS_PYTHON the "
+        "interpreter where they are not found.\n\n"
         "The floor is the larger of the arithmetic over the measured peak and the bytes that must move (each input read "
         "once, each output written once) over the measured memory bandwidth. FILE may also be generate:KIND:rows=..,"
         "nnz=..,name=.. with the options of 'tamis generate' as keys. A bad file is reported and the rest goes on. After "

@@ -15,7 +15,7 @@
 typedef struct tool_bench_settings {
     tool_chosen operations, edges, types, devices, algorithms, peers;
     tool_integers inner, threads;
-    int64_t width, repeat, calls, seed;
+    int64_t width, repeat, calls, seed, batch;
     double seconds, beta, edge_scale;
     int values, from, tier;
     bool cold, gather, check, relabel, undirected, share;
@@ -107,6 +107,9 @@ int64_t tool_bench_cases(const tool_bench_settings *settings);
 bool tool_bench_is_place(const tool_device *device, tool_place place);
 /* Measures one matrix on the devices that the run's place allows; notes in the run what went wrong. */
 void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices);
+
+/* The matrix of an input, opened and recorded unless it is open already. Returns 0 or an exit code, after a message. */
+int tool_bench_open(tool_bench_run *run, const tool_input *input, tool_bench_matrix **matrix);
 void tool_bench_close_inputs(void);
 
 /* Measures the cases of the suite's tier. `options` is the table that `tamis bench` parses; what was given on its

@@ -24,6 +24,11 @@ static tamis_status execute(void *context) {
     return TAMIS_OK;
 }
 
+static tamis_status timed(void *context, int count, double *seconds) {
+    const runner *run = context;
+    return run->peer->timed(run->peer, run->problem->beta, count, seconds);
+}
+
 /* The contestants under way. */
 typedef struct field {
     int count;
@@ -45,17 +50,23 @@ static void enter(field *all, tool_bench_results *results, const runner *run, co
     const int i = results->count++;
     all->run[i] = *run;
     all->contestant[i] = (tool_contestant){.name = result->algorithm, .execute = execute, .context = &all->run[i]};
+    if (run->peer && run->peer->timed) all->contestant[i].timed = timed;
     results->at[i] = *result;
     all->count = results->count;
 }
 
 /* The same decline comes with every width and thread count: it is said once a matrix. */
 static void warn_once(const char *matrix, const char *message) {
-    static char last[512];
-    char text[512];
+    enum { KEPT = 32 };
+    static char kept[KEPT][512];
+    static int next = 0;
+    char text[sizeof kept[0]];
     snprintf(text, sizeof text, "%s: %s", matrix, message);
-    if (strcmp(text, last) == 0) return;
-    memcpy(last, text, sizeof last);
+    for (int i = 0; i < KEPT; i++) {
+        if (strcmp(text, kept[i]) == 0) return;
+    }
+    memcpy(kept[next], text, sizeof text);
+    next = (next + 1) % KEPT;
     tool_warning("%s", text);
 }
 
@@ -119,10 +130,10 @@ static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, boo
     if (known) known->baseline |= baseline;
     if (known) return;
     tool_peer *peer = NULL;
-    if (one->device->gpu && one->device->addresses) {
-        peer = tool_peer_make(kind, &all->mirror, why, sizeof why);
-    } else {
-        snprintf(why, sizeof why, "it computes on CUDA's devices only, not on %s", one->device->description.name);
+    if (tool_problem_batch(&one->problem) > 1) {
+        snprintf(why, sizeof why, "it is measured on single problems, not on a batch");
+    } else if (tool_peer_serves(kind, one->device, why, sizeof why)) {
+        peer = tool_peer_make(kind, &all->mirror, &one->problem, one->threads, why, sizeof why);
     }
     snprintf(message, sizeof message, "%s declines: %s", kind->name, why);
     if (!peer && *why) warn_once(one->source->name, message);
@@ -131,7 +142,7 @@ static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, boo
     tool_bench_result result = {.algorithm = kind->name,
                                 .baseline = baseline,
                                 .peer = true,
-                                .threads = 1,
+                                .threads = one->device->gpu ? 1 : peer->threads,
                                 .setup = peer->setup,
                                 .initial = all->mirror.seconds + peer->setup};
     memcpy(result.variant, peer->variant, sizeof result.variant);
@@ -219,7 +230,9 @@ static tamis_status execute_checked(const tool_bench_case *one, const field *all
 
 static int check_all(const tool_bench_case *one, const field *all, tool_bench_results *results) {
     const tamis_dense *output = &one->problem.output;
-    const int64_t lines = output->layout == TAMIS_ROW_MAJOR ? output->rows : output->cols;
+    const int64_t batch = tool_problem_batch(&one->problem);
+    const tool_problem last = tool_problem_member(&one->problem, batch - 1);
+    const int64_t lines = batch * (output->layout == TAMIS_ROW_MAJOR ? output->rows : output->cols);
     const size_t bytes = (size_t)lines * (size_t)output->stride * tamis_type_size(output->type);
     for (int i = 0; i < results->count && !tool_interrupted(); i++) {
         const tool_oracle *oracle = results->at[i].peer ? one->masked : one->oracle;
@@ -228,7 +241,7 @@ static int check_all(const tool_bench_case *one, const field *all, tool_bench_re
         const tamis_status status = execute_checked(one, all, &all->run[i], oracle);
         if (status != TAMIS_OK) return tool_library_error(status, results->at[i].algorithm);
         results->at[i].compared = true;
-        results->at[i].comparison = tool_oracle_compare(oracle, output, one->problem.alpha, 0, NULL);
+        results->at[i].comparison = tool_oracle_compare(oracle, &last.output, one->problem.alpha, 0, NULL);
     }
     memset(output->data, 0, bytes);
     const tamis_status status = tool_mirror_put(&all->mirror); /* with beta, NaN would stay for ever */
@@ -282,8 +295,8 @@ static void clean_up(field *all, tool_bench_results *results) {
 
 static void add_gather(const tool_bench_case *one, field *all, tool_bench_results *results) {
     if (!one->settings->gather || results->count == 0 || results->count == TOOL_BENCH_CONTESTANTS) return;
-    if (one->device->gpu) {
-        warn_once(one->source->name, "the gather is the CPU's");
+    if (one->device->gpu || tool_problem_batch(&one->problem) > 1) {
+        warn_once(one->source->name, "the gather is the CPU's, and of one matrix alone");
         return;
     }
     const runner run = {.problem = &one->problem, .threads = one->threads};

@@ -56,6 +56,8 @@ static void operation_name(const tool_problem *problem, char *name, size_t bytes
     } else {
         snprintf(name, bytes, "%s", operation);
     }
+    const size_t length = strlen(name);
+    if (problem->batch > 1) snprintf(name + length, bytes - length, " x%lld", (long long)problem->batch);
 }
 
 static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
@@ -115,6 +117,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     tool_json_integer(json, "cols", problem->S.cols);
     tool_json_integer(json, "nnz", problem->S.nnz);
     tool_json_integer(json, "inner", problem->inner);
+    tool_json_integer(json, "batch", tool_problem_batch(problem));
     tool_json_integer(json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
     tool_json_text(json, "type", tamis_type_name(problem->type));
     tool_json_text(json, "device", one->device->description.name);
@@ -232,7 +235,7 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
     puts("Set-up includes the check of the indices. What fits a cache may run below its floor, which counts memory.");
     if (report->gathered) puts("gather: reading the same rows of B and D in the same order, with no arithmetic.");
     if (report->peered) {
-        puts("cusparse, cublas-dense: edge mask without S's values, whatever the edge; the latter without sampling.");
+        puts("Other libraries: edge mask without S's values, whatever the edge; cublas-dense also without sampling.");
     }
     for (int i = 0; i < 3; i++) {
         if (report->speedup[i].count < 2) continue;

@@ -12,10 +12,11 @@ static void note(tool_bench_run *run, int code) {
     if (code && (run->worst == 0 || run->worst == TOOL_FAILED)) run->worst = code;
 }
 
-/* The oracle of a problem; NULL where there is none to be had. */
+/* The oracle of a problem, of a batch that of its last member; NULL where there is none to be had. */
 static const tool_oracle *make_oracle(tool_bench_run *run, const tool_problem *problem, tool_oracle *oracle) {
     const double budget = 5e7; /* multiplications: well under a second */
-    const tamis_status status = tool_oracle_create(problem, budget, oracle);
+    const tool_problem last = tool_problem_member(problem, tool_problem_batch(problem) - 1);
+    const tamis_status status = tool_oracle_create(&last, budget, oracle);
     if (status == TAMIS_OK) return oracle;
     note(run, tool_library_error(status, "oracle"));
     return NULL;
@@ -60,7 +61,7 @@ static void bench_problem(tool_bench_run *run, tool_bench_case *one) {
     }
     tool_oracle oracle = {0}, masked = {0};
     one->oracle = one->masked = settings->check ? make_oracle(run, problem, &oracle) : NULL;
-    if (one->oracle && tool_uses_edge(problem->operation) && problem->edge == TAMIS_EDGE_SCALE &&
+    if (one->oracle && tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_MASK &&
         peers_wanted(settings)) {
         tool_problem other = *problem;
         other.edge = TAMIS_EDGE_MASK;
@@ -85,6 +86,7 @@ static void bench_operations(tool_bench_run *run, tool_bench_case *one) {
                 problem->operation = operation;
                 problem->edge = tool_uses_edge(operation) ? (tamis_edge)settings->edges.at[e] : TAMIS_EDGE_SCALE;
                 problem->inner = inner;
+                problem->batch = settings->batch;
                 problem->width = operation == TAMIS_OP_FUSED && settings->width > 0 ? settings->width : inner;
                 problem->edge_scale = settings->edge_scale != 0 ? settings->edge_scale : tool_default_scale(inner);
                 problem->edge_slope = 0.01;
@@ -144,42 +146,6 @@ int64_t tool_bench_cases(const tool_bench_settings *settings) {
 
 /* ------------------------------------------------------------------------------------------ matrices */
 
-/* The last matrix opened stays open: the cases of a suite often measure the same one in turn. */
-static struct {
-    char *spec;
-    int types; /* what it was opened as */
-    tool_source source;
-    tool_bench_matrix matrix;
-} kept;
-
-void tool_bench_close_inputs(void) {
-    if (kept.spec) tool_source_close(&kept.source);
-    free(kept.spec);
-    kept.spec = NULL;
-}
-
-/* Opens it as kept.matrix, unless it is that already, and writes its record. */
-static int open_input(tool_bench_run *run, const tool_input *input) {
-    const tool_bench_settings *settings = run->settings;
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)settings->from;
-    reading.value_type = settings->types.count == 1 ? (tamis_type)settings->types.at[0] : TAMIS_F64;
-    reading.relabel = settings->relabel;
-    reading.undirected = settings->undirected;
-    const int types = (int)reading.value_type * 256 + settings->from * 4 + settings->relabel * 2 + settings->undirected;
-    if (kept.spec && strcmp(kept.spec, input->spec) == 0 && kept.types == types) return 0;
-    tool_bench_close_inputs();
-    int code = tool_source_open(input->spec, &reading, &kept.source);
-    if (code) return code;
-    kept.types = types;
-    const size_t bytes = strlen(input->spec) + 1;
-    kept.spec = memcpy(tool_allocate(bytes, 1), input->spec, bytes);
-    if (input->name) snprintf(kept.source.name, sizeof kept.source.name, "%s", input->name);
-    code = tool_bench_describe(&kept.source, input, &kept.matrix);
-    kept.matrix.spec = kept.spec + (kept.matrix.spec - input->spec); /* the input may go before it */
-    return code ? code : tool_bench_record_matrix(run, &kept.matrix);
-}
-
 bool tool_bench_is_place(const tool_device *device, tool_place place) {
     return place == TOOL_ANYWHERE || (place == TOOL_ON_GPU) == device->gpu;
 }
@@ -187,13 +153,14 @@ bool tool_bench_is_place(const tool_device *device, tool_place place) {
 void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices) {
     const tool_bench_settings *settings = run->settings;
     const int64_t before = run->done;
-    const int code = open_input(run, input);
+    tool_bench_matrix *matrix = NULL;
+    const int code = tool_bench_open(run, input, &matrix);
     note(run, code);
     if (code == 0) {
-        kept.matrix.group = input->group;
-        tool_bench_report_matrix(&run->report, &kept.matrix);
+        matrix->group = input->group;
+        tool_bench_report_matrix(&run->report, matrix);
         for (int d = 0; d < settings->devices.count && !tool_interrupted(); d++) {
-            if (tool_bench_is_place(&devices[d], run->place)) bench_source(run, &kept.matrix, &devices[d]);
+            if (tool_bench_is_place(&devices[d], run->place)) bench_source(run, matrix, &devices[d]);
         }
     }
     if (!tool_interrupted()) run->done = before + tool_bench_cases(settings);

@@ -11,7 +11,7 @@
 
 const tool_exit_meaning tool_exit_meanings[7] = {
     {TOOL_OK, "all went well"},
-    {TOOL_FAILED, "a result is outside its tolerance, or Tamis itself has a defect"},
+    {TOOL_FAILED, "a result is wrong, 'compare' found something slower, or Tamis has a defect"},
     {TOOL_USAGE, "wrong usage: an unknown option, a value out of range, operands that disagree"},
     {TOOL_FILE, "an input file is missing or breaks its format, or an output cannot be written"},
     {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm cannot do what was asked"},

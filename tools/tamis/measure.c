@@ -14,8 +14,9 @@
 enum { LEAST_TURNS = 5, MOST_EXECUTIONS_A_TURN = 2000 };
 static const double LEAST_SECONDS = 0.2; /* for each contestant, over all its turns */
 
-/* Seconds of measuring so far, processor time that others had meanwhile, and the most threads of ours. */
-static double measured = 0, others = 0;
+/* Seconds of measuring so far, processor time that others and our own other processes had meanwhile, and the most
+   threads of ours. */
+static double measured = 0, others = 0, children = 0;
 static int most_threads = 1;
 
 typedef struct processor_time {
@@ -35,9 +36,11 @@ static processor_time processor_time_so_far(void) {
     const double ticks = (double)sysconf(_SC_CLK_TCK);
     so_far.all = (user + nice + kernel + interrupts + soft + stolen) / ticks;
     so_far.own = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) + children;
     return so_far;
 }
+
+void tool_measure_add_own(double seconds) { children += seconds; }
 
 double tool_measure_disturbance(void) {
     if (measured < 0.5) return 0; /* too short for the kernel's clock ticks */
@@ -45,9 +48,21 @@ double tool_measure_disturbance(void) {
     return used + most_threads > (double)sysconf(_SC_NPROCESSORS_ONLN) ? used : 0;
 }
 
+/* Executions by the contestant's own clock, after all that the device still has to do. */
+static int64_t execute_timed(tool_contestant *contestant, const tool_measure_options *options, const tool_timer *timer,
+                             int64_t wanted, double *seconds) {
+    const int count = options->flush ? 1 : wanted < MOST_EXECUTIONS_A_TURN ? (int)wanted : MOST_EXECUTIONS_A_TURN;
+    tamis_status status = options->flush ? tool_flush_execute(options->flush) : TAMIS_OK;
+    if (status == TAMIS_OK && timer->device) status = tamis_device_finish(timer->device, NULL);
+    if (status == TAMIS_OK) status = contestant->timed(contestant->context, count, seconds);
+    contestant->status = status;
+    return status == TAMIS_OK ? count : 0;
+}
+
 /* Puts up to half as many executions as the timer has points on their way, then reads how long each took. */
 static int64_t execute_some(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer,
                             int64_t wanted, double *seconds) {
+    if (contestant->timed) return execute_timed(contestant, options, timer, wanted, seconds);
     const int64_t most = timer->device ? TOOL_TIMER_POINTS / 2 : 1;
     const int count = (int)(wanted < most ? wanted : most);
     tamis_status status = TAMIS_OK;
@@ -66,7 +81,7 @@ static int64_t execute_some(tool_contestant *contestant, const tool_measure_opti
 
 static void execute_turn(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer,
                          int64_t length) {
-    double seconds[TOOL_TIMER_POINTS];
+    double seconds[MOST_EXECUTIONS_A_TURN];
     for (int64_t done = 0; done < length && contestant->status == TAMIS_OK;) {
         const int64_t count = execute_some(contestant, options, timer, length - done, seconds);
         for (int64_t i = 0; i < count; i++) tool_samples_add(&contestant->samples, seconds[i]);

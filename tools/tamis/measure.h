@@ -12,6 +12,8 @@
 typedef struct tool_contestant {
     const char *name;
     tamis_status (*execute)(void *context); /* one execution */
+    /* NULL, or: so many executions, each measured by the contestant's own clock. */
+    tamis_status (*timed)(void *context, int count, double *seconds);
     void *context;
     tool_samples samples; /* seconds */
     tamis_status status;  /* not TAMIS_OK: it failed, and is left out from then on */
@@ -32,6 +34,9 @@ typedef struct tool_measure_options {
  * samples are then incomplete.
  */
 bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options);
+
+/* Processor time that a process of ours has had: it is not another's. */
+void tool_measure_add_own(double seconds);
 
 /* How many processors other processes kept busy, on the average over all tool_measure so far; 0 when there was room for
    them beside this one's threads, or when it is not known. Above some tenths the medians are doubtful. */

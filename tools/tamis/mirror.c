@@ -17,16 +17,19 @@ static tamis_status copy(tool_mirror *mirror, int at, const void *from, size_t b
     return bytes > 0 ? tamis_device_write(device_of(mirror), NULL, mirror->memory[at], before, from, bytes) : TAMIS_OK;
 }
 
-static size_t dense_bytes(const tamis_dense *dense, bool whole) {
+static size_t dense_bytes(const tamis_dense *dense, int64_t batch, bool whole) {
     const bool by_rows = dense->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = by_rows ? dense->rows : dense->cols, used = by_rows ? dense->cols : dense->rows;
     if (lines == 0) return 0;
-    return (size_t)((lines - 1) * dense->stride + (whole ? dense->stride : used)) * tamis_type_size(dense->type);
+    const int64_t others = (batch - 1) * dense->batch_stride;
+    return (size_t)(others + (lines - 1) * dense->stride + (whole ? dense->stride : used)) *
+           tamis_type_size(dense->type);
 }
 
 static tamis_status copy_dense(tool_mirror *mirror, int at, size_t before, tamis_dense *dense) {
     const void *data = NULL;
-    const tamis_status status = copy(mirror, at, dense->data, dense_bytes(dense, false), before, &data);
+    const tamis_status status =
+        copy(mirror, at, dense->data, dense_bytes(dense, tool_problem_batch(&mirror->problem), false), before, &data);
     dense->data = (void *)(uintptr_t)data;
     dense->location = TAMIS_DEVICE;
     return status;
@@ -62,7 +65,7 @@ static tamis_status make_output(tool_mirror *mirror, size_t before) {
     tamis_dense *output = &mirror->problem.output;
     if (!output->data) return TAMIS_OK;
     mirror->output = (char *)output->data - before;
-    mirror->output_bytes = dense_bytes(output, true) + before;
+    mirror->output_bytes = dense_bytes(output, tool_problem_batch(&mirror->problem), true) + before;
     const tamis_status status =
         tamis_device_allocate(device_of(mirror), mirror->output_bytes + 1, &mirror->memory[OUTPUT]);
     output->data = (char *)mirror->memory[OUTPUT] + (mirror->memory[OUTPUT] ? before : 0);

@@ -2,7 +2,6 @@
  * cuBLAS: what the whole dense product takes, of which SDDMM wants only the nonzeros' elements. Nothing is sampled from
  * it: where even that is faster than a sampled product, the matrix is too dense to be worth sampling.
  */
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,19 +25,11 @@ static struct {
 } api;
 
 static const char *load(void *library) {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {{"cublasCreate_v2", &api.create},
-                   {"cublasDestroy_v2", &api.destroy},
-                   {"cublasGetStatusString", &api.error},
-                   {"cublasGemmEx", &api.product}};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *found = dlsym(library, symbols[i].name);
-        if (!found) return symbols[i].name;
-        memcpy(symbols[i].to, &found, sizeof found);
-    }
-    return NULL;
+    const tool_peer_symbol symbols[] = {{"cublasCreate_v2", &api.create},
+                                        {"cublasDestroy_v2", &api.destroy},
+                                        {"cublasGetStatusString", &api.error},
+                                        {"cublasGemmEx", &api.product}};
+    return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
 }
 
 typedef struct state {
@@ -168,6 +159,7 @@ static const char *const candidates[] = {"libcublas.so.12",
 
 const tool_peer_kind tool_peer_cublas = {.library = "cublas",
                                          .name = "cublas-dense",
+                                         .places = TOOL_PEER_CUDA,
                                          .variable = "TAMIS_CUBLAS",
                                          .candidates = candidates,
                                          .load = load,

@@ -3,7 +3,6 @@
  * has several algorithms; the fastest of some trials is measured. A fused product is one after the other, with the
  * sampled values stored between them.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,28 +39,20 @@ static struct {
 } api;
 
 static const char *load(void *library) {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {{"cusparseCreate", &api.create},
-                   {"cusparseDestroy", &api.destroy},
-                   {"cusparseGetErrorString", &api.error},
-                   {"cusparseCreateCsr", &api.create_csr},
-                   {"cusparseDestroySpMat", &api.destroy_sparse},
-                   {"cusparseCreateDnMat", &api.create_dense},
-                   {"cusparseDestroyDnMat", &api.destroy_dense},
-                   {"cusparseSDDMM_bufferSize", &api.sddmm_size},
-                   {"cusparseSDDMM_preprocess", &api.sddmm_ready},
-                   {"cusparseSDDMM", &api.sddmm},
-                   {"cusparseSpMM_bufferSize", &api.spmm_size},
-                   {"cusparseSpMM_preprocess", &api.spmm_ready},
-                   {"cusparseSpMM", &api.spmm}};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *found = dlsym(library, symbols[i].name);
-        if (!found) return symbols[i].name;
-        memcpy(symbols[i].to, &found, sizeof found);
-    }
-    return NULL;
+    const tool_peer_symbol symbols[] = {{"cusparseCreate", &api.create},
+                                        {"cusparseDestroy", &api.destroy},
+                                        {"cusparseGetErrorString", &api.error},
+                                        {"cusparseCreateCsr", &api.create_csr},
+                                        {"cusparseDestroySpMat", &api.destroy_sparse},
+                                        {"cusparseCreateDnMat", &api.create_dense},
+                                        {"cusparseDestroyDnMat", &api.destroy_dense},
+                                        {"cusparseSDDMM_bufferSize", &api.sddmm_size},
+                                        {"cusparseSDDMM_preprocess", &api.sddmm_ready},
+                                        {"cusparseSDDMM", &api.sddmm},
+                                        {"cusparseSpMM_bufferSize", &api.spmm_size},
+                                        {"cusparseSpMM_preprocess", &api.spmm_ready},
+                                        {"cusparseSpMM", &api.spmm}};
+    return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
 }
 
 /* A number of the compute type, which is fp64 for fp64 and else fp32. */
@@ -327,6 +318,7 @@ static const char *const candidates[] = {"libcusparse.so.12",
 
 const tool_peer_kind tool_peer_cusparse = {.library = "cusparse",
                                            .name = "cusparse",
+                                           .places = TOOL_PEER_CUDA,
                                            .variable = "TAMIS_CUSPARSE",
                                            .candidates = candidates,
                                            .load = load,

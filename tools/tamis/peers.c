@@ -1,16 +1,19 @@
-/* Opens the peers' libraries and the context that they share with Tamis: the device's primary one. */
+/* Opens the peers' libraries and, for CUDA's, the context that they share with Tamis: the device's primary one. */
 #include "peers.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exit.h"
 #include "text.h"
 
-enum { KINDS = 2 };
-static const tool_peer_kind *const kinds[KINDS] = {&tool_peer_cusparse, &tool_peer_cublas};
+enum { KINDS = 7 };
+static const tool_peer_kind *const kinds[KINDS] = {&tool_peer_cusparse,      &tool_peer_cublas, &tool_peer_torch,
+                                                   &tool_peer_torch_scatter, &tool_peer_scipy,  &tool_peer_graphblas,
+                                                   &tool_peer_openblas};
 
 const tool_peer_kind *tool_peer_find(const char *name) {
     for (int i = 0; i < KINDS; i++) {
@@ -19,9 +22,45 @@ const tool_peer_kind *tool_peer_find(const char *name) {
     return NULL;
 }
 
+bool tool_peer_serves(const tool_peer_kind *kind, const tool_device *device, char *why, size_t bytes) {
+    static const char *const places[] = {[TOOL_PEER_CPU] = "the CPU",
+                                         [TOOL_PEER_CUDA] = "CUDA's devices",
+                                         [TOOL_PEER_CPU | TOOL_PEER_CUDA] = "the CPU and CUDA's devices"};
+    const int here = !device->gpu ? TOOL_PEER_CPU : device->addresses ? TOOL_PEER_CUDA : 0;
+    if (kind->places & here) return true;
+    snprintf(why, bytes, "it computes on %s only, not on %s", places[kind->places], device->description.name);
+    return false;
+}
+
 int tool_peer_type(tamis_type type) {
     static const int types[] = {[TAMIS_F32] = 0, [TAMIS_F64] = 1, [TAMIS_F16] = 2, [TAMIS_BF16] = 14};
     return (size_t)type < sizeof types / sizeof *types ? types[type] : -1;
+}
+
+const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        void *found = dlsym(library, symbols[i].name);
+        if (!found) return symbols[i].name;
+        memcpy(symbols[i].to, &found, sizeof found);
+    }
+    return NULL;
+}
+
+const char *tool_peer_refusal(const tool_problem *problem) {
+    const tamis_sparse *S = &problem->S;
+    enum { MATRICES = 4 };
+    const tamis_dense *const dense[MATRICES] = {&problem->A, &problem->B, &problem->D, &problem->output};
+    if (tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
+        return "it knows no edge operation but mask";
+    }
+    if (problem->beta != 0) return "it has no old output to add";
+    if (problem->alpha != 1) return "it multiplies by no alpha";
+    if (S->format != TAMIS_CSR) return "it takes CSR only";
+    for (int i = 0; i < MATRICES; i++) {
+        if (dense[i]->data && dense[i]->layout != TAMIS_ROW_MAJOR) return "it takes row-major matrices only";
+    }
+    const bool empty = S->rows == 0 || S->cols == 0 || S->nnz == 0 || problem->inner == 0;
+    return empty || (problem->operation == TAMIS_OP_FUSED && problem->width == 0) ? "an empty product" : NULL;
 }
 
 /* The first of the files that loads, or the one that the variable names. `tried` lists those that do not. */
@@ -51,20 +90,12 @@ static struct {
 } driver;
 
 static const char *load_driver(void) {
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {{"cuInit", &driver.init},
-                   {"cuDeviceGet", &driver.device},
-                   {"cuDevicePrimaryCtxRetain", &driver.retain},
-                   {"cuCtxSetCurrent", &driver.set},
-                   {"cuMemGetInfo_v2", &driver.memory}};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *found = dlsym(driver.library, symbols[i].name);
-        if (!found) return symbols[i].name;
-        memcpy(symbols[i].to, &found, sizeof found);
-    }
-    return NULL;
+    const tool_peer_symbol symbols[] = {{"cuInit", &driver.init},
+                                        {"cuDeviceGet", &driver.device},
+                                        {"cuDevicePrimaryCtxRetain", &driver.retain},
+                                        {"cuCtxSetCurrent", &driver.set},
+                                        {"cuMemGetInfo_v2", &driver.memory}};
+    return tool_peer_load(driver.library, symbols, sizeof symbols / sizeof *symbols);
 }
 
 static bool open_driver(void) {
@@ -105,6 +136,19 @@ size_t tool_peer_free_memory(void) {
     return driver.library && driver.memory(&left, &total) == 0 ? left : 0;
 }
 
+size_t tool_peer_free_host_memory(void) {
+    long long kibibytes = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && kibibytes == 0 && fgets(line, sizeof line, file)) {
+        if (strncmp(line, "MemAvailable:", 13) == 0) kibibytes = strtoll(line + 13, NULL, 10);
+    }
+    if (file) fclose(file);
+    if (kibibytes > 0) return (size_t)kibibytes * 1024;
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 2 : 0;
+}
+
 /* ------------------------------------------------------------------------------------------ making */
 
 /* Whether the library of that kind is there; says so once when not. */
@@ -114,6 +158,7 @@ static bool open_kind(const tool_peer_kind *kind) {
     while (number < KINDS - 1 && kinds[number] != kind) number++;
     if (found[number] != UNTRIED) return found[number] == THERE;
     tool_text files = {0};
+    if (kind->setting) setenv(kind->setting, kind->value, 0);
     void *library = open_library(kind->variable, kind->candidates, &files);
     const char *missing = library ? kind->load(library) : NULL;
     found[number] = library && !missing ? THERE : ABSENT;
@@ -127,11 +172,13 @@ static bool open_kind(const tool_peer_kind *kind) {
     return found[number] == THERE;
 }
 
-tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror, char *why, size_t bytes) {
+tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror, const tool_problem *host, int threads,
+                          char *why, size_t bytes) {
     *why = 0;
-    if (!open_kind(kind) || !enter(mirror->device)) return NULL;
+    if (kind->load && !open_kind(kind)) return NULL;
+    if (kind->load && kind->places == TOOL_PEER_CUDA && !enter(mirror->device)) return NULL;
     tool_peer *peer = tool_allocate(1, sizeof *peer);
-    *peer = (tool_peer){.name = kind->name, .mirror = mirror};
+    *peer = (tool_peer){.name = kind->name, .threads = threads, .mirror = mirror, .host = host};
     if (kind->make(peer, why, bytes)) return peer;
     tool_peer_free(peer);
     return NULL;

@@ -1,6 +1,7 @@
 /*
- * Other libraries as contestants of the benchmark, on the same data in the same run: cuSPARSE, and cuBLAS's dense
- * product. They are opened at run time where they are installed; nothing of them is needed to build.
+ * Other libraries as contestants of the benchmark, on the same data in the same run: cuSPARSE and cuBLAS on CUDA's
+ * devices, GraphBLAS and OpenBLAS on the CPU, and PyTorch and SciPy in a Python process of their own. They are opened
+ * at run time where they are installed; nothing of them is needed to build.
  */
 #ifndef TOOL_PEERS_H
 #define TOOL_PEERS_H
@@ -13,41 +14,69 @@ struct tool_peer {
     const char *name; /* as tables show it */
     char variant[64]; /* which of its algorithms runs */
     double setup;     /* seconds to make it ready for the problem; without opening the library and trials */
+    int threads;      /* those wanted of a peer on the CPU, which says here how many it uses */
     const tool_mirror *mirror;
+    const tool_problem *host; /* the same with the host's arrays */
     void *own;
-    /* Puts one execution into the default stream. */
+    /* One execution; on CUDA it is put into the default stream. */
     tamis_status (*execute)(tool_peer *peer, double beta);
+    /* NULL, or: so many executions, each measured by a clock of the peer's own. */
+    tamis_status (*timed)(tool_peer *peer, double beta, int count, double *seconds);
     /* Brings what the oracle compares into the host's output; NULL: the mirror's output is fetched. */
     tamis_status (*fetch)(tool_peer *peer, const tool_problem *host, const tool_oracle *oracle);
     void (*release)(tool_peer *peer);
 };
 
+/* Where a peer computes; a sum of these. */
+enum { TOOL_PEER_CPU = 1, TOOL_PEER_CUDA = 2 };
+
 /* One row for each peer, in the order of tool_peer_names. */
 typedef struct tool_peer_kind {
     const char *library; /* as --peers takes it */
     const char *name;    /* as tables show it, and --baseline takes it */
+    int places;
     const char *variable;
     const char *const *candidates;
-    /* Fills the functions from the library, once; the name of the first that it lacks, or NULL. */
+    const char *setting, *value; /* a variable of the environment that it is opened with, unless it is set */
+    /* Fills the functions from the library, once; the name of the first that it lacks, or NULL. A peer without it is no
+       library of this process. */
     const char *(*load)(void *library);
-    /* Fills all but mirror and name. False when it cannot serve the problem, with the reason. */
+    /* Fills all but name, mirror and host. False when it cannot serve the problem, with the reason. */
     bool (*make)(tool_peer *peer, char *why, size_t bytes);
 } tool_peer_kind;
 
-extern const tool_peer_kind tool_peer_cusparse, tool_peer_cublas;
+extern const tool_peer_kind tool_peer_cusparse, tool_peer_cublas, tool_peer_torch, tool_peer_torch_scatter,
+    tool_peer_scipy, tool_peer_graphblas, tool_peer_openblas;
 
 /* The peer called so, by its library or as a contestant; NULL where there is none. */
 const tool_peer_kind *tool_peer_find(const char *name);
 
-/* Makes a peer ready for the problem of the mirror. NULL when it cannot serve it, with the reason; the reason is empty
-   when it has been written to standard error before, as of a library that is not there. */
-tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror, char *why, size_t bytes);
+/* Whether it computes on that device; if not, why. */
+bool tool_peer_serves(const tool_peer_kind *kind, const tool_device *device, char *why, size_t bytes);
+
+/* Makes a peer ready for the problem, of which the mirror has the device's arrays. NULL when it cannot serve it, with
+   the reason; the reason is empty when it has been written to standard error before, as of a library that is not there.
+ */
+tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror, const tool_problem *host, int threads,
+                          char *why, size_t bytes);
 void tool_peer_free(tool_peer *peer);
 
-/* Bytes free on the device; 0 when that is not known. */
+/* For peers: bytes free on the device, and on the host; 0 when that is not known. */
 size_t tool_peer_free_memory(void);
+size_t tool_peer_free_host_memory(void);
 
 /* For peers: one of CUDA's data types, or -1. */
 int tool_peer_type(tamis_type type);
+
+/* For peers: one symbol of a library, and where its address goes. Fills them all; the first that is missing, or NULL.
+ */
+typedef struct tool_peer_symbol {
+    const char *name;
+    void *to;
+} tool_peer_symbol;
+const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count);
+
+/* For peers on the host's arrays: why they cannot serve the problem, whatever the library; NULL when they can. */
+const char *tool_peer_refusal(const tool_problem *problem);
 
 #endif

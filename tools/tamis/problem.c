@@ -31,8 +31,28 @@ tool_touched tool_touched_count(const tamis_sparse *S) {
     return touched;
 }
 
+int64_t tool_problem_batch(const tool_problem *problem) { return problem->batch > 1 ? problem->batch : 1; }
+
+static void move(tamis_dense *dense, int64_t member) {
+    if (dense->data) {
+        dense->data = (char *)dense->data + (size_t)(member * dense->batch_stride) * tamis_type_size(dense->type);
+    }
+    dense->batch_stride = 0;
+}
+
+tool_problem tool_problem_member(const tool_problem *problem, int64_t member) {
+    tool_problem one = *problem;
+    one.batch = 1;
+    move(&one.A, member);
+    move(&one.B, member);
+    move(&one.D, member);
+    move(&one.output, member);
+    return one;
+}
+
 double tool_problem_flops(const tool_problem *problem) {
-    const double nnz = (double)problem->S.nnz, K = (double)problem->inner, L = (double)problem->width;
+    const double nnz = (double)(problem->S.nnz * tool_problem_batch(problem)), K = (double)problem->inner,
+                 L = (double)problem->width;
     switch (problem->operation) {
     case TAMIS_OP_SDDMM: return 2 * nnz * K;
     case TAMIS_OP_SPMM: return 2 * nnz * L;
@@ -50,15 +70,16 @@ double tool_problem_bytes(const tool_problem *problem, const tool_touched *touch
     bytes += S->format == TAMIS_COO ? nnz * index : (double)(S->rows + 1) * (double)tamis_index_size(S->offset_type);
     const bool reads_values = problem->operation == TAMIS_OP_SPMM || tool_edge_reads_values(problem->edge);
     if (S->values && reads_values) bytes += nnz * element;
-    const double writes = problem->beta != 0 ? 2 : 1;
+    const double writes = problem->beta != 0 ? 2 : 1, batch = (double)tool_problem_batch(problem);
+    double dense = 0; /* of one member */
     switch (problem->operation) {
-    case TAMIS_OP_SDDMM: return bytes + (rows + cols) * K * element + writes * nnz * element;
-    case TAMIS_OP_SPMM: return bytes + (cols + writes * (double)S->rows) * L * element;
+    case TAMIS_OP_SDDMM: dense = (rows + cols) * K + writes * nnz; break;
+    case TAMIS_OP_SPMM: dense = (cols + writes * (double)S->rows) * L; break;
     case TAMIS_OP_FUSED:
-        bytes += (rows + cols) * K * element + writes * (double)S->rows * L * element;
-        return bytes + (problem->D.data == problem->B.data ? 0 : cols * L * element);
+        dense = (rows + cols) * K + writes * (double)S->rows * L;
+        if (problem->D.data != problem->B.data) dense += cols * L;
     }
-    return bytes;
+    return bytes + batch * dense * element;
 }
 
 tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
@@ -79,6 +100,7 @@ tamis_plan_options tool_problem_plan_options(const tool_problem *problem) {
     options.edge = problem->edge;
     options.type = problem->type;
     options.inner = problem->inner;
+    options.batch = tool_problem_batch(problem);
     options.width = problem->width;
     options.edge_scale = problem->edge_scale;
     options.edge_slope = problem->edge_slope;
@@ -104,32 +126,47 @@ tamis_status tool_problem_execute(const tool_problem *problem, tamis_plan *plan)
     return TAMIS_ERROR_ARGUMENT;
 }
 
+/* `batch` matrices one below the other, as one view of the first. */
+static tool_dense create(int64_t rows, int64_t cols, int64_t batch, const tool_problem *problem, tamis_layout layout,
+                         int64_t padding, int64_t shift) {
+    return tool_dense_create(rows * batch, cols, problem->type, layout, padding, shift);
+}
+
+static void split(tool_dense *dense, int64_t batch) {
+    dense->view.rows /= batch;
+    dense->view.batch_stride = batch > 1 ? dense->view.rows * dense->view.stride : 0;
+}
+
 tamis_status tool_operands_random(tool_problem *problem, tamis_layout layout, int64_t padding, int64_t shift,
                                   uint64_t seed, tool_operands *operands) {
     const tamis_sparse *S = &problem->S;
-    const tamis_type type = problem->type;
+    const int64_t batch = tool_problem_batch(problem);
     const bool positive = tool_uses_edge(problem->operation) && problem->edge == TAMIS_EDGE_QUOTIENT;
     const double low = positive ? 0.1 : -1.0;
     *operands = (tool_operands){0};
     tamis_status status = TAMIS_OK;
     if (problem->operation != TAMIS_OP_SPMM) {
-        operands->A = tool_dense_create(S->rows, problem->inner, type, layout, padding, shift);
+        operands->A = create(S->rows, problem->inner, batch, problem, layout, padding, shift);
         status = tamis_fill_uniform(&operands->A.view, seed + 1, low, 1.0);
     }
     if (status == TAMIS_OK) {
         const int64_t cols = problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner;
-        operands->B = tool_dense_create(S->cols, cols, type, layout, padding, shift);
+        operands->B = create(S->cols, cols, batch, problem, layout, padding, shift);
         status = tamis_fill_uniform(&operands->B.view, seed + 2, low, 1.0);
     }
     if (status == TAMIS_OK && problem->operation == TAMIS_OP_FUSED) {
-        operands->D = tool_dense_create(S->cols, problem->width, type, layout, padding, shift);
+        operands->D = create(S->cols, problem->width, batch, problem, layout, padding, shift);
         status = tamis_fill_uniform(&operands->D.view, seed + 3, -1.0, 1.0);
     }
     if (problem->operation == TAMIS_OP_SDDMM) {
-        operands->output = tool_dense_create(S->nnz, 1, type, TAMIS_ROW_MAJOR, 0, shift);
+        operands->output = create(S->nnz, 1, batch, problem, TAMIS_ROW_MAJOR, 0, shift);
     } else {
-        operands->output = tool_dense_create(S->rows, problem->width, type, layout, padding, shift);
+        operands->output = create(S->rows, problem->width, batch, problem, layout, padding, shift);
     }
+    split(&operands->A, batch);
+    split(&operands->B, batch);
+    split(&operands->D, batch);
+    split(&operands->output, batch);
     problem->A = operands->A.view;
     problem->B = operands->B.view;
     problem->D = operands->D.view;

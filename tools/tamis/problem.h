@@ -11,6 +11,7 @@ typedef struct tool_problem {
     tamis_edge edge;
     tamis_type type;
     int64_t inner, width; /* SpMM: inner is the width too */
+    int64_t batch;        /* dense operands over the one S, their batch_stride apart; 0 and 1: a single one */
     double edge_scale, edge_slope, edge_epsilon;
     double alpha, beta;
     tamis_sparse S;
@@ -29,6 +30,10 @@ bool tool_edge_reads_values(tamis_edge edge); /* all but mask */
 
 /* The scale that keeps dot products of K random terms within reach of exp: 1 / sqrt(K), 1 for K = 0. */
 double tool_default_scale(int64_t inner);
+
+int64_t tool_problem_batch(const tool_problem *problem); /* 1 or more */
+/* One member of the batch as a problem of its own; on the host. */
+tool_problem tool_problem_member(const tool_problem *problem, int64_t member);
 
 /* Multiplications and additions of the products; edge functions and scaling are not counted. */
 double tool_problem_flops(const tool_problem *problem);
@@ -54,7 +59,8 @@ typedef struct tool_operands {
 } tool_operands;
 
 /* Makes and fills the operands that the operation needs: uniform in [-1, 1), for `quotient` A and B in [0.1, 1) so that
-   no quotient is near its pole. Their views are written to the problem. Values are the same for any layout. */
+   no quotient is near its pole. Their views are written to the problem. Values are the same for any layout. A batch of
+   more than one is row-major. */
 tamis_status tool_operands_random(tool_problem *problem, tamis_layout layout, int64_t padding, int64_t shift,
                                   uint64_t seed, tool_operands *operands);
 void tool_operands_free(tool_operands *operands);

@@ -52,9 +52,13 @@ static bool take_line(reader *r, char *line, int *code) {
             *code = refuse(r, "longer than 4094 characters", NULL);
             return false;
         }
-        memcpy(line + length, r->at, used);
-        length += used;
-        line[length++] = ' ';
+        size_t blanks = 0; /* a list goes on after its comma */
+        if (length > 0 && line[length - 1] == ',') blanks = strspn(r->at, " \t");
+        if (blanks > used) blanks = used;
+        memcpy(line + length, r->at + blanks, used - blanks);
+        length += used - blanks;
+        while (more && length > 0 && line[length - 1] == ' ') length--;
+        if (!more || length == 0 || line[length - 1] != ',') line[length++] = ' ';
         line[length] = 0;
         r->at += whole + (r->at[whole] == '\n');
     }

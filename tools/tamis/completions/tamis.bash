@@ -15,7 +15,7 @@ _tamis() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= operand=
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain spy cache help --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain report compare roofline spy cache help --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -113,12 +113,13 @@ _tamis() {
         esac
         ;;
     bench)
-        options="--help --op --edge --inner --width --type --device --suite --tier --algorithm --parameters --variants --baseline --peers --threads --repeat --seconds --cold --calls --gather --check --no-check --json --values --share --beta --edge-scale --seed --from --relabel --undirected"
+        options="--help --op --edge --inner --width --batch --type --device --suite --tier --algorithm --parameters --variants --baseline --peers --threads --repeat --seconds --cold --calls --gather --check --no-check --json --values --share --beta --edge-scale --seed --from --relabel --undirected"
         case $previous in
         --op) _tamis_words "sddmm spmm fused"; return ;;
         --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
         --inner|-k) return ;;
         --width|-l) return ;;
+        --batch) return ;;
         --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
         --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
         --suite) return ;;
@@ -127,7 +128,7 @@ _tamis() {
         --parameters) return ;;
         --variants) return ;;
         --baseline|-b) return ;;
-        --peers) _tamis_words "cusparse cublas"; return ;;
+        --peers) _tamis_words "cusparse cublas torch torch-scatter scipy graphblas openblas"; return ;;
         --threads) return ;;
         --repeat|-r) return ;;
         --seconds|-s) return ;;
@@ -155,6 +156,26 @@ _tamis() {
         --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
         esac
         ;;
+    report)
+        options="--help --output --title"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --title) return ;;
+        esac
+        ;;
+    compare)
+        options="--help --threshold --drift --json"
+        case $previous in
+        --threshold) return ;;
+        esac
+        ;;
+    roofline)
+        options="--help --output --device"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        esac
+        ;;
     spy)
         options="--help --output --size --from --relabel --undirected --quiet"
         case $previous in
@@ -169,7 +190,7 @@ _tamis() {
         esac
         operand="info clear"
         ;;
-    help) operand="devices algorithms info generate convert run check bench explain spy cache" ;;
+    help) operand="devices algorithms info generate convert run check bench explain report compare roofline spy cache" ;;
     esac
     if [[ $current == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$current"))

@@ -1,0 +1,27 @@
+/*
+ * Python processes that compute beside the program: one for each module, with peers/driver.py in it, started when it is
+ * first wanted and kept until the program ends. Commands and answers are lines; arrays go through a file in memory.
+ * Whatever such a process does, the program gets an answer or a reason: it is given up when it ends, answers something
+ * else or takes too long. TAMIS_PYTHON names another interpreter than python3, TAMIS_PYTHON_TIMEOUT the seconds to
+ * wait.
+ */
+#ifndef TOOL_DRIVER_H
+#define TOOL_DRIVER_H
+
+#include <stdbool.h>
+
+#include "text.h"
+
+typedef struct tool_driver tool_driver;
+
+/* The process of that module. NULL where it cannot be had; the reason is written to standard error the first time. */
+tool_driver *tool_driver_get(const char *module);
+
+/* Sends a command and waits. True: the answer; false: why there is none, which is empty after Ctrl-C. */
+bool tool_driver_ask(tool_driver *driver, const char *command, tool_text *answer);
+
+/* Bytes of the file that both see, zeroed; NULL where there is no memory for them. One at a time; to be returned. */
+void *tool_driver_memory(tool_driver *driver, size_t bytes);
+void tool_driver_return_memory(tool_driver *driver);
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * OpenBLAS: the dense way. SDDMM is the whole dense product A B^T, of which S's nonzeros are then sampled; SpMM is the
+ * product of S as a dense matrix, which is made in set-up; fused is the product A B^T, of which all but the samples is
+ * cleared, times D. What they lose to a sparse kernel is what sparsity is worth.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit.h"
+#include "peers.h"
+#include "progress.h"
+#include "text.h"
+
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+
+/* What of OpenBLAS is used, with its 32-bit int; enumerations are ints. */
+static struct {
+    void (*set_threads)(int threads);
+    void (*single)(int order, int op_a, int op_b, int m, int n, int k, float alpha, const float *a, int a_stride,
+                   const float *b, int b_stride, float beta, float *c, int c_stride);
+    void (*full)(int order, int op_a, int op_b, int m, int n, int k, double alpha, const double *a, int a_stride,
+                 const double *b, int b_stride, double beta, double *c, int c_stride);
+} api;
+
+static const char *load(void *library) {
+    const tool_peer_symbol symbols[] = {
+        {"openblas_set_num_threads", &api.set_threads}, {"cblas_sgemm", &api.single}, {"cblas_dgemm", &api.full}};
+    return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
+}
+
+typedef struct state {
+    tamis_dense matrix; /* rows x cols: the product of A and B, or S */
+    void *samples;      /* of fused */
+} state;
+
+/* C = A op(B). */
+static void multiply(const tamis_dense *A, const tamis_dense *B, bool transposed, const tamis_dense *C) {
+    const int op = transposed ? TRANSPOSE : NO_TRANSPOSE;
+    const int m = (int)C->rows, n = (int)C->cols, k = (int)A->cols;
+    if (C->type == TAMIS_F64) {
+        api.full(ROW_MAJOR, NO_TRANSPOSE, op, m, n, k, 1, A->data, (int)A->stride, B->data, (int)B->stride, 0, C->data,
+                 (int)C->stride);
+    } else {
+        api.single(ROW_MAJOR, NO_TRANSPOSE, op, m, n, k, 1, A->data, (int)A->stride, B->data, (int)B->stride, 0,
+                   C->data, (int)C->stride);
+    }
+}
+
+static void sample_row(const tamis_sparse *S, int64_t i, const tamis_dense *product, void *samples) {
+    const int64_t begin = tool_index_get(S->offsets, S->offset_type, i);
+    const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);
+    if (product->type == TAMIS_F64) {
+        const double *row = (const double *)product->data + i * product->stride;
+        for (int64_t t = begin; t < end; t++) {
+            ((double *)samples)[t] = row[tool_index_get(S->columns, S->index_type, t)];
+        }
+    } else {
+        const float *row = (const float *)product->data + i * product->stride;
+        for (int64_t t = begin; t < end; t++) {
+            ((float *)samples)[t] = row[tool_index_get(S->columns, S->index_type, t)];
+        }
+    }
+}
+
+/* Puts the samples of a row back into it, where all else becomes 0. Duplicates add up. */
+static void mask_row(const tamis_sparse *S, int64_t i, const void *samples, const tamis_dense *product) {
+    const int64_t begin = tool_index_get(S->offsets, S->offset_type, i);
+    const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);
+    if (product->type == TAMIS_F64) {
+        double *row = (double *)product->data + i * product->stride;
+        memset(row, 0, (size_t)product->cols * sizeof *row);
+        for (int64_t t = begin; t < end; t++) {
+            row[tool_index_get(S->columns, S->index_type, t)] += ((const double *)samples)[t];
+        }
+    } else {
+        float *row = (float *)product->data + i * product->stride;
+        memset(row, 0, (size_t)product->cols * sizeof *row);
+        for (int64_t t = begin; t < end; t++) {
+            row[tool_index_get(S->columns, S->index_type, t)] += ((const float *)samples)[t];
+        }
+    }
+}
+
+static tamis_status execute(tool_peer *peer, double beta) {
+    const state *self = peer->own;
+    const tool_problem *problem = peer->host;
+    (void)beta; /* 0: make() declines another */
+    api.set_threads(peer->threads);
+    if (problem->operation == TAMIS_OP_SPMM) {
+        multiply(&self->matrix, &problem->B, false, &problem->output);
+        return TAMIS_OK;
+    }
+    const bool fused = problem->operation == TAMIS_OP_FUSED;
+    void *samples = fused ? self->samples : problem->output.data;
+    multiply(&problem->A, &problem->B, true, &self->matrix);
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(peer->threads) schedule(dynamic, 64)
+#endif
+    for (int64_t i = 0; i < problem->S.rows; i++) {
+        sample_row(&problem->S, i, &self->matrix, samples);
+        if (fused) mask_row(&problem->S, i, samples, &self->matrix);
+    }
+    if (fused) multiply(&self->matrix, &problem->D, false, &problem->output);
+    return TAMIS_OK;
+}
+
+static void release(tool_peer *peer) {
+    state *self = peer->own;
+    free(self->matrix.data);
+    free(self->samples);
+    free(self);
+}
+
+/* S with its zeros; the values of duplicates are added up. */
+static void fill(const tamis_sparse *S, const tamis_dense *matrix) {
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);
+        for (int64_t t = tool_index_get(S->offsets, S->offset_type, i); t < end; t++) {
+            const int64_t at = i * matrix->stride + tool_index_get(S->columns, S->index_type, t);
+            const double value = S->values ? tool_element_get(S->values, S->value_type, t) : 1;
+            tool_element_set(matrix->data, matrix->type, at, tool_element_get(matrix->data, matrix->type, at) + value);
+        }
+    }
+}
+
+static bool unserved(const tool_problem *problem, char *why, size_t bytes) {
+    const tamis_sparse *S = &problem->S;
+    const char *refused = tool_peer_refusal(problem);
+    if (!refused && tamis_type_size(problem->type) == 2) refused = "it multiplies fp32 and fp64 only";
+    const int64_t sizes[] = {S->rows,           S->cols,           problem->inner,        problem->A.stride,
+                             problem->B.stride, problem->D.stride, problem->output.stride};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !refused; i++) {
+        if (sizes[i] > INT_MAX) refused = "a size does not fit its int";
+    }
+    if (refused) {
+        snprintf(why, bytes, "%s", refused);
+        return true;
+    }
+    const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
+    if (wanted <= (double)tool_peer_free_host_memory() / 4) return false;
+    snprintf(why, bytes, "the dense matrix of %s does not fit a quarter of the free memory",
+             tool_word_bytes((int64_t)wanted).text);
+    return true;
+}
+
+static bool make(tool_peer *peer, char *why, size_t bytes) {
+    static const char *const ways[] = {[TAMIS_OP_SDDMM] = "gemm, sampled",
+                                       [TAMIS_OP_SPMM] = "gemm of a dense S",
+                                       [TAMIS_OP_FUSED] = "gemm, masked, gemm"};
+    const tool_problem *problem = peer->host;
+    const tamis_sparse *S = &problem->S;
+    if (unserved(problem, why, bytes)) return false;
+    state *self = tool_allocate(1, sizeof *self);
+    peer->own = self;
+    peer->execute = execute;
+    peer->release = release;
+    const double start = tool_seconds();
+    self->matrix = tool_dense_create(S->rows, S->cols, problem->type, TAMIS_ROW_MAJOR, 0, 0).view;
+    if (problem->operation == TAMIS_OP_SPMM) fill(S, &self->matrix);
+    if (problem->operation == TAMIS_OP_FUSED) {
+        self->samples = tool_allocate((size_t)S->nnz, tamis_type_size(problem->type));
+    }
+    peer->setup = tool_seconds() - start;
+    snprintf(peer->variant, sizeof peer->variant, "%s", ways[problem->operation]);
+    return true;
+}
+
+static const char *const candidates[] = {"libopenblas.so.0", "libopenblas.so", NULL};
+
+/* Its threads wait for more work for 2^26 cycles if not told otherwise, in which they would slow the next contestant.
+ */
+const tool_peer_kind tool_peer_openblas = {.library = "openblas",
+                                           .name = "openblas",
+                                           .places = TOOL_PEER_CPU,
+                                           .variable = "TAMIS_OPENBLAS",
+                                           .candidates = candidates,
+                                           .setting = "OPENBLAS_THREAD_TIMEOUT",
+                                           .value = "20",
+                                           .load = load,
+                                           .make = make};

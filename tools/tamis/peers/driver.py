@@ -1,0 +1,398 @@
+"""The Python side of `tamis bench --peers torch,torch-scatter,scipy`: the program starts it as
+
+    python3 -c TEXT MODULE
+
+with a socket as standard input and output, and a file in memory as descriptor 3. It loads the module and then answers
+each line with one: "ok ..." or "no REASON". The commands, with words KEY=VALUE:
+
+    prepare id=N peer=NAME operation=... device=cpu|cuda:N threads=N type=... rows=N cols=N inner=N width=N memory=BYTES
+            offsets=TYPE:COUNT:POSITION columns=... [values=...] A=... B=... D=...
+                          copies the arrays from the file, tries the ways to compute it; "ok SETUP THREADS WAY"
+    run id=N count=N      "ok PROCESSOR SECONDS ...": the processor time of all and the time of each
+    fetch id=N            writes the last result to the start of the file
+    drop id=N             forgets it
+
+A closed socket ends it, and so does the end of the program.
+"""
+import ctypes
+import gc
+import mmap
+import os
+import signal
+import sys
+import time
+
+sys.path = [folder for folder in sys.path if folder]  # not what lies in the folder that the program runs in
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
+try:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: when the program is killed
+except (AttributeError, OSError):
+    pass  # it reads the end of its input after what it is doing
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # PyTorch: operands on huge pages, as the program's are
+
+FILE = 3
+TRIALS = 3
+QUIET = 0.015  # seconds after which threads that wait for more work have gone to sleep
+
+
+class Declined(Exception):
+    """Why a problem is not served."""
+
+
+def words_of(text):
+    return dict(word.split("=", 1) for word in text.split())
+
+
+class Arrays:
+    """Arrays of the file, copied; those at the same place are the same."""
+
+    def __init__(self, words, load):
+        self.words = words
+        self.load = load
+        self.known = {}
+        self.memory = mmap.mmap(FILE, 0)
+
+    def get(self, name, rows=None):
+        if name not in self.words:
+            return None
+        word = self.words[name]
+        if word not in self.known:
+            kind, count, position = word.split(":")
+            self.known[word] = self.load(self.memory, kind, int(count), int(position))
+        array = self.known[word]
+        return array if rows is None else array.reshape(rows, -1)
+
+
+class Problem:
+    """What every peer knows of one; a peer adds ways(): pairs of a name and a function that computes the result."""
+
+    threads = 1
+
+    def __init__(self, words):
+        self.operation = words["operation"]
+        self.device = words["device"]
+        self.type = words["type"]
+        self.rows, self.cols, self.inner, self.width, self.memory = (
+            int(words[name]) for name in ("rows", "cols", "inner", "width", "memory"))
+        self.result = None
+        self.function = None
+
+    def fits(self, nnz, arrays, size):
+        """Gathered rows are many times as large as what they are gathered from."""
+        wanted = nnz * max(self.inner, self.width) * arrays * size
+        if wanted > self.memory / 4:
+            raise Declined(f"its gathered rows of {wanted / 2**30:.3g} GiB do not fit a quarter of the free memory")
+
+    def measure(self, count):
+        seconds = []
+        for _ in range(count):
+            self.result = None
+            start = time.perf_counter()
+            self.result = self.function()
+            seconds.append(time.perf_counter() - start)
+        return seconds
+
+    def settle(self):
+        if self.device == "cpu" and self.threads > 1:
+            time.sleep(QUIET)
+
+    def choose(self):
+        """The fastest of the ways; those that fail are left out, and when all do, so is the problem."""
+        best, reason = None, "it has no way to compute this"
+        for name, function in self.ways():
+            self.function = function
+            try:
+                least = self.measure(1)[0]
+                if least < 1:
+                    least = min(self.measure(TRIALS))
+            except Declined:
+                raise
+            except Exception as error:  # a type or a device that this way does not serve
+                reason = one_line(error)
+                continue
+            if best is None or least < best[0]:
+                best = least, name, function
+        self.result = None
+        if best is None:
+            raise Declined(reason)
+        self.function = best[2]
+        return best[1]
+
+
+# ---------------------------------------------------------------------------------------- SciPy
+
+
+class Scipy(Problem):
+    """SpMM is SciPy's; it has no SDDMM, which is NumPy's over some gathered rows at a time."""
+
+    def __init__(self, words):
+        super().__init__(words)
+        import numpy
+        import scipy.sparse
+        self.numpy = numpy
+        types = {"fp32": numpy.float32, "fp64": numpy.float64, "int32": numpy.int32, "int64": numpy.int64}
+        if self.type not in types:
+            raise Declined("it computes in fp32 and fp64 only")
+
+        def load(memory, kind, count, position):
+            return numpy.frombuffer(memory, types[kind], count, position).copy()
+
+        arrays = Arrays(words, load)
+        self.A, self.B, self.D = arrays.get("A", self.rows), arrays.get("B", self.cols), arrays.get("D", self.cols)
+        self.columns, offsets, values = arrays.get("columns"), arrays.get("offsets"), arrays.get("values")
+        start = time.perf_counter()
+        if values is None or self.operation != "spmm":
+            values = numpy.ones(len(self.columns), types[self.type])
+        if self.operation != "spmm":
+            self.row_of = numpy.repeat(numpy.arange(self.rows), numpy.diff(offsets))
+            self.column_of = self.columns.astype(numpy.intp)
+        self.S = scipy.sparse.csr_matrix((values, self.columns, offsets), shape=(self.rows, self.cols))
+        self.setup = time.perf_counter() - start
+
+    def gather(self, dense, which, room):
+        return self.numpy.take(dense, which, axis=0, out=room[:len(which)], mode="clip")
+
+    def sample(self, room):
+        """Into the values of S; `room` is for the gathered rows of A and of B."""
+        samples, some = self.S.data, len(room[0])
+        for begin in range(0, len(samples), some):
+            part = slice(begin, begin + some)
+            self.numpy.einsum("ij,ij->i", self.gather(self.A, self.row_of[part], room[0]),
+                              self.gather(self.B, self.column_of[part], room[1]), out=samples[part])
+        return samples
+
+    def ways(self):
+        if self.operation == "spmm":
+            return [("S @ B", lambda: self.S @ self.B)]
+        found = []
+        for mebibytes in (1, 8):
+            some = max(1, mebibytes * 2**20 // (2 * self.inner * self.S.data.itemsize))
+            room = self.numpy.empty((2, some, self.inner), self.S.data.dtype)
+            name = f"einsum, {mebibytes} MiB at a time"
+            if self.operation == "sddmm":
+                found.append((name, lambda room=room: self.sample(room)))
+            else:
+                found.append((name + "; S @ D", lambda room=room: (self.sample(room), self.S @ self.D)[1]))
+        return found
+
+    def write(self, memory):
+        result = self.numpy.ascontiguousarray(self.result).reshape(-1)
+        self.numpy.frombuffer(memory, result.dtype, result.size)[:] = result
+
+
+# ---------------------------------------------------------------------------------------- PyTorch
+
+
+class Torch(Problem):
+    """PyTorch's sparse matrices."""
+
+    def __init__(self, words):
+        super().__init__(words)
+        import torch
+        self.torch = torch
+        types = {"fp32": torch.float32, "fp64": torch.float64, "fp16": torch.float16, "bf16": torch.bfloat16,
+                 "int32": torch.int32, "int64": torch.int64}
+        self.element = types[self.type]
+        self.cuda = self.device != "cpu"
+        if self.cuda:
+            if not torch.cuda.is_available():
+                raise Declined("this PyTorch has no CUDA device")
+            torch.cuda.set_device(self.device)
+            self.memory = torch.cuda.mem_get_info()[0]
+        else:
+            self.threads = int(words["threads"])
+            torch.set_num_threads(self.threads)
+
+        def load(memory, kind, count, position):
+            return torch.frombuffer(memory, dtype=types[kind], count=count, offset=position).clone().to(self.device)
+
+        arrays = Arrays(words, load)
+        self.A, self.B, self.D = arrays.get("A", self.rows), arrays.get("B", self.cols), arrays.get("D", self.cols)
+        self.offsets, self.columns, self.values = (arrays.get(name) for name in ("offsets", "columns", "values"))
+        self.wait()
+        start = time.perf_counter()
+        if self.values is None or self.operation != "spmm":
+            self.values = torch.ones(len(self.columns), dtype=self.element, device=self.device)
+        self.arrange()
+        self.wait()
+        self.setup = time.perf_counter() - start
+
+    def arrange(self):
+        """S, and room for the result."""
+        if self.operation == "fused" and self.type in ("fp16", "bf16"):
+            raise Declined("what it stores between SDDMM and SpMM would be rounded to 16 bits")
+        if self.offsets.dtype != self.columns.dtype:
+            self.offsets, self.columns = self.offsets.long(), self.columns.long()
+        self.S = self.torch.sparse_csr_tensor(self.offsets, self.columns, self.values, size=(self.rows, self.cols))
+        if self.operation != "spmm":
+            self.P = self.S.clone()
+        if self.operation != "sddmm":
+            self.out = self.torch.empty(self.rows, self.width, dtype=self.element, device=self.device)
+
+    def wait(self):
+        if self.cuda:
+            self.torch.cuda.synchronize()
+
+    def measure(self, count):
+        if not self.cuda:
+            if self.torch.get_num_threads() != self.threads:
+                self.torch.set_num_threads(self.threads)
+            return super().measure(count)
+        pairs = [[self.torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
+        for begin, end in pairs:
+            self.result = None
+            begin.record()
+            self.result = self.function()
+            end.record()
+        self.wait()
+        return [begin.elapsed_time(end) / 1e3 for begin, end in pairs]
+
+    def samples(self):
+        sampled = self.torch.sparse.sampled_addmm
+        return [("sampled_addmm", lambda: sampled(self.S, self.A, self.B.t(), beta=0.0)),
+                ("sampled_addmm into its output",
+                 lambda: sampled(self.S, self.A, self.B.t(), beta=0.0, out=self.P))]
+
+    def products(self, dense):
+        return [("S @ B", lambda S: S @ dense),
+                ("addmm into its output", lambda S: self.torch.addmm(self.out, S, dense, beta=0, out=self.out))]
+
+    def ways(self):
+        if self.operation == "sddmm":
+            return self.samples()
+        if self.operation == "spmm":
+            return [(name, lambda product=product: product(self.S)) for name, product in self.products(self.B)]
+        return [(f"{first}; {second}", lambda sample=sample, product=product: product(sample()))
+                for first, sample in self.samples() for second, product in self.products(self.D)]
+
+    def write(self, memory):
+        result = self.result.values() if self.result.layout == self.torch.sparse_csr else self.result
+        result = result.detach().reshape(-1).cpu()
+        self.torch.frombuffer(memory, dtype=result.dtype, count=result.numel())[:] = result
+
+
+class Scatter(Torch):
+    """PyTorch without sparse matrices: rows are gathered for each nonzero, and what they give is added to the rows of
+    the result. Sums of 16-bit numbers are kept in fp32."""
+
+    def arrange(self):
+        self.short = self.type in ("fp16", "bf16")
+        self.sum = self.torch.float32 if self.short else self.element
+        self.fits(len(self.columns), 3, 8 if self.type == "fp64" else 4)
+        counts = (self.offsets[1:] - self.offsets[:-1]).long()
+        self.row_of = self.torch.repeat_interleave(self.torch.arange(self.rows, device=self.device), counts)
+        self.columns = self.columns.long()
+        self.values = self.values.to(self.sum)
+
+    def by_index(self, dense, rows):
+        return dense[rows]
+
+    def by_select(self, dense, rows):
+        return dense.index_select(0, rows)
+
+    def sample(self, gather):
+        first, second = gather(self.A, self.row_of), gather(self.B, self.columns)
+        return ((first.float() if self.short else first) * second).sum(-1)
+
+    def add(self, gather, values, dense):
+        result = self.torch.zeros(self.rows, dense.shape[1], dtype=self.sum, device=self.device)
+        return result.index_add_(0, self.row_of, values.unsqueeze(1) * gather(dense, self.columns)).to(self.element)
+
+    def compute(self, gather):
+        if self.operation == "spmm":
+            return self.add(gather, self.values, self.B)
+        samples = self.sample(gather)
+        return samples.to(self.element) if self.operation == "sddmm" else self.add(gather, samples, self.D)
+
+    def ways(self):
+        added = "" if self.operation == "sddmm" else ", index_add_"
+        return [("dense[rows]" + added, lambda: self.compute(self.by_index)),
+                ("index_select" + added, lambda: self.compute(self.by_select))]
+
+
+# ---------------------------------------------------------------------------------------- answering
+
+PEERS = {"scipy": Scipy, "torch": Torch, "torch-scatter": Scatter}
+problems = {}
+
+
+def one_line(error):
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def forget():
+    """Frees what is no longer used, on the device too, which the program also wants."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
+def attempt(words):
+    problem = PEERS[words["peer"]](words)
+    way = problem.choose()
+    problems[words["id"]] = problem
+    return f"{problem.setup:.9f} {problem.threads} {way}"
+
+
+def prepare(words):
+    try:
+        return attempt(words)
+    except Exception as error:
+        reason = one_line(error)
+    forget()  # outside of the except, where the error still holds the problem
+    raise Declined(reason)
+
+
+def find(words):
+    if words["id"] not in problems:
+        raise Declined("it has no such problem")
+    return problems[words["id"]]
+
+
+def run(words):
+    problem = find(words)
+    before = time.process_time()
+    problem.settle()
+    seconds = problem.measure(int(words["count"]))
+    problem.settle()
+    return " ".join(f"{number:.9f}" for number in [time.process_time() - before, *seconds])
+
+
+def fetch(words):
+    memory = mmap.mmap(FILE, 0)
+    find(words).write(memory)
+    return ""
+
+
+def drop(words):
+    problems.pop(words["id"], None)
+    forget()
+    return ""
+
+
+def main():
+    # What libraries print must not become an answer.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    import warnings
+    warnings.filterwarnings("ignore")
+
+    def answer(function, *arguments):
+        try:
+            answers.write(f"ok {function(*arguments)}".rstrip() + "\n")
+        except Exception as error:
+            answers.write("no " + one_line(error) + "\n")
+
+    def load():
+        return getattr(__import__(sys.argv[1]), "__version__", "?")
+
+    commands = {"prepare": prepare, "run": run, "fetch": fetch, "drop": drop}
+    answer(load)
+    gc.disable()
+    for line in sys.stdin:
+        command, _, rest = line.partition(" ")
+        answer(commands[command.strip()], words_of(rest))
+
+
+main()

@@ -1,0 +1,69 @@
+/* tamis report: a page of what was measured. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "exit.h"
+#include "page.h"
+#include "results.h"
+#include "text_file.h"
+
+typedef struct settings {
+    const char *output, *title;
+} settings;
+
+static const tool_option options[] = {
+    {"output", 'o', TOOL_PATH, "FILE", "report.html", "where to write the page; - for standard output",
+     offsetof(settings, output), 0, 0, NULL},
+    {"title", 0, TOOL_NAME, "TEXT", NULL, "the page's title; else that of the suite", offsetof(settings, title), 0, 0,
+     NULL},
+    {.name = NULL},
+};
+
+static const tool_example examples[] = {
+    {"tamis bench mesh.mtx --json run.jsonl && tamis report run.jsonl -o run.html", "measure, then look at it"},
+    {"tamis report cpu.jsonl.gz gpu.jsonl.xz -o both.html --title 'Both machines'", "several runs on one page"},
+    {NULL, NULL},
+};
+
+static int run_report(const void *given, int count, char **operands) {
+    const settings *set = given;
+    tool_results results = {0};
+    int code = 0;
+    for (int i = 0; i < count && code == 0; i++) code = tool_results_load(&results, operands[i]);
+    if (code == 0 && results.measurements == 0) {
+        tool_error("%s: no measurements", operands[0]);
+        code = TOOL_FILE;
+    }
+    if (code == 0) {
+        tool_text page = {0};
+        tool_page_write(&results, set->title, &page);
+        code = tool_text_write(&page, set->output);
+        if (code == 0 && strcmp(set->output, "-") != 0) {
+            printf("%s: %s measurements, %s\n", set->output, tool_word_count(results.measurements).text,
+                   tool_word_bytes((int64_t)page.length).text);
+        }
+        tool_text_free(&page);
+    }
+    tool_results_free(&results);
+    return code;
+}
+
+const tool_command tool_report_command = {
+    .name = "report",
+    .summary = "one page in HTML of what was measured",
+    .operands = "RESULTS ...",
+    .least = 1,
+    .most = -1,
+    .description =
+        "Reads the JSON lines of 'tamis bench --json' (also packed as .gz or .xz) and writes one page that needs no other "
+        "file and no network: which method is the fastest for which class of matrices, speed-ups over the peers, "
+        "times, rooflines, pictures of the matrices, what parameters and set-ups cost, and all measurements with the "
+        "machines they are from. A case that several runs measured is shown as the latest run has it.\n\n"
+        "A broken last line, as an interrupted run leaves it, is left out with a warning; another broken line ends the "
+        "program with code 3.",
+    .options = options,
+    .examples = examples,
+    .settings_size = sizeof(settings),
+    .run = run_report,
+};
