@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "driver_text.h"
+#include "embedded.h"
 #include "exit.h"
 #include "progress.h"
 

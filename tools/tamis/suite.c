@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "embedded.h"
 #include "exit.h"
-#include "suite_texts.h"
 #include "text.h"
 
 enum { MOST_WORDS = 128, MOST_BRACES = 9, LINE_BYTES = 4096 };

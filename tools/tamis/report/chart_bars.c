@@ -104,8 +104,9 @@ void tool_chart_bars(tool_text *out, const tool_case *one) {
     describe(&description, one, sorted);
     const double left = round(tool_svg_label_width(longest)), bottom = TOP + ROW * one->count;
     const bool logarithmic = most > 15 * sorted[0]->median;
-    tool_axis axis = tool_axis_linear(farthest * 1.02, left, RIGHT, 3);
-    if (logarithmic) axis = tool_axis_log(least / 1.6, farthest * 1.05, left, RIGHT, 4);
+    const int ticks = (int)fmax(2, fmin(4, (RIGHT - left) / 48)); /* as many as have room for "100 ms" */
+    tool_axis axis = tool_axis_linear(farthest * 1.02, left, RIGHT, ticks < 3 ? ticks : 3);
+    if (logarithmic) axis = tool_axis_log(least / 1.6, farthest * 1.05, left, RIGHT, ticks);
     tool_svg_begin(out, TOOL_SVG_WIDTH, bottom + (logarithmic ? 34 : 20), tool_text_get(&title),
                    tool_text_get(&description));
     tool_svg_axis_x(out, &axis, TOP, bottom, 't');

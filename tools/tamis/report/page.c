@@ -1,5 +1,6 @@
 /* The page: its head, the sections that have content, and the list of them. */
 #include "page.h"
+#include "embedded.h"
 
 #include <string.h>
 #include <tamis/tamis.h>

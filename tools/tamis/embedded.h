@@ -1,0 +1,18 @@
+/* Text files that cmake/embed.cmake writes into the program. */
+#ifndef TOOL_EMBEDDED_H
+#define TOOL_EMBEDDED_H
+
+#include <stddef.h>
+
+typedef struct tool_embedded {
+    const char *name;          /* of the file; of a suite without its ending */
+    const unsigned char *text; /* ends with a zero */
+    size_t bytes;              /* before it */
+} tool_embedded;
+
+extern const tool_embedded tool_suite_texts[];  /* bench/suites */
+extern const tool_embedded tool_driver_texts[]; /* peers/driver.py */
+extern const tool_embedded tool_page_texts[];   /* report/page.css, page.js and roofline.css */
+extern const int tool_suite_text_count, tool_driver_text_count, tool_page_text_count;
+
+#endif
