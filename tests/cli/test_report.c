@@ -20,6 +20,7 @@
 #include "markup.h"
 #include "mean.h"
 #include "page.h"
+#include "sections.h"
 #include "svg.h"
 
 static void assert_near(double value, double expected, double distance) {
@@ -407,6 +408,32 @@ static void methods_change_where_curves_cross(void **state) {
     tool_results_free(&results);
 }
 
+static void traffic_has_a_table_with_the_least_in_bold(void **state) {
+    (void)state;
+    tool_results results = {0};
+    char reason[160], line[512];
+    for (int tiles = 1; tiles <= 4; tiles++) {
+        const int read = tiles == 3 ? 5 : 9; /* gigabytes */
+        snprintf(
+            line, sizeof line,
+            "{\"record\": \"traffic\", \"matrix\": \"words\", \"inner\": 512, \"algorithm\": \"sm-l2\", \"tiles\": %d, "
+            "\"tile_columns\": 100, \"median_ms\": 2, \"dram_read_bytes\": %d000000000, \"model_a_bytes\": %d000000000, "
+            "\"model_s_bytes\": 1000000000}",
+            tiles, read, tiles);
+        assert_true(tool_results_line(&results, line, strlen(line), tiles, reason));
+    }
+    assert_false(tool_results_line(&results, "{\"record\": \"traffic\"}", 21, 5, reason));
+    assert_int_equal(results.traffics, 4);
+    const tool_page page = {.results = &results};
+    tool_text out = {0};
+    tool_section_traffic(&page, &out);
+    assert_non_null(
+        strstr(tool_text_get(&out), "<td>3<td>100<td><strong>5.00</strong><td>3.00<td>1.00<td>1.00<td>2.00"));
+    assert_null(strstr(tool_text_get(&out), "<strong>9"));
+    tool_text_free(&out);
+    tool_results_free(&results);
+}
+
 int main(void) {
     if (!tool_results_readable()) return 77;
     const struct CMUnitTest tests[] = {
@@ -423,6 +450,7 @@ int main(void) {
         cmocka_unit_test(repeated_runs_widen_the_range),
         cmocka_unit_test(drawings_are_well_formed),
         cmocka_unit_test(methods_change_where_curves_cross),
+        cmocka_unit_test(traffic_has_a_table_with_the_least_in_bold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ static const struct {
     {"matrices", "The matrices", "The matrices", tool_section_matrices},
     {"model", "The model against exhaustive search", "Model and search", tool_section_model},
     {"parameters", "Parameter studies", "Parameters", tool_section_parameters},
+    {"traffic", "Column tiles and memory traffic", "Memory traffic", tool_section_traffic},
     {"calls", "When a set-up pays", "When a set-up pays", tool_section_calls},
     {"measurements", "All measurements", "All measurements", tool_section_measurements},
     {"machines", "Machines, versions and seeds", "Machines, versions", tool_section_machines},

@@ -44,6 +44,7 @@ void tool_results_free(tool_results *results) {
     free(results->run);
     free(results->matrix);
     free(results->measurement);
+    free(results->traffic);
     *results = (tool_results){0};
 }
 

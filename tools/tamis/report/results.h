@@ -39,13 +39,24 @@ typedef struct tool_measurement {
     int file, line;
 } tool_measurement;
 
+/* What one number of column tiles read from memory, by a GPU's counters. */
+typedef struct tool_traffic_record {
+    const char *run, *matrix, *device, *model, *algorithm, *parameters;
+    bool stand_in;
+    int64_t rows, cols, nnz, inner, tiles, tile_columns;
+    double median;                                     /* milliseconds */
+    double read, written, dense_a_bytes, sparse_bytes; /* bytes: counted, and by the paper's model */
+    int file;
+} tool_traffic_record;
+
 typedef struct tool_results {
     tool_pool pool;
-    int files, runs, matrices, measurements;
+    int files, runs, matrices, measurements, traffics;
     const char **file;
     tool_run_record *run;
     tool_matrix_record *matrix;
     tool_measurement *measurement;
+    tool_traffic_record *traffic;
 } tool_results;
 
 /* Adds what a file holds. A last line that is broken is a warning, any other broken line an error that names it.

@@ -151,6 +151,28 @@ static const field measurement_fields[] = {
     {NULL, TEXT, 0},
 };
 
+static const field traffic_fields[] = {
+    {"run", TEXT, AT(traffic_record, run)},
+    {"matrix", TEXT, AT(traffic_record, matrix)},
+    {"device", TEXT, AT(traffic_record, device)},
+    {"model", TEXT, AT(traffic_record, model)},
+    {"algorithm", TEXT, AT(traffic_record, algorithm)},
+    {"parameters", TEXT, AT(traffic_record, parameters)},
+    {"stand_in", TRUTH, AT(traffic_record, stand_in)},
+    {"rows", COUNT, AT(traffic_record, rows)},
+    {"cols", COUNT, AT(traffic_record, cols)},
+    {"nnz", COUNT, AT(traffic_record, nnz)},
+    {"inner", COUNT, AT(traffic_record, inner)},
+    {"tiles", COUNT, AT(traffic_record, tiles)},
+    {"tile_columns", COUNT, AT(traffic_record, tile_columns)},
+    {"median_ms", REAL, AT(traffic_record, median)},
+    {"dram_read_bytes", REAL, AT(traffic_record, read)},
+    {"dram_write_bytes", REAL, AT(traffic_record, written)},
+    {"model_a_bytes", REAL, AT(traffic_record, dense_a_bytes)},
+    {"model_s_bytes", REAL, AT(traffic_record, sparse_bytes)},
+    {NULL, TEXT, 0},
+};
+
 static double real_of(const json_t *value) { return json_is_number(value) ? json_number_value(value) : (double)NAN; }
 
 static int64_t count_of(const json_t *value) {
@@ -248,6 +270,19 @@ static bool add_measurement(tool_results *results, const json_t *object, int lin
     return true;
 }
 
+static bool add_traffic(tool_results *results, const json_t *object, char reason[160]) {
+    results->traffic = tool_grow(results->traffic, (size_t)results->traffics + 1, sizeof *results->traffic);
+    tool_traffic_record *traffic = &results->traffic[results->traffics];
+    *traffic = (tool_traffic_record){.file = results->files};
+    if (!fill(&results->pool, object, traffic_fields, traffic, reason)) return false;
+    if (!traffic->matrix || !traffic->algorithm || traffic->tiles < 1) {
+        snprintf(reason, 160, "traffic without matrix, algorithm or tiles");
+        return false;
+    }
+    results->traffics++;
+    return true;
+}
+
 bool tool_results_line(tool_results *results, const char *text, size_t length, int line, char reason[160]) {
     json_error_t error;
     json_t *object = json_loadb(text, length, 0, &error);
@@ -264,6 +299,8 @@ bool tool_results_line(tool_results *results, const char *text, size_t length, i
             good = add_run(results, object, reason);
         } else if (strcmp(record, "matrix") == 0) {
             good = add_matrix(results, object, reason);
+        } else if (strcmp(record, "traffic") == 0) {
+            good = add_traffic(results, object, reason);
         } else {
             good = true;
         }

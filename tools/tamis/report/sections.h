@@ -21,6 +21,7 @@ void tool_section_rooflines(const tool_page *page, tool_text *out);
 void tool_section_matrices(const tool_page *page, tool_text *out);
 void tool_section_model(const tool_page *page, tool_text *out);
 void tool_section_parameters(const tool_page *page, tool_text *out);
+void tool_section_traffic(const tool_page *page, tool_text *out);
 void tool_section_calls(const tool_page *page, tool_text *out);
 void tool_section_measurements(const tool_page *page, tool_text *out);
 void tool_section_machines(const tool_page *page, tool_text *out);
