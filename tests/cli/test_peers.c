@@ -233,6 +233,7 @@ static void what_cpu_peers_cannot_do_is_said(void **state) {
         refused(&f, kinds[i], "no old output");
         f.problem.beta = 0;
     }
+    refused(&f, &tool_peer_torch_attention, "fused softmax alone");
     const int64_t nnz = f.problem.S.nnz;
     f.problem.S.nnz = 0;
     refused(&f, &tool_peer_scipy, "an empty product");

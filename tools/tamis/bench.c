@@ -195,7 +195,7 @@ const tool_command tool_bench_command = {
         "--peers adds other libraries, each by the fastest of its ways; those that are not installed are passed over. "
         "Their sddmm is that of edge mask, and fused is one operation after the other. On CUDA: cusparse; cublas (sddmm: "
         "the whole dense product, not sampled). On the CPU: graphblas (SuiteSparse's masked product); openblas (dense "
-        "products, sampled); scipy (with NumPy for sddmm). On both: torch (PyTorch's sparse matrices); torch-scatter "
+        "products, sampled); scipy (with NumPy for sddmm). On both: torch (PyTorch's sparse matrices); torch-attention (its attention, for fused softmax alone); torch-scatter "
         "(its gathered rows, added up). Python's run in a process of their own and measure by clocks of their own. "
         "TAMIS_CUSPARSE, TAMIS_CUBLAS, TAMIS_GRAPHBLAS, TAMIS_OPENBLAS name their files and TAMIS_PYTHON the "
         "interpreter where they are not found.\n\n"

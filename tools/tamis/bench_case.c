@@ -235,7 +235,7 @@ static int check_all(const tool_bench_case *one, const field *all, tool_bench_re
     const int64_t lines = batch * (output->layout == TAMIS_ROW_MAJOR ? output->rows : output->cols);
     const size_t bytes = (size_t)lines * (size_t)output->stride * tamis_type_size(output->type);
     for (int i = 0; i < results->count && !tool_interrupted(); i++) {
-        const tool_oracle *oracle = results->at[i].peer ? one->masked : one->oracle;
+        const tool_oracle *oracle = all->run[i].peer && !all->run[i].peer->edge ? one->masked : one->oracle;
         if (!oracle) continue;
         memset(output->data, 0xff, bytes);
         const tamis_status status = execute_checked(one, all, &all->run[i], oracle);

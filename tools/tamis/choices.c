@@ -94,9 +94,9 @@ static const char *tier_at(int i) {
 }
 
 static const char *peer_at(int i) {
-    static const char *const names[] = {"cusparse", "cublas",    "torch",   "torch-scatter",
-                                        "scipy",    "graphblas", "openblas"};
-    return pick(names, 7, i);
+    static const char *const names[] = {"cusparse",        "cublas", "torch",     "torch-scatter",
+                                        "torch-attention", "scipy",  "graphblas", "openblas"};
+    return pick(names, 8, i);
 }
 
 const tool_choices tool_types = {"a type", type_at, NULL};

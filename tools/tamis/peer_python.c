@@ -156,11 +156,11 @@ static bool hand_over(const tool_peer *peer, tool_text *command) {
     size_t places[ARRAYS] = {0};
     tool_text_add(command,
                   "prepare id=%d peer=%s operation=%s device=%s threads=%d type=%s rows=%lld cols=%lld inner=%lld "
-                  "width=%lld memory=%zu",
+                  "width=%lld scale=%.17g memory=%zu",
                   self->id, peer->name, tamis_operation_name(problem->operation),
                   device->gpu ? device->description.name : "cpu", peer->threads, type_word(problem->type),
                   (long long)S->rows, (long long)S->cols, (long long)problem->inner, (long long)problem->width,
-                  tool_peer_free_host_memory());
+                  problem->edge_scale, tool_peer_free_host_memory());
     char *memory = tool_driver_memory(self->driver, arrange(arrays, ARRAYS, places, command));
     if (memory) write_arrays(arrays, ARRAYS, places, memory);
     return memory != NULL;
@@ -189,9 +189,8 @@ static bool prepare(tool_peer *peer, char *why, size_t bytes) {
     return made;
 }
 
-static bool make(tool_peer *peer, const char *module, char *why, size_t bytes) {
+static bool make(tool_peer *peer, const char *module, const char *refused, char *why, size_t bytes) {
     static int problems = 0;
-    const char *refused = tool_peer_refusal(peer->host);
     if (refused) {
         snprintf(why, bytes, "%s", refused);
         return false;
@@ -208,12 +207,29 @@ static bool make(tool_peer *peer, const char *module, char *why, size_t bytes) {
     return prepare(peer, why, bytes);
 }
 
-static bool make_torch(tool_peer *peer, char *why, size_t bytes) { return make(peer, "torch", why, bytes); }
-static bool make_scipy(tool_peer *peer, char *why, size_t bytes) { return make(peer, "scipy", why, bytes); }
+static bool make_torch(tool_peer *peer, char *why, size_t bytes) {
+    return make(peer, "torch", tool_peer_refusal(peer->host), why, bytes);
+}
+
+/* Attention over a dense mask: the only peer that computes a softmax. */
+static bool make_attention(tool_peer *peer, char *why, size_t bytes) {
+    const bool attention = peer->host->operation == TAMIS_OP_FUSED && peer->host->edge == TAMIS_EDGE_SOFTMAX;
+    const char *refused = attention ? tool_peer_refusal_of_form(peer->host) : "it computes fused softmax alone";
+    peer->edge = true;
+    return make(peer, "torch", refused, why, bytes);
+}
+
+static bool make_scipy(tool_peer *peer, char *why, size_t bytes) {
+    return make(peer, "scipy", tool_peer_refusal(peer->host), why, bytes);
+}
 
 const tool_peer_kind tool_peer_torch = {
     .library = "torch", .name = "torch", .places = TOOL_PEER_CPU | TOOL_PEER_CUDA, .make = make_torch};
 const tool_peer_kind tool_peer_torch_scatter = {
     .library = "torch-scatter", .name = "torch-scatter", .places = TOOL_PEER_CPU | TOOL_PEER_CUDA, .make = make_torch};
+const tool_peer_kind tool_peer_torch_attention = {.library = "torch-attention",
+                                                  .name = "torch-attention",
+                                                  .places = TOOL_PEER_CPU | TOOL_PEER_CUDA,
+                                                  .make = make_attention};
 const tool_peer_kind tool_peer_scipy = {
     .library = "scipy", .name = "scipy", .places = TOOL_PEER_CPU, .make = make_scipy};

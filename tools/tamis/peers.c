@@ -10,10 +10,10 @@
 #include "exit.h"
 #include "text.h"
 
-enum { KINDS = 7 };
-static const tool_peer_kind *const kinds[KINDS] = {&tool_peer_cusparse,      &tool_peer_cublas, &tool_peer_torch,
-                                                   &tool_peer_torch_scatter, &tool_peer_scipy,  &tool_peer_graphblas,
-                                                   &tool_peer_openblas};
+enum { KINDS = 8 };
+static const tool_peer_kind *const kinds[KINDS] = {
+    &tool_peer_cusparse,        &tool_peer_cublas, &tool_peer_torch,     &tool_peer_torch_scatter,
+    &tool_peer_torch_attention, &tool_peer_scipy,  &tool_peer_graphblas, &tool_peer_openblas};
 
 const tool_peer_kind *tool_peer_find(const char *name) {
     for (int i = 0; i < KINDS; i++) {
@@ -47,12 +47,16 @@ const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_
 }
 
 const char *tool_peer_refusal(const tool_problem *problem) {
-    const tamis_sparse *S = &problem->S;
-    enum { MATRICES = 4 };
-    const tamis_dense *const dense[MATRICES] = {&problem->A, &problem->B, &problem->D, &problem->output};
     if (tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
         return "it knows no edge operation but mask";
     }
+    return tool_peer_refusal_of_form(problem);
+}
+
+const char *tool_peer_refusal_of_form(const tool_problem *problem) {
+    const tamis_sparse *S = &problem->S;
+    enum { MATRICES = 4 };
+    const tamis_dense *const dense[MATRICES] = {&problem->A, &problem->B, &problem->D, &problem->output};
     if (problem->beta != 0) return "it has no old output to add";
     if (problem->alpha != 1) return "it multiplies by no alpha";
     if (S->format != TAMIS_CSR) return "it takes CSR only";

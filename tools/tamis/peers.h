@@ -15,6 +15,7 @@ struct tool_peer {
     char variant[64]; /* which of its algorithms runs */
     double setup;     /* seconds to make it ready for the problem; without opening the library and trials */
     int threads;      /* those wanted of a peer on the CPU, which says here how many it uses */
+    bool edge;        /* its result is that of the problem's own edge, not of mask */
     const tool_mirror *mirror;
     const tool_problem *host; /* the same with the host's arrays */
     void *own;
@@ -46,7 +47,7 @@ typedef struct tool_peer_kind {
 } tool_peer_kind;
 
 extern const tool_peer_kind tool_peer_cusparse, tool_peer_cublas, tool_peer_torch, tool_peer_torch_scatter,
-    tool_peer_scipy, tool_peer_graphblas, tool_peer_openblas;
+    tool_peer_torch_attention, tool_peer_scipy, tool_peer_graphblas, tool_peer_openblas;
 
 /* The peer called so, by its library or as a contestant; NULL where there is none. */
 const tool_peer_kind *tool_peer_find(const char *name);
@@ -76,7 +77,9 @@ typedef struct tool_peer_symbol {
 } tool_peer_symbol;
 const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count);
 
-/* For peers on the host's arrays: why they cannot serve the problem, whatever the library; NULL when they can. */
+/* For peers on the host's arrays: why they cannot serve the problem, whatever the library; NULL when they can. The first
+   for those that know no edge but mask, the second for those that look at the edge themselves. */
 const char *tool_peer_refusal(const tool_problem *problem);
+const char *tool_peer_refusal_of_form(const tool_problem *problem);
 
 #endif

@@ -128,7 +128,7 @@ _tamis() {
         --parameters) return ;;
         --variants) return ;;
         --baseline|-b) return ;;
-        --peers) _tamis_words "cusparse cublas torch torch-scatter scipy graphblas openblas"; return ;;
+        --peers) _tamis_words "cusparse cublas torch torch-scatter torch-attention scipy graphblas openblas"; return ;;
         --threads) return ;;
         --repeat|-r) return ;;
         --seconds|-s) return ;;

@@ -5,7 +5,8 @@
 with a socket as standard input and output, and a file in memory as descriptor 3. It loads the module and then answers
 each line with one: "ok ..." or "no REASON". The commands, with words KEY=VALUE:
 
-    prepare id=N peer=NAME operation=... device=cpu|cuda:N threads=N type=... rows=N cols=N inner=N width=N memory=BYTES
+    prepare id=N peer=NAME operation=... device=cpu|cuda:N threads=N type=... rows=N cols=N inner=N width=N scale=X
+            memory=BYTES
             offsets=TYPE:COUNT:POSITION columns=... [values=...] A=... B=... D=...
                           copies the arrays from the file, tries the ways to compute it; "ok SETUP THREADS WAY"
     run id=N count=N      "ok PROCESSOR SECONDS ...": the processor time of all and the time of each
@@ -74,6 +75,7 @@ class Problem:
         self.type = words["type"]
         self.rows, self.cols, self.inner, self.width, self.memory = (
             int(words[name]) for name in ("rows", "cols", "inner", "width", "memory"))
+        self.scale = float(words["scale"])
         self.result = None
         self.function = None
 
@@ -211,6 +213,7 @@ class Torch(Problem):
         self.offsets, self.columns, self.values = (arrays.get(name) for name in ("offsets", "columns", "values"))
         self.wait()
         start = time.perf_counter()
+        self.bias = self.values
         if self.values is None or self.operation != "spmm":
             self.values = torch.ones(len(self.columns), dtype=self.element, device=self.device)
         self.arrange()
@@ -310,9 +313,38 @@ class Scatter(Torch):
                 ("index_select" + added, lambda: self.compute(self.by_select))]
 
 
+class Attention(Torch):
+    """PyTorch's attention with a dense mask: every product is computed, those outside the mask are thrown away."""
+
+    def arrange(self):
+        torch = self.torch
+        wanted = self.rows * self.cols * (4 if self.bias is not None else 1)
+        if wanted > self.memory / 4:
+            raise Declined(f"its dense mask of {wanted / 2**30:.3g} GiB does not fit a quarter of the free memory")
+        counts = (self.offsets[1:] - self.offsets[:-1]).long()
+        if self.rows and int(counts.min()) == 0:
+            raise Declined("a row that attends to nothing comes out as NaN")
+        row_of = torch.repeat_interleave(torch.arange(self.rows, device=self.device), counts)
+        if self.bias is not None:
+            self.mask = torch.full((self.rows, self.cols), -torch.inf, dtype=self.element, device=self.device)
+            self.mask[row_of, self.columns.long()] = self.bias
+        else:
+            self.mask = torch.zeros(self.rows, self.cols, dtype=torch.bool, device=self.device)
+            self.mask[row_of, self.columns.long()] = True
+
+    def ways(self):
+        product = self.torch.nn.functional.scaled_dot_product_attention
+
+        def heads(dense):
+            return dense[None, None]
+
+        return [("scaled_dot_product_attention",
+                 lambda: product(heads(self.A), heads(self.B), heads(self.D), attn_mask=self.mask, scale=self.scale)[0, 0])]
+
+
 # ---------------------------------------------------------------------------------------- answering
 
-PEERS = {"scipy": Scipy, "torch": Torch, "torch-scatter": Scatter}
+PEERS = {"scipy": Scipy, "torch": Torch, "torch-scatter": Scatter, "torch-attention": Attention}
 problems = {}
 
 

@@ -45,7 +45,7 @@ static void add_words(tool_text *out, const tool_case *one, const tool_measureme
     tool_text_add(out, "<g class=\"e\" transform=\"translate(%.0f)\">", x);
     for (int i = 0; i < one->count; i++) {
         const tool_measurement *at = sorted[i];
-        const char *emphasis = at->passed == 0 ? " class=\"w\"" : at->automatic ? " class=\"s\"" : "";
+        const char *emphasis = at->passed == 0 && !at->peer ? " class=\"w\"" : at->automatic ? " class=\"s\"" : "";
         tool_text_add(out, "<text%s y=\"%d\">", emphasis, TOP + ROW * i + 13);
         tool_add_escaped_short(out, medians ? tool_word_time(at->median).text : tool_contestant_name(at).text,
                                TOOL_SVG_LABEL);

@@ -135,11 +135,13 @@ static void add_sentence(const tool_results *results, const tool_cases *cases, t
 static void add_wrong(const tool_cases *cases, tool_text *out) {
     int wrong = 0;
     for (int i = 0; i < cases->count; i++) {
-        for (int j = 0; j < cases->at[i].count; j++) wrong += cases->at[i].at[j]->passed == 0;
+        for (int j = 0; j < cases->at[i].count; j++) {
+            wrong += cases->at[i].at[j]->passed == 0 && !cases->at[i].at[j]->peer;
+        }
     }
     if (wrong == 0) return;
     tool_text_add(out,
-                  "<p class=\"wrong\">%d result%s outside the tolerance: see \u201cwrong\u201d in the tables.</p>\n",
+                  "<p class=\"wrong\">%d result%s outside the tolerance: see \u201coutside\u201d in the tables.</p>\n",
                   wrong, wrong == 1 ? " is" : "s are");
 }
 

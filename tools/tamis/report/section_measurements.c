@@ -9,7 +9,7 @@ static void add_error(tool_text *out, const tool_measurement *at) {
     if (at->passed < 0 || !isfinite(at->error)) {
         tool_text_add(out, "<td>");
     } else {
-        tool_text_add(out, "<td%s>%.1e%s", at->passed ? "" : " class=\"low\"", at->error, at->passed ? "" : " wrong");
+        tool_text_add(out, "<td%s>%.1e%s", at->passed ? "" : " class=\"low\"", at->error, at->passed ? "" : " outside");
     }
 }
 
