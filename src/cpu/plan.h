@@ -51,6 +51,8 @@ int64_t tamis_cpu_tile_entries(const tamis_problem *problem, const tamis_cpu_til
 /* Predicted seconds of one call without tiles, rows of B and D found as the profile says. `per_nonzero` is what one
    nonzero costs a core beside moving its rows, in seconds. */
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero);
+/* S, and the samples where they are written, once through memory. */
+double tamis_cpu_stream_seconds(const tamis_problem *problem);
 
 /* Bytes a second at which `threads` cores together read random rows out of `bytes`. */
 double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes);

@@ -38,6 +38,14 @@ double tamis_cpu_row_bytes(const tamis_problem *problem) {
     return 0;
 }
 
+double tamis_cpu_stream_seconds(const tamis_problem *problem) {
+    const tamis_ceilings *const c = problem->ceilings;
+    const double size = (double)tamis_type_size(problem->type);
+    const double index_bytes = (double)tamis_index_size(problem->index_type) + size * (problem->has_values ? 1 : 0);
+    const double bytes = index_bytes + (problem->operation == TAMIS_OP_SDDMM ? size : 0);
+    return (double)problem->nnz * bytes / (at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9);
+}
+
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero) {
     const tamis_ceilings *const c = problem->ceilings;
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
@@ -48,10 +56,9 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
     const double peak =
         at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
-    const double index_bytes = (double)tamis_index_size(problem->index_type) + size * (problem->has_values ? 1 : 0);
-    const double streamed = nnz * (index_bytes + (problem->operation == TAMIS_OP_SDDMM ? size : 0)) +
-                            rows * (double)(problem->inner + problem->width) * size;
-    const double moved = nnz * row_bytes * (fresh / far_rate + (1 - fresh) / near_rate) + streamed / memory;
+    const double dense = rows * (double)(problem->inner + problem->width) * size;
+    const double moved = nnz * row_bytes * (fresh / far_rate + (1 - fresh) / near_rate) + dense / memory +
+                         tamis_cpu_stream_seconds(problem);
     const double flops = 2 * nnz * row_bytes / size / peak;
     return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * 20e-9 / problem->threads;
 }

@@ -7,7 +7,8 @@
  * caches to choose from, so the cost is evaluated over a grid of tile widths instead of solved for one:
  *
  *   nonzeros * row bytes / rate(tile bytes)                 rows of B (and D) out of L1 or L2
- *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile; empty ones are skipped
+ *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile; empty ones are
+ * skipped; the overhead has the wait for its part of S
  *   + blocks of rows * bytes of B (and D) / outer rate      each block sweeps all tiles once
  *
  * Segments are few when rows have many nonzeros a tile: that, not density alone, is what tiling needs.
@@ -25,6 +26,10 @@ static double entries_most(const tamis_problem *problem) { return 2 * (double)pr
 /* Entering a segment: its loop, the row of A, the reduction of what is left over. Measured on uniform matrices with 6
    to 300 nonzeros a segment (docs/performance.md). */
 static const double segment_seconds = 33e-9;
+/* A segment's part of S comes from a new place in memory: until the hardware has seen where it goes, each nonzero of it
+   waits, as far as the products do not take as long anyway. Measured at K = 32 and 128 with 10 to 410 nonzeros a
+   segment. */
+static const double wait_nonzero_seconds = 4e-9, wait_most_seconds = 300e-9;
 static const double nonzero_seconds = 0.45e-9; /* index, address, share of a reduction, as far as they do not overlap */
 
 /* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have.
@@ -49,10 +54,13 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     if (problem->operation == TAMIS_OP_FUSED && (double)block_rows * mean / tiles > TAMIS_CPU_FUSED_CHUNK)
         return INFINITY; /* a chunk must take all of a block's part in a tile */
     const double segments = rows * tiles * (1 - exp(-mean / tiles));
+    const double length = segments > 0 ? (double)problem->nnz / segments : 0;
+    const double work = length * row_bytes * threads / tile_rate(problem, tile_bytes);
+    const double wait = fmax(0, fmin(length * wait_nonzero_seconds, wait_most_seconds) - work);
     const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->cache_l2);
     const double dense_bytes = (double)problem->cols * row_bytes;
     return (double)problem->nnz * (row_bytes / tile_rate(problem, tile_bytes) + nonzero_seconds / threads) +
-           rows * tiles * entry_seconds / threads + segments * (segment_seconds / threads + kept / l2_rate) +
+           rows * tiles * entry_seconds / threads + segments * ((segment_seconds + wait) / threads + kept / l2_rate) +
            ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
 }
 
