@@ -43,5 +43,6 @@ void dense_multiply(int64_t m, int64_t n);
 void dense_sums(int64_t m, int64_t n);
 void dense_total(int64_t m, int64_t n);
 void dense_conjugate(int64_t m, int64_t n);
+void dense_solve(int64_t m, int64_t n); /* gram, multiply, combine, row dots and steps together */
 
 #endif
