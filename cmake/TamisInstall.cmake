@@ -5,7 +5,8 @@ set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/tamis")
 
 install(TARGETS tamis_shared tamis_static EXPORT tamis-targets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(FILES include/tamis/tamis.h include/tamis/matrix.h "${PROJECT_BINARY_DIR}/include/tamis/version.h"
+install(FILES include/tamis/tamis.h include/tamis/matrix.h include/tamis/dense.h
+    "${PROJECT_BINARY_DIR}/include/tamis/version.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tamis")
 install(EXPORT tamis-targets NAMESPACE tamis:: DESTINATION "${package_folder}")
 set_target_properties(tamis_shared PROPERTIES EXPORT_NAME tamis)

@@ -104,6 +104,8 @@ typedef struct tamis_permutation {
     bool out; /* from packed to scattered; else the other way */
 } tamis_permutation;
 
+typedef struct tamis_dense_functions tamis_dense_functions; /* base/dense.h */
+
 typedef struct tamis_backend {
     const char *name;
     const tamis_algorithm *(*algorithms)(int *count);
@@ -141,6 +143,8 @@ typedef struct tamis_backend {
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
     tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
     tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);
+
+    const tamis_dense_functions *dense; /* NULL: none */
 } tamis_backend;
 
 #endif

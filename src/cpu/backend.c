@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "cpu/ceilings.h"
+#include "cpu/dense.h"
 #include "cpu/machine.h"
 #include "cpu/memory.h"
 #include "cpu/pattern.h"
@@ -95,4 +96,5 @@ const tamis_backend tamis_cpu_backend = {
     .ready = tamis_cpu_ready,
     .transpose = tamis_cpu_transpose,
     .permute = tamis_cpu_permute,
+    .dense = &tamis_cpu_dense_functions,
 };

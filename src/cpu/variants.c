@@ -27,8 +27,11 @@ extern const tamis_cpu_kernels tamis_cpu_v4_f32[3], tamis_cpu_v4_f64[1];
 extern const tamis_cpu_kernels tamis_cpu_v3_f32[3], tamis_cpu_v3_f64[1];
 extern const tamis_cpu_kernels tamis_cpu_v2_f32[3], tamis_cpu_v2_f64[1];
 extern const tamis_cpu_probe tamis_cpu_v4_probe_f32, tamis_cpu_v4_probe_f64;
+extern const tamis_cpu_dense tamis_cpu_v4_dense_f32, tamis_cpu_v4_dense_f64;
 extern const tamis_cpu_probe tamis_cpu_v3_probe_f32, tamis_cpu_v3_probe_f64;
+extern const tamis_cpu_dense tamis_cpu_v3_dense_f32, tamis_cpu_v3_dense_f64;
 extern const tamis_cpu_probe tamis_cpu_v2_probe_f32, tamis_cpu_v2_probe_f64;
+extern const tamis_cpu_dense tamis_cpu_v2_dense_f32, tamis_cpu_v2_dense_f64;
 
 /* The features of each level that kernels use; compilers before gcc 12 and clang 17 do not know the levels by name. */
 static bool runs_v2(void) { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"); }
@@ -44,38 +47,45 @@ static bool runs_v4(void) {
 #elif defined(TAMIS_CPU_HAS_NEON)
 extern const tamis_cpu_kernels tamis_cpu_neon_f32[3], tamis_cpu_neon_f64[1];
 extern const tamis_cpu_probe tamis_cpu_neon_probe_f32, tamis_cpu_neon_probe_f64;
+extern const tamis_cpu_dense tamis_cpu_neon_dense_f32, tamis_cpu_neon_dense_f64;
 #else
 extern const tamis_cpu_kernels tamis_cpu_generic_f32[3], tamis_cpu_generic_f64[1];
 extern const tamis_cpu_probe tamis_cpu_generic_probe_f32, tamis_cpu_generic_probe_f64;
+extern const tamis_cpu_dense tamis_cpu_generic_dense_f32, tamis_cpu_generic_dense_f64;
 #endif
 
 static const variant_row variants[] = {
 #if defined(TAMIS_CPU_HAS_X86)
     {{"x86-64-v4",
       KERNEL_TABLES(tamis_cpu_v4_f32, tamis_cpu_v4_f64),
-      {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64}},
+      {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64},
+      {&tamis_cpu_v4_dense_f32, &tamis_cpu_v4_dense_f64}},
      "v4",
      runs_v4},
     {{"x86-64-v3",
       KERNEL_TABLES(tamis_cpu_v3_f32, tamis_cpu_v3_f64),
-      {&tamis_cpu_v3_probe_f32, &tamis_cpu_v3_probe_f64}},
+      {&tamis_cpu_v3_probe_f32, &tamis_cpu_v3_probe_f64},
+      {&tamis_cpu_v3_dense_f32, &tamis_cpu_v3_dense_f64}},
      "v3",
      runs_v3},
     {{"x86-64-v2",
       KERNEL_TABLES(tamis_cpu_v2_f32, tamis_cpu_v2_f64),
-      {&tamis_cpu_v2_probe_f32, &tamis_cpu_v2_probe_f64}},
+      {&tamis_cpu_v2_probe_f32, &tamis_cpu_v2_probe_f64},
+      {&tamis_cpu_v2_dense_f32, &tamis_cpu_v2_dense_f64}},
      "v2",
      runs_v2},
 #elif defined(TAMIS_CPU_HAS_NEON)
     {{"neon",
       KERNEL_TABLES(tamis_cpu_neon_f32, tamis_cpu_neon_f64),
-      {&tamis_cpu_neon_probe_f32, &tamis_cpu_neon_probe_f64}},
+      {&tamis_cpu_neon_probe_f32, &tamis_cpu_neon_probe_f64},
+      {&tamis_cpu_neon_dense_f32, &tamis_cpu_neon_dense_f64}},
      "aarch64",
      runs_always},
 #else
     {{"generic",
       KERNEL_TABLES(tamis_cpu_generic_f32, tamis_cpu_generic_f64),
-      {&tamis_cpu_generic_probe_f32, &tamis_cpu_generic_probe_f64}},
+      {&tamis_cpu_generic_probe_f32, &tamis_cpu_generic_probe_f64},
+      {&tamis_cpu_generic_dense_f32, &tamis_cpu_generic_dense_f64}},
      "baseline",
      runs_always},
 #endif

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "gpu/algorithms.h"
 #include "gpu/ceilings.h"
+#include "gpu/dense.h"
 #include "gpu/plan.h"
 #include "gpu/staging.h"
 #include "gpu/structure.h"
@@ -138,6 +139,7 @@ const tamis_backend tamis_cuda_backend = {
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
+    .dense = &tamis_gpu_dense_functions,
 };
 
 const tamis_backend tamis_opencl_backend = {
@@ -167,4 +169,5 @@ const tamis_backend tamis_opencl_backend = {
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
+    .dense = &tamis_gpu_dense_functions,
 };

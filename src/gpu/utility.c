@@ -37,6 +37,7 @@ static tamis_status get(tamis_gpu_device *device, const char *file, const char *
     tamis_gpu_define(&definitions, "GROUP", TAMIS_GPU_GROUP);
     tamis_gpu_define(&definitions, "TEAM", 32);
     tamis_gpu_define_kinds(&definitions, kinds);
+    if (device->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
     TRY(tamis_gpu_kernel_get(device, file, definitions.text, false, name, 0, kernel));
     entry *const e = malloc(sizeof *e); /* for the life of the process, and so not counted */
     if (!e) return TAMIS_OK;

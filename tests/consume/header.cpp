@@ -1,4 +1,5 @@
 // The public headers must be C++ too.
+#include <tamis/dense.h>
 #include <tamis/matrix.h>
 #include <tamis/tamis.h>
 

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "gpu/ceilings.h"
+#include "gpu/dense.h"
 #include "gpu/plan.h"
 #include "gpu/staging.h"
 #include "gpu/structure.h"
@@ -164,6 +165,7 @@ tamis_status instance_utilities(fake_device *device) {
     tamis_ceilings ceilings;
     TRY(tamis_gpu_measure_ceilings(d->runtime, d->number, &ceilings));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
+    for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
     return sort(d);
 }

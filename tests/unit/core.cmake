@@ -1,4 +1,6 @@
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
-foreach(test arguments faults threads plan oracle property)
+foreach(test arguments dense_arguments faults threads plan oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)
 endforeach()
+tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c LIBRARIES tamis_test_support
+    TIMEOUT 300)

@@ -9,6 +9,8 @@
 
 #include <tamis/tamis.h>
 
+#include "cpu/kernels/dense.h"
+
 /* Nonzeros whose samples are kept at once: x of one chunk stays in L1. */
 #define TAMIS_CPU_CHUNK 2048
 
@@ -94,6 +96,7 @@ typedef struct tamis_cpu_variant {
     const char *name;                    /* "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
     const tamis_cpu_kernels *kernels[4]; /* by tamis_type */
     const tamis_cpu_probe *probe[2];     /* fp32, fp64 */
+    const tamis_cpu_dense *dense[2];     /* likewise */
 } tamis_cpu_variant;
 
 #endif

@@ -1,0 +1,337 @@
+/*
+ * The dense companions: arguments are checked, packed matrices are cut into rows of even length where their shape does
+ * not matter, sums into chunks, and the backend's function is called.
+ */
+#include "core/dense.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "core/device.h"
+#include "sparse/check.h"
+
+/* Columns of the rows that a packed matrix is cut into; elements that are worth a chunk of a dot. */
+enum { EVEN_ROW = 1024, DOT_CHUNK = 8192 };
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+/* A matrix of whatever size. */
+static tamis_status check_any(const tamis_device *device, const char *name, const tamis_dense *X) {
+    char field[40];
+    if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
+    snprintf(field, sizeof field, "%s.type", name);
+    TRY(tamis_dense_check_type(field, X->type));
+    if (X->layout == TAMIS_COLUMN_MAJOR)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.layout = %s: dense companions compute on row-major views alone",
+                          name, tamis_layout_name(X->layout));
+    if (X->location == TAMIS_HOST || X->location == TAMIS_DEVICE)
+        TRY(tamis_device_check_location(device, X->location, name));
+    return tamis_dense_check_at(X, name, X->rows, X->cols, X->type, X->location);
+}
+
+static tamis_status check(const tamis_device *device, const char *name, const tamis_dense *X, int64_t rows,
+                          int64_t cols, tamis_type type) {
+    TRY(check_any(device, name, X));
+    return tamis_dense_check_at(X, name, rows, cols, type, X->location);
+}
+
+static tamis_status check_first(const tamis_device *device, const void *stream, const char *name,
+                                const tamis_dense *X) {
+    TRY(tamis_dense_check_device(device, stream));
+    return check_any(device, name, X);
+}
+
+static tamis_status check_number(const char *name, double value) {
+    return isnan(value) ? tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not a number", name) : TAMIS_OK;
+}
+
+/* An output that is read elsewhere while it is written. */
+static tamis_status check_apart(const char *out_name, const tamis_dense *out, const char *name, const tamis_dense *X) {
+    if (!out->data || out->data != X->data || out->rows == 0 || X->rows == 0 || out->cols == 0 || X->cols == 0)
+        return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = %s.data = %p: this output must not overlap it", out_name, name,
+                      X->data);
+}
+
+/* ------------------------------------------------------------------------------------------ jobs */
+
+static tamis_dense_operand operand_of(const tamis_dense *X) {
+    if (!X) return (tamis_dense_operand){.at = {.base = NULL}};
+    return (tamis_dense_operand){{X->data, 0}, tamis_dense_stride(X)};
+}
+
+static tamis_dense_job job_of(const tamis_device *device, void *stream, const tamis_dense *shape) {
+    return (tamis_dense_job){.device = device->handle,
+                             .stream = stream,
+                             .threads = device->description.threads,
+                             .type = shape->type,
+                             .rows = shape->rows,
+                             .cols = shape->cols,
+                             .last = shape->cols,
+                             .chunks = 1};
+}
+
+static bool is_empty(const tamis_dense *X) { return X->rows == 0 || X->cols == 0; }
+
+/* Of matrices without gaps (x, y and z, as far as they are there) the shape does not matter element by element. */
+static void flatten(tamis_dense_job *job) {
+    tamis_dense_operand *const operands[] = {&job->x, &job->y, &job->z};
+    for (int i = 0; i < 3; i++)
+        if (operands[i]->at.base && operands[i]->stride != job->cols && job->rows > 1) return;
+    const int64_t total = job->rows * job->cols;
+    job->rows = (total + EVEN_ROW - 1) / EVEN_ROW;
+    job->cols = total < EVEN_ROW ? total : EVEN_ROW;
+    job->last = total - (job->rows - 1) * EVEN_ROW;
+    for (int i = 0; i < 3; i++) operands[i]->stride = job->cols;
+}
+
+/* ------------------------------------------------------------------------------------------ element by element */
+
+tamis_status tamis_dense_fill(tamis_device *device, void *stream, const tamis_dense *X, double value) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    if (is_empty(X)) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X);
+    job.kind = TAMIS_MAP_FILL;
+    job.c = value;
+    job.z = operand_of(X);
+    flatten(&job);
+    return device->backend->dense->map(&job);
+}
+
+tamis_status tamis_dense_combine(tamis_device *device, void *stream, double alpha, const tamis_dense *X, double beta,
+                                 const tamis_dense *Y) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
+    TRY(check_number("alpha", alpha));
+    TRY(check_number("beta", beta));
+    if (is_empty(X)) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X);
+    job.kind = TAMIS_MAP_COMBINE;
+    job.c = alpha;
+    job.d = beta;
+    job.x = operand_of(X);
+    job.z = operand_of(Y);
+    flatten(&job);
+    return device->backend->dense->map(&job);
+}
+
+tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind, double c, double d,
+                             const tamis_dense *X, const tamis_dense *Y, const tamis_dense *Z) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    if ((int)kind < 0 || kind > TAMIS_MAP_ADAGRAD)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "kind = %d: expected 0 .. %d", (int)kind, (int)TAMIS_MAP_ADAGRAD);
+    TRY(check_number("c", c));
+    TRY(check_number("d", d));
+    if (kind == TAMIS_MAP_CLAMP) {
+        if (Y) return tamis_fail(TAMIS_ERROR_ARGUMENT, "Y is given, but a clamp has no y: expected NULL");
+        if (c > d) return tamis_fail(TAMIS_ERROR_ARGUMENT, "c = %g is greater than d = %g", c, d);
+    } else {
+        TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
+    }
+    TRY(check(device, "Z", Z, X->rows, X->cols, X->type));
+    if (kind == TAMIS_MAP_ADAGRAD) {
+        TRY(check_apart("Y", Y, "X", X));
+        TRY(check_apart("Z", Z, "X", X));
+        TRY(check_apart("Z", Z, "Y", Y));
+    }
+    if (is_empty(X)) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X);
+    job.kind = (int)kind;
+    job.c = c;
+    job.d = d;
+    job.x = operand_of(X);
+    job.y = operand_of(Y);
+    job.z = operand_of(Z);
+    flatten(&job);
+    return device->backend->dense->map(&job);
+}
+
+tamis_status tamis_dense_scale(tamis_device *device, void *stream, tamis_scaling scaling, const tamis_dense *weights,
+                               double shift, const tamis_dense *X, double beta, const tamis_dense *Y) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    if ((int)scaling < 0 || scaling > TAMIS_DIVIDE_COLUMNS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "scaling = %d: expected 0 .. %d", (int)scaling,
+                          (int)TAMIS_DIVIDE_COLUMNS);
+    const bool rows = scaling == TAMIS_SCALE_ROWS || scaling == TAMIS_DIVIDE_ROWS;
+    if (weights) TRY(check(device, "weights", weights, rows ? X->rows : X->cols, 1, X->type));
+    TRY(check_number("shift", shift));
+    TRY(check_number("beta", beta));
+    TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
+    if (weights) TRY(check_apart("Y", Y, "weights", weights));
+    if (is_empty(X)) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X);
+    job.kind = (int)scaling;
+    job.c = shift;
+    job.d = beta;
+    job.x = operand_of(X);
+    job.y = operand_of(Y);
+    job.weights = operand_of(weights);
+    return device->backend->dense->scale(&job);
+}
+
+/* ------------------------------------------------------------------------------------------ products */
+
+tamis_status tamis_dense_gram(tamis_device *device, void *stream, tamis_dense_workspace *workspace, double alpha,
+                              const tamis_dense *X, double diagonal, const tamis_dense *G) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    if (X->cols > TAMIS_DENSE_GRAM_MOST)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "X.cols = %lld: a Gram product has %d columns at most",
+                          (long long)X->cols, (int)TAMIS_DENSE_GRAM_MOST);
+    TRY(tamis_dense_check_workspace(device, workspace, X->type, X->cols));
+    TRY(check_number("alpha", alpha));
+    TRY(check_number("diagonal", diagonal));
+    TRY(check(device, "G", G, X->cols, X->cols, X->type));
+    TRY(check_apart("G", G, "X", X));
+    if (X->cols == 0) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X);
+    job.c = alpha;
+    job.d = diagonal;
+    job.x = operand_of(X);
+    job.y = operand_of(G);
+    job.chunks = tamis_dense_chunks(X->rows, X->cols * X->cols);
+    job.workspace = (tamis_place){workspace->memory, 0};
+    return device->backend->dense->gram(&job);
+}
+
+tamis_status tamis_dense_multiply(tamis_device *device, void *stream, double alpha, const tamis_dense *X,
+                                  const tamis_dense *G, double beta, const tamis_dense *Y) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    TRY(check_any(device, "G", G));
+    TRY(check(device, "G", G, X->cols, G->cols, X->type));
+    TRY(check(device, "Y", Y, X->rows, G->cols, X->type));
+    TRY(check_number("alpha", alpha));
+    TRY(check_number("beta", beta));
+    TRY(check_apart("Y", Y, "X", X));
+    TRY(check_apart("Y", Y, "G", G));
+    if (is_empty(Y)) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, Y);
+    job.inner = X->cols;
+    job.c = alpha;
+    job.d = beta;
+    job.x = operand_of(X);
+    job.y = operand_of(G);
+    job.z = operand_of(Y);
+    return device->backend->dense->multiply(&job);
+}
+
+/* ------------------------------------------------------------------------------------------ sums */
+
+tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_dense_workspace *workspace,
+                                     const tamis_dense *X, const tamis_dense *sums) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    TRY(tamis_dense_check_workspace(device, workspace, X->type, X->cols));
+    TRY(check(device, "sums", sums, X->cols, 1, X->type));
+    TRY(check_apart("sums", sums, "X", X));
+    if (X->cols == 0) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X);
+    job.x = operand_of(X);
+    job.out = operand_of(sums);
+    job.chunks = tamis_dense_chunks(X->rows, X->cols);
+    job.workspace = (tamis_place){workspace->memory, 0};
+    return device->backend->dense->column_sums(&job);
+}
+
+/* The dots of rows, or their sums where Y is NULL. */
+static tamis_status row_dots(tamis_device *device, void *stream, const tamis_dense *X, const tamis_dense *Y,
+                             const char *name, const tamis_dense *out) {
+    TRY(check(device, name, out, X->rows, 1, X->type));
+    TRY(check_apart(name, out, "X", X));
+    if (Y) TRY(check_apart(name, out, "Y", Y));
+    if (X->rows == 0) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X);
+    job.x = operand_of(X);
+    job.y = operand_of(Y);
+    job.out = operand_of(out);
+    job.kind = Y != NULL;
+    return device->backend->dense->row_dots(&job);
+}
+
+tamis_status tamis_dense_row_sums(tamis_device *device, void *stream, const tamis_dense *X, const tamis_dense *sums) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    return row_dots(device, stream, X, NULL, "sums", sums);
+}
+
+tamis_status tamis_dense_row_dots(tamis_device *device, void *stream, const tamis_dense *X, const tamis_dense *Y,
+                                  const tamis_dense *dots) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
+    return row_dots(device, stream, X, Y, "dots", dots);
+}
+
+/* x = X or W, y = Y or X of the call. */
+static tamis_status dot(tamis_device *device, void *stream, const tamis_dense_workspace *workspace, int logarithms,
+                        double epsilon, const tamis_dense *x, const tamis_dense *y, double *result) {
+    if (!result) return tamis_fail(TAMIS_ERROR_ARGUMENT, "result = NULL: where to put the sum");
+    if (is_empty(y)) {
+        *result = 0;
+        return TAMIS_OK;
+    }
+    tamis_dense_job job = job_of(device, stream, y);
+    job.kind = logarithms;
+    job.c = epsilon;
+    job.x = operand_of(x);
+    job.y = operand_of(y);
+    flatten(&job);
+    job.chunks =
+        tamis_dense_clamp(job.rows, tamis_dense_clamp((job.rows - 1) * job.cols / DOT_CHUNK, TAMIS_DENSE_CHUNKS));
+    job.workspace = (tamis_place){workspace->memory, 0};
+    return device->backend->dense->dot(&job, result);
+}
+
+tamis_status tamis_dense_dot(tamis_device *device, void *stream, tamis_dense_workspace *workspace, const tamis_dense *X,
+                             const tamis_dense *Y, double *result) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    TRY(tamis_dense_check_workspace(device, workspace, X->type, 0));
+    TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
+    return dot(device, stream, workspace, 0, 0, X, Y, result);
+}
+
+tamis_status tamis_dense_log_dot(tamis_device *device, void *stream, tamis_dense_workspace *workspace,
+                                 const tamis_dense *W, const tamis_dense *X, double epsilon, double *result) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    TRY(tamis_dense_check_workspace(device, workspace, X->type, 0));
+    if (W) TRY(check(device, "W", W, X->rows, X->cols, X->type));
+    if (!(epsilon > 0)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "epsilon = %g: expected more than 0", epsilon);
+    return dot(device, stream, workspace, 1, epsilon, W, X, result);
+}
+
+/* ------------------------------------------------------------------------------------------ conjugate gradients */
+
+tamis_status tamis_dense_conjugate_step(tamis_device *device, void *stream, const tamis_dense *lambda, double shift,
+                                        const tamis_dense *AP, const tamis_dense *P, const tamis_dense *X,
+                                        const tamis_dense *R, const tamis_dense *rr) {
+    const struct {
+        const char *name;
+        const tamis_dense *view;
+    } all[] = {{"AP", AP}, {"P", P}, {"X", X}, {"R", R}, {"rr", rr}, {"lambda", lambda}};
+    tamis_clear_error();
+    TRY(check_first(device, stream, "AP", AP));
+    for (int i = 1; i < 6; i++)
+        if (i < 5 || lambda) TRY(check(device, all[i].name, all[i].view, AP->rows, i < 4 ? AP->cols : 1, AP->type));
+    TRY(check_number("shift", shift));
+    for (int i = 1; i < 5; i++) /* outputs, against all before, and lambda */
+        for (int j = 0; j < 6; j++)
+            if ((j < i || j == 5) && all[j].view) TRY(check_apart(all[i].name, all[i].view, all[j].name, all[j].view));
+    if (AP->rows == 0) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, AP);
+    job.c = shift;
+    job.x = operand_of(AP);
+    job.p = operand_of(P);
+    job.z = operand_of(X);
+    job.r = operand_of(R);
+    job.out = operand_of(rr);
+    job.weights = operand_of(lambda);
+    return device->backend->dense->conjugate_step(&job);
+}

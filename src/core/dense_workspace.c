@@ -1,0 +1,81 @@
+/* Scratch of the dense companions' sums: as large as the most partial sums that any matrix within its limits has. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "core/dense.h"
+
+tamis_status tamis_dense_check_type(const char *name, tamis_type type) {
+    if (type != TAMIS_F16 && type != TAMIS_BF16) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s = %s: dense companions compute on fp32 and fp64 alone", name,
+                      tamis_type_name(type));
+}
+
+tamis_status tamis_dense_check_device(const tamis_device *device, const void *stream) {
+    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
+    if (!device->backend->dense)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: its backend has no dense companions",
+                          device->description.name);
+    if (stream && device->backend->location == TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream = %p: %s has none, expected NULL", stream,
+                          device->description.name);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis_dense_workspace *workspace,
+                                         tamis_type type, int64_t columns) {
+    if (!workspace)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace = NULL: make one with tamis_dense_workspace_create");
+    if (workspace->device != device)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace was made on %s, not on this device",
+                          workspace->device->description.name);
+    if (workspace->type != type)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace was made for %s, not for %s",
+                          tamis_type_name(workspace->type), tamis_type_name(type));
+    if (workspace->columns < columns)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace was made for %lld columns, not for %lld",
+                          (long long)workspace->columns, (long long)columns);
+    return TAMIS_OK;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* The most that tamis_dense_chunks() makes of any matrix with so many columns or fewer. */
+static int64_t places_of(int64_t columns) {
+    const int64_t gram = columns < TAMIS_DENSE_GRAM_MOST ? columns : TAMIS_DENSE_GRAM_MOST;
+    const int64_t chunks = TAMIS_DENSE_CHUNKS, most = TAMIS_DENSE_PARTIALS;
+    const int64_t squares = gram * gram > most / chunks ? most : chunks * gram * gram;
+    const int64_t sums = columns > most / chunks ? larger(most, columns) : chunks * columns;
+    return larger(chunks, larger(squares, sums));
+}
+
+tamis_status tamis_dense_workspace_create(tamis_device *device, int64_t columns, tamis_type type,
+                                          tamis_dense_workspace **workspace) {
+    tamis_status status = TAMIS_OK;
+    tamis_dense_workspace *made = NULL;
+    tamis_clear_error();
+    if (!workspace) return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace = NULL: where to put the result");
+    TRY(tamis_dense_check_device(device, NULL));
+    if (columns < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = %lld: expected 0 or more", (long long)columns);
+    if (columns > INT64_MAX / 16)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "columns = %lld: sums of 8 bytes exceed the address space",
+                          (long long)columns);
+    TRY(tamis_dense_check_type("type", type));
+    if (type != TAMIS_F32 && type != TAMIS_F64)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %d: expected 0 .. %d", (int)type, (int)TAMIS_F64);
+    TRY(device->backend->dense->ready(device->handle, type));
+    TRY(tamis_allocate_zeroed(1, sizeof *made, "a dense workspace", (void **)&made));
+    *made = (tamis_dense_workspace){.device = device, .columns = columns, .type = type};
+    TRY_GOTO(failed, device->backend->allocate(device->handle, (size_t)places_of(columns) * sizeof(double),
+                                               "a dense workspace", &made->memory));
+    *workspace = made;
+    return TAMIS_OK;
+failed:
+    tamis_release(made);
+    return status;
+}
+
+void tamis_dense_workspace_destroy(tamis_dense_workspace *workspace) {
+    tamis_clear_error();
+    if (!workspace) return;
+    workspace->device->backend->release_memory(workspace->device->handle, workspace->memory);
+    tamis_release(workspace);
+}

@@ -1,0 +1,165 @@
+/*
+ * Products with a small matrix, in vectors: four rows by two vectors of accumulators, one broadcast and two
+ * multiply-adds for each of their steps, which is what hides the latency of a multiply-add without spilling anywhere.
+ */
+#ifndef TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
+#define TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
+
+#include "cpu/kernels/dense_elements.h"
+
+enum { PRODUCT_ROWS = 4, PRODUCT_BLOCK = 64 };
+
+INLINE vector load_part(const real *p, int masked, int tail) {
+    return masked ? vector_load_tail((const char *)p, REAL, tail) : vector_load((const char *)p, REAL);
+}
+
+INLINE void store_part(real *p, int masked, int tail, vector x) {
+    if (masked)
+        vector_store_tail((char *)p, REAL, tail, x);
+    else
+        vector_store((char *)p, REAL, x);
+}
+
+/* ------------------------------------------------------------------------------------------ X G */
+
+typedef struct product {
+    const real *x, *g;
+    real *y;
+    int64_t x_stride, g_stride, y_stride, inner;
+    real alpha, beta;
+} product;
+
+/* `rows` x `vectors` of Y; the last vector has `tail` elements where `masked`. */
+INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, int tail) {
+    vector sums[PRODUCT_ROWS][2];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sums[r][v] = vector_zero();
+    for (int64_t k = 0; k < m->inner; k++) {
+        vector g[2];
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) g[v] = load_part(m->g + k * m->g_stride + v * LANES, masked, tail);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            const vector x = vector_of(m->x[r * m->x_stride + k]);
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++) sums[r][v] += x * g[v];
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) {
+            real *const y = m->y + r * m->y_stride + v * LANES;
+            vector result = m->alpha * sums[r][v];
+            if (m->beta != 0) result += m->beta * load_part(y, masked, tail);
+            store_part(y, masked, tail, result);
+        }
+}
+
+/* All rows of a block, for one place of `vectors` in the columns. */
+INLINE void multiply_strip(product m, int64_t rows, int vectors, int masked, int tail) {
+    int64_t r = 0;
+    for (; r + PRODUCT_ROWS <= rows; r += PRODUCT_ROWS) {
+        multiply_tile(&m, PRODUCT_ROWS, vectors, masked, tail);
+        m.x += PRODUCT_ROWS * m.x_stride;
+        m.y += PRODUCT_ROWS * m.y_stride;
+    }
+    for (; r < rows; r++) {
+        multiply_tile(&m, 1, vectors, masked, tail);
+        m.x += m.x_stride;
+        m.y += m.y_stride;
+    }
+}
+
+static void multiply_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += PRODUCT_BLOCK) { /* columns of G stay in cache for a block of rows */
+        const int64_t rows = end - i < PRODUCT_BLOCK ? end - i : PRODUCT_BLOCK;
+        product m = {.x = row_of_operand(&job->x, i),
+                     .g = row_of_operand(&job->y, 0),
+                     .y = row_of_operand(&job->z, i),
+                     .x_stride = job->x.stride,
+                     .g_stride = job->y.stride,
+                     .y_stride = job->z.stride,
+                     .inner = job->inner,
+                     .alpha = (real)job->c,
+                     .beta = (real)job->d};
+        int64_t j = 0;
+        for (; j + 2 * LANES <= job->cols; j += 2 * LANES, m.g += 2 * LANES, m.y += 2 * LANES)
+            multiply_strip(m, rows, 2, 0, 0);
+        for (; j + LANES <= job->cols; j += LANES, m.g += LANES, m.y += LANES) multiply_strip(m, rows, 1, 0, 0);
+        if (j < job->cols) multiply_strip(m, rows, 1, 1, (int)(job->cols - j));
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ X^T X */
+
+/* sums[i][j] += x_i x_j over at most PRODUCT_BLOCK rows: `count` columns i by `vectors` of columns j. */
+INLINE void gram_tile(const real *x, int64_t stride, int64_t rows, int64_t i, int64_t j, int count, int vectors,
+                      int masked, int tail, double *sums, int64_t cols) {
+    vector block[PRODUCT_ROWS][2];
+#pragma GCC unroll 4
+    for (int r = 0; r < count; r++)
+        for (int v = 0; v < vectors; v++) block[r][v] = vector_zero();
+    for (int64_t k = 0; k < rows; k++) {
+        const real *const row = x + k * stride;
+        vector right[2];
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) right[v] = load_part(row + j + v * LANES, masked, tail);
+#pragma GCC unroll 4
+        for (int r = 0; r < count; r++) {
+            const vector left = vector_of(row[i + r]);
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++) block[r][v] += left * right[v];
+        }
+    }
+    for (int r = 0; r < count; r++)
+        for (int v = 0; v < vectors; v++) {
+            real lanes[LANES];
+            memcpy(lanes, &block[r][v], sizeof lanes);
+            double *const to = sums + (i + r) * cols + j + v * LANES;
+            const int n = masked ? tail : LANES;
+            for (int l = 0; l < n; l++) to[l] += (double)lanes[l];
+        }
+}
+
+/* `count` columns i with all columns j from i on. */
+INLINE void gram_strip(const real *x, int64_t stride, int64_t rows, int64_t i, int count, double *sums, int64_t cols) {
+    int64_t j = i;
+    for (; j + 2 * LANES <= cols; j += 2 * LANES) gram_tile(x, stride, rows, i, j, count, 2, 0, 0, sums, cols);
+    for (; j + LANES <= cols; j += LANES) gram_tile(x, stride, rows, i, j, count, 1, 0, 0, sums, cols);
+    if (j < cols) gram_tile(x, stride, rows, i, j, count, 1, 1, (int)(cols - j), sums, cols);
+}
+
+static void gram_range(const tamis_dense_job *job, int64_t begin, int64_t end, int64_t first, int64_t last,
+                       double *sums) {
+    const int64_t cols = job->cols, stride = job->x.stride;
+    for (int64_t i = first; i < last; i++)
+        for (int64_t j = i; j < cols; j++) sums[i * cols + j] = 0;
+    for (int64_t k = begin; k < end; k += PRODUCT_BLOCK) { /* the block of rows stays in cache for all tiles */
+        const real *const x = row_of_operand(&job->x, k);
+        const int64_t rows = end - k < PRODUCT_BLOCK ? end - k : PRODUCT_BLOCK;
+        int64_t i = first;
+        for (; i + PRODUCT_ROWS <= last; i += PRODUCT_ROWS) gram_strip(x, stride, rows, i, PRODUCT_ROWS, sums, cols);
+        for (; i < last; i++) gram_strip(x, stride, rows, i, 1, sums, cols);
+    }
+}
+
+static void gram_finish(const tamis_dense_job *job, int64_t first, int64_t last, const double *sums) {
+    const int64_t cols = job->cols;
+    double row[TAMIS_DENSE_GRAM_MOST];
+    for (int64_t i = first; i < last; i++) {
+        real *const g = row_of_operand(&job->y, i);
+        for (int64_t j = i; j < cols; j++) row[j] = 0;
+        for (int64_t chunk = 0; chunk < job->chunks; chunk++) {
+            const double *const part = sums + (chunk * cols + i) * cols;
+            for (int64_t j = i; j < cols; j++) row[j] += part[j];
+        }
+        for (int64_t j = i; j < cols; j++) {
+            g[j] = (real)(job->c * row[j] + (i == j ? job->d : 0));
+            row_of_operand(&job->y, j)[i] = g[j];
+        }
+    }
+}
+
+#endif
