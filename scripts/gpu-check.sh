@@ -1,5 +1,5 @@
 #!/bin/sh
-# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the kernels under compute-sanitizer, `tamis check`
+# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the dense companions, the kernels under compute-sanitizer, `tamis check`
 # of every algorithm, the memory of PyTorch and CuPy, the benchmarks beside cuSPARSE; then docs/evidence/<chip>.json. Needs
 # gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python packages put it. Each step has a
 # time limit and the whole nine minutes; a step that fails is recorded, and the rest still runs.
@@ -64,7 +64,7 @@ begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross >>"$top/build.log" 2>&1; then
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -126,6 +126,18 @@ if [ "${device%%:*}" = cuda ]; then
     else
         record cross-opencl skipped 0 0 0 'there is no libnvidia-opencl.so.1'
     fi
+fi
+
+# ------------------------------------------------------------------------------------------ dense companions
+
+if begin dense 60; then
+    timeout -k 5 "$limit" "$build/tests/unit/test_dense" "$device" >"$top/dense.log" 2>&1
+    code=$?
+    good=$(grep -c '^\[ *OK \]' "$top/dense.log")
+    bad=$(grep -c '^\[ *FAILED *\] [a-z]' "$top/dense.log")
+    if [ $code -eq 0 ] && [ "$good" -gt 0 ]; then state=passed; else state=failed; fi
+    [ $state = passed ] || grep -A3 'ERROR' "$top/dense.log" | head -12
+    record dense $state "$good" "$bad" 0 'include/tamis/dense.h against plain loops'
 fi
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
