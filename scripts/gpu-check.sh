@@ -1,8 +1,8 @@
 #!/bin/sh
-# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the dense companions, the kernels under compute-sanitizer, `tamis check`
-# of every algorithm, the memory of PyTorch and CuPy, the benchmarks beside cuSPARSE; then docs/evidence/<chip>.json. Needs
-# gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python packages put it. Each step has a
-# time limit and the whole nine minutes; a step that fails is recorded, and the rest still runs.
+# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the dense companions, the kernels under
+# compute-sanitizer, `tamis check` of every algorithm, the memory of PyTorch and CuPy, the benchmarks beside cuSPARSE; then
+# docs/evidence/<chip>.json. Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python
+# packages put it. Each step has a time limit and the whole nine minutes; a step that fails is recorded, and the rest still runs.
 #   DEVICE    cuda:0 unless set (opencl:0 tries the script itself where there is no CUDA)
 #   UNPACKED  a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
 #   OUT       where the evidence goes, docs/evidence unless set
