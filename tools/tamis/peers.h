@@ -77,8 +77,8 @@ typedef struct tool_peer_symbol {
 } tool_peer_symbol;
 const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count);
 
-/* For peers on the host's arrays: why they cannot serve the problem, whatever the library; NULL when they can. The first
-   for those that know no edge but mask, the second for those that look at the edge themselves. */
+/* For peers on the host's arrays: why they cannot serve the problem, whatever the library; NULL when they can. The
+   first for those that know no edge but mask, the second for those that look at the edge themselves. */
 const char *tool_peer_refusal(const tool_problem *problem);
 const char *tool_peer_refusal_of_form(const tool_problem *problem);
 
