@@ -235,10 +235,12 @@ static int check_all(const tool_bench_case *one, const field *all, tool_bench_re
     const int64_t lines = batch * (output->layout == TAMIS_ROW_MAJOR ? output->rows : output->cols);
     const size_t bytes = (size_t)lines * (size_t)output->stride * tamis_type_size(output->type);
     for (int i = 0; i < results->count && !tool_interrupted(); i++) {
-        const tool_oracle *oracle = all->run[i].peer && !all->run[i].peer->edge ? one->masked : one->oracle;
+        const runner *run = &all->run[i];
+        if (!run->plan && !run->peer) continue; /* the gather has no result */
+        const tool_oracle *oracle = run->plan || run->peer->edge ? one->oracle : one->masked;
         if (!oracle) continue;
         memset(output->data, 0xff, bytes);
-        const tamis_status status = execute_checked(one, all, &all->run[i], oracle);
+        const tamis_status status = execute_checked(one, all, run, oracle);
         if (status != TAMIS_OK) return tool_library_error(status, results->at[i].algorithm);
         results->at[i].compared = true;
         results->at[i].comparison = tool_oracle_compare(oracle, &last.output, one->problem.alpha, 0, NULL);
