@@ -67,6 +67,7 @@ typedef struct tool_bench_results {
     tool_floor floor;
     double flops, bytes;
     double baseline, gather; /* medians in seconds; 0 where not measured */
+    double clock;            /* MHz just after; NaN where it is not to be had */
     bool interrupted;
 } tool_bench_results;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "clock_speed.h"
 #include "exit.h"
 #include "gather.h"
 #include "peers.h"
@@ -259,6 +260,7 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
                                           .threads = one->threads};
     results->interrupted = !tool_measure(all->contestant, all->count, &options);
     if (results->interrupted) return 0;
+    results->clock = tool_clock_mhz(one->device);
     int fastest = -1;
     for (int i = 0; i < all->count; i++) {
         if (all->contestant[i].status != TAMIS_OK) {

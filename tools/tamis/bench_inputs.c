@@ -80,6 +80,7 @@ int tool_bench_open(tool_bench_run *run, const tool_input *input, tool_bench_mat
     for (place = 0; place < MOST_OPEN - 1 && opened[place];) place++;
     put_first(one, place);
     code = tool_bench_describe(&one->source, input, &one->matrix);
+    if (code) one->types = -1; /* what has no description is not taken for opened */
     one->matrix.spec = one->spec + (one->matrix.spec - input->spec); /* the input may go before it */
     *matrix = &one->matrix;
     return code ? code : tool_bench_record_matrix(run, &one->matrix);

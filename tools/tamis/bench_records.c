@@ -39,18 +39,13 @@ const char *tool_bench_compiler(void) {
     return compiler;
 }
 
-/* The processor's own name. */
+/* The processor's own name, as the library knows it. */
 static void processor_name(char *name, size_t bytes) {
-    snprintf(name, bytes, "unknown");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[512];
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-        if (!colon) continue;
-        snprintf(name, bytes, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    if (file) fclose(file);
+    tamis_device *cpu = NULL;
+    tamis_device_description about;
+    const bool known = tamis_device_open("cpu", &cpu) == TAMIS_OK && tamis_device_describe(cpu, &about) == TAMIS_OK;
+    snprintf(name, bytes, "%s", known ? about.model : "unknown");
+    tamis_device_close(cpu);
 }
 
 static void numbers(tool_json *json, const char *name, const double *values, int count) {

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "markup.h"
 #include "output_file.h"
 #include "progress.h"
 #include "raster.h"
@@ -44,17 +45,6 @@ static const tool_example examples[] = {
 
 enum { LEVELS = 16, SVG_SIDE = 560 };
 
-static void write_escaped(FILE *out, const char *text) {
-    for (; *text; text++) {
-        switch (*text) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        default: fputc(*text, out);
-        }
-    }
-}
-
 /* The cells of one level as a path of runs along the rows. */
 static void write_level(FILE *out, const tool_raster *raster, int level) {
     bool any = false;
@@ -81,12 +71,14 @@ static void describe(const tool_source *source, const tool_structure *structure,
 static int write_svg(FILE *out, const tool_raster *raster, const char *caption) {
     const double scale = (double)SVG_SIDE / fmax(raster->rows, raster->cols);
     const double width = raster->cols * scale, height = raster->rows * scale;
+    tool_text escaped = {0};
+    tool_add_escaped(&escaped, caption);
     fprintf(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"caption\" viewBox=\"0 0 %.0f %.0f\">\n"
         "<title id=\"caption\">Nonzeros of ",
         width < 240 ? 256 : width + 16, height + 44);
-    write_escaped(out, caption);
+    fputs(tool_text_get(&escaped), out);
     fputs("</title>\n<style>svg{color:#1b1b1b;background:#fff;font:13px sans-serif}"
           "@media(prefers-color-scheme:dark){svg{color:#e8e6e3;background:#17191c}}</style>\n",
           out);
@@ -97,8 +89,9 @@ static int write_svg(FILE *out, const tool_raster *raster, const char *caption) 
             "</g>\n<rect x=\"8\" y=\"8\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" stroke=\"currentColor\" "
             "stroke-opacity=\".5\"/>\n<text x=\"8\" y=\"%.0f\" fill=\"currentColor\">",
             width, height, height + 32);
-    write_escaped(out, caption);
+    fputs(tool_text_get(&escaped), out);
     fputs("</text>\n</svg>\n", out);
+    tool_text_free(&escaped);
     return TOOL_OK;
 }
 

@@ -59,7 +59,5 @@ void tool_inputs_free(tool_inputs *inputs);
 
 /* Adds a file, or the matrices in a folder and below it in the order of their names. Returns 0 or TOOL_FILE. */
 int tool_inputs_add_path(tool_inputs *inputs, const char *path);
-/* The file of that matrix in the folders of TAMIS_MATRIX_PATH, to be freed; NULL where there is none. */
-char *tool_find_matrix(const char *name);
 
 #endif

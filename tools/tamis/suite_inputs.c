@@ -101,18 +101,14 @@ static int add_matrix_path(tool_inputs *inputs) {
     return code;
 }
 
-char *tool_find_matrix(const char *name) {
-    tool_inputs all = {0};
-    char *found = NULL;
-    if (add_matrix_path(&all) == 0) {
-        for (int i = 0; i < all.count && !found; i++) {
-            char own[128];
-            tool_matrix_name(all.at[i].spec, own, sizeof own);
-            if (strcmp(own, name) == 0) found = copy_or_null(all.at[i].spec);
-        }
+/* The file of that matrix among those of TAMIS_MATRIX_PATH; NULL where there is none. */
+static const char *find_matrix(const tool_inputs *real, const char *name) {
+    for (int i = 0; i < real->count; i++) {
+        char own[128];
+        tool_matrix_name(real->at[i].spec, own, sizeof own);
+        if (strcmp(own, name) == 0) return real->at[i].spec;
     }
-    tool_inputs_free(&all);
-    return found;
+    return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ cases */
@@ -128,38 +124,41 @@ static int add_files(const tool_suite *suite, int count, char *const *files, too
     return code;
 }
 
-static void add_matrix(const tool_input *matrix, tool_inputs *inputs) {
+static void add_matrix(const tool_input *matrix, const tool_inputs *real, tool_inputs *inputs) {
     for (int i = 0; i < inputs->count; i++) {
         if (inputs->at[i].name && strcmp(inputs->at[i].name, matrix->name) == 0) return; /* two patterns name it */
     }
-    char *real = matrix->stand_in ? tool_find_matrix(matrix->name) : NULL;
-    tool_inputs_add(inputs, real ? real : matrix->spec, matrix->name, matrix->group, matrix->stand_in && !real);
-    free(real);
+    const char *file = matrix->stand_in ? find_matrix(real, matrix->name) : NULL;
+    tool_inputs_add(inputs, file ? file : matrix->spec, matrix->name, matrix->group, matrix->stand_in && !file);
+}
+
+static int add_pattern(const tool_suite *suite, const tool_suite_case *one, const char *pattern,
+                       const tool_inputs *real, tool_inputs *inputs) {
+    bool any = false;
+    for (int i = 0; i < suite->matrices.count; i++) {
+        const tool_input *matrix = &suite->matrices.at[i];
+        const bool group = *pattern == '@';
+        const char *text = group ? matrix->group : matrix->name;
+        if (!text || fnmatch(group ? pattern + 1 : pattern, text, 0) != 0) continue;
+        add_matrix(matrix, real, inputs);
+        any = true;
+    }
+    if (any) return 0;
+    tool_error("%s: line %d: '%s' names no matrix of the suite", suite->path, one->line, pattern);
+    return TOOL_FILE;
 }
 
 int tool_suite_inputs(const tool_suite *suite, const tool_suite_case *one, int count, char *const *files,
                       tool_inputs *inputs) {
     *inputs = (tool_inputs){0};
-    for (int p = 0; p < one->pattern_count; p++) {
+    tool_inputs real = {0};
+    int code = 0;
+    if (add_matrix_path(&real) != 0) tool_inputs_free(&real); /* that has been said; stand-ins do */
+    for (int p = 0; p < one->pattern_count && code == 0; p++) {
         const char *pattern = one->patterns[p];
-        if (strcmp(pattern, "@files") == 0) {
-            const int code = add_files(suite, count, files, inputs);
-            if (code) return code;
-            continue;
-        }
-        bool any = false;
-        for (int i = 0; i < suite->matrices.count; i++) {
-            const tool_input *matrix = &suite->matrices.at[i];
-            const bool group = *pattern == '@';
-            const char *text = group ? matrix->group : matrix->name;
-            if (!text || fnmatch(group ? pattern + 1 : pattern, text, 0) != 0) continue;
-            add_matrix(matrix, inputs);
-            any = true;
-        }
-        if (!any) {
-            tool_error("%s: line %d: '%s' names no matrix of the suite", suite->path, one->line, pattern);
-            return TOOL_FILE;
-        }
+        code = strcmp(pattern, "@files") == 0 ? add_files(suite, count, files, inputs)
+                                              : add_pattern(suite, one, pattern, &real, inputs);
     }
-    return 0;
+    tool_inputs_free(&real);
+    return code;
 }

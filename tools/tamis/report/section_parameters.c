@@ -18,6 +18,22 @@ static const tool_measurement *contestant(const tool_case *one, const char *algo
     return NULL;
 }
 
+/* A panel with what it shows in words, which it frees with its title. */
+static void add_figure(tool_text *out, const char *algorithm, const char *label, tool_text *title, tool_text *finding,
+                       const char *lower, const char *upper, int count, const tool_dot_row *rows) {
+    tool_text_add(out, "<figure><figcaption><b>");
+    tool_add_escaped(out, algorithm);
+    tool_text_add(out, "</b> <small>");
+    tool_add_escaped(out, label);
+    tool_text_add(out, "</small></figcaption>\n");
+    tool_chart_dots(out, tool_text_get(title), tool_text_get(finding), lower, upper, count, rows);
+    tool_text_add(out, "<p class=\"note\">");
+    tool_add_escaped(out, tool_text_get(finding));
+    tool_text_add(out, "</p></figure>\n");
+    tool_text_free(title);
+    tool_text_free(finding);
+}
+
 /* ---- the model against the exhaustive search */
 
 static void add_model_panel(const tool_page *page, const tool_setting *setting, const char *algorithm, tool_text *out) {
@@ -55,18 +71,7 @@ static void add_model_panel(const tool_page *page, const tool_setting *setting, 
             tool_text_add(&finding, "; with tune=1 %.1f\u00a0%%", 100 * (tool_mean_get(&short_search) - 1));
         }
         tool_text_add(&finding, ".");
-        tool_text_add(out, "<figure><figcaption><b>");
-        tool_add_escaped(out, algorithm);
-        tool_text_add(out, "</b> <small>");
-        tool_add_escaped(out, setting->label);
-        tool_text_add(out, "</small></figcaption>\n");
-        tool_chart_dots(out, tool_text_get(&title), tool_text_get(&finding), "", "slower than the search \u2192", count,
-                        rows);
-        tool_text_add(out, "<p class=\"note\">");
-        tool_add_escaped(out, tool_text_get(&finding));
-        tool_text_add(out, "</p></figure>\n");
-        tool_text_free(&title);
-        tool_text_free(&finding);
+        add_figure(out, algorithm, setting->label, &title, &finding, "", "slower than the search \u2192", count, rows);
     }
     free(rows);
     free(dots);
@@ -141,18 +146,7 @@ static void add_sweep_panel(const tool_page *page, const tool_setting *setting, 
                                 : "the default",
                       tool_word_ratio(fmin(best, 1)).text, against ? against : "the default",
                       tool_word_ratio(fmin(sweep[0].mean.least, 1)).text);
-        tool_text_add(out, "<figure><figcaption><b>");
-        tool_add_escaped(out, algorithm);
-        tool_text_add(out, "</b> <small>");
-        tool_add_escaped(out, setting->label);
-        tool_text_add(out, "</small></figcaption>\n");
-        tool_chart_dots(out, tool_text_get(&title), tool_text_get(&finding), "\u2190 faster", "slower \u2192", count,
-                        rows);
-        tool_text_add(out, "<p class=\"note\">");
-        tool_add_escaped(out, tool_text_get(&finding));
-        tool_text_add(out, "</p></figure>\n");
-        tool_text_free(&title);
-        tool_text_free(&finding);
+        add_figure(out, algorithm, setting->label, &title, &finding, "\u2190 faster", "slower \u2192", count, rows);
     }
     for (int i = 0; i < count; i++) free(sweep[i].dot);
     free(sweep);
