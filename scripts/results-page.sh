@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../docs/results"
 marker='<!-- made by scripts/results-page.sh from here on -->'
 {
-    sed "/^$marker\$/,\$d" README.md
+    sed "\|^$marker\$|,\$d" README.md
     echo "$marker"
     python3 ../../scripts/claims.py claims.txt ./*/*.jsonl.xz
 } >README.md.part
