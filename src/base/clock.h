@@ -2,6 +2,8 @@
 #ifndef TAMIS_BASE_CLOCK_H
 #define TAMIS_BASE_CLOCK_H
 
-double tamis_clock_seconds(void);
+#include "base/private.h"
+
+TAMIS_PRIVATE_API double tamis_clock_seconds(void);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef TAMIS_BASE_RANDOM_H
 #define TAMIS_BASE_RANDOM_H
 
+#include "base/private.h"
+
 #include <stdint.h>
 
 typedef struct tamis_random {
@@ -11,18 +13,19 @@ typedef struct tamis_random {
 } tamis_random;
 
 /* Stateless: 64 random bits of draw `index`. */
-uint64_t tamis_random_at(uint64_t seed, uint64_t stream, uint64_t index);
+TAMIS_PRIVATE_API uint64_t tamis_random_at(uint64_t seed, uint64_t stream, uint64_t index);
 
 /* Stateless: uniform in [0, 1) with 53 bits. */
-double tamis_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t index);
+TAMIS_PRIVATE_API double tamis_random_uniform_at(uint64_t seed, uint64_t stream, uint64_t index);
 
 /* Many at once, much faster: bits[i] = tamis_random_at(seed, stream, first + i). */
-void tamis_random_fill(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, uint64_t *bits);
+TAMIS_PRIVATE_API void tamis_random_fill(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, uint64_t *bits);
 
 /* A sequence over the same numbers. */
-tamis_random tamis_random_start(uint64_t seed, uint64_t stream);
-uint64_t tamis_random_next(tamis_random *random);
-double tamis_random_uniform(tamis_random *random);
-int64_t tamis_random_below(tamis_random *random, int64_t bound); /* 0 .. bound - 1, unbiased; bound >= 1 */
+TAMIS_PRIVATE_API tamis_random tamis_random_start(uint64_t seed, uint64_t stream);
+TAMIS_PRIVATE_API uint64_t tamis_random_next(tamis_random *random);
+TAMIS_PRIVATE_API double tamis_random_uniform(tamis_random *random);
+TAMIS_PRIVATE_API int64_t tamis_random_below(tamis_random *random,
+                                             int64_t bound); /* 0 .. bound - 1, unbiased; bound >= 1 */
 
 #endif

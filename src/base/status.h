@@ -2,10 +2,12 @@
 #ifndef TAMIS_BASE_STATUS_H
 #define TAMIS_BASE_STATUS_H
 
+#include "base/private.h"
 #include <tamis/tamis.h>
 
 /* Sets the thread's message and returns `status`: return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner = %lld ...", ...). */
-tamis_status tamis_fail(tamis_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+TAMIS_PRIVATE_API tamis_status tamis_fail(tamis_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #ifdef __clang_analyzer__
 /* The analyser does not look into another file: this tells it that the status comes back as it went in. */
@@ -14,7 +16,7 @@ void tamis_fail_seen(const char *format, ...);
 #endif
 
 /* Clears the thread's message; every public function begins with it. */
-void tamis_clear_error(void);
+TAMIS_PRIVATE_API void tamis_clear_error(void);
 
 /* Propagates an error whose message is already set. Functions that own something use TRY_GOTO with one cleanup label
    and a local variable named `status`. */

@@ -3,6 +3,8 @@
 #ifndef TAMIS_IO_NUMBER_H
 #define TAMIS_IO_NUMBER_H
 
+#include "base/private.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +37,7 @@ const char *tamis_parse_integer(const char *p, int64_t *value);
  * inf, infinity or nan in any case. Correctly rounded; too large is infinity, too small is zero, as strtod has it.
  * Returns the first character after the number, NULL when there is none.
  */
-const char *tamis_parse_real(const char *p, double *value);
+TAMIS_PRIVATE_API const char *tamis_parse_real(const char *p, double *value);
 
 /*
  * The same for one field of a Fortran format: without a point the last `decimals` digits are the fraction, without an

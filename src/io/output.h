@@ -3,6 +3,8 @@
 #ifndef TAMIS_IO_OUTPUT_H
 #define TAMIS_IO_OUTPUT_H
 
+#include "base/private.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <tamis/tamis.h>
@@ -19,11 +21,11 @@ typedef struct tamis_output {
 } tamis_output;
 
 /* gzip: pack on the way. */
-tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);
-tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t bytes);
+TAMIS_PRIVATE_API tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);
+TAMIS_PRIVATE_API tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t bytes);
 
 /* Ends the writing: keeps the file when `status` is TAMIS_OK and everything reaches the disk, else removes it. Returns
    the final status. Every opened output must be closed. */
-tamis_status tamis_output_close(tamis_output *output, tamis_status status);
+TAMIS_PRIVATE_API tamis_status tamis_output_close(tamis_output *output, tamis_status status);
 
 #endif

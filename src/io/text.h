@@ -2,6 +2,8 @@
 #ifndef TAMIS_IO_TEXT_H
 #define TAMIS_IO_TEXT_H
 
+#include "base/private.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,15 +21,15 @@ typedef struct tamis_text {
 } tamis_text;
 
 /* "NAME:LINE: found 'token at `at`', expected <format>", TAMIS_ERROR_FORMAT. */
-tamis_status tamis_text_fail(const tamis_text *text, const char *at, const char *format, ...)
+TAMIS_PRIVATE_API tamis_status tamis_text_fail(const tamis_text *text, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* "NAME:LINE: <format>" under any status. */
-tamis_status tamis_text_refuse(tamis_status status, const tamis_text *text, const char *at, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+TAMIS_PRIVATE_API tamis_status tamis_text_refuse(tamis_status status, const tamis_text *text, const char *at,
+                                                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* 1 for the first line. */
-int64_t tamis_text_line(const tamis_text *text, const char *at);
+TAMIS_PRIVATE_API int64_t tamis_text_line(const tamis_text *text, const char *at);
 
 static inline const char *tamis_skip_blanks(const char *p) {
     while (tamis_is_blank(*p)) p++;
@@ -39,7 +41,7 @@ static inline bool tamis_at_line_end(const tamis_text *text, const char *p) {
 }
 
 /* The first character after the line that p is in; `end` after the last line. */
-const char *tamis_next_line(const tamis_text *text, const char *p);
+TAMIS_PRIVATE_API const char *tamis_next_line(const tamis_text *text, const char *p);
 
 /* Skips blank lines and lines whose first character that is no blank is in `comments`; returns the first other line's
    first character that is no blank, or `end`. */

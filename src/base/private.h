@@ -1,0 +1,9 @@
+/* What libtamis_ml takes from the layers below the core: exported, in no public header. Named in tamis.map too. */
+#ifndef TAMIS_BASE_PRIVATE_H
+#define TAMIS_BASE_PRIVATE_H
+
+#include <tamis/tamis.h>
+
+#define TAMIS_PRIVATE_API TAMIS_API
+
+#endif
