@@ -27,7 +27,7 @@ TAMIS_API const char *tamis_names_at(const tamis_names *names, int64_t index);
 /* The index of a name of `length` bytes, -1 where it is not there. */
 TAMIS_API int64_t tamis_names_find(const tamis_names *names, const char *name, size_t length);
 
-/* Adds a name, or finds it where it is there. No zero byte in it. Unique names: each has one index. */
+/* Adds a name, or finds it where it is there. Not empty, no zero byte in it. Unique names: each has one index. */
 TAMIS_API tamis_status tamis_names_add(tamis_names *names, const char *name, size_t length, int64_t *index);
 
 /* A vocabulary: a name a line, the line's number from 0 its index (plain, .gz, .xz or .zst). Empty lines at the end do
@@ -52,9 +52,9 @@ typedef struct tamis_ratings_options {
 
 /* Reads `user item [rating [time]]` a line, ids any text without the separator, which is the first of tab, "::", comma,
    semicolon and blank that is in the first line of data. Ids may be quoted in a .csv. Comments begin with # or %.
-   A pair that comes twice keeps its last rating. *ratings is CSR, users x items, fp32. *users and *items are new
-   dictionaries, or the ones of the options. skipped (may be NULL): lines left out by known_only.
-   TAMIS_ERROR_FORMAT names file and line. */
+   A pair that comes twice keeps its last rating. *ratings is CSR, users x items, fp32, sorted. *users and *items are
+   new dictionaries, or the ones of the options, which an error leaves as they were. skipped (may be NULL): lines left
+   out by known_only. TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
                                           tamis_matrix **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);
@@ -64,9 +64,11 @@ TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_
 typedef enum tamis_split_kind {
     TAMIS_SPLIT_ENTRIES = 0,   /* of each row, a share of its entries; rows keep one entry at least */
     TAMIS_SPLIT_LEAVE_ONE = 1, /* of each row of two entries or more, one */
-    TAMIS_SPLIT_ROWS = 2,      /* whole rows; both results have all rows, empty where they belong to the other */
+    TAMIS_SPLIT_ROWS = 2,      /* whole rows, of two or more at least one and not all; both results have all rows, empty
+                                  where they belong to the other */
     TAMIS_SPLIT_TOKENS = 3     /* of each row of counts, a share of its words' occurrences: an entry may be divided.
-                                  Counts must be whole numbers. Document completion */
+                                  Each occurrence is drawn on its own. Counts must be whole numbers that the type holds
+                                  exactly (fp32: up to 2^24), at most 2^31 - 1. Document completion */
 } tamis_split_kind;
 
 /* How a matrix is split. Begin with TAMIS_SPLIT_OPTIONS_INIT. */
@@ -97,8 +99,9 @@ TAMIS_API void tamis_batches_close(tamis_batches *batches); /* NULL is allowed *
 /* Number of columns: known from a header, else from a first pass over the file when it is opened. */
 TAMIS_API int64_t tamis_batches_columns(const tamis_batches *batches);
 
-/* The next batch, CSR fp32, its rows numbered from 0; NULL after the last, after which the next call begins again. It
-   lives until the next call. Has the form of a tamis_batch_source with a tamis_batches as context. */
+/* The next batch, CSR fp32 with 64-bit offsets, its rows numbered from 0; NULL after the last, after which the next
+   call begins again. It lives until the next call. Has the form of a tamis_batch_source with a tamis_batches as
+   context. */
 TAMIS_API tamis_status tamis_batches_next(void *batches, const tamis_sparse **batch);
 
 #ifdef __cplusplus

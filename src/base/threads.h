@@ -2,6 +2,8 @@
 #ifndef TAMIS_BASE_THREADS_H
 #define TAMIS_BASE_THREADS_H
 
+#include "base/private.h"
+
 /* OMP_NUM_THREADS or all cores; 1 without OpenMP. */
 int tamis_threads_default(void);
 
@@ -9,6 +11,6 @@ int tamis_threads_default(void);
    (the bodies then run at the same time) and returns when all are done. Without OpenMP, or when fewer threads are to
    be had, the bodies run one after another: a body must never wait for another. threads <= 0 means the default. */
 typedef void tamis_thread_body(void *context, int thread, int threads);
-void tamis_threads_run(int threads, tamis_thread_body *body, void *context);
+TAMIS_PRIVATE_API void tamis_threads_run(int threads, tamis_thread_body *body, void *context);
 
 #endif

@@ -21,7 +21,7 @@ static const tamis_file_row rows[] = {
     {TAMIS_FILE_DOCWORD, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
     {TAMIS_FILE_METIS, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
     {TAMIS_FILE_EDGES, "edges", ".txt .el .edges .tsv .wel ?.csv", tamis_sniff_edges, tamis_read_edges},
-    {TAMIS_FILE_RATINGS, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings, tamis_read_ratings},
+    {TAMIS_FILE_RATINGS, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings, tamis_read_rating_lines},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

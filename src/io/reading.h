@@ -21,7 +21,7 @@ typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_matrix **m
 typedef bool tamis_sniffer(const tamis_text *text);
 
 tamis_reader tamis_read_matrix_market, tamis_read_harwell_boeing, tamis_read_metis, tamis_read_smtx, tamis_read_edges,
-    tamis_read_docword, tamis_read_ldac, tamis_read_ratings, tamis_read_npz;
+    tamis_read_docword, tamis_read_ldac, tamis_read_rating_lines, tamis_read_npz;
 tamis_sniffer tamis_sniff_matrix_market, tamis_sniff_harwell_boeing, tamis_sniff_metis, tamis_sniff_smtx,
     tamis_sniff_edges, tamis_sniff_docword, tamis_sniff_ldac, tamis_sniff_ratings, tamis_sniff_npy, tamis_sniff_npz;
 

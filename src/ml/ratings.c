@@ -1,0 +1,390 @@
+/*
+ * Ratings with any ids: lines of `user item [rating [time]]` into a matrix and two dictionaries. The lines are parsed
+ * in their order by one thread, since indices are given in the order of arrival.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/source.h"
+#include "ml/names.h"
+
+enum { USER = 0, ITEM, RATING, TIME, FIELDS, REPORT_EVERY = 1 << 14, LINE_BYTES_LEAST = 4 };
+
+typedef struct field {
+    const char *begin;
+    size_t length;
+    bool doubled; /* has doubled quotes in it, each of which stands for one */
+} field;
+
+typedef struct rating_reader {
+    const tamis_ratings_options *options;
+    tamis_progress progress;
+    tamis_source source;
+    char separator; /* ':' means "::", ' ' any number of blanks */
+    bool quotes;    /* a field may be quoted */
+    tamis_names *users, *items;
+    int32_t *row_indices, *columns;
+    float *values;
+    int64_t count, skipped;
+} rating_reader;
+
+/* ---- lines */
+
+static const char *end_of_line(const tamis_text *text, const char *line) {
+    const char *end = tamis_next_line(text, line);
+    if (end > line && end[-1] == '\n') end--;
+    return end;
+}
+
+/* Blanks beside a field do not count, unless they are what separates. */
+static bool is_padding(char separator, char c) { return separator == '\t' ? c == ' ' || c == '\r' : tamis_is_blank(c); }
+
+/* The next line from p on with something in it that is no comment, or the end of the text. */
+static const char *find_data(const tamis_text *text, const char *p) {
+    for (; p < text->end; p = tamis_next_line(text, p)) {
+        const char *const first = tamis_skip_blanks(p);
+        if (first < text->end && *first != '\n' && *first != '#' && *first != '%') return p;
+    }
+    return text->end;
+}
+
+static bool separates(const char *p, const char *end, char separator) {
+    if (separator == ':') return end - p >= 2 && p[0] == ':' && p[1] == ':';
+    return p < end && *p == separator;
+}
+
+static char find_separator(const char *line, const char *end, bool quotes) {
+    static const char candidates[] = {'\t', ':', ',', ';', ' '};
+    while (line < end && tamis_is_blank(*line)) line++;
+    while (end > line && tamis_is_blank(end[-1])) end--;
+    for (size_t i = 0; i < sizeof candidates; i++) {
+        bool inside = false;
+        for (const char *p = line; p < end; p++) {
+            if (quotes && *p == '"') inside = !inside;
+            if (!inside && separates(p, end, candidates[i])) return candidates[i];
+        }
+    }
+    return ' ';
+}
+
+/* A quoted field: *p is at its first quote, and goes behind its last. */
+static tamis_status take_quoted(const tamis_text *text, const char **p, const char *end, field *taken) {
+    const char *const start = *p + 1;
+    *taken = (field){.begin = start};
+    for (const char *at = start; at < end; at++) {
+        if (*at != '"') continue;
+        if (at + 1 < end && at[1] == '"') {
+            taken->doubled = true;
+            at++;
+            continue;
+        }
+        taken->length = (size_t)(at - start);
+        *p = at + 1;
+        return TAMIS_OK;
+    }
+    return tamis_text_fail(text, *p, "a quote at the end of the field as well");
+}
+
+static void take_plain(const rating_reader *reader, const char **p, const char *end, field *taken) {
+    const char *at = *p;
+    if (reader->separator == ' ')
+        while (at < end && !tamis_is_blank(*at)) at++;
+    else
+        while (at < end && !separates(at, end, reader->separator)) at++;
+    const char *last = at;
+    while (last > *p && is_padding(reader->separator, last[-1])) last--;
+    *taken = (field){.begin = *p, .length = (size_t)(last - *p)};
+    *p = at;
+}
+
+static const char *skip_padding(const rating_reader *reader, const char *p, const char *end) {
+    while (p < end && is_padding(reader->separator, *p)) p++;
+    return p;
+}
+
+/* The fields of a line; *count is how many there are. */
+static tamis_status split_line(const rating_reader *reader, const char *p, const char *end, field *fields, int *count) {
+    const tamis_text *const text = &reader->source.text;
+    p = skip_padding(reader, p, end);
+    for (*count = 0;; ++*count) {
+        if (*count == FIELDS) return tamis_text_fail(text, p, "the end of the line after the time");
+        if (reader->quotes && p < end && *p == '"') {
+            TRY(take_quoted(text, &p, end, &fields[*count]));
+            const char *const behind = p;
+            p = skip_padding(reader, p, end);
+            const bool separated = reader->separator == ' ' ? p > behind : separates(p, end, reader->separator);
+            if (p < end && !separated) return tamis_text_fail(text, p, "a separator after the quoted field");
+        } else {
+            take_plain(reader, &p, end, &fields[*count]);
+            p = reader->separator == ' ' ? skip_padding(reader, p, end) : p;
+        }
+        if (p >= end) break;
+        if (reader->separator != ' ') p += reader->separator == ':' ? 2 : 1;
+        p = skip_padding(reader, p, end);
+    }
+    ++*count;
+    return TAMIS_OK;
+}
+
+/* Whether all of the field is one number. Behind the text there is room to read, as tamis_parse_real wants it. */
+static bool is_number(const field *f, double *value) {
+    return f->length > 0 && tamis_parse_real(f->begin, value) == f->begin + f->length;
+}
+
+static bool is_title(const rating_reader *reader, const char *line) {
+    field fields[FIELDS];
+    int count = 0;
+    double ignored;
+    if (split_line(reader, line, end_of_line(&reader->source.text, line), fields, &count) != TAMIS_OK) {
+        tamis_clear_error(); /* it is told again when the line is read as data */
+        return false;
+    }
+    return count > RATING && fields[RATING].length > 0 && !is_number(&fields[RATING], &ignored);
+}
+
+/* The first line of data, after which the separator is known. */
+static const char *find_first(rating_reader *reader) {
+    const tamis_text *const text = &reader->source.text;
+    const size_t length = tamis_unpacked_name_length(text->name);
+    reader->quotes = length > 4 && strncasecmp(text->name + length - 4, ".csv", 4) == 0;
+    const char *const start = reader->options->header ? tamis_next_line(text, text->begin) : text->begin;
+    const char *line = find_data(text, start);
+    reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
+    if (reader->options->header || line >= text->end || !is_title(reader, line)) return line;
+    line = find_data(text, tamis_next_line(text, line));
+    reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
+    return line;
+}
+
+/* ---- entries */
+
+/* Checks an id. Doubled quotes become single ones where they stand: the text is ours and is not read again. */
+static tamis_status take_id(rating_reader *reader, field *id, const char *what) {
+    const tamis_text *const text = &reader->source.text;
+    if (id->length == 0) return tamis_text_fail(text, id->begin, "%s", what);
+    const char *const zero = memchr(id->begin, '\0', id->length);
+    if (zero) return tamis_text_fail(text, zero, "%s without zero bytes", what);
+    if (!id->doubled) return TAMIS_OK;
+    char *const to = reader->source.memory + (id->begin - reader->source.memory);
+    size_t used = 0;
+    for (size_t i = 0; i < id->length; i++) {
+        to[used++] = to[i];
+        if (to[i] == '"') i++;
+    }
+    id->length = used;
+    return TAMIS_OK;
+}
+
+static tamis_status take_rating(const rating_reader *reader, const field *f, double *rating) {
+    const tamis_text *const text = &reader->source.text;
+    if (!is_number(f, rating)) return tamis_text_fail(text, f->begin, "a rating");
+    if (!(fabs(*rating) <= (double)FLT_MAX)) return tamis_text_fail(text, f->begin, "a rating that fp32 can hold");
+    return TAMIS_OK;
+}
+
+static tamis_status take_line(rating_reader *reader, const char *line, const char *end) {
+    field fields[FIELDS];
+    int count = 0;
+    double rating = reader->options->missing_value;
+    int64_t user, item;
+    TRY(split_line(reader, line, end, fields, &count));
+    if (count <= ITEM) return tamis_text_fail(&reader->source.text, end, "an item after the user");
+    if (count > RATING) TRY(take_rating(reader, &fields[RATING], &rating));
+    TRY(take_id(reader, &fields[USER], "a user"));
+    TRY(take_id(reader, &fields[ITEM], "an item"));
+    if (reader->options->known_only) {
+        user = tamis_names_find(reader->users, fields[USER].begin, fields[USER].length);
+        item = tamis_names_find(reader->items, fields[ITEM].begin, fields[ITEM].length);
+        if (user < 0 || item < 0) {
+            reader->skipped++;
+            return TAMIS_OK;
+        }
+    } else {
+        TRY(tamis_names_add(reader->users, fields[USER].begin, fields[USER].length, &user));
+        TRY(tamis_names_add(reader->items, fields[ITEM].begin, fields[ITEM].length, &item));
+    }
+    reader->row_indices[reader->count] = (int32_t)user;
+    reader->columns[reader->count] = (int32_t)item;
+    reader->values[reader->count++] = (float)rating;
+    return TAMIS_OK;
+}
+
+static tamis_status make_room(rating_reader *reader) {
+    const tamis_text *const text = &reader->source.text;
+    int64_t lines = 1;
+    for (const char *p = text->begin; p < text->end; p = tamis_next_line(text, p)) lines++;
+    const int64_t most = (text->end - text->begin) / LINE_BYTES_LEAST + 1; /* many lines may be empty */
+    if (lines > most) lines = most;
+    void *memory;
+    TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
+    reader->row_indices = memory;
+    TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
+    reader->columns = memory;
+    TRY(tamis_allocate(lines, sizeof(float), "ratings", &memory));
+    reader->values = memory;
+    return TAMIS_OK;
+}
+
+static tamis_status take_lines(rating_reader *reader) {
+    const tamis_text *const text = &reader->source.text;
+    const double bytes = (double)(text->end - text->begin);
+    int64_t lines = 0;
+    TRY(make_room(reader));
+    for (const char *line = find_first(reader); line < text->end; line = find_data(text, tamis_next_line(text, line))) {
+        TRY(take_line(reader, line, end_of_line(text, line)));
+        if (++lines % REPORT_EVERY == 0)
+            TRY(tamis_progress_step(&reader->progress, 0.5 + 0.4 * (double)(line - text->begin) / bytes, text->name));
+    }
+    return TAMIS_OK;
+}
+
+/* ---- the matrix */
+
+static tamis_index_type offset_type_for(int64_t nnz) { return nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32; }
+
+static int64_t offset_at(const tamis_sparse *S, int64_t row) {
+    return S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[row] : ((const int64_t *)S->offsets)[row];
+}
+
+/* Whether entry t is followed by one at the same place, in a row that ends before `end`. */
+static bool is_repeated(const tamis_sparse *S, int64_t t, int64_t end) {
+    const int32_t *const columns = S->columns;
+    return t + 1 < end && columns[t] == columns[t + 1];
+}
+
+/* A copy of S, sorted CSR, with the last of the entries at a place alone. `unique`: how many these are. */
+static tamis_status copy_last(const tamis_sparse *S, int64_t unique, tamis_matrix **matrix) {
+    tamis_status status = TAMIS_OK;
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    TRY_GOTO(end, tamis_allocate(S->rows + 1, sizeof(int64_t), "ratings", &offsets));
+    TRY_GOTO(end, tamis_allocate(unique, sizeof(int32_t), "ratings", &columns));
+    TRY_GOTO(end, tamis_allocate(unique, sizeof(float), "ratings", &values));
+    int64_t used = 0;
+    ((int64_t *)offsets)[0] = 0;
+    for (int64_t row = 0; row < S->rows; row++) {
+        const int64_t row_end = offset_at(S, row + 1);
+        for (int64_t t = offset_at(S, row); t < row_end; t++) {
+            if (is_repeated(S, t, row_end)) continue;
+            ((int32_t *)columns)[used] = ((const int32_t *)S->columns)[t];
+            ((float *)values)[used++] = ((const float *)S->values)[t];
+        }
+        ((int64_t *)offsets)[row + 1] = used;
+    }
+    tamis_sparse view = *S;
+    view.nnz = unique;
+    view.offset_type = TAMIS_I64;
+    view.offsets = offsets;
+    view.columns = columns;
+    view.values = values;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.offset_type = offset_type_for(unique);
+    TRY_GOTO(end, tamis_convert(&view, &options, matrix));
+end:
+    tamis_release(offsets);
+    tamis_release(columns);
+    tamis_release(values);
+    return status;
+}
+
+/* Sorting keeps the order of the file among entries at the same place, so that the last of them is the last rating. */
+static tamis_status make_matrix(const rating_reader *reader, tamis_matrix **matrix) {
+    const tamis_sparse entries = {.format = TAMIS_COO,
+                                  .rows = tamis_names_count(reader->users),
+                                  .cols = tamis_names_count(reader->items),
+                                  .nnz = reader->count,
+                                  .row_indices = reader->row_indices,
+                                  .columns = reader->columns,
+                                  .values = reader->values};
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.offset_type = offset_type_for(entries.nnz);
+    options.sort = true;
+    options.values = TAMIS_VALUES_ONES;
+    tamis_matrix *sorted = NULL;
+    TRY(tamis_convert(&entries, &options, &sorted));
+    const tamis_sparse *const S = tamis_matrix_view(sorted);
+    int64_t unique = 0;
+    for (int64_t row = 0; row < S->rows; row++) {
+        const int64_t row_end = offset_at(S, row + 1);
+        for (int64_t t = offset_at(S, row); t < row_end; t++) unique += !is_repeated(S, t, row_end);
+    }
+    if (unique == S->nnz) {
+        *matrix = sorted;
+        return TAMIS_OK;
+    }
+    const tamis_status status = copy_last(S, unique, matrix);
+    tamis_matrix_free(sorted);
+    return status;
+}
+
+/* ---- public */
+
+static tamis_status take_options(const tamis_ratings_options *given, tamis_ratings_options *options) {
+    *options = (tamis_ratings_options)TAMIS_RATINGS_OPTIONS_INIT;
+    if (!given) return TAMIS_OK;
+    if (given->size < sizeof(size_t))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_RATINGS_OPTIONS_INIT",
+                          given->size);
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    options->size = sizeof *options;
+    if (!(fabs(options->missing_value) <= (double)FLT_MAX))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.missing_value = %g, expected a number that fp32 can hold",
+                          options->missing_value);
+    if (options->known_only && (!options->users || !options->items))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = NULL: known_only needs both dictionaries",
+                          options->users ? "items" : "users");
+    return TAMIS_OK;
+}
+
+static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_matrix **matrix) {
+    const tamis_ratings_options *const options = reader->options;
+    reader->progress = (tamis_progress){.report = options->progress, .context = options->progress_context, .high = 1};
+    tamis_progress opening = reader->progress;
+    opening.high = 0.5;
+    TRY(tamis_source_open(path, &opening, &reader->source));
+    if (!reader->users) TRY(tamis_names_create(&reader->users));
+    if (!reader->items) TRY(tamis_names_create(&reader->items));
+    TRY(take_lines(reader));
+    tamis_matrix *made = NULL;
+    TRY(make_matrix(reader, &made));
+    const tamis_status status = tamis_progress_step(&reader->progress, 1, path);
+    if (status != TAMIS_OK) {
+        tamis_matrix_free(made);
+        return status;
+    }
+    *matrix = made;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options, tamis_matrix **ratings,
+                                tamis_names **users, tamis_names **items, int64_t *skipped) {
+    tamis_clear_error();
+    if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
+    if (!ratings) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ratings = NULL: expected where to put the matrix");
+    if (!users || !items)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected where to put the dictionary",
+                          users ? "items" : "users");
+    tamis_ratings_options taken;
+    TRY(take_options(options, &taken));
+    const int64_t user_count = tamis_names_count(taken.users), item_count = tamis_names_count(taken.items);
+    rating_reader reader = {.options = &taken, .users = taken.users, .items = taken.items};
+    const tamis_status status = read_ratings(&reader, path, ratings);
+    tamis_source_close(&reader.source);
+    tamis_release(reader.row_indices);
+    tamis_release(reader.columns);
+    tamis_release(reader.values);
+    if (status != TAMIS_OK) { /* dictionaries of ours go, the caller's are as they were */
+        if (taken.users) ml_names_truncate(taken.users, user_count);
+        if (taken.items) ml_names_truncate(taken.items, item_count);
+        if (!taken.users) tamis_names_free(reader.users);
+        if (!taken.items) tamis_names_free(reader.items);
+        return status;
+    }
+    *users = reader.users;
+    *items = reader.items;
+    if (skipped) *skipped = reader.skipped;
+    return TAMIS_OK;
+}

@@ -1,0 +1,276 @@
+/*
+ * Splits: what is fitted and what is held out. First it is drawn how much of each entry is held out (`taken`), then the
+ * two matrices are made from that. Every draw is Philox's of the seed and a row's (or entry's) number, and is used as
+ * an integer or in one rounded operation: threads, machines and compilers cannot change it.
+ *
+ *   entries    of a row of n, share * n rounded up or down at random so that the mean is share * n, but at most n - 1;
+ *              which ones: each choice of that many is equally likely
+ *   leave-one  one of each row of two or more, each equally likely
+ *   rows       share * rows rounded, but at least one and not all where there are two rows or more
+ *   tokens     each occurrence on its own with probability `share`: of a count c, Binomial(c, share) are held out
+ */
+#include <math.h>
+#include <string.h>
+#include <tamis/data.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/status.h"
+
+/* Streams of draws: a row's or an entry's number, and one that no row has. */
+#define ROWS_STREAM UINT64_MAX
+#define COUNT_MOST  ((int64_t)INT32_MAX) /* of one entry: what `taken` can hold and is drawn in seconds */
+
+typedef struct splitter {
+    const tamis_sparse *S; /* CSR */
+    const tamis_split_options *options;
+    int32_t *taken; /* of each entry: 0 or 1; tokens: how many are held out */
+} splitter;
+
+/* ---- reading S */
+
+static int64_t offset_at(const tamis_sparse *S, int64_t row) {
+    return S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[row] : ((const int64_t *)S->offsets)[row];
+}
+
+static double value_at(const tamis_sparse *S, int64_t t) {
+    if (!S->values) return 1;
+    switch (S->value_type) {
+    case TAMIS_F32: return (double)((const float *)S->values)[t];
+    case TAMIS_F64: return ((const double *)S->values)[t];
+    case TAMIS_F16: return (double)tamis_f32_from_f16(((const uint16_t *)S->values)[t]);
+    case TAMIS_BF16: return (double)tamis_f32_from_bf16(((const uint16_t *)S->values)[t]);
+    }
+    return 0;
+}
+
+static void store_value(void *values, tamis_type type, int64_t t, double value) {
+    switch (type) {
+    case TAMIS_F32: ((float *)values)[t] = (float)value; return;
+    case TAMIS_F64: ((double *)values)[t] = value; return;
+    case TAMIS_F16: ((uint16_t *)values)[t] = tamis_f16_from_f32((float)value); return;
+    case TAMIS_BF16: ((uint16_t *)values)[t] = tamis_bf16_from_f32((float)value); return;
+    }
+}
+
+/* Up to here the type holds every whole number: kept and held out then add up to the count. */
+static int64_t count_limit(tamis_type type) {
+    switch (type) {
+    case TAMIS_F32: return (int64_t)1 << 24;
+    case TAMIS_F64: return COUNT_MOST;
+    case TAMIS_F16: return 1 << 11;
+    case TAMIS_BF16: return 1 << 8;
+    }
+    return 0;
+}
+
+/* ---- drawing */
+
+/* A product that is rounded before anything is done with it: fused with the next operation it would depend on the
+   machine. */
+static double share_of(double share, int64_t count) {
+    const volatile double product = share * (double)count;
+    return product;
+}
+
+/* Chooses `wanted` of the entries `begin` to `end`: each in turn with the probability that is left for it. */
+static void choose(const splitter *split, tamis_random *random, int64_t begin, int64_t end, int64_t wanted) {
+    for (int64_t t = begin; t < end; t++) {
+        const bool chosen = wanted > 0 && tamis_random_below(random, end - t) < wanted;
+        split->taken[t] = chosen;
+        wanted -= chosen;
+    }
+}
+
+static void draw_entries(const splitter *split) {
+    const bool one = split->options->kind == TAMIS_SPLIT_LEAVE_ONE;
+    for (int64_t row = 0; row < split->S->rows; row++) {
+        const int64_t begin = offset_at(split->S, row), end = offset_at(split->S, row + 1), count = end - begin;
+        tamis_random random = tamis_random_start(split->options->seed, (uint64_t)row);
+        int64_t wanted = 1;
+        if (!one) {
+            const double mean = share_of(split->options->share, count), whole = floor(mean);
+            wanted = (int64_t)whole + (tamis_random_uniform(&random) < mean - whole);
+        }
+        if (wanted > count - 1) wanted = count - 1;
+        choose(split, &random, begin, end, wanted);
+    }
+}
+
+static void draw_rows(const splitter *split) {
+    const int64_t rows = split->S->rows;
+    int64_t wanted = (int64_t)floor(share_of(split->options->share, rows) + 0.5);
+    if (wanted < 1) wanted = 1;
+    if (wanted > rows - 1) wanted = rows - 1;
+    tamis_random random = tamis_random_start(split->options->seed, ROWS_STREAM);
+    for (int64_t row = 0; row < rows; row++) {
+        const bool chosen = wanted > 0 && tamis_random_below(&random, rows - row) < wanted;
+        wanted -= chosen;
+        for (int64_t t = offset_at(split->S, row); t < offset_at(split->S, row + 1); t++) split->taken[t] = chosen;
+    }
+}
+
+/*
+ * How many of `count` uniform numbers are less than `share` / 2^64. The numbers are drawn a bit at a time, 64 of them
+ * at once, and only for as long as the bits so far are those of the share: a number is less where it has the first 0
+ * below a 1.
+ */
+static int32_t draw_binomial(uint64_t seed, uint64_t stream, uint64_t share, int64_t count) {
+    tamis_random random = tamis_random_start(seed, stream);
+    int32_t less = 0;
+    for (int64_t done = 0; done < count; done += 64) {
+        uint64_t open = count - done >= 64 ? UINT64_MAX : ((uint64_t)1 << (count - done)) - 1;
+        for (int bit = 63; bit >= 0 && open != 0; bit--) {
+            const uint64_t drawn = tamis_random_next(&random);
+            if (share >> bit & 1) {
+                less += __builtin_popcountll(open & ~drawn);
+                open &= drawn;
+            } else {
+                open &= ~drawn;
+            }
+        }
+    }
+    return less;
+}
+
+static tamis_status draw_tokens(const splitter *split) {
+    const tamis_sparse *const S = split->S;
+    const int64_t most = S->values ? count_limit(S->value_type) : 1;
+    const uint64_t share = (uint64_t)ldexp(split->options->share, 64); /* exact, or the bits below 2^-64 are dropped */
+    for (int64_t row = 0; row < S->rows; row++)
+        for (int64_t t = offset_at(S, row); t < offset_at(S, row + 1); t++) {
+            const double count = value_at(S, t);
+            if (!(count >= 0 && count <= (double)most && floor(count) == count))
+                return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                                  "S.values[%lld] = %g (row %lld), expected a whole number from 0 to %lld",
+                                  (long long)t, count, (long long)row, (long long)most);
+            split->taken[t] = draw_binomial(split->options->seed, (uint64_t)t, share, (int64_t)count);
+        }
+    return TAMIS_OK;
+}
+
+/* ---- making */
+
+/* What one of the two matrices has of entry t: 0 where it has none of it. */
+static bool has_entry(const splitter *split, int64_t t, bool held, double *count) {
+    if (split->options->kind != TAMIS_SPLIT_TOKENS) return (split->taken[t] != 0) == held;
+    const double all = value_at(split->S, t), out = (double)split->taken[t];
+    *count = held ? out : all - out;
+    return *count > 0 || (!held && all == 0); /* a stored zero is kept */
+}
+
+static tamis_status make(const splitter *split, bool held, tamis_matrix **matrix) {
+    const tamis_sparse *const S = split->S;
+    const size_t index_size = tamis_index_size(S->index_type), value_size = tamis_type_size(S->value_type);
+    tamis_status status = TAMIS_OK;
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    double count = 0;
+    int64_t nnz = 0;
+    for (int64_t t = 0; t < S->nnz; t++) nnz += has_entry(split, t, held, &count);
+    TRY_GOTO(end, tamis_allocate(S->rows + 1, sizeof(int64_t), "a split's offsets", &offsets));
+    TRY_GOTO(end, tamis_allocate(nnz, index_size, "a split's columns", &columns));
+    if (S->values) TRY_GOTO(end, tamis_allocate(nnz, value_size, "a split's values", &values));
+    int64_t used = 0;
+    ((int64_t *)offsets)[0] = 0;
+    for (int64_t row = 0; row < S->rows; row++) {
+        for (int64_t t = offset_at(S, row); t < offset_at(S, row + 1); t++) {
+            if (!has_entry(split, t, held, &count)) continue;
+            memcpy((char *)columns + (size_t)used * index_size, (const char *)S->columns + (size_t)t * index_size,
+                   index_size);
+            if (S->values && split->options->kind == TAMIS_SPLIT_TOKENS)
+                store_value(values, S->value_type, used, count);
+            else if (S->values)
+                memcpy((char *)values + (size_t)used * value_size, (const char *)S->values + (size_t)t * value_size,
+                       value_size);
+            used++;
+        }
+        ((int64_t *)offsets)[row + 1] = used;
+    }
+    tamis_sparse view = *S;
+    view.nnz = nnz;
+    view.offset_type = TAMIS_I64;
+    view.offsets = offsets;
+    view.columns = columns;
+    view.values = values;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = S->index_type;
+    options.offset_type = S->offset_type;
+    options.value_type = S->value_type;
+    TRY_GOTO(end, tamis_convert(&view, &options, matrix));
+end:
+    tamis_release(offsets);
+    tamis_release(columns);
+    tamis_release(values);
+    return status;
+}
+
+/* ---- public */
+
+static tamis_status take_options(const tamis_split_options *given, tamis_split_options *options) {
+    *options = (tamis_split_options)TAMIS_SPLIT_OPTIONS_INIT;
+    if (!given) return TAMIS_OK;
+    if (given->size < sizeof(size_t))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_SPLIT_OPTIONS_INIT", given->size);
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    options->size = sizeof *options;
+    if ((int)options->kind < TAMIS_SPLIT_ENTRIES || (int)options->kind > TAMIS_SPLIT_TOKENS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.kind = %d, expected 0 to %d", (int)options->kind,
+                          (int)TAMIS_SPLIT_TOKENS);
+    if (options->kind != TAMIS_SPLIT_LEAVE_ONE && !(options->share > 0 && options->share < 1))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.share = %g, expected between 0 and 1", options->share);
+    return TAMIS_OK;
+}
+
+static tamis_status draw(const splitter *split) {
+    switch (split->options->kind) {
+    case TAMIS_SPLIT_ROWS: draw_rows(split); return TAMIS_OK;
+    case TAMIS_SPLIT_TOKENS: return draw_tokens(split);
+    case TAMIS_SPLIT_ENTRIES:
+    case TAMIS_SPLIT_LEAVE_ONE: draw_entries(split); return TAMIS_OK;
+    }
+    return tamis_fail(TAMIS_ERROR_INTERNAL, "a kind of split without a row here");
+}
+
+/* COO is grouped by row first, in S's types. */
+static tamis_status group(const tamis_sparse *S, tamis_matrix **grouped) {
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = S->index_type;
+    options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : S->offset_type;
+    options.value_type = S->value_type;
+    return tamis_convert(S, &options, grouped);
+}
+
+tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_matrix **kept,
+                         tamis_matrix **held_out) {
+    tamis_clear_error();
+    if (!kept || !held_out)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected where to put the result",
+                          kept ? "held_out" : "kept");
+    tamis_split_options taken_options;
+    TRY(take_options(options, &taken_options));
+    TRY(tamis_validate(S));
+    tamis_status status = TAMIS_OK;
+    tamis_matrix *grouped = NULL, *rest = NULL, *held = NULL;
+    void *taken = NULL;
+    splitter split = {.S = S, .options = &taken_options};
+    if (S->format == TAMIS_COO) {
+        TRY_GOTO(end, group(S, &grouped));
+        split.S = tamis_matrix_view(grouped);
+    }
+    TRY_GOTO(end, tamis_allocate(S->nnz, sizeof(int32_t), "a split", &taken));
+    split.taken = taken;
+    TRY_GOTO(end, draw(&split));
+    TRY_GOTO(end, make(&split, false, &rest));
+    TRY_GOTO(end, make(&split, true, &held));
+end:
+    tamis_release(taken);
+    tamis_matrix_free(grouped);
+    if (status == TAMIS_OK) {
+        *kept = rest;
+        *held_out = held;
+        return TAMIS_OK;
+    }
+    tamis_matrix_free(rest);
+    tamis_matrix_free(held);
+    return status;
+}

@@ -1,0 +1,533 @@
+/* Files in mini-batches: put together again they are the file as the core reads it whole, in every format and packer.
+ */
+#include "base/random.h"
+#include "io/output.h"
+#include "support/shared_data.h"
+#include "test_ml_support.h"
+
+#ifndef TAMIS_HAVE_LZMA
+#define TAMIS_HAVE_LZMA 0
+#endif
+#ifndef TAMIS_HAVE_ZSTD
+#define TAMIS_HAVE_ZSTD 0
+#endif
+#if TAMIS_HAVE_LZMA
+#include <lzma.h>
+#endif
+#if TAMIS_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+/* ---- comparing */
+
+/* One batch against rows first .. first + batch->rows of S. */
+static void expect_rows(const tamis_sparse *S, int64_t first, const tamis_sparse *batch) {
+    assert_true(first + batch->rows <= S->rows);
+    assert_int_equal(batch->format, TAMIS_CSR);
+    assert_int_equal(batch->value_type, TAMIS_F32);
+    assert_int_equal(batch->cols, S->cols);
+    assert_int_equal(tamis_validate(batch), TAMIS_OK);
+    const int64_t *const all = S->offsets, *const offsets = batch->offsets;
+    for (int64_t row = 0; row <= batch->rows; row++) assert_int_equal(offsets[row], all[first + row] - all[first]);
+    for (int64_t t = 0; t < batch->nnz; t++) {
+        assert_int_equal(((const int32_t *)batch->columns)[t], ((const int32_t *)S->columns)[all[first] + t]);
+        assert_true(((const float *)batch->values)[t] == ((const float *)S->values)[all[first] + t]);
+    }
+}
+
+/* Two passes with `rows` rows a batch. */
+static void expect_passes(const char *path, const tamis_sparse *S, int64_t rows) {
+    tamis_batches *batches = NULL;
+    if (tamis_batches_open(path, rows, &batches) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_string_equal(tamis_last_error(), "");
+    assert_int_equal(tamis_batches_columns(batches), S->cols);
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t done = 0;
+        for (;;) {
+            const tamis_sparse *batch = NULL;
+            if (tamis_batches_next(batches, &batch) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+            if (!batch) break;
+            expect_rows(S, done, batch);
+            done += batch->rows;
+            assert_true(batch->rows == rows || done == S->rows);
+        }
+        assert_int_equal(done, S->rows);
+    }
+    tamis_batches_close(batches);
+}
+
+static tamis_matrix *read_whole(const char *path) {
+    tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
+    options.offset_type = TAMIS_I64;
+    options.values = TAMIS_VALUES_ONES;
+    tamis_matrix *whole = NULL;
+    if (tamis_read_matrix(path, &options, &whole) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    return whole;
+}
+
+static void expect_as_whole(const char *path) {
+    const int64_t live = tamis_memory_live();
+    tamis_matrix *const whole = read_whole(path);
+    const tamis_sparse *const S = tamis_matrix_view(whole);
+    const int64_t sizes[] = {1, 7, S->rows / 3 + 1, S->rows > 0 ? S->rows : 1, S->rows + 5, INT64_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (S->rows < 5000 || sizes[i] > 1) expect_passes(path, S, sizes[i]);
+    tamis_matrix_free(whole);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+/* "docword.N.txt" and the like, in a folder for temporary files. */
+static char *bag_name(const char *ending) {
+    char *const plain = io_temporary(ending);
+    if (!strstr(ending, "docword")) return plain;
+    char *const slash = strrchr(plain, '/');
+    char *const name = malloc(600);
+    assert_non_null(name);
+    snprintf(name, 600, "%.*s/docword.%s", (int)(slash - plain), plain, slash + 1);
+    free(plain);
+    return name;
+}
+
+static char *bag_of(const char *ending, const void *content, size_t bytes) {
+    char *const path = bag_name(ending);
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static char *bag(const char *ending, const char *content) { return bag_of(ending, content, strlen(content)); }
+
+/* ---- contents */
+
+typedef struct text {
+    char *data;
+    size_t size, room;
+} text;
+
+static void append(text *to, const char *what) {
+    const size_t length = strlen(what);
+    if (to->size + length + 1 > to->room) {
+        to->room = (to->room + length) * 2 + 64;
+        to->data = realloc(to->data, to->room);
+        assert_non_null(to->data);
+    }
+    memcpy(to->data + to->size, what, length + 1);
+    to->size += length;
+}
+
+/* Rows of 0 to 60 terms, the row 5 far longer than a block of reading; empty rows at the end as well. */
+static text random_bag(bool docword, int64_t rows, int64_t cols) {
+    tamis_random random = tamis_random_start(3, (uint64_t)rows);
+    text body = {0}, all = {0};
+    int64_t nnz = 0;
+    char word[96];
+    append(&body, "");
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t terms = row % 4 == 1 || row > rows - 4 ? 0 : tamis_random_below(&random, 60);
+        if (row == 5) terms = 60000;
+        if (!docword) {
+            snprintf(word, sizeof word, "%lld", (long long)terms);
+            append(&body, word);
+        }
+        for (int64_t i = 0; i < terms; i++, nnz++) {
+            const long long id = (long long)tamis_random_below(&random, cols);
+            const long long count = (long long)tamis_random_below(&random, 30);
+            if (docword)
+                snprintf(word, sizeof word, "%lld %lld %lld%s\n", (long long)row + 1, id + 1, count,
+                         nnz % 50 == 0 ? "\r\n" : "");
+            else
+                snprintf(word, sizeof word, " %lld:%lld%s", id, count, nnz % 9 == 0 ? ".5" : "");
+            append(&body, word);
+        }
+        if (!docword) append(&body, row % 6 == 0 ? "\n\n" : " \r\n");
+    }
+    if (docword) {
+        snprintf(word, sizeof word, "%lld\n%lld\n%lld\n", (long long)rows, (long long)cols, (long long)nnz);
+        append(&all, word);
+    }
+    append(&all, body.data);
+    free(body.data);
+    return all;
+}
+
+/* ---- packers */
+
+static char *pack_gzip(const text *content, const char *ending, bool twice) {
+    char *const path = bag_name(ending);
+    for (int half = 0; half < (twice ? 2 : 1); half++) { /* two members, one behind the other */
+        char *const part = io_temporary(".part");
+        tamis_output output;
+        const size_t from = half ? content->size / 2 : 0, to = twice && !half ? content->size / 2 : content->size;
+        assert_int_equal(tamis_output_open(part, true, &output), TAMIS_OK);
+        const tamis_status status = tamis_output_write(&output, content->data + from, (int64_t)(to - from));
+        assert_int_equal(tamis_output_close(&output, status), TAMIS_OK);
+        FILE *const in = fopen(part, "rb"), *const out = fopen(path, half ? "ab" : "wb");
+        assert_true(in && out);
+        for (int c = getc(in); c != EOF; c = getc(in)) putc(c, out);
+        fclose(in);
+        fclose(out);
+        ml_remove(part);
+    }
+    return path;
+}
+
+#if TAMIS_HAVE_LZMA
+static char *pack_xz(const text *content, const char *ending) {
+    const size_t room = lzma_stream_buffer_bound(content->size);
+    uint8_t *const packed = malloc(room);
+    size_t size = 0;
+    assert_non_null(packed);
+    assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, (const uint8_t *)content->data, content->size,
+                                             packed, &size, room),
+                     LZMA_OK);
+    char *const path = bag_of(ending, packed, size);
+    free(packed);
+    return path;
+}
+#endif
+
+#if TAMIS_HAVE_ZSTD
+static char *pack_zstd(const text *content, const char *ending) {
+    const size_t room = ZSTD_compressBound(content->size);
+    char *const packed = malloc(room);
+    assert_non_null(packed);
+    const size_t size = ZSTD_compress(packed, room, content->data, content->size, 1);
+    assert_false(ZSTD_isError(size));
+    char *const path = bag_of(ending, packed, size);
+    free(packed);
+    return path;
+}
+#endif
+
+/* Cut at several places: an error, never a crash, nothing left. */
+static void expect_cut_refused(const char *path, const char *ending) {
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    const size_t size = (size_t)ftell(file);
+    rewind(file);
+    char *const content = malloc(size);
+    assert_non_null(content);
+    assert_int_equal(fread(content, 1, size, file), size);
+    fclose(file);
+    const size_t cuts[] = {1, 5, 30, size / 2, size - 1};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        char *const cut = bag_of(ending, content, cuts[i]);
+        const int64_t live = tamis_memory_live();
+        tamis_batches *batches = NULL;
+        tamis_status status = tamis_batches_open(cut, 100, &batches);
+        const tamis_sparse *batch = NULL;
+        if (status == TAMIS_OK) do
+                status = tamis_batches_next(batches, &batch);
+            while (status == TAMIS_OK && batch);
+        assert_int_equal(status, TAMIS_ERROR_FORMAT);
+        assert_string_not_equal(tamis_last_error(), "");
+        tamis_batches_close(batches);
+        assert_int_equal(tamis_memory_live(), live);
+        ml_remove(cut);
+    }
+    free(content);
+}
+
+static void batches_are_the_whole_file(void **state) {
+    (void)state;
+    for (int docword = 0; docword < 2; docword++) {
+        const text content = random_bag(docword, 400, 500);
+        const char *const name = docword ? ".docword" : ".ldac";
+        char ending[32];
+        char *path = bag_of(name, content.data, content.size);
+        expect_as_whole(path);
+        ml_remove(path);
+        for (int twice = 0; twice < 2 && TAMIS_HAVE_ZLIB; twice++) {
+            snprintf(ending, sizeof ending, "%s.gz", name);
+            path = pack_gzip(&content, ending, twice);
+            expect_as_whole(path);
+            expect_cut_refused(path, ending);
+            ml_remove(path);
+        }
+#if TAMIS_HAVE_LZMA
+        snprintf(ending, sizeof ending, "%s.xz", name);
+        path = pack_xz(&content, ending);
+        expect_as_whole(path);
+        expect_cut_refused(path, ending);
+        ml_remove(path);
+#endif
+#if TAMIS_HAVE_ZSTD
+        snprintf(ending, sizeof ending, "%s.zst", name);
+        path = pack_zstd(&content, ending);
+        expect_as_whole(path);
+        expect_cut_refused(path, ending);
+        ml_remove(path);
+#endif
+        free(content.data);
+    }
+}
+
+static void small_files_are_cut_as_well(void **state) {
+    (void)state;
+    static const struct {
+        const char *ending, *content;
+    } cases[] = {
+        {"docword.txt", "3\n4\n2\n1 4 2\n3 1 5\n"},
+        {"docword.txt", "\xef\xbb\xbf 3 \r\n4\n2\n\n1 4 2\n1 4 3\n\n"},
+        {"docword.txt", "5\n4\n0\n"},
+        {"docword.txt", "0\n0\n0"},
+        {".docword", "2\n4\n1\n2 3 1.5"},
+        {".ldac", "1 0:1\n\n0\n2 7:3 7:4"},
+        {".ldac", ""},
+        {".ldac", "0\n0\n"}, /* no column at all */
+        {".dat", "0\n2 5:1 0:3\n"},
+        {".dat", "1::2::3\n4::5::6\n"}, /* ratings by their content */
+        {".mtx", "%%MatrixMarket matrix coordinate real general\n5 3 4\n5 1 1\n1 2 2\n1 3 3\n3 1 4\n"},
+        {".mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n3 2\n"},
+        {".mtx", "%%MatrixMarket matrix coordinate real general\n0 3 0\n"},
+        {".mtx", "%%MatrixMarket matrix coordinate real general\n4 3 0\n"},
+        {".csv", "user,item,rating\n1,3,4.5\n0,1,-2\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print_message("%s %d\n", cases[i].ending, (int)i);
+        char *const path = bag(cases[i].ending, cases[i].content);
+        expect_as_whole(path);
+        ml_remove(path);
+    }
+}
+
+/* ---- errors */
+
+/* Opened or read: the error comes with this message, a second time as well when it came while reading. */
+static void refuse(const char *ending, const char *content, size_t bytes, const char *message) {
+    char *const path = bag_of(ending, content, bytes);
+    const int64_t live = tamis_memory_live();
+    tamis_batches *batches = NULL;
+    tamis_status status = tamis_batches_open(path, 1, &batches);
+    for (int pass = 0; pass < 2 && batches; pass++) {
+        const tamis_sparse *batch = NULL;
+        do status = tamis_batches_next(batches, &batch);
+        while (status == TAMIS_OK && batch);
+        ml_expect_message(path, message);
+    }
+    ml_expect_message(path, message);
+    assert_int_equal(status, TAMIS_ERROR_FORMAT);
+    tamis_batches_close(batches);
+    assert_int_equal(tamis_memory_live(), live);
+    ml_remove(path);
+}
+
+static void broken_files_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *ending, *content, *message;
+    } cases[] = {
+        {"docword.txt", "3\n4\n2\n2 4 2\n1 1 5\n",
+         ":5: found '1', expected a document number, never falling, from 2 to 3"},
+        {"docword.txt", "3\n4\n2\n0 4 2\n", ":4: found '0', expected a document number from 1 to 3"},
+        {"docword.txt", "3\n4\n2\n4 4 2\n", ":4: found '4', expected a document number from 1 to 3"},
+        {"docword.txt", "3\n4\n2\n1 5 2\n", ":4: found '5', expected a word number from 1 to 4"},
+        {"docword.txt", "3\n4\n2\n1 1\n", ":4: found the end of the line, expected a count"},
+        {"docword.txt", "3\n4\n2\n1\n", ":4: found the end of the line, expected a word number from 1 to 4"},
+        {"docword.txt", "3\n4\n2\n1,1,1\n", ":4: found ',1', expected a blank and the next number"},
+        {"docword.txt", "3\n4\n2\n1 1 x\n", ":4: found 'x', expected a count"},
+        {"docword.txt", "3\n4\n2\n1 1 1 9\n", ":4: found '9', expected the end of the line after the count"},
+        {"docword.txt", "3\n4\n2\n1 1 1\n", ":5: found the end of the file, expected entry 2 of 2"},
+        {"docword.txt", "3\n4\n1\n1 1 1\n2 1 1\n",
+         ":5: found '2', expected the end of the file after entry 1, the last"},
+        {"docword.txt", "0\n4\n1\n1 1 1\n", ":4: found '1', expected no entry in an empty matrix"},
+        {"docword.txt", "3\n0\n1\n1 1 1\n", ":4: found '1', expected no entry in an empty matrix"},
+        {"docword.txt", "3\n4000000000\n1\n1 1 1\n",
+         ":2: found '4000000000', expected a word count from 0 to 2147483648"},
+        {"docword.txt", "3\n4\n2\n99999999999999999999999999999999999999999999 1 1\n",
+         ":4: found '99999999999999999999999999999999...', expected a document number from 1 to 3"},
+        {".ldac", "1 3:1\n2 1:1\n", ":2: found the end of the line, expected term 2 of 2"},
+        {".ldac", "1 3:1\n2 1:1", ":2: found the end of the file, expected term 2 of 2"},
+        {".ldac", "1 3:1\nx\n", ":2: found 'x', expected a number of terms from 0 to 36028797018963967"},
+        {".ldac", "1 3:1\n1 3;1\n", ":2: found ';1', expected a colon after the term id"},
+        {".ldac", "1 3:1\n1 3:\n", ":2: found the end of the line, expected a count"},
+        {".ldac", "1 3:1\n1 -3:1\n", ":2: found '-3:1', expected a term id from 0 to 2147483647"},
+        {".ldac", "1 3:1\n1 3:1 4:1\n", ":2: found '4:1', expected the end of the line after the last term"},
+        {".ldac", "1 3:1\n1 2147483648:1\n", ":2: found '2147483648:1', expected a term id from 0 to 2147483647"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse(cases[i].ending, cases[i].content, strlen(cases[i].content), cases[i].message);
+    refuse(".ldac", "1 3:1\n\0\n", 8, ":2: found '\\x00', expected a number of terms from 0 to 36028797018963967");
+    refuse("docword.txt", "3\n4\n2\n1 1 1\0\n", 14, ":4: found '1\\x00', expected a count");
+}
+
+static void wrong_arguments_are_refused(void **state) {
+    (void)state;
+    tamis_batches *batches = NULL;
+    const tamis_sparse *batch = NULL;
+    assert_int_equal(tamis_batches_open(NULL, 1, &batches), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "path = NULL: expected the name of a file");
+    assert_int_equal(tamis_batches_open("a", 0, &batches), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "rows = 0, expected 1 or more");
+    assert_int_equal(tamis_batches_open("a", 1, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "batches = NULL: expected where to put the batches");
+    assert_int_equal(tamis_batches_open("/no/docword.a.txt", 1, &batches), TAMIS_ERROR_FILE);
+    assert_string_equal(tamis_last_error(), "/no/docword.a.txt: cannot open: No such file or directory");
+    assert_null(batches);
+    assert_int_equal(tamis_batches_next(NULL, &batch), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "batches = NULL: expected batches of a file");
+    assert_int_equal(tamis_batches_columns(NULL), 0);
+    tamis_batches_close(NULL);
+    char *const path = bag(".ldac", "1 0:1\n");
+    assert_int_equal(tamis_batches_open(path, 1, &batches), TAMIS_OK);
+    assert_int_equal(tamis_batches_next(batches, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "batch = NULL: expected where to put the batch");
+    tamis_batches_close(batches);
+    ml_remove(path);
+}
+
+static void overwrite(const char *path, const char *content) {
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content, 1, strlen(content), file), strlen(content));
+    fclose(file);
+}
+
+/* A file that is changed between passes: what no longer fits is refused. */
+static void changed_files_are_noticed(void **state) {
+    (void)state;
+    static const struct {
+        const char *ending, *before, *after, *message;
+    } cases[] = {
+        {".ldac", "1 3:1\n", "1 4:1\n", ":1: found '4:1', expected a term id from 0 to 3"},
+        {"docword.txt", "1\n4\n1\n1 1 1\n", "1\n6\n1\n1 6 1\n", ":2: found '6', expected a word count from 4 to 4"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *const path = bag(cases[i].ending, cases[i].before);
+        tamis_batches *batches = NULL;
+        const tamis_sparse *batch = NULL;
+        assert_int_equal(tamis_batches_open(path, 5, &batches), TAMIS_OK);
+        overwrite(path, cases[i].after);
+        assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_ERROR_FORMAT);
+        ml_expect_message(path, cases[i].message);
+        overwrite(path, cases[i].before);
+        assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_OK); /* and it begins again */
+        assert_int_equal(batch->nnz, 1);
+        tamis_batches_close(batches);
+        ml_remove(path);
+    }
+}
+
+static void batches_survive_failing_memory(void **state) {
+    (void)state;
+    const text contents[] = {random_bag(true, 300, 50), random_bag(false, 300, 50)};
+    static const char *const endings[] = {"docword.gz", ".ldac.gz"};
+    for (int i = 0; i < 6; i++) {
+        char *path = NULL;
+        if (i == 2) {
+            path = bag(".mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n");
+        } else if (i < 2) {
+            if (!TAMIS_HAVE_ZLIB) continue;
+            path = pack_gzip(&contents[i], endings[i], false);
+        } else if (i == 3) {
+            path = bag_of(".ldac", contents[1].data, contents[1].size);
+        } else {
+#if TAMIS_HAVE_LZMA
+            if (i == 4) path = pack_xz(&contents[1], ".ldac.xz");
+#endif
+#if TAMIS_HAVE_ZSTD
+            if (i == 5) path = pack_zstd(&contents[1], ".ldac.zst");
+#endif
+            if (!path) continue;
+        }
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_batches *batches = NULL;
+            const tamis_sparse *batch = NULL;
+            tamis_memory_fail_at(n);
+            status = tamis_batches_open(path, 1000, &batches);
+            if (status == TAMIS_OK) do
+                    status = tamis_batches_next(batches, &batch);
+                while (status == TAMIS_OK && batch);
+            tamis_memory_fail_at(0);
+            if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
+            if (batches) { /* what failed once is read the next time */
+                assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_OK);
+                assert_non_null(batch);
+                assert_int_equal(tamis_validate(batch), TAMIS_OK);
+            }
+            tamis_batches_close(batches);
+            assert_int_equal(tamis_memory_live(), live);
+            assert_true(n < 200);
+        }
+        ml_remove(path);
+    }
+    free(contents[0].data);
+    free(contents[1].data);
+}
+
+/* Whatever is in a file: valid batches or an error, and what the core takes is what the batches are. */
+static void any_bytes_are_read_or_refused(void **state) {
+    (void)state;
+    static const char alphabet[] = "1112223 0:: \t\r\n\n\n.-xe\0\xff";
+    static const char *const endings[] = {"docword.txt", ".ldac", ".dat"};
+    tamis_random random = tamis_random_start(21, 3);
+    const int64_t live = tamis_memory_live();
+    for (int i = 0; i < 3000; i++) {
+        char content[80] = "2\n3\n1\n";
+        const size_t head = i % 3 == 0 ? 6 : 0;
+        const size_t bytes = head + (size_t)tamis_random_below(&random, 40);
+        for (size_t c = head; c < bytes; c++)
+            content[c] = alphabet[tamis_random_below(&random, (int64_t)sizeof alphabet - 1)];
+        char *const path = bag_of(endings[i % 3], content, bytes);
+        tamis_batches *batches = NULL;
+        tamis_status status = tamis_batches_open(path, 1, &batches);
+        const tamis_sparse *batch = NULL;
+        int64_t rows = 0, nnz = 0;
+        while (status == TAMIS_OK) {
+            status = tamis_batches_next(batches, &batch);
+            if (status != TAMIS_OK || !batch) break;
+            assert_int_equal(tamis_validate(batch), TAMIS_OK);
+            rows += batch->rows;
+            nnz += batch->nnz;
+            if (rows > 1000) break; /* a header may say that there are any number of empty rows */
+        }
+        tamis_matrix *whole = NULL;
+        if (status == TAMIS_OK && !batch) {
+            assert_int_equal(tamis_read_matrix(path, NULL, &whole), TAMIS_OK);
+            assert_int_equal(tamis_matrix_view(whole)->rows, rows);
+            assert_int_equal(tamis_matrix_view(whole)->nnz, nnz);
+        }
+        tamis_matrix_free(whole);
+        tamis_batches_close(batches);
+        assert_int_equal(tamis_memory_live(), live);
+        ml_remove(path);
+    }
+}
+
+static void real_bags_are_read(void **state) {
+    (void)state;
+    static const char *const names[] = {"bow/docword.kos.txt.gz", "bow/ap.dat.xz", "bow/reuters.ldac.xz"};
+    const char *const folder = shared_data_folder();
+    if (!folder) {
+        print_message("skipped: no collection of real matrices (TAMIS_SHARED_DATA)\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        tamis_matrix *whole = NULL;
+        if (access(path, R_OK) != 0 || tamis_read_matrix(path, NULL, &whole) == TAMIS_ERROR_UNSUPPORTED) {
+            print_message("skipped: %s is not there or its packer not built in\n", names[i]);
+            continue;
+        }
+        tamis_matrix_free(whole);
+        whole = read_whole(path);
+        expect_passes(path, tamis_matrix_view(whole), 256);
+        tamis_matrix_free(whole);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_are_the_whole_file),    cmocka_unit_test(small_files_are_cut_as_well),
+        cmocka_unit_test(broken_files_are_refused),      cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(changed_files_are_noticed),     cmocka_unit_test(batches_survive_failing_memory),
+        cmocka_unit_test(any_bytes_are_read_or_refused), cmocka_unit_test(real_bags_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,582 @@
+/* Dictionaries of names and ratings with any ids. */
+#include <math.h>
+
+#include "base/random.h"
+#include "ml/names.h"
+#include "test_ml_support.h"
+
+static void expect_names(const tamis_names *names, const char *joined) {
+    char text[4096] = "";
+    size_t used = 0;
+    for (int64_t i = 0; i < tamis_names_count(names); i++) {
+        const char *const name = tamis_names_at(names, i);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "|" : "", name);
+        assert_int_equal(tamis_names_find(names, name, strlen(name)), i);
+    }
+    assert_string_equal(text, joined);
+}
+
+/* ---- names */
+
+static int64_t add(tamis_names *names, const char *name) {
+    int64_t index = -5;
+    assert_int_equal(tamis_names_add(names, name, strlen(name), &index), TAMIS_OK);
+    assert_string_equal(tamis_last_error(), "");
+    return index;
+}
+
+static void names_are_numbered_as_they_come(void **state) {
+    (void)state;
+    tamis_names *names = NULL;
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    assert_int_equal(tamis_names_count(names), 0);
+    assert_int_equal(tamis_names_find(names, "a", 1), -1);
+    assert_null(tamis_names_at(names, 0));
+    assert_int_equal(add(names, "pear"), 0);
+    assert_int_equal(add(names, "apple"), 1);
+    assert_int_equal(add(names, "pear"), 0);
+    assert_int_equal(add(names, "pea"), 2);
+    assert_int_equal(add(names, "\xc3\xa9t\xc3\xa9 2"), 3);
+    assert_int_equal(tamis_names_count(names), 4);
+    assert_int_equal(tamis_names_find(names, "pearl", 4), 0);
+    assert_int_equal(tamis_names_find(names, "pearl", 5), -1);
+    assert_int_equal(tamis_names_find(names, "pear", 0), -1);
+    assert_int_equal(tamis_names_find(names, NULL, 3), -1);
+    assert_null(tamis_names_at(names, -1));
+    assert_null(tamis_names_at(names, 4));
+    expect_names(names, "pear|apple|pea|\xc3\xa9t\xc3\xa9 2");
+    ml_names_truncate(names, 1);
+    expect_names(names, "pear");
+    assert_int_equal(add(names, "pea"), 1);
+    tamis_names_free(names);
+    tamis_names_free(NULL);
+    assert_int_equal(tamis_names_count(NULL), 0);
+    assert_null(tamis_names_at(NULL, 0));
+    assert_int_equal(tamis_names_find(NULL, "a", 1), -1);
+}
+
+static void names_refuse_wrong_arguments(void **state) {
+    (void)state;
+    tamis_names *names = NULL;
+    int64_t index = 7;
+    assert_int_equal(tamis_names_create(NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected where to put the dictionary");
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    assert_int_equal(tamis_names_add(NULL, "a", 1, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
+    assert_int_equal(tamis_names_add(names, NULL, 1, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "name = NULL: expected a name");
+    assert_int_equal(tamis_names_add(names, "a", 1, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "index = NULL: expected where to put the index");
+    assert_int_equal(tamis_names_add(names, "a", 0, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "length = 0: expected a name of one byte or more");
+    assert_int_equal(tamis_names_add(names, "a", SIZE_MAX, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "length = 18446744073709551615: more than the address space");
+    assert_int_equal(tamis_names_add(names, "ab\0c", 4, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "name[2] = 0: expected a name without zero bytes");
+    assert_int_equal(index, 7);
+    assert_int_equal(tamis_names_count(names), 0);
+    tamis_names_free(names);
+    names = NULL;
+    assert_int_equal(tamis_names_read(NULL, &names), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "path = NULL: expected the name of a file");
+    assert_int_equal(tamis_names_read("a", NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected where to put the dictionary");
+    assert_int_equal(tamis_names_read("/no/such/file", &names), TAMIS_ERROR_FILE);
+    assert_string_equal(tamis_last_error(), "/no/such/file: cannot open: No such file or directory");
+    assert_null(names);
+}
+
+/* Against a list that is searched from its beginning. */
+static void many_names_are_found_again(void **state) {
+    (void)state;
+    enum { ADDED = 20000, MOST = 4000 };
+    static char model[MOST][8];
+    int64_t count = 0;
+    tamis_names *names = NULL;
+    const int64_t live = tamis_memory_live();
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    tamis_random random = tamis_random_start(5, 1);
+    for (int i = 0; i < ADDED; i++) {
+        char name[8] = "";
+        const int64_t length = 1 + tamis_random_below(&random, 6);
+        for (int64_t c = 0; c < length; c++) name[c] = (char)('a' + tamis_random_below(&random, 3));
+        int64_t wanted = 0;
+        while (wanted < count && strcmp(model[wanted], name) != 0) wanted++;
+        assert_int_equal(tamis_names_find(names, name, (size_t)length), wanted < count ? wanted : -1);
+        assert_int_equal(add(names, name), wanted);
+        if (wanted == count) memcpy(model[count++], name, sizeof name);
+    }
+    assert_int_equal(tamis_names_count(names), count);
+    assert_true(count > 1000);
+    for (int64_t i = 0; i < count; i++) assert_string_equal(tamis_names_at(names, i), model[i]);
+    /* forgotten and added again: the same numbers */
+    ml_names_truncate(names, count / 2);
+    for (int64_t i = 0; i < count; i++)
+        assert_int_equal(tamis_names_find(names, model[i], strlen(model[i])), i < count / 2 ? i : -1);
+    for (int64_t i = 0; i < count; i++) assert_int_equal(add(names, model[i]), i);
+    tamis_names_free(names);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+/* A name may be a part of one that the dictionary holds, which moves when it grows. */
+static void names_can_come_from_the_dictionary(void **state) {
+    (void)state;
+    tamis_names *names = NULL;
+    char text[600];
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    add(names, text);
+    for (int64_t i = 1; i < 599; i++) {
+        int64_t index;
+        assert_int_equal(tamis_names_add(names, tamis_names_at(names, 0) + i, (size_t)(599 - i), &index), TAMIS_OK);
+        assert_int_equal(index, i);
+        assert_string_equal(tamis_names_at(names, i), text + i);
+    }
+    tamis_names_free(names);
+}
+
+static void expect_vocabulary(const char *content, const char *joined) {
+    char *const path = ml_file(".txt", content);
+    tamis_names *names = NULL;
+    const int64_t live = tamis_memory_live();
+    assert_int_equal(tamis_names_read(path, &names), TAMIS_OK);
+    assert_string_equal(tamis_last_error(), "");
+    expect_names(names, joined);
+    tamis_names_free(names);
+    assert_int_equal(tamis_memory_live(), live);
+    ml_remove(path);
+}
+
+static void refuse_vocabulary(const char *content, size_t bytes, const char *message) {
+    char *const path = ml_file_of(".txt", content, bytes);
+    tamis_names *names = NULL;
+    const int64_t live = tamis_memory_live();
+    assert_int_equal(tamis_names_read(path, &names), TAMIS_ERROR_FORMAT);
+    ml_expect_message(path, message);
+    assert_null(names);
+    assert_int_equal(tamis_memory_live(), live);
+    ml_remove(path);
+}
+
+static void vocabularies_are_read(void **state) {
+    (void)state;
+    expect_vocabulary("", "");
+    expect_vocabulary("\n\r\n  \n", "");
+    expect_vocabulary("one\ntwo\nthree", "one|two|three");
+    expect_vocabulary("\xef\xbb\xbfone\r\ntwo words\r\n\r\n\n", "one|two words");
+    expect_vocabulary(" one\none\none \n", " one|one|one ");
+    refuse_vocabulary("one\n\ntwo\n", 9, ":2: found the end of the line, expected a name");
+    refuse_vocabulary("one\n  \r\ntwo\n", 12, ":2: found the end of the line, expected a name");
+    refuse_vocabulary("one\ntwo\nthree\ntwo\n", 18, ":4: found 'two', expected a name that is not in line 2 as well");
+    refuse_vocabulary("one\nt\0wo\n", 9, ":2: found '\\x00wo', expected a name without zero bytes");
+}
+
+static void names_survive_failing_memory(void **state) {
+    (void)state;
+    char *const path = ml_file(".txt", "one\ntwo\nthree\n");
+    tamis_status status = TAMIS_ERROR_MEMORY;
+    for (int64_t n = 1; status != TAMIS_OK; n++) {
+        tamis_names *names = NULL;
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        status = tamis_names_read(path, &names);
+        tamis_memory_fail_at(0);
+        assert_true(n < 50 && (status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !names)));
+        tamis_names_free(names);
+        assert_int_equal(tamis_memory_live(), live);
+    }
+    ml_remove(path);
+    /* an add that fails leaves the dictionary as it was */
+    tamis_names *names = NULL;
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    for (int i = 0; i < 500; i++) {
+        char name[64];
+        int64_t index = -1;
+        snprintf(name, sizeof name, "a name of some length %d", i);
+        for (int64_t n = 1; index < 0; n++) {
+            tamis_memory_fail_at(n);
+            status = tamis_names_add(names, name, strlen(name), &index);
+            tamis_memory_fail_at(0);
+            assert_true(status == (index < 0 ? TAMIS_ERROR_MEMORY : TAMIS_OK));
+            assert_int_equal(tamis_names_count(names), index < 0 ? i : i + 1);
+            assert_int_equal(tamis_names_find(names, "a name of some length 0", 23), i > 0 || index == 0 ? 0 : -1);
+        }
+        assert_int_equal(index, i);
+    }
+    tamis_names_free(names);
+}
+
+/* ---- ratings */
+
+static void expect_ratings(const char *ending, const char *content, const tamis_ratings_options *options,
+                           const char *matrix, const char *users, const char *items) {
+    char *const path = ml_file(ending, content);
+    const int64_t live = tamis_memory_live();
+    tamis_matrix *ratings = NULL;
+    tamis_names *user_names = NULL, *item_names = NULL;
+    int64_t skipped = -1;
+    if (tamis_read_ratings(path, options, &ratings, &user_names, &item_names, &skipped) != TAMIS_OK)
+        fail_msg("%s", tamis_last_error());
+    assert_string_equal(tamis_last_error(), "");
+    assert_int_equal(skipped, 0);
+    assert_int_equal(tamis_validate(tamis_matrix_view(ratings)), TAMIS_OK);
+    assert_int_equal(tamis_matrix_view(ratings)->value_type, TAMIS_F32);
+    char *const text = io_text_of(tamis_matrix_view(ratings));
+    assert_string_equal(text, matrix);
+    free(text);
+    expect_names(user_names, users);
+    expect_names(item_names, items);
+    tamis_matrix_free(ratings);
+    tamis_names_free(user_names);
+    tamis_names_free(item_names);
+    assert_int_equal(tamis_memory_live(), live);
+    ml_remove(path);
+}
+
+static void ratings_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *ending, *content, *matrix, *users, *items;
+    } cases[] = {
+        {".csv", "", "csr 0x0 0", "", ""},
+        {".csv", "# nothing\n\n", "csr 0x0 0", "", ""},
+        {".csv", "user,item,rating\n", "csr 0x0 0", "", ""},
+        {".data", "196\t242\t3\t881250949\n186\t302\t3.5\t891717742\n196\t302\t-1e0\n",
+         "csr 2x2 3| 0 0 3| 0 1 -1| 1 1 3.5", "196|186", "242|302"},
+        {".dat", "1::1193::5::978300760\r\n1::661::3::978302109\r\n", "csr 1x2 2| 0 0 5| 0 1 3", "1", "1193|661"},
+        {".csv", "userId,movieId,rating,timestamp\n1, 296 ,5.0,1147880044\n2,296,.5,x y\n", "csr 2x1 2| 0 0 5| 1 0 0.5",
+         "1|2", "296"},
+        {".txt", "a;b;1\nc;b;2", "csr 2x1 2| 0 0 1| 1 0 2", "a|c", "b"},
+        {".txt", "  ann   tea  4 \n\n% no\n  # no\nbob tea\n", "csr 2x1 2| 0 0 4| 1 0 1", "ann|bob", "tea"},
+        {".txt", "ann\ttea 2,x::y\nbob\tmilk;z\n", "csr 2x2 2| 0 0 1| 1 1 1", "ann|bob", "tea 2,x::y|milk;z"},
+        {".csv", "\"user\",\"item\",\"rating\"\n\"Ann \"\"A\"\" B\",\"tea, black\",\"4.5\"\nbob,\"tea, black\" ,2\n",
+         "csr 2x1 2| 0 0 4.5| 1 0 2", "Ann \"A\" B|bob", "tea, black"},
+        {".csv", "\"a;b\tc\",d,1\n", "csr 1x1 1| 0 0 1", "a;b\tc", "d"},
+        {".CSV", "\"a\",\"d\",1\n", "csr 1x1 1| 0 0 1", "a", "d"},
+        {".txt", "\"a\",\"d\",1\n", "csr 1x1 1| 0 0 1", "\"a\"", "\"d\""}, /* quotes are for .csv */
+        /* the last rating of a pair stays, in a row that is sorted */
+        {".tsv", "u\ty\t1\nu\tx\t2\nv\ty\t9\nu\ty\t3\nu\ty\t4\nv\ty\t0\n", "csr 2x2 3| 0 0 4| 0 1 2| 1 0 0", "u|v",
+         "y|x"},
+        {".csv", "u:v,i:j,1\n", "csr 1x1 1| 0 0 1", "u:v", "i:j"},
+        {".tsv", "u v\ti\t1\tsome day, 12::30\r\n", "csr 1x1 1| 0 0 1", "u v", "i"},
+        {".csv", "\xef\xbb\xbfu,i,1\n", "csr 1x1 1| 0 0 1", "u", "i"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_ratings(cases[i].ending, cases[i].content, NULL, cases[i].matrix, cases[i].users, cases[i].items);
+}
+
+static void refuse_ratings(const char *ending, const char *content, size_t bytes, const char *message) {
+    char *const path = ml_file_of(ending, content, bytes);
+    const int64_t live = tamis_memory_live();
+    tamis_matrix *ratings = NULL;
+    tamis_names *users = NULL, *items = NULL;
+    const tamis_status status = tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL);
+    ml_expect_message(path, message);
+    assert_int_equal(status, TAMIS_ERROR_FORMAT);
+    assert_true(!ratings && !users && !items);
+    assert_int_equal(tamis_memory_live(), live);
+    ml_remove(path);
+}
+
+static void wrong_ratings_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *ending, *content, *message;
+    } cases[] = {
+        {".csv", "a,b,1\nc\n", ":2: found the end of the line, expected an item after the user"},
+        {".csv", "a", ":1: found the end of the file, expected an item after the user"},
+        {".csv", "a,b,1\nc,d,\n", ":2: found the end of the line, expected a rating"},
+        {".csv", "a,b,\n", ":1: found the end of the line, expected a rating"},
+        {".csv", "a,b,1\n\n# x\nc,d,1x\n", ":4: found '1x', expected a rating"},
+        {".csv", "u,i,r\na,b,r\n", ":2: found 'r', expected a rating"}, /* only the first line may be titles */
+        {".csv", "a,b,nan\n", ":1: found 'nan', expected a rating that fp32 can hold"},
+        {".csv", "a,b,1\na,c,-inf\n", ":2: found '-inf', expected a rating that fp32 can hold"},
+        {".csv", "a,b,1e39\n", ":1: found '1e39', expected a rating that fp32 can hold"},
+        {".csv", ",b,1\n", ":1: found ',b', expected a user"},
+        {".csv", "a,,1\n", ":1: found ',1', expected an item"},
+        {".csv", "a,\"\",1\n", ":1: found '\"', expected an item"},
+        {".csv", "a,b,1,2,3\n", ":1: found '3', expected the end of the line after the time"},
+        {".csv", "a,\"b,1\n", ":1: found '\"b', expected a quote at the end of the field as well"},
+        {".csv", "a,\"b\"c,1\n", ":1: found 'c', expected a separator after the quoted field"},
+        {".txt", "a b 1\nc,d,2\n", ":2: found the end of the line, expected an item after the user"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse_ratings(cases[i].ending, cases[i].content, strlen(cases[i].content), cases[i].message);
+    refuse_ratings(".csv", "a,b,1\nc\0,d,2\n", 13, ":2: found '\\x00', expected a user without zero bytes");
+    refuse_ratings(".csv", "a,b,1\nc,\0,2\n", 12, ":2: found '\\x00', expected an item without zero bytes");
+}
+
+static void titles_and_missing_ratings_are_options(void **state) {
+    (void)state;
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    options.header = true;
+    options.missing_value = -2.5;
+    expect_ratings(".csv", "1,2,3\na,b\n", &options, "csr 1x1 1| 0 0 -2.5", "a", "b");
+    expect_ratings(".csv", "user;item\na,b\n", &options, "csr 1x1 1| 0 0 -2.5", "a", "b");
+    expect_ratings(".csv", "user,item\n", &options, "csr 0x0 0", "", "");
+    expect_ratings(".csv", "", &options, "csr 0x0 0", "", "");
+}
+
+static void ids_of_any_length_are_read(void **state) {
+    (void)state;
+    enum { LENGTH = 3 << 20 };
+    char *const content = malloc(2 * LENGTH + 16);
+    assert_non_null(content);
+    memset(content, 'u', LENGTH);
+    content[LENGTH] = ',';
+    memset(content + LENGTH + 1, 'i', LENGTH);
+    memcpy(content + 2 * LENGTH + 1, ",7\n", 4);
+    char *const path = ml_file(".csv", content);
+    tamis_matrix *ratings = NULL;
+    tamis_names *users = NULL, *items = NULL;
+    assert_int_equal(tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
+    assert_int_equal(strlen(tamis_names_at(users, 0)), LENGTH);
+    assert_int_equal(tamis_names_find(items, content + LENGTH + 1, LENGTH), 0);
+    tamis_matrix_free(ratings);
+    tamis_names_free(users);
+    tamis_names_free(items);
+    ml_remove(path);
+    free(content);
+}
+
+static void dictionaries_go_on(void **state) {
+    (void)state;
+    const int64_t live = tamis_memory_live();
+    char *const first = ml_file(".csv", "ann,tea,1\nbob,milk,2\n");
+    char *const second = ml_file(".csv", "eve,tea,3\nann,cola,4\nbob,tea,5\n");
+    char *const wrong = ml_file(".csv", "tom,wine,3\nann,cola,four\n");
+    tamis_matrix *ratings = NULL;
+    tamis_names *users = NULL, *items = NULL, *same_users = NULL, *same_items = NULL;
+    int64_t skipped = -1;
+    assert_int_equal(tamis_read_ratings(first, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
+    tamis_matrix_free(ratings);
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    options.users = users;
+    options.items = items;
+    options.known_only = true;
+    assert_int_equal(tamis_read_ratings(second, &options, &ratings, &same_users, &same_items, &skipped), TAMIS_OK);
+    assert_true(same_users == users && same_items == items);
+    assert_int_equal(skipped, 2);
+    char *text = io_text_of(tamis_matrix_view(ratings));
+    assert_string_equal(text, "csr 2x2 1| 1 0 5");
+    free(text);
+    tamis_matrix_free(ratings);
+    options.known_only = false;
+    /* an error takes back what was added */
+    ratings = NULL;
+    assert_int_equal(tamis_read_ratings(wrong, &options, &ratings, &same_users, &same_items, &skipped),
+                     TAMIS_ERROR_FORMAT);
+    assert_null(ratings);
+    expect_names(users, "ann|bob");
+    expect_names(items, "tea|milk");
+    assert_int_equal(tamis_read_ratings(second, &options, &ratings, &same_users, &same_items, &skipped), TAMIS_OK);
+    assert_int_equal(skipped, 0);
+    text = io_text_of(tamis_matrix_view(ratings));
+    assert_string_equal(text, "csr 3x3 3| 0 2 4| 1 0 5| 2 0 3");
+    free(text);
+    tamis_matrix_free(ratings);
+    expect_names(users, "ann|bob|eve");
+    tamis_names_free(items);
+    /* one dictionary for both sides */
+    options.items = users;
+    assert_int_equal(tamis_read_ratings(first, &options, &ratings, &same_users, &same_items, NULL), TAMIS_OK);
+    assert_int_equal(tamis_matrix_view(ratings)->rows, 5);
+    assert_int_equal(tamis_matrix_view(ratings)->cols, 5);
+    tamis_matrix_free(ratings);
+    tamis_names_free(users);
+    ml_remove(first);
+    ml_remove(second);
+    ml_remove(wrong);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+static void ratings_refuse_wrong_arguments(void **state) {
+    (void)state;
+    tamis_matrix *ratings = NULL;
+    tamis_names *users = NULL, *items = NULL;
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    assert_int_equal(tamis_read_ratings(NULL, NULL, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "path = NULL: expected the name of a file");
+    assert_int_equal(tamis_read_ratings("a", NULL, NULL, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "ratings = NULL: expected where to put the matrix");
+    assert_int_equal(tamis_read_ratings("a", NULL, &ratings, NULL, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "users = NULL: expected where to put the dictionary");
+    assert_int_equal(tamis_read_ratings("a", NULL, &ratings, &users, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "items = NULL: expected where to put the dictionary");
+    options.size = 0;
+    assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "options.size = 0: begin with TAMIS_RATINGS_OPTIONS_INIT");
+    options.size = sizeof options;
+    options.missing_value = (double)NAN;
+    assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "options.missing_value = nan, expected a number that fp32 can hold");
+    options.missing_value = 1;
+    options.known_only = true;
+    assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "options.users = NULL: known_only needs both dictionaries");
+    assert_int_equal(tamis_read_ratings("/no/such", NULL, &ratings, &users, &items, NULL), TAMIS_ERROR_FILE);
+    assert_true(!ratings && !users && !items);
+}
+
+static bool stop_at_once(void *context, double share) {
+    (void)share;
+    return ++*(int *)context < 2;
+}
+
+static bool watch(void *context, double share) {
+    double *const last = context;
+    assert_true(share >= *last && share <= 1);
+    *last = share;
+    return true;
+}
+
+static void ratings_survive_failing_memory_and_cancelling(void **state) {
+    (void)state;
+    char *const path = ml_file(".csv", "ann,tea,1\nbob,milk,2\nann,tea,3\n");
+    tamis_status status = TAMIS_ERROR_MEMORY;
+    tamis_names *known_users = NULL, *known_items = NULL;
+    for (int given = 0; given < 2; given++) {
+        if (given) assert_int_equal(tamis_names_create(&known_users), TAMIS_OK);
+        if (given) assert_int_equal(tamis_names_create(&known_items), TAMIS_OK);
+        status = TAMIS_ERROR_MEMORY;
+        for (int64_t n = 1; status != TAMIS_OK; n++) {
+            tamis_matrix *ratings = NULL;
+            tamis_names *users = NULL, *items = NULL;
+            tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+            options.users = known_users;
+            options.items = known_items;
+            const int64_t live = tamis_memory_live();
+            tamis_memory_fail_at(n);
+            status = tamis_read_ratings(path, &options, &ratings, &users, &items, NULL);
+            tamis_memory_fail_at(0);
+            assert_true(n < 100 && (status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !ratings && !users)));
+            if (status != TAMIS_OK && given) assert_int_equal(tamis_names_count(known_users), 0);
+            tamis_matrix_free(ratings);
+            if (given) continue; /* what the caller's dictionaries have grown by stays */
+            tamis_names_free(users);
+            tamis_names_free(items);
+            assert_int_equal(tamis_memory_live(), live);
+        }
+    }
+    tamis_names_free(known_users);
+    tamis_names_free(known_items);
+
+    tamis_matrix *ratings = NULL;
+    tamis_names *users = NULL, *items = NULL;
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    int calls = 0;
+    const int64_t live = tamis_memory_live();
+    options.progress = stop_at_once;
+    options.progress_context = &calls;
+    assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_ERROR_CANCELLED);
+    ml_expect_message(path, ": reading was cancelled by the progress callback");
+    assert_true(!ratings && !users && !items);
+    assert_int_equal(tamis_memory_live(), live);
+    double last = 0;
+    options.progress = watch;
+    options.progress_context = &last;
+    assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+    assert_true(last == 1);
+    tamis_matrix_free(ratings);
+    tamis_names_free(users);
+    tamis_names_free(items);
+    ml_remove(path);
+}
+
+/* Against a table of the last rating of each pair. */
+static void many_ratings_are_as_a_table_has_them(void **state) {
+    (void)state;
+    enum { USERS = 300, ITEMS = 200, LINES = 60000 };
+    static float table[USERS][ITEMS];
+    static bool rated[USERS][ITEMS];
+    char *const path = io_temporary(".csv");
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    tamis_random random = tamis_random_start(9, 0);
+    fprintf(file, "who,what,how\n");
+    for (int i = 0; i < LINES; i++) {
+        const int64_t user = tamis_random_below(&random, USERS), item = tamis_random_below(&random, ITEMS);
+        table[user][item] = (float)tamis_random_below(&random, 100) / 4;
+        rated[user][item] = true;
+        fprintf(file, "user %lld,\"item, %lld\",%.2f,%d\n", (long long)user, (long long)item, (double)table[user][item],
+                i);
+    }
+    fclose(file);
+    tamis_matrix *ratings = NULL;
+    tamis_names *users = NULL, *items = NULL;
+    assert_int_equal(tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
+    const tamis_sparse *const S = tamis_matrix_view(ratings);
+    assert_int_equal(tamis_validate(S), TAMIS_OK);
+    int64_t pairs = 0;
+    for (int user = 0; user < USERS; user++)
+        for (int item = 0; item < ITEMS; item++) pairs += rated[user][item];
+    assert_int_equal(S->nnz, pairs);
+    for (int64_t row = 0; row < S->rows; row++)
+        for (int64_t t = io_index(S->offsets, S->offset_type, row); t < io_index(S->offsets, S->offset_type, row + 1);
+             t++) {
+            const int user = atoi(tamis_names_at(users, row) + 5);
+            const int item = atoi(tamis_names_at(items, io_index(S->columns, S->index_type, t)) + 6);
+            assert_true(rated[user][item]);
+            assert_true(table[user][item] == ((const float *)S->values)[t]);
+        }
+    tamis_matrix_free(ratings);
+    tamis_names_free(users);
+    tamis_names_free(items);
+    ml_remove(path);
+}
+
+/* Whatever is in a file: a result that is valid, or an error, and nothing left. */
+static void any_bytes_are_read_or_refused(void **state) {
+    (void)state;
+    static const char alphabet[] = "ab\"\",,;:: \t\r\n\n#%.0123e-\0n\xff";
+    tamis_random random = tamis_random_start(11, 3);
+    const int64_t live = tamis_memory_live();
+    int64_t good = 0;
+    for (int i = 0; i < 4000; i++) {
+        char content[64];
+        const size_t bytes = (size_t)tamis_random_below(&random, (int64_t)sizeof content);
+        for (size_t c = 0; c < bytes; c++)
+            content[c] = alphabet[tamis_random_below(&random, (int64_t)sizeof alphabet - 1)];
+        char *const path = ml_file_of(i % 2 ? ".csv" : ".txt", content, bytes);
+        tamis_matrix *ratings = NULL;
+        tamis_names *users = NULL, *items = NULL, *words = NULL;
+        const tamis_status status = tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL);
+        if (status == TAMIS_OK)
+            assert_int_equal(tamis_validate(tamis_matrix_view(ratings)), TAMIS_OK);
+        else
+            assert_int_equal(status, TAMIS_ERROR_FORMAT);
+        good += status == TAMIS_OK;
+        assert_true((status == TAMIS_OK) == (ratings && users && items));
+        (void)tamis_names_read(path, &words);
+        tamis_names_free(words);
+        tamis_names_free(users);
+        tamis_names_free(items);
+        tamis_matrix_free(ratings);
+        assert_int_equal(tamis_memory_live(), live);
+        ml_remove(path);
+    }
+    assert_true(good > 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_numbered_as_they_come),
+        cmocka_unit_test(names_refuse_wrong_arguments),
+        cmocka_unit_test(many_names_are_found_again),
+        cmocka_unit_test(names_can_come_from_the_dictionary),
+        cmocka_unit_test(vocabularies_are_read),
+        cmocka_unit_test(names_survive_failing_memory),
+        cmocka_unit_test(ratings_are_read),
+        cmocka_unit_test(wrong_ratings_are_refused),
+        cmocka_unit_test(titles_and_missing_ratings_are_options),
+        cmocka_unit_test(ids_of_any_length_are_read),
+        cmocka_unit_test(dictionaries_go_on),
+        cmocka_unit_test(ratings_refuse_wrong_arguments),
+        cmocka_unit_test(ratings_survive_failing_memory_and_cancelling),
+        cmocka_unit_test(many_ratings_are_as_a_table_has_them),
+        cmocka_unit_test(any_bytes_are_read_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,465 @@
+/* Splits: nothing lost, what each kind promises, the shares within derived bounds, the same on every machine. */
+#include <math.h>
+
+#include "base/random.h"
+#include "test_ml_support.h"
+
+/* A CSR of rows of 0 to 40 entries, some empty, columns unsorted, values whole numbers 0 to `most`. `cols` is prime:
+   with any step a row has no column twice. */
+static tamis_matrix *random_counts(int64_t rows, int64_t cols, int64_t most, uint64_t seed) {
+    tamis_random random = tamis_random_start(seed, 77);
+    int64_t *const offsets = malloc((size_t)(rows + 1) * sizeof *offsets);
+    int32_t *const columns = malloc((size_t)rows * 40 * sizeof *columns + 1);
+    float *const values = malloc((size_t)rows * 40 * sizeof *values + 1);
+    assert_true(offsets && columns && values);
+    int64_t nnz = 0;
+    offsets[0] = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t most_entries = cols < 41 ? cols - 1 : 40;
+        const int64_t count = row % 7 == 0 ? row % 3 : tamis_random_below(&random, most_entries + 1);
+        const int64_t first = tamis_random_below(&random, cols), step = 1 + tamis_random_below(&random, cols - 1);
+        for (int64_t i = 0; i < count; i++) {
+            columns[nnz] = (int32_t)((first + i * step) % cols);
+            values[nnz++] = (float)tamis_random_below(&random, most + 1);
+        }
+        offsets[row + 1] = nnz;
+    }
+    const tamis_sparse view = {.rows = rows,
+                               .cols = cols,
+                               .nnz = nnz,
+                               .offset_type = TAMIS_I64,
+                               .offsets = offsets,
+                               .columns = columns,
+                               .values = values};
+    const tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    tamis_matrix *matrix = NULL;
+    assert_int_equal(tamis_convert(&view, &options, &matrix), TAMIS_OK);
+    free(offsets);
+    free(columns);
+    free(values);
+    return matrix;
+}
+
+static int64_t begin_of(const tamis_sparse *S, int64_t row) { return io_index(S->offsets, S->offset_type, row); }
+static int64_t column_of(const tamis_sparse *S, int64_t t) { return io_index(S->columns, S->index_type, t); }
+static double value_of(const tamis_sparse *S, int64_t t) {
+    return S->values ? io_value(S->values, S->value_type, t) : 1;
+}
+
+/* Both sides have S's shape and types, and merged in order they are S's rows, entries divided or whole. */
+static void expect_whole(const tamis_sparse *S, const tamis_sparse *kept, const tamis_sparse *held, bool divided) {
+    const tamis_sparse *const sides[] = {kept, held};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sides[i]->format, TAMIS_CSR);
+        assert_true(sides[i]->rows == S->rows && sides[i]->cols == S->cols);
+        assert_true(sides[i]->index_type == S->index_type && sides[i]->value_type == S->value_type &&
+                    sides[i]->offset_type == S->offset_type);
+        assert_true(sides[i]->nnz == 0 || (sides[i]->values != NULL) == (S->values != NULL));
+        assert_int_equal(tamis_validate(sides[i]), TAMIS_OK);
+    }
+    for (int64_t row = 0; row < S->rows; row++) {
+        int64_t k = begin_of(kept, row), h = begin_of(held, row);
+        const int64_t kept_end = begin_of(kept, row + 1), held_end = begin_of(held, row + 1);
+        for (int64_t t = begin_of(S, row); t < begin_of(S, row + 1); t++) {
+            double left = value_of(S, t);
+            const bool at_kept = k < kept_end && column_of(kept, k) == column_of(S, t);
+            const bool at_held = h < held_end && column_of(held, h) == column_of(S, t);
+            if (at_kept && at_held && divided && value_of(kept, k) + value_of(held, h) == left) {
+                k++, h++;
+                continue;
+            }
+            if (at_kept && value_of(kept, k) == left)
+                left -= value_of(kept, k++);
+            else if (at_held && value_of(held, h) == left)
+                left -= value_of(held, h++);
+            else
+                fail_msg("row %lld: entry %lld is in neither", (long long)row, (long long)t);
+            assert_true(left == 0);
+        }
+        assert_true(k == kept_end && h == held_end);
+    }
+}
+
+typedef struct sides {
+    tamis_matrix *kept, *held;
+} sides;
+
+static sides split(const tamis_sparse *S, tamis_split_kind kind, double share, uint64_t seed) {
+    tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
+    options.kind = kind;
+    options.share = share;
+    options.seed = seed;
+    sides made = {0};
+    if (tamis_split(S, &options, &made.kept, &made.held) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_string_equal(tamis_last_error(), "");
+    return made;
+}
+
+static void forget(sides *made) {
+    tamis_matrix_free(made->kept);
+    tamis_matrix_free(made->held);
+}
+
+static double sum_of(const tamis_sparse *S) {
+    double sum = 0;
+    for (int64_t t = 0; t < S->nnz; t++) sum += value_of(S, t);
+    return sum;
+}
+
+/* ---- each kind */
+
+/* Held out of a row of n: m or m + 1 with m = floor(share n), the mean being share n, so that the whole has at most a
+   variance of 1/4 a row; 6 standard deviations are never left. Rows that are full (n - 1) cannot give more. */
+static void entries_are_shared(void **state) {
+    (void)state;
+    tamis_matrix *const matrix = random_counts(2000, 53, 9, 1);
+    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    static const double shares[] = {0.1, 0.25, 0.5, 0.001, 0.9};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        sides made = split(S, TAMIS_SPLIT_ENTRIES, shares[i], 3);
+        const tamis_sparse *const kept = tamis_matrix_view(made.kept), *const held = tamis_matrix_view(made.held);
+        expect_whole(S, kept, held, false);
+        double expected = 0;
+        for (int64_t row = 0; row < S->rows; row++) {
+            const int64_t n = begin_of(S, row + 1) - begin_of(S, row);
+            const int64_t out = begin_of(held, row + 1) - begin_of(held, row);
+            const double mean = shares[i] * (double)n;
+            assert_true(n == 0 || out < n);
+            assert_true((double)out >= fmin(floor(mean), (double)n - 1) && (double)out <= floor(mean) + 1);
+            /* of the two numbers that may come, the larger is cut to n - 1 */
+            const double high = fmin(floor(mean) + 1, fmax((double)n - 1, 0)), low = fmin(floor(mean), high);
+            expected += low + (high - low) * (mean - floor(mean));
+        }
+        assert_true(fabs((double)held->nnz - expected) <= 6 * 0.5 * sqrt((double)S->rows));
+        forget(&made);
+    }
+    tamis_matrix_free(matrix);
+}
+
+/* Every place of a row is as likely: each is drawn about rows / n times, within 6 standard deviations of a binomial. */
+static void every_place_is_as_likely(void **state) {
+    (void)state;
+    enum { ROWS = 20000, N = 5 };
+    int32_t *const columns = malloc((size_t)ROWS * N * sizeof *columns);
+    int32_t *const offsets = malloc((size_t)(ROWS + 1) * sizeof *offsets);
+    assert_true(columns && offsets);
+    for (int i = 0; i < ROWS * N; i++) columns[i] = i % N;
+    for (int i = 0; i <= ROWS; i++) offsets[i] = i * N;
+    const tamis_sparse S = {.rows = ROWS, .cols = N, .nnz = ROWS * N, .offsets = offsets, .columns = columns};
+    static const struct {
+        tamis_split_kind kind;
+        double share, likely;
+    } cases[] = {{TAMIS_SPLIT_LEAVE_ONE, 0, 0.2},
+                 {TAMIS_SPLIT_ENTRIES, 0.4, 0.4},
+                 {TAMIS_SPLIT_ENTRIES, 0.3, 0.3},
+                 {TAMIS_SPLIT_TOKENS, 0.7, 0.7},
+                 {TAMIS_SPLIT_ROWS, 0.5, 0.5}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        sides made = split(&S, cases[c].kind, cases[c].share, 12);
+        const tamis_sparse *const held = tamis_matrix_view(made.held);
+        expect_whole(&S, tamis_matrix_view(made.kept), held, false);
+        int64_t drawn[N] = {0};
+        for (int64_t t = 0; t < held->nnz; t++) drawn[column_of(held, t)]++;
+        const double mean = cases[c].likely * ROWS, deviation = sqrt(mean * (1 - cases[c].likely));
+        for (int i = 0; i < N; i++) assert_true(fabs((double)drawn[i] - mean) <= 6 * deviation);
+        forget(&made);
+    }
+    free(columns);
+    free(offsets);
+}
+
+static void one_of_each_row_is_left_out(void **state) {
+    (void)state;
+    tamis_matrix *const matrix = random_counts(500, 31, 9, 2);
+    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    sides made = split(S, TAMIS_SPLIT_LEAVE_ONE, 7.5 /* not looked at */, 3);
+    const tamis_sparse *const held = tamis_matrix_view(made.held);
+    expect_whole(S, tamis_matrix_view(made.kept), held, false);
+    for (int64_t row = 0; row < S->rows; row++)
+        assert_int_equal(begin_of(held, row + 1) - begin_of(held, row), begin_of(S, row + 1) - begin_of(S, row) >= 2);
+    forget(&made);
+    tamis_matrix_free(matrix);
+}
+
+static void whole_rows_are_held_out(void **state) {
+    (void)state;
+    for (int64_t rows = 0; rows < 40; rows++) {
+        int32_t offsets[41], columns[40];
+        for (int32_t i = 0; i <= rows; i++) offsets[i] = i;
+        for (int32_t i = 0; i < rows; i++) columns[i] = i;
+        const tamis_sparse S = {.rows = rows, .cols = 40, .nnz = rows, .offsets = offsets, .columns = columns};
+        static const double shares[] = {0.001, 0.1, 0.5, 0.999};
+        for (int i = 0; i < 4; i++) {
+            sides made = split(&S, TAMIS_SPLIT_ROWS, shares[i], 4);
+            expect_whole(&S, tamis_matrix_view(made.kept), tamis_matrix_view(made.held), false);
+            double wanted = floor(shares[i] * (double)rows + 0.5);
+            wanted = fmax(fmin(fmax(wanted, 1), (double)rows - 1), 0);
+            assert_true((double)tamis_matrix_view(made.held)->nnz == wanted);
+            forget(&made);
+        }
+    }
+    tamis_matrix *const matrix = random_counts(500, 31, 9, 2);
+    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    sides made = split(S, TAMIS_SPLIT_ROWS, 0.3, 3);
+    const tamis_sparse *const kept = tamis_matrix_view(made.kept), *const held = tamis_matrix_view(made.held);
+    expect_whole(S, kept, held, false);
+    for (int64_t row = 0; row < S->rows; row++)
+        assert_true(begin_of(kept, row + 1) == begin_of(kept, row) || begin_of(held, row + 1) == begin_of(held, row));
+    forget(&made);
+    tamis_matrix_free(matrix);
+}
+
+/* The number of tokens held out is Binomial(tokens, share): within 6 standard deviations. */
+static void tokens_are_shared(void **state) {
+    (void)state;
+    static const double shares[] = {0.1, 0.5, 0.75, 0.9, 1e-9, 1 - 1e-9};
+    static const int64_t most[] = {1, 5, 200, 100000};
+    for (int m = 0; m < 4; m++) {
+        tamis_matrix *const matrix = random_counts(300, 53, most[m], 5);
+        const tamis_sparse *const S = tamis_matrix_view(matrix);
+        const double tokens = sum_of(S);
+        for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+            sides made = split(S, TAMIS_SPLIT_TOKENS, shares[i], 3);
+            const tamis_sparse *const kept = tamis_matrix_view(made.kept), *const held = tamis_matrix_view(made.held);
+            expect_whole(S, kept, held, true);
+            assert_true(sum_of(kept) + sum_of(held) == tokens);
+            assert_true(fabs(sum_of(held) - shares[i] * tokens) <= 6 * sqrt(tokens * shares[i] * (1 - shares[i])) + 1);
+            for (int64_t t = 0; t < held->nnz; t++) assert_true(value_of(held, t) > 0);
+            forget(&made);
+        }
+        tamis_matrix_free(matrix);
+    }
+}
+
+/* Of counts of 3, how often 0, 1, 2 and 3 are held out: the binomial's probabilities, each within 6 deviations. */
+static void tokens_of_an_entry_are_binomial(void **state) {
+    (void)state;
+    enum { ROWS = 50000 };
+    int32_t *const columns = calloc(ROWS, sizeof *columns), *const offsets = malloc((ROWS + 1) * sizeof *offsets);
+    double *const values = malloc(ROWS * sizeof *values);
+    assert_true(columns && offsets && values);
+    for (int i = 0; i <= ROWS; i++) offsets[i] = i;
+    for (int i = 0; i < ROWS; i++) values[i] = 3;
+    const tamis_sparse S = {.rows = ROWS,
+                            .cols = 1,
+                            .nnz = ROWS,
+                            .value_type = TAMIS_F64,
+                            .offsets = offsets,
+                            .columns = columns,
+                            .values = values};
+    sides made = split(&S, TAMIS_SPLIT_TOKENS, 0.3, 8);
+    const tamis_sparse *const held = tamis_matrix_view(made.held);
+    int64_t seen[4] = {ROWS - held->nnz};
+    for (int64_t t = 0; t < held->nnz; t++) seen[(int)value_of(held, t)]++;
+    static const double likely[] = {0.343, 0.441, 0.189, 0.027};
+    for (int i = 0; i < 4; i++)
+        assert_true(fabs((double)seen[i] - likely[i] * ROWS) <= 6 * sqrt(ROWS * likely[i] * (1 - likely[i])));
+    forget(&made);
+    free(columns);
+    free(offsets);
+    free(values);
+}
+
+/* ---- all kinds */
+
+static void all_types_and_formats_are_split(void **state) {
+    (void)state;
+    tamis_matrix *const matrix = random_counts(60, 23, 200, 6);
+    for (int kind = 0; kind < 4; kind++)
+        for (int type = 0; type < 4; type++)
+            for (int wide = 0; wide < 2; wide++)
+                for (int values = 0; values < 2; values++) {
+                    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+                    options.value_type = (tamis_type)type;
+                    options.index_type = options.offset_type = (tamis_index_type)wide;
+                    options.values = values ? TAMIS_VALUES_AS_FILED : TAMIS_VALUES_NONE;
+                    tamis_matrix *csr = NULL, *coo = NULL;
+                    assert_int_equal(tamis_convert(tamis_matrix_view(matrix), &options, &csr), TAMIS_OK);
+                    options.format = TAMIS_COO;
+                    assert_int_equal(tamis_convert(tamis_matrix_view(matrix), &options, &coo), TAMIS_OK);
+                    const tamis_sparse *const S = tamis_matrix_view(csr);
+                    tamis_sparse other = *tamis_matrix_view(coo);
+                    other.offset_type = S->offset_type;
+                    sides of_csr = split(S, (tamis_split_kind)kind, 0.4, 5);
+                    sides of_coo = split(&other, (tamis_split_kind)kind, 0.4, 5);
+                    expect_whole(S, tamis_matrix_view(of_csr.kept), tamis_matrix_view(of_csr.held), kind == 3);
+                    char *const one = io_text_of(tamis_matrix_view(of_csr.held));
+                    char *const two = io_text_of(tamis_matrix_view(of_coo.held));
+                    assert_string_equal(one, two);
+                    free(one);
+                    free(two);
+                    forget(&of_csr);
+                    forget(&of_coo);
+                    tamis_matrix_free(csr);
+                    tamis_matrix_free(coo);
+                }
+    tamis_matrix_free(matrix);
+}
+
+static void the_seed_decides(void **state) {
+    (void)state;
+    tamis_matrix *const matrix = random_counts(60, 23, 9, 6);
+    for (int kind = 0; kind < 4; kind++) {
+        char *texts[3];
+        for (int i = 0; i < 3; i++) {
+            sides made = split(tamis_matrix_view(matrix), (tamis_split_kind)kind, 0.4, i < 2 ? 1 : 2);
+            texts[i] = io_text_of(tamis_matrix_view(made.held));
+            forget(&made);
+        }
+        assert_string_equal(texts[0], texts[1]);
+        assert_string_not_equal(texts[0], texts[2]);
+        for (int i = 0; i < 3; i++) free(texts[i]);
+    }
+    tamis_matrix_free(matrix);
+}
+
+/* Written down once: a change means that splits of published results cannot be had again. */
+static void splits_stay_as_they_are(void **state) {
+    (void)state;
+    static const int32_t offsets[] = {0, 4, 4, 5, 8}, columns[] = {0, 1, 2, 3, 2, 0, 1, 3};
+    static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const tamis_sparse S = {.rows = 4, .cols = 4, .nnz = 8, .offsets = offsets, .columns = columns, .values = values};
+    static const char *const wanted[] = {
+        "csr 4x4 3| 0 0 1| 0 1 2| 3 3 8",
+        "csr 4x4 2| 0 0 1| 3 0 6",
+        "csr 4x4 4| 2 2 5| 3 0 6| 3 1 7| 3 3 8",
+        "csr 4x4 6| 0 0 1| 0 1 1| 2 2 5| 3 0 2| 3 1 2| 3 3 5",
+    };
+    for (int kind = 0; kind < 4; kind++) {
+        sides made = split(&S, (tamis_split_kind)kind, 0.5, 1);
+        char *const text = io_text_of(tamis_matrix_view(made.held));
+        assert_string_equal(text, wanted[kind]);
+        free(text);
+        forget(&made);
+    }
+    sides made = {0}; /* the defaults */
+    assert_int_equal(tamis_split(&S, NULL, &made.kept, &made.held), TAMIS_OK);
+    expect_whole(&S, tamis_matrix_view(made.kept), tamis_matrix_view(made.held), false);
+    forget(&made);
+}
+
+static void empty_matrices_are_split(void **state) {
+    (void)state;
+    static const int32_t offsets[4] = {0};
+    for (int64_t rows = 0; rows <= 3; rows++)
+        for (int kind = 0; kind < 4; kind++) {
+            const tamis_sparse S = {.rows = rows, .cols = rows, .offsets = offsets};
+            sides made = split(&S, (tamis_split_kind)kind, 0.5, 1);
+            expect_whole(&S, tamis_matrix_view(made.kept), tamis_matrix_view(made.held), false);
+            forget(&made);
+        }
+}
+
+/* Entries at the same place are entries of their own. */
+static void repeated_columns_are_split(void **state) {
+    (void)state;
+    static const int32_t offsets[] = {0, 10}, columns[10] = {0};
+    const tamis_sparse S = {.rows = 1, .cols = 1, .nnz = 10, .offsets = offsets, .columns = columns};
+    static const int64_t held[] = {3, 1, 0};
+    for (int kind = 0; kind < 3; kind++) {
+        sides made = split(&S, (tamis_split_kind)kind, 0.3, 1);
+        assert_int_equal(tamis_matrix_view(made.held)->nnz, held[kind]);
+        assert_int_equal(tamis_matrix_view(made.kept)->nnz, 10 - held[kind]);
+        forget(&made);
+    }
+}
+
+static void refuse(const tamis_sparse *S, const tamis_split_options *options, tamis_status wanted,
+                   const char *message) {
+    tamis_matrix *kept = NULL, *held = NULL;
+    const int64_t live = tamis_memory_live();
+    const tamis_status status = tamis_split(S, options, &kept, &held);
+    assert_string_equal(tamis_last_error(), message);
+    assert_int_equal(status, wanted);
+    assert_true(!kept && !held);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+static void wrong_arguments_are_refused(void **state) {
+    (void)state;
+    int32_t offsets[] = {0, 2, 3}, columns[] = {0, 1, 0};
+    float values[] = {1, 2.5F, 3};
+    tamis_sparse S = {.rows = 2, .cols = 2, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
+    tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
+    tamis_matrix *matrix = NULL;
+    assert_int_equal(tamis_split(&S, &options, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "kept = NULL: expected where to put the result");
+    assert_int_equal(tamis_split(&S, &options, &matrix, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "held_out = NULL: expected where to put the result");
+    refuse(NULL, &options, TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
+    options.size = 3;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.size = 3: begin with TAMIS_SPLIT_OPTIONS_INIT");
+    options.size = sizeof options;
+    options.kind = (tamis_split_kind)4;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.kind = 4, expected 0 to 3");
+    options.kind = TAMIS_SPLIT_ENTRIES;
+    options.share = 1.5;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.share = 1.5, expected between 0 and 1");
+    options.share = 0;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.share = 0, expected between 0 and 1");
+    options.share = (double)NAN;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.share = nan, expected between 0 and 1");
+    options.share = 0.5;
+    options.kind = TAMIS_SPLIT_TOKENS;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "S.values[1] = 2.5 (row 0), expected a whole number from 0 to 16777216");
+    values[1] = -1;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "S.values[1] = -1 (row 0), expected a whole number from 0 to 16777216");
+    values[1] = 1;
+    values[2] = (float)NAN;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "S.values[2] = nan (row 1), expected a whole number from 0 to 16777216");
+    values[2] = 1e30F;
+    refuse(&S, &options, TAMIS_ERROR_ARGUMENT,
+           "S.values[2] = 1e+30 (row 1), expected a whole number from 0 to 16777216");
+    columns[1] = 5;
+    assert_int_equal(tamis_split(&S, &options, &matrix, &matrix), TAMIS_ERROR_PATTERN);
+    assert_string_not_equal(tamis_last_error(), "");
+    S.location = TAMIS_DEVICE;
+    assert_int_equal(tamis_split(&S, &options, &matrix, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_null(matrix);
+}
+
+static void splits_survive_failing_memory(void **state) {
+    (void)state;
+    tamis_matrix *const csr = random_counts(20, 23, 9, 6);
+    tamis_matrix *coo = NULL;
+    tamis_convert_options conversion = TAMIS_CONVERT_OPTIONS_INIT;
+    conversion.format = TAMIS_COO;
+    assert_int_equal(tamis_convert(tamis_matrix_view(csr), &conversion, &coo), TAMIS_OK);
+    for (int kind = 0; kind < 4; kind++)
+        for (int format = 0; format < 2; format++) {
+            tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
+            options.kind = (tamis_split_kind)kind;
+            tamis_status status = TAMIS_ERROR_MEMORY;
+            for (int64_t n = 1; status != TAMIS_OK; n++) {
+                sides made = {0};
+                const int64_t live = tamis_memory_live();
+                tamis_memory_fail_at(n);
+                status = tamis_split(tamis_matrix_view(format ? coo : csr), &options, &made.kept, &made.held);
+                tamis_memory_fail_at(0);
+                assert_true(n < 100 && (status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !made.kept)));
+                forget(&made);
+                assert_int_equal(tamis_memory_live(), live);
+            }
+        }
+    tamis_matrix_free(csr);
+    tamis_matrix_free(coo);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_are_shared),
+        cmocka_unit_test(every_place_is_as_likely),
+        cmocka_unit_test(one_of_each_row_is_left_out),
+        cmocka_unit_test(whole_rows_are_held_out),
+        cmocka_unit_test(tokens_are_shared),
+        cmocka_unit_test(tokens_of_an_entry_are_binomial),
+        cmocka_unit_test(all_types_and_formats_are_split),
+        cmocka_unit_test(the_seed_decides),
+        cmocka_unit_test(splits_stay_as_they_are),
+        cmocka_unit_test(empty_matrices_are_split),
+        cmocka_unit_test(repeated_columns_are_split),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(splits_survive_failing_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
