@@ -1,5 +1,5 @@
-# Library, headers, and what other projects find them by: a CMake package (find_package(tamis), tamis::tamis and
-# tamis::tamis_static) and a pkg-config file. The program installs its own manual page and completions.
+# Library, headers, and what other projects find them by: a CMake package (find_package(tamis): tamis::tamis, tamis::tamis_ml
+# and either with _static) and pkg-config files. The program installs its own manual page and completions.
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/tamis")
 
@@ -32,4 +32,6 @@ if(TAMIS_OPENMP)
 endif()
 file(RELATIVE_PATH package_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
 configure_file(cmake/tamis.pc.in "${PROJECT_BINARY_DIR}/tamis.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/tamis.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(ml_private_libraries "${private_libraries}")
+configure_file(cmake/tamis_ml.pc.in "${PROJECT_BINARY_DIR}/tamis_ml.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tamis.pc" "${PROJECT_BINARY_DIR}/tamis_ml.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

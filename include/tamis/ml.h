@@ -77,19 +77,22 @@ typedef struct tamis_model_options {
     double confidence;     /* implicit-als: an entry r has weight 1 + confidence * |r|, r < 0 a known dislike (1) */
     int inner_rounds;      /* ccd: rounds of a feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
     bool nonnegative;      /* ccd: factors clamped at 0 (false) */
-    double row_prior;      /* lda: alpha of the topics of a document; gap: shape a of a row's factors (1). lda: 0 means
-                              1 / factors */
-    double column_prior;   /* lda: beta of the words of a topic; 0 means 1 / factors. gap: scale b of a row's factors; 0
-                              means none (infinite) */
+    double row_prior;      /* lda: alpha of the topics of a document (0.1), 0 means 1 / factors; gap: shape a of a row's
+                              factors (1) */
+    double column_prior;   /* lda: beta of the words of a topic (0.1), 0 means 1 / factors; gap: scale b of a row's
+                              factors; 0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: without exp(digamma): the MAP variant (false) */
     int64_t batch_rows;        /* lda, sfa, gap: rows of a mini-batch; 0 means all (gap), or a default from the data */
-    double rate_decay;         /* lda: step t counts (1 / t)^rate_decay, 0 <= rate_decay <= 1 (0.3) */
+    double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... counts (1 / (t + 1))^rate_decay,
+                                  0 <= rate_decay <= 1 (0.5) */
     double rate;               /* sfa: ADAGRAD's rate (0.1) */
     double column_regularization; /* sfa: lambda of the items (0.1) */
     int threads;                  /* of the CPU; 0: the device's */
-    const char *checkpoint;       /* file to which the model is saved while it is fitted; NULL: none */
-    double checkpoint_seconds;    /* least time between two checkpoints (30); one is always made at the end and when
-                                     the callback stops the fitting */
+    const char *algorithms; /* of the sparse calls, to compare with: "naive", or one each for SDDMM, SpMM and fused with
+                               commas between; NULL: each plan's own choice. Not saved */
+    const char *checkpoint; /* file to which the model is saved while it is fitted; NULL: none */
+    double checkpoint_seconds; /* least time between two checkpoints (30); one is always made at the end and when
+                                  the callback stops the fitting */
     tamis_iteration_callback callback;
     void *callback_context;
 } tamis_model_options;
@@ -154,8 +157,9 @@ TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense
 
 /* For each of `count` rows (indices into W, or the fit's rows where W is NULL; rows = NULL: 0 .. count - 1) the n
    columns with the largest predictions, best first, leaving out the columns in that row of `seen` (NULL: none). columns
-   and scores have count * n entries; where fewer columns are left the rest is -1 and NaN. Equal scores: the lower
-   column first. */
+   and scores have count * n entries; where fewer columns are left the rest is -1 and NaN. Scores are what
+   tamis_model_predict gives; columns are ranked before clamping, so that those beyond the range of ratings keep their
+   order. Equal ones: the lower column first. */
 TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);
@@ -169,11 +173,13 @@ typedef struct tamis_score {
     int64_t entries;                /* held-out entries that were looked at */
     int64_t rows;                   /* rows that have any */
     double rmse, mae;               /* of ratings: root of the mean squared error, mean absolute error */
-    double log_likelihood;          /* of counts: mean natural logarithm of a held-out word's probability */
+    double log_likelihood;          /* of counts: mean natural logarithm of a held-out word's probability, which counts
+                                       as 1e-12 at least */
     double perplexity;              /* exp(-log_likelihood) */
     double precision, recall, ndcg; /* of the first `top` recommendations, the mean over rows; held-out entries are the
                                        relevant ones, those of `observed` are left out */
-    double coherence; /* of topics: mean NPMI of the first `top` words of a topic over documents in `observed` */
+    double coherence; /* of topics: mean NPMI of the first `top` words of a topic over documents in `observed`; of words
+                         that never meet -1, and words in no document are left out */
 } tamis_score;
 
 /* Scores a model. held_out as in tamis_model_fit; fold_in: the rows are new ones, whose factors are found from

@@ -6,13 +6,15 @@ build=$1 source=$2 work=$3
 rm -rf "$work"
 mkdir -p "$work/project"
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
-cp "$source/main.c" "$work/project/"
+cp "$source/main.c" "$source/model.c" "$work/project/"
 cp "$source/project.cmake" "$work/project/CMakeLists.txt"
 cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/configure.log" 2>&1 ||
     { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/project/build" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 "$work/project/build/with_tamis"
 "$work/project/build/with_tamis_static"
+"$work/project/build/with_tamis_ml"
+"$work/project/build/with_tamis_ml_static"
 
 libraries=$(dirname "$(find "$work/prefix" -name tamis.pc)")
 export PKG_CONFIG_PATH="$libraries"
@@ -23,6 +25,9 @@ LD_LIBRARY_PATH=$(dirname "$libraries") "$work/shared"
 cc -o "$work/static" "$source/main.c" $(pkg-config --cflags tamis) "$(dirname "$libraries")/libtamis.a" \
     $(pkg-config --static --libs-only-l tamis | sed 's/-ltamis//') $(pkg-config --static --libs-only-other tamis)
 "$work/static"
+# shellcheck disable=SC2046
+cc -o "$work/model" "$source/model.c" $(pkg-config --cflags --libs tamis_ml)
+LD_LIBRARY_PATH=$(dirname "$libraries") "$work/model"
 if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046
     g++ -std=c++17 -Wall -Wextra -Werror -o "$work/cxx" "$source/header.cpp" $(pkg-config --cflags --libs tamis)

@@ -1,0 +1,327 @@
+/*
+ * ALS of explicit ratings by conjugate gradients: of all rows at once with the columns fixed, then the other way round.
+ *
+ * It makes  sum over ratings (r_ui - mean - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small, n the
+ * number of ratings of a user or item (plain lambda: 1). For fixed Y each x_u solves
+ *   (sum over u's items of y_i y_i^T + lambda n_u) x_u = sum (r_ui - mean) y_i,
+ * whose operator is one fused call (edge mask: <p_u, y_i> at u's items, times y_i) and whose right side is SpMM: no
+ * normal matrix is formed. cg_steps steps from the last x_u, each row with step lengths of its own, never make the sum
+ * larger.
+ *
+ * Biases are one more number a row: x_u ends in b_u, which meets a 1 in place of b_i, and the ratings are then less
+ * b_i. So both are solved for together, under the same lambda. `regressors` is Y with the last column set to 1.
+ *
+ * Memory beside data and factors: four matrices of each side's size, and the ratings less means for either order.
+ */
+#include "ml/model.h"
+
+#include <math.h>
+
+/* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
+typedef struct side {
+    ml_sparse S;
+    tamis_plan *fused, *spmm;
+    tamis_plan *less_bias;              /* with biases: ratings less those of the columns */
+    tamis_dense lambda;                 /* a row each; weighted alone */
+    tamis_dense P, R, AP, rr;           /* of conjugate gradients */
+    tamis_dense regressors, bias, ones; /* with biases: of the columns; a 1 for each row */
+    void *centred;                      /* ratings less their mean */
+    void *targets;                      /* less the columns' biases as well: centred itself without biases */
+} side;
+
+typedef struct als {
+    side sides[2];           /* rows, columns */
+    tamis_plan *residual;    /* for the loss */
+    void *errors;            /* a rating each */
+    tamis_dense squares[2];  /* of the factors, a row each */
+    tamis_dense first, last; /* 1 but in the last place, 0; and the reverse: width x 1 */
+} als;
+
+/* ------------------------------------------------------------------------------------------ options */
+
+static void defaults(tamis_model_options *options) {
+    options->iterations = 15;
+    options->regularization = 0.05;
+    options->weighted = true;
+    options->cg_steps = 6;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (!(options->regularization > 0) || !isfinite(options->regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, must be positive", options->regularization);
+    if (options->cg_steps < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ one side */
+
+static bool biased(const tamis_model *model) { return model->options.biases; }
+
+static void side_free(const tamis_model *model, side *half) {
+    tamis_plan_destroy(half->fused);
+    tamis_plan_destroy(half->spmm);
+    tamis_plan_destroy(half->less_bias);
+    tamis_dense *const matrices[8] = {&half->lambda, &half->P,          &half->R,    &half->AP,
+                                      &half->rr,     &half->regressors, &half->bias, &half->ones};
+    for (int i = 0; i < 8; i++) ml_dense_free(model, matrices[i]);
+    if (half->targets && half->targets != half->centred) tamis_device_free(model->device, half->targets);
+    if (half->centred) tamis_device_free(model->device, half->centred);
+    ml_sparse_free(model, &half->S);
+    *half = (side){0};
+}
+
+/* lambda times the number of ratings; of a row without any as with one, so that it goes to 0. */
+static tamis_status make_lambda(const tamis_model *model, side *half) {
+    TRY(ml_row_counts(model, &half->S, &half->lambda));
+    TRY(tamis_dense_map(model->device, NULL, TAMIS_MAP_CLAMP, 1, INFINITY, &half->lambda, NULL, &half->lambda));
+    return tamis_dense_combine(model->device, NULL, model->options.regularization, &half->lambda, 0, &half->lambda);
+}
+
+static tamis_status make_centred(const tamis_model *model, side *half) {
+    const int64_t nnz = half->S.view.nnz;
+    TRY(ml_values_make(model, nnz, &half->centred));
+    const tamis_dense ratings = ml_values_view(model, (void *)(uintptr_t)half->S.view.values, nnz);
+    const tamis_dense centred = ml_values_view(model, half->centred, nnz);
+    TRY(tamis_dense_fill(model->device, NULL, &centred, -model->mean));
+    return tamis_dense_combine(model->device, NULL, 1, &ratings, 1, &centred);
+}
+
+static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
+    const int64_t width = model->width;
+    TRY(ml_sparse_place(model, data, transpose, &half->S));
+    const tamis_sparse *const S = &half->S.view;
+    TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, &half->fused));
+    TRY(ml_plan(model, S, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
+    if (model->options.weighted) TRY(make_lambda(model, half));
+    TRY(ml_dense_make(model, S->rows, width, &half->P));
+    TRY(ml_dense_make(model, S->rows, width, &half->R));
+    TRY(ml_dense_make(model, S->rows, width, &half->AP));
+    TRY(ml_dense_make(model, S->rows, 1, &half->rr));
+    TRY(make_centred(model, half));
+    half->targets = half->centred;
+    if (!biased(model)) return tamis_plan_set_values(half->spmm, half->targets, 0);
+    half->targets = NULL;
+    TRY(ml_values_make(model, S->nnz, &half->targets));
+    TRY(ml_dense_make(model, S->cols, width, &half->regressors));
+    TRY(ml_dense_make(model, S->cols, 1, &half->bias));
+    TRY(ml_dense_make(model, S->rows, 1, &half->ones));
+    TRY(tamis_dense_fill(model->device, NULL, &half->ones, 1));
+    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, &half->less_bias));
+    TRY(tamis_plan_set_values(half->less_bias, half->centred, 0));
+    return tamis_plan_set_values(half->spmm, half->targets, 0);
+}
+
+/* What the rows are solved with: Y, or Y ending in ones, the targets being less its biases. */
+static tamis_status make_regressors(tamis_model *model, const als *work, side *half, const tamis_dense *Y,
+                                    const tamis_dense **regressors) {
+    *regressors = Y;
+    if (!biased(model)) return TAMIS_OK;
+    tamis_device *const device = model->device;
+    TRY(tamis_dense_multiply(device, NULL, 1, Y, &work->last, 0, &half->bias));
+    TRY(ml_sddmm(model, half->less_bias, &half->ones, &half->bias, 1, 0, half->targets));
+    TRY(tamis_dense_fill(device, NULL, &half->regressors, 1));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->last, 0, &half->regressors, 0, &half->regressors));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->first, 0, Y, 1, &half->regressors));
+    *regressors = &half->regressors;
+    return TAMIS_OK;
+}
+
+static tamis_status solve(tamis_model *model, const als *work, side *half, const tamis_dense *X, const tamis_dense *Y,
+                          int steps) {
+    tamis_device *const device = model->device;
+    const tamis_dense *const lambda = model->options.weighted ? &half->lambda : NULL;
+    const double shift = model->options.weighted ? 0 : model->options.regularization;
+    const tamis_dense *G;
+    TRY(make_regressors(model, work, half, Y, &G));
+    /* R = b - (A + lambda) X */
+    TRY(ml_spmm(model, half->spmm, G, 1, 0, &half->R));
+    TRY(ml_fused(model, half->fused, X, G, G, 1, 0, &half->AP));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda, shift, X, 1, &half->AP));
+    TRY(tamis_dense_combine(device, NULL, -1, &half->AP, 1, &half->R));
+    TRY(tamis_dense_combine(device, NULL, 1, &half->R, 0, &half->P));
+    TRY(tamis_dense_row_dots(device, NULL, &half->R, &half->R, &half->rr));
+    for (int i = 0; i < steps; i++) {
+        TRY(ml_fused(model, half->fused, &half->P, G, G, 1, 0, &half->AP));
+        TRY(tamis_dense_conjugate_step(device, NULL, lambda, shift, &half->AP, &half->P, X, &half->R, &half->rr));
+    }
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+static tamis_status make_units(const tamis_model *model, als *work) {
+    const int64_t width = model->width;
+    TRY(ml_dense_make(model, width, 1, &work->first));
+    TRY(ml_dense_make(model, width, 1, &work->last));
+    double places[1025] = {0};
+    float single[1025] = {0};
+    for (int last = 0; last < 2; last++) {
+        for (int64_t j = 0; j < width; j++) {
+            places[j] = (j == width - 1) == (last == 1) ? 1 : 0;
+            single[j] = (float)places[j];
+        }
+        TRY(ml_dense_write(model, last ? &work->last : &work->first,
+                           model->options.type == TAMIS_F64 ? (const void *)places : (const void *)single));
+    }
+    return TAMIS_OK;
+}
+
+static void free_work(tamis_model *model, als *work) {
+    side_free(model, &work->sides[0]);
+    side_free(model, &work->sides[1]);
+    tamis_plan_destroy(work->residual);
+    if (work->errors) tamis_device_free(model->device, work->errors);
+    tamis_dense *const matrices[4] = {&work->squares[0], &work->squares[1], &work->first, &work->last};
+    for (int i = 0; i < 4; i++) ml_dense_free(model, matrices[i]);
+    tamis_release(work);
+}
+
+static void end(tamis_model *model) {
+    if (model->work) free_work(model, model->work);
+    model->work = NULL;
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    bool fresh;
+    TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
+    if (fresh) {
+        const double size = 1 / sqrt((double)model->options.factors);
+        TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 0));
+        TRY(ml_dense_random(model, &model->column_factors, 1, -size, size));
+    }
+    als *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
+    model->work = work;
+    if (biased(model)) TRY(make_units(model, work));
+    for (int i = 0; i < 2; i++) {
+        TRY(side_make(model, data, i == 1, &work->sides[i]));
+        TRY(ml_dense_make(model, i == 0 ? data->rows : data->cols, 1, &work->squares[i]));
+    }
+    TRY(ml_plan(model, &work->sides[0].S.view, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &work->residual));
+    TRY(tamis_plan_set_values(work->residual, work->sides[0].targets, 0));
+    return ml_values_make(model, data->nnz, &work->errors);
+}
+
+static tamis_status iterate(tamis_model *model) {
+    als *const work = model->work;
+    const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
+    TRY(solve(model, work, &work->sides[0], X, Y, model->options.cg_steps));
+    return solve(model, work, &work->sides[1], Y, X, model->options.cg_steps);
+}
+
+static tamis_status loss(tamis_model *model, double *result) {
+    als *const work = model->work;
+    tamis_device *const device = model->device;
+    const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
+    const tamis_dense *G;
+    TRY(make_regressors(model, work, &work->sides[0], factors[1], &G));
+    TRY(ml_sddmm(model, work->residual, factors[0], G, 1, 0, work->errors));
+    const tamis_dense errors = ml_values_view(model, work->errors, work->sides[0].S.view.nnz);
+    double sum;
+    TRY(tamis_dense_dot(device, NULL, model->workspace, &errors, &errors, &sum));
+    for (int i = 0; i < 2; i++) {
+        double squares;
+        if (model->options.weighted) {
+            TRY(tamis_dense_row_dots(device, NULL, factors[i], factors[i], &work->squares[i]));
+            TRY(tamis_dense_dot(device, NULL, model->workspace, &work->sides[i].lambda, &work->squares[i], &squares));
+        } else {
+            TRY(tamis_dense_dot(device, NULL, model->workspace, factors[i], factors[i], &squares));
+            squares *= model->options.regularization;
+        }
+        sum += squares;
+    }
+    *result = sum;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ new rows */
+
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    als *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
+    tamis_status status = TAMIS_OK;
+    if (biased(model)) TRY_GOTO(done, make_units(model, work));
+    TRY_GOTO(done, side_make(model, data, false, &work->sides[0]));
+    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
+    /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
+    const int64_t steps = model->width + 4 < 40 ? model->width + 4 : 40;
+    TRY_GOTO(done, solve(model, work, &work->sides[0], W, &model->column_factors, (int)steps));
+    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+done:
+    free_work(model, work);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ prediction */
+
+static double number_at(const tamis_dense *dense, int64_t row, int64_t col) {
+    const int64_t at = row * dense->stride + col;
+    return dense->type == TAMIS_F64 ? ((const double *)dense->data)[at] : (double)((const float *)dense->data)[at];
+}
+
+static void put_number(const tamis_dense *dense, int64_t row, int64_t col, double value) {
+    const int64_t at = row * dense->stride + col;
+    if (dense->type == TAMIS_F64)
+        ((double *)dense->data)[at] = value;
+    else
+        ((float *)dense->data)[at] = (float)value;
+}
+
+/* [x, b_u] and [y, b_i] become [x, b_u, 1] and [y, 1, b_i]. */
+static tamis_status widen(const tamis_dense *from, bool columns, tamis_array **wide) {
+    const int64_t k = from->cols - 1;
+    TRY(tamis_array_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, wide));
+    const tamis_dense *const to = tamis_array_view(*wide);
+    for (int64_t i = 0; i < from->rows; i++) {
+        for (int64_t j = 0; j < k; j++) put_number(to, i, j, number_at(from, i, j));
+        put_number(to, i, k, columns ? 1 : number_at(from, i, k));
+        put_number(to, i, k + 1, columns ? number_at(from, i, k) : 1);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status operand(const tamis_model *model, const tamis_dense *given, bool columns, tamis_array **made) {
+    tamis_array *own = NULL;
+    if (!given) {
+        TRY(ml_dense_fetch(model, columns ? &model->column_factors : &model->row_factors, &own));
+        given = tamis_array_view(own);
+        if (!biased(model)) {
+            *made = own;
+            return TAMIS_OK;
+        }
+    }
+    tamis_status status = TAMIS_OK;
+    if (biased(model)) {
+        status = widen(given, columns, made);
+    } else {
+        TRY(tamis_array_create(given->rows, given->cols, given->type, TAMIS_ROW_MAJOR, made));
+        for (int64_t i = 0; i < given->rows; i++)
+            for (int64_t j = 0; j < given->cols; j++) put_number(tamis_array_view(*made), i, j, number_at(given, i, j));
+    }
+    tamis_array_free(own);
+    return status;
+}
+
+static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+    *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
+    if (want_rows) TRY(operand(model, W, false, &made->A));
+    const tamis_status status = operand(model, NULL, true, &made->B);
+    if (status != TAMIS_OK) {
+        tamis_array_free(made->A);
+        made->A = NULL;
+    }
+    return status;
+}
+
+const ml_method ml_als = {.id = TAMIS_ALS,
+                          .kind = ML_RATINGS,
+                          .row_factors = true,
+                          .defaults = defaults,
+                          .check = check,
+                          .begin = begin,
+                          .iterate = iterate,
+                          .loss = loss,
+                          .end = end,
+                          .transform = transform,
+                          .operands = operands};

@@ -1,0 +1,92 @@
+/*
+ * Plans and their executions, with the time that each takes: a mark before and after in the device's stream, read when
+ * an iteration is over, so that nothing waits in between.
+ */
+#include "ml/model.h"
+
+tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
+                     int64_t inner, int64_t width, tamis_plan **plan) {
+    tamis_plan_options options = TAMIS_PLAN_OPTIONS_INIT;
+    options.operation = operation;
+    options.edge = edge;
+    options.type = model->options.type;
+    options.inner = inner;
+    options.width = width;
+    options.expected_calls = 1000;
+    options.trust_input = true; /* ml_sparse_place made it */
+    options.threads = model->options.threads;
+    if (model->algorithms[operation][0]) options.algorithm = model->algorithms[operation];
+    return tamis_plan_create(model->device, S, &options, plan);
+}
+
+/* ------------------------------------------------------------------------------------------ time */
+
+static tamis_status room_for_call(ml_times *times) {
+    if (times->calls < times->capacity) return TAMIS_OK;
+    const int capacity = times->capacity > 0 ? 2 * times->capacity : 64;
+    TRY(tamis_reallocate(2 * times->capacity, 2 * capacity, sizeof *times->marks, "marks of time",
+                         (void **)&times->marks));
+    for (int i = 2 * times->capacity; i < 2 * capacity; i++) times->marks[i] = NULL;
+    TRY(tamis_reallocate(times->capacity, capacity, sizeof *times->operation, "marks of time",
+                         (void **)&times->operation));
+    times->capacity = capacity;
+    return TAMIS_OK;
+}
+
+static tamis_status begin_call(tamis_model *model, tamis_operation operation) {
+    ml_times *const times = &model->times;
+    TRY(room_for_call(times));
+    times->operation[times->calls] = (int8_t)operation;
+    return tamis_device_mark(model->device, NULL, &times->marks[2 * times->calls]);
+}
+
+static tamis_status end_call(tamis_model *model) {
+    ml_times *const times = &model->times;
+    TRY(tamis_device_mark(model->device, NULL, &times->marks[2 * times->calls + 1]));
+    times->calls++;
+    return TAMIS_OK;
+}
+
+tamis_status ml_times_take(tamis_model *model, double seconds[3]) {
+    ml_times *const times = &model->times;
+    for (int i = 0; i < 3; i++) seconds[i] = 0;
+    for (int i = 0; i < times->calls; i++) {
+        double took;
+        TRY(tamis_device_between(model->device, times->marks[2 * i], times->marks[2 * i + 1], &took));
+        seconds[times->operation[i]] += took;
+    }
+    times->calls = 0;
+    return TAMIS_OK;
+}
+
+void ml_times_free(tamis_model *model) {
+    ml_times *const times = &model->times;
+    for (int i = 0; i < 2 * times->capacity; i++)
+        if (times->marks[i]) tamis_device_forget(model->device, times->marks[i]);
+    tamis_release(times->marks);
+    tamis_release(times->operation);
+    *times = (ml_times){0};
+}
+
+/* ------------------------------------------------------------------------------------------ executions */
+
+tamis_status ml_sddmm(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B, double alpha,
+                      double beta, void *p) {
+    TRY(begin_call(model, TAMIS_OP_SDDMM));
+    TRY(tamis_plan_sddmm(plan, NULL, A, B, alpha, beta, p));
+    return end_call(model);
+}
+
+tamis_status ml_spmm(tamis_model *model, tamis_plan *plan, const tamis_dense *B, double alpha, double beta,
+                     const tamis_dense *C) {
+    TRY(begin_call(model, TAMIS_OP_SPMM));
+    TRY(tamis_plan_spmm(plan, NULL, B, alpha, beta, C));
+    return end_call(model);
+}
+
+tamis_status ml_fused(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
+                      const tamis_dense *D, double alpha, double beta, const tamis_dense *E) {
+    TRY(begin_call(model, TAMIS_OP_FUSED));
+    TRY(tamis_plan_fused(plan, NULL, A, B, D, alpha, beta, E));
+    return end_call(model);
+}

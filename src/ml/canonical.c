@@ -1,0 +1,108 @@
+/*
+ * Data as methods take them: CSR with sorted columns, no duplicates, values always there and checked; what a model
+ * keeps of its data, and the fingerprint by which it knows them again.
+ */
+#include "ml/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static double value_at(const tamis_sparse *S, int64_t t) {
+    return S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t];
+}
+
+static int64_t column_at(const tamis_sparse *S, int64_t t) {
+    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
+}
+
+/* The row of an entry of CSR with int64 offsets. */
+static int64_t row_of(const tamis_sparse *S, int64_t t) {
+    const int64_t *const offsets = S->offsets;
+    int64_t low = 0, high = S->rows - 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (offsets[middle + 1] <= t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {
+    const bool counts = model->method->kind == ML_COUNTS;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double value = value_at(S, t);
+        if (isfinite(value) && !(counts && value < 0)) continue;
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s has the value %g at row %lld, column %lld: %s", what, value,
+                          (long long)row_of(S, t), (long long)column_at(S, t),
+                          isfinite(value) ? "counts cannot be negative" : "expected a finite number");
+    }
+    return TAMIS_OK;
+}
+
+tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_matrix **data) {
+    *data = NULL;
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", what);
+    if (S->location != TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location is the device's: data of models are in host memory", what);
+    if (model->cols > 0 && S->cols != model->cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, the model has %lld columns", what, (long long)S->cols,
+                          (long long)model->cols);
+    if (S->cols < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, expected 1 or more", what, (long long)S->cols);
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = TAMIS_CSR;
+    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.offset_type = TAMIS_I64;
+    options.value_type = model->options.type;
+    options.values = TAMIS_VALUES_ONES;
+    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.sort = true;
+    TRY(tamis_convert(S, &options, data));
+    const tamis_status status = check_values(model, tamis_matrix_view(*data), what);
+    if (status != TAMIS_OK) {
+        tamis_matrix_free(*data);
+        *data = NULL;
+    }
+    return status;
+}
+
+/* FNV-1a over 64-bit words, the rest by bytes: tells whether a fit goes on with the data that it began with. */
+static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes) {
+    const uint64_t prime = 0x100000001b3;
+    const unsigned char *at = data;
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        sum = (sum ^ word) * prime;
+        sum ^= sum >> 32;
+    }
+    for (; bytes > 0; bytes--) sum = (sum ^ *at++) * prime;
+    return sum;
+}
+
+uint64_t ml_data_sum(const tamis_sparse *S) {
+    const int64_t sizes[] = {S->rows, S->cols, S->nnz};
+    uint64_t sum = add_to_sum(0xcbf29ce484222325, sizes, sizeof sizes);
+    sum = add_to_sum(sum, S->offsets, (size_t)(S->rows + 1) * sizeof(int64_t));
+    sum = add_to_sum(sum, S->columns, (size_t)S->nnz * tamis_index_size(S->index_type));
+    sum = add_to_sum(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
+    return sum > 0 ? sum : 1;
+}
+
+void ml_describe_data(tamis_model *model, const tamis_sparse *S) {
+    double sum = 0;
+    model->least = S->nnz > 0 ? INFINITY : 0;
+    model->most = S->nnz > 0 ? -INFINITY : 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double value = value_at(S, t);
+        sum += value;
+        model->least = fmin(model->least, value);
+        model->most = fmax(model->most, value);
+    }
+    model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0;
+    model->rows = S->rows;
+    model->cols = S->cols;
+    model->nnz = S->nnz;
+}

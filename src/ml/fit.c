@@ -1,0 +1,160 @@
+/*
+ * Fitting: the loop over iterations that all methods share. It times each, tells the callback and saves checkpoints.
+ * Nothing is allocated within an iteration; held-out entries are looked at between two.
+ */
+#include "ml/fit.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+void ml_begin_iteration(tamis_model *model) {
+    model->report = (tamis_iteration){.method = model->options.method,
+                                      .iteration = model->iterations_done + 1,
+                                      .iterations = model->options.iterations,
+                                      .loss = NAN,
+                                      .metric = NAN};
+    model->iteration_start = tamis_clock_seconds();
+}
+
+static void tell(tamis_model *model) {
+    if (model->options.callback && !model->options.callback(model->options.callback_context, &model->report))
+        model->stopped = true;
+}
+
+tamis_status ml_checkpoint(tamis_model *model, bool now) {
+    if (!model->options.checkpoint) return TAMIS_OK;
+    const double clock = tamis_clock_seconds();
+    if (!now && clock - model->last_save < model->options.checkpoint_seconds) return TAMIS_OK;
+    model->last_save = clock;
+    return tamis_model_save(model, model->options.checkpoint);
+}
+
+tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on) {
+    *go_on = true;
+    if (batch == batches) return TAMIS_OK; /* the iteration's own report follows */
+    if (model->options.callback) {
+        model->report.batch = batch;
+        model->report.batches = batches;
+        model->report.seconds = tamis_clock_seconds() - model->iteration_start;
+        model->report.total_seconds = model->total_seconds + model->report.seconds;
+        tell(model);
+    }
+    *go_on = !model->stopped;
+    return *go_on ? ml_checkpoint(model, false) : TAMIS_OK;
+}
+
+tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out) {
+    tamis_iteration *const report = &model->report;
+    TRY(tamis_device_finish(model->device, NULL));
+    report->seconds = tamis_clock_seconds() - model->iteration_start;
+    model->total_seconds += report->seconds;
+    report->total_seconds = model->total_seconds;
+    double seconds[3];
+    TRY(ml_times_take(model, seconds));
+    report->sddmm_share = seconds[TAMIS_OP_SDDMM] / report->seconds;
+    report->spmm_share = seconds[TAMIS_OP_SPMM] / report->seconds;
+    report->fused_share = seconds[TAMIS_OP_FUSED] / report->seconds;
+    const double before = model->loss;
+    if (!model->options.skip_loss) {
+        TRY(model->method->loss(model, &model->loss));
+        TRY(ml_times_take(model, seconds)); /* not the iteration's */
+    }
+    model->iterations_done++;
+    model->batches_done = 0;
+    for (int i = 0; i < ML_PARTS; i++) model->parts[i] = 0;
+    if (held_out) TRY(ml_metric(model, held_out, &model->metric));
+    report->loss = model->options.skip_loss ? NAN : model->loss;
+    report->metric = model->metric;
+    report->batch = report->batches = report->batches > 0 ? report->batches : 1;
+    tell(model);
+    const double tolerance = model->options.tolerance;
+    if (tolerance > 0 && !model->options.skip_loss && before - model->loss < tolerance * fabs(before))
+        model->converged = true; /* not where `before` is NaN */
+    return ml_checkpoint(model, false);
+}
+
+tamis_status ml_stopped(const tamis_model *model) {
+    if (model->batches_done > 0)
+        return tamis_fail(TAMIS_ERROR_CANCELLED, "stopped after %lld mini-batches of iteration %d of %d",
+                          (long long)model->batches_done, model->iterations_done + 1, model->options.iterations);
+    return tamis_fail(TAMIS_ERROR_CANCELLED, "stopped after iteration %d of %d", model->iterations_done,
+                      model->options.iterations);
+}
+
+static bool unfinished(const tamis_model *model) { return model->iterations_done < model->options.iterations; }
+
+static tamis_status run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
+    TRY(model->method->begin(model, data));
+    while (unfinished(model) && !model->stopped && !model->converged) {
+        ml_begin_iteration(model);
+        TRY(model->method->iterate(model));
+        if (model->stopped) break; /* between two mini-batches */
+        TRY(ml_end_iteration(model, held_out));
+    }
+    return TAMIS_OK;
+}
+
+/* Whether the model can go on with these data. */
+static tamis_status same_data(tamis_model *model, const tamis_sparse *data) {
+    const uint64_t sum = ml_data_sum(data);
+    const bool begun = model->iterations_done > 0 || model->batches_done > 0;
+    if (begun && model->data_sum != 0 && model->data_sum != sum)
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "S is not what the model was fitted to for %d iterations (%lld x %lld with %lld entries then, "
+            "%lld x %lld with %lld now, or other values): make a new model for other data",
+            model->iterations_done, (long long)model->rows, (long long)model->cols, (long long)model->nnz,
+            (long long)data->rows, (long long)data->cols, (long long)data->nnz);
+    if (!begun) ml_describe_data(model, data);
+    model->data_sum = sum;
+    return TAMIS_OK;
+}
+
+tamis_status ml_check_held_out(const tamis_model *model, const tamis_held_out *held_out, int64_t rows) {
+    if (!held_out) return TAMIS_OK;
+    const tamis_sparse *const parts[] = {held_out->entries, held_out->observed};
+    static const char *const names[] = {"held_out.entries", "held_out.observed"};
+    if (!parts[0]) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.entries is NULL");
+    const bool folded = model->method->kind == ML_COUNTS;
+    if (folded && !parts[1])
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "held_out.observed is NULL: %s finds the topics of held-out documents from it",
+                          tamis_method_name(model->options.method));
+    for (int i = 0; i < 2; i++) {
+        if (!parts[i]) continue;
+        const int64_t expected = folded ? parts[0]->rows : rows;
+        if (parts[i]->cols != model->cols)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, S has %lld columns", names[i],
+                              (long long)parts[i]->cols, (long long)model->cols);
+        if (parts[i]->rows != expected)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.rows = %lld, expected %lld", names[i],
+                              (long long)parts[i]->rows, (long long)expected);
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out) {
+    tamis_clear_error();
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    const int64_t cols = model->cols;
+    if (model->iterations_done == 0 && model->batches_done == 0) model->cols = 0; /* a failed fit leaves no trace */
+    tamis_matrix *data;
+    tamis_status status = ml_canonical(model, S, "S", &data);
+    if (status != TAMIS_OK) {
+        model->cols = cols;
+        return status;
+    }
+    const tamis_sparse *const view = tamis_matrix_view(data);
+    model->stopped = model->converged = false;
+    model->last_save = tamis_clock_seconds();
+    TRY_GOTO(done, same_data(model, view));
+    TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
+    status = run(model, view, held_out);
+    model->method->end(model);
+    if (status == TAMIS_OK) status = ml_checkpoint(model, true);
+    if (status == TAMIS_OK && model->stopped && unfinished(model)) status = ml_stopped(model);
+done:
+    tamis_matrix_free(data);
+    return status;
+}

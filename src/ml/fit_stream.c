@@ -1,0 +1,106 @@
+/*
+ * Fits in mini-batches that come one after another: of new rows (partial_fit), or of a stream larger than memory, in
+ * passes. What a pass keeps between two batches is the model alone.
+ */
+#include <math.h>
+
+#include "base/clock.h"
+#include "ml/fit.h"
+
+static tamis_status check_streams(const tamis_model *model) {
+    if (model->method->mini_batches) return TAMIS_OK;
+    return tamis_fail(
+        TAMIS_ERROR_UNSUPPORTED,
+        "%s needs all data at once: fit it anew, or find the factors of new rows by tamis_model_transform",
+        tamis_method_name(model->options.method));
+}
+
+/* One mini-batch: its loss goes into the pass's sums. */
+static tamis_status step(tamis_model *model, const tamis_sparse *batch, const char *what, int64_t whole,
+                         int64_t *rows) {
+    tamis_matrix *data;
+    TRY(ml_canonical(model, batch, what, &data));
+    const tamis_sparse *const view = tamis_matrix_view(data);
+    *rows = view->rows;
+    if (model->cols == 0) ml_describe_data(model, view);
+    double loss = 0, weight = 0;
+    const tamis_status status = model->method->step(model, view, whole, &loss, &weight);
+    tamis_matrix_free(data);
+    if (status != TAMIS_OK) return status;
+    model->parts[0] += loss;
+    model->parts[1] += weight;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *batch) {
+    tamis_clear_error();
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    TRY(check_streams(model));
+    int64_t rows;
+    model->parts[0] = model->parts[1] = 0;
+    TRY(step(model, batch, "batch", 0, &rows));
+    double seconds[3];
+    TRY(ml_times_take(model, seconds));
+    model->loss = model->parts[1] > 0 ? model->parts[0] / model->parts[1] : NAN;
+    model->parts[0] = model->parts[1] = 0;
+    return TAMIS_OK;
+}
+
+/* A pass; *rows counts what came. It ends early where the callback says stop. */
+static tamis_status pass(tamis_model *model, tamis_batch_source source, void *context, int64_t cols, int64_t *rows) {
+    const int64_t whole = model->rows; /* 0 in the first pass */
+    *rows = 0;
+    for (int64_t number = 1; !model->stopped; number++) {
+        const tamis_sparse *batch = NULL;
+        TRY(source(context, &batch));
+        if (!batch) {
+            model->report.batches = number - 1;
+            return TAMIS_OK;
+        }
+        if (batch->cols != cols)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "a mini-batch has %lld columns, cols = %lld",
+                              (long long)batch->cols, (long long)cols);
+        int64_t count;
+        TRY(step(model, batch, "a mini-batch", whole, &count));
+        *rows += count;
+        model->report.batch = number;
+        if (model->options.callback) {
+            model->report.batches = 0;
+            model->report.seconds = tamis_clock_seconds() - model->iteration_start;
+            model->report.total_seconds = model->total_seconds + model->report.seconds;
+            if (!model->options.callback(model->options.callback_context, &model->report)) model->stopped = true;
+        }
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status run(tamis_model *model, tamis_batch_source source, void *context, int64_t cols,
+                        const tamis_held_out *held_out) {
+    while (model->iterations_done < model->options.iterations && !model->stopped && !model->converged) {
+        ml_begin_iteration(model);
+        int64_t rows;
+        TRY(pass(model, source, context, cols, &rows));
+        if (model->stopped) return ml_stopped(model); /* the checkpoint stays that of the last whole pass */
+        if (rows == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the stream has no mini-batch");
+        if (model->iterations_done == 0 && held_out) TRY(ml_check_held_out(model, held_out, rows));
+        model->rows = rows;
+        TRY(ml_end_iteration(model, held_out));
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_fit_stream(tamis_model *model, tamis_batch_source source, void *context, int64_t cols,
+                                    const tamis_held_out *held_out) {
+    tamis_clear_error();
+    if (!model || !source) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", model ? "source" : "model");
+    TRY(check_streams(model));
+    if (cols < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "cols = %lld, expected 1 or more", (long long)cols);
+    if (model->cols > 0 && model->cols != cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "cols = %lld, the model has %lld columns", (long long)cols,
+                          (long long)model->cols);
+    model->stopped = model->converged = false;
+    model->last_save = tamis_clock_seconds();
+    TRY(run(model, source, context, cols, held_out));
+    TRY(ml_checkpoint(model, true));
+    return model->stopped && model->iterations_done < model->options.iterations ? ml_stopped(model) : TAMIS_OK;
+}

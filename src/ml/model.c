@@ -1,0 +1,166 @@
+/* Making, describing and freeing models; the matrices that they keep. */
+#include "ml/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static tamis_status copy_text(const char *text, char **copy) {
+    *copy = NULL;
+    if (!text) return TAMIS_OK;
+    const size_t length = strlen(text) + 1;
+    TRY(tamis_allocate((int64_t)length, 1, "a path", (void **)copy));
+    memcpy(*copy, text, length);
+    return TAMIS_OK;
+}
+
+tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **made) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(device, &description));
+    tamis_model *model;
+    TRY(tamis_allocate_zeroed(1, sizeof *model, "a model", (void **)&model));
+    model->device = device;
+    model->location = description.location;
+    model->method = ml_methods[options->method];
+    model->options = *options;
+    model->options.checkpoint = model->options.algorithms = NULL;
+    model->width = options->factors + (options->method == TAMIS_ALS && options->biases ? 1 : 0);
+    model->loss = model->metric = NAN;
+    char *checkpoint = NULL;
+    tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
+    if (status == TAMIS_OK) status = copy_text(options->checkpoint, &checkpoint);
+    model->options.checkpoint = checkpoint;
+    if (status != TAMIS_OK) {
+        tamis_model_free(model);
+        return status;
+    }
+    *made = model;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_create(tamis_device *device, const tamis_model_options *options, tamis_model **model) {
+    tamis_clear_error();
+    if (!device || !model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", device ? "model" : "device");
+    *model = NULL;
+    TRY(ml_options_check(options));
+    return ml_model_make(device, options, model);
+}
+
+void tamis_model_free(tamis_model *model) {
+    if (!model) return;
+    ml_dense_free(model, &model->row_factors);
+    ml_dense_free(model, &model->column_factors);
+    for (int i = 0; i < ML_STATES; i++) ml_dense_free(model, &model->states[i]);
+    tamis_dense_workspace_destroy(model->workspace);
+    ml_times_free(model);
+    tamis_names_free(model->row_names);
+    tamis_names_free(model->column_names);
+    tamis_release((void *)(uintptr_t)model->options.checkpoint);
+    tamis_release(model);
+}
+
+/* ------------------------------------------------------------------------------------------ what it keeps */
+
+static tamis_status make_once(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense, bool *fresh) {
+    if (dense->cols == cols && dense->rows == rows && (dense->data || rows * cols == 0)) {
+        *fresh = false;
+        return TAMIS_OK;
+    }
+    ml_dense_free(model, dense);
+    *fresh = true;
+    return ml_dense_make(model, rows, cols, dense);
+}
+
+tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh) {
+    bool rows_fresh = false, cols_fresh = false;
+    if (!model->workspace)
+        TRY(tamis_dense_workspace_create(model->device, model->width + 2, model->options.type, &model->workspace));
+    if (model->method->row_factors) TRY(make_once(model, rows, model->width, &model->row_factors, &rows_fresh));
+    TRY(make_once(model, cols, model->width, &model->column_factors, &cols_fresh));
+    *fresh = rows_fresh || cols_fresh;
+    return TAMIS_OK;
+}
+
+tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_t cols, bool *fresh) {
+    return make_once(model, rows, cols, &model->states[number], fresh);
+}
+
+/* ------------------------------------------------------------------------------------------ looking at it */
+
+tamis_status tamis_model_describe(const tamis_model *model, tamis_model_description *description) {
+    tamis_clear_error();
+    if (!model || !description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", model ? "description" : "model");
+    *description = (tamis_model_description){.options = model->options,
+                                             .rows = model->row_factors.rows,
+                                             .cols = model->cols,
+                                             .nnz = model->nnz,
+                                             .width = model->width,
+                                             .iterations_done = model->iterations_done,
+                                             .loss = model->loss,
+                                             .metric = model->metric,
+                                             .mean = model->mean,
+                                             .least = model->least,
+                                             .most = model->most};
+    description->options.checkpoint = NULL;
+    description->options.callback = NULL;
+    description->options.callback_context = NULL;
+    return TAMIS_OK;
+}
+
+static tamis_status fetch(tamis_model *model, tamis_array **factors, bool of_rows) {
+    tamis_clear_error();
+    if (!model || !factors) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", model ? "factors" : "model");
+    *factors = NULL;
+    if (model->cols == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model was not fitted to anything yet");
+    if (of_rows && model->row_factors.cols == 0)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s keeps no factors of rows: use tamis_model_transform",
+                          tamis_method_name(model->options.method));
+    return ml_dense_fetch(model, of_rows ? &model->row_factors : &model->column_factors, factors);
+}
+
+tamis_status tamis_model_row_factors(tamis_model *model, tamis_array **factors) { return fetch(model, factors, true); }
+
+tamis_status tamis_model_column_factors(tamis_model *model, tamis_array **factors) {
+    return fetch(model, factors, false);
+}
+
+/* ------------------------------------------------------------------------------------------ names */
+
+static tamis_status copy_names(const tamis_names *from, tamis_names **copy) {
+    *copy = NULL;
+    if (!from) return TAMIS_OK;
+    tamis_status status;
+    TRY(tamis_names_create(copy));
+    for (int64_t i = 0; i < tamis_names_count(from); i++) {
+        const char *const name = tamis_names_at(from, i);
+        int64_t index;
+        TRY_GOTO(failed, tamis_names_add(*copy, name, strlen(name), &index));
+    }
+    return TAMIS_OK;
+failed:
+    tamis_names_free(*copy);
+    *copy = NULL;
+    return status;
+}
+
+tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, const tamis_names *columns) {
+    tamis_clear_error();
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    if (columns && model->cols > 0 && tamis_names_count(columns) != model->cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns has %lld names, the model has %lld columns",
+                          (long long)tamis_names_count(columns), (long long)model->cols);
+    tamis_names *own_rows, *own_columns;
+    TRY(copy_names(rows, &own_rows));
+    const tamis_status status = copy_names(columns, &own_columns);
+    if (status != TAMIS_OK) {
+        tamis_names_free(own_rows);
+        return status;
+    }
+    tamis_names_free(model->row_names);
+    tamis_names_free(model->column_names);
+    model->row_names = own_rows;
+    model->column_names = own_columns;
+    return TAMIS_OK;
+}
+
+const tamis_names *tamis_model_row_names(const tamis_model *model) { return model ? model->row_names : NULL; }
+const tamis_names *tamis_model_column_names(const tamis_model *model) { return model ? model->column_names : NULL; }

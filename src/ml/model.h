@@ -1,0 +1,199 @@
+/*
+ * Inside of a model, for the files of src/ml. A method is one table of functions (ml_method); what all methods share is
+ * done once around it: checking, the loop over iterations, timing, checkpoints, prediction.
+ *
+ *   options.c    defaults and checks         model.c     making, describing, freeing
+ *   fit.c        the loop over iterations    place.c     matrices on the device
+ *   calls.c      plans and timed calls       methods.c   the table of methods
+ *   canonical.c  data as methods take them   fit_stream.c partial_fit, fits of streams
+ *   operands.c   predictions as products
+ *   als.c implicit.c ccd.c sfa.c lda.c gap.c the methods, on public calls alone
+ *   predict.c recommend.c topics.c score.c   using a model
+ *   model_file.c                             saving and loading
+ */
+#ifndef TAMIS_ML_MODEL_H
+#define TAMIS_ML_MODEL_H
+
+#include <tamis/dense.h>
+#include <tamis/ml.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+/* ---------------------------------------------------------------------------------------------- methods */
+
+/* What a method's data are. */
+typedef enum ml_kind {
+    ML_RATINGS = 0, /* any finite value is an observation */
+    ML_USES = 1,    /* implicit: how often, negative a dislike; what is not stored counts as zero */
+    ML_COUNTS = 2   /* words of documents: no negative value */
+} ml_kind;
+
+/*
+ * Predictions are clamp(offset + <A_i, B_j>, least, most): host arrays of the model's type that the caller frees. A has
+ * a line a row, B a line a column, both of the same width.
+ */
+typedef struct ml_operands {
+    tamis_array *A, *B;
+    double offset, least, most;
+} ml_operands;
+
+typedef struct ml_method {
+    tamis_method id;
+    ml_kind kind;
+    bool row_factors;  /* the model keeps factors of the rows that it was fitted to */
+    bool mini_batches; /* partial_fit and streams work */
+
+    void (*defaults)(tamis_model_options *options);
+    tamis_status (*check)(const tamis_model_options *options); /* the method's own fields; NULL: nothing to check */
+
+    /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always there,
+       offsets int64; it lives until end(). begin() makes what the model has not yet (factors, states: see
+       ml_model_factors) and keeps plans and scratch in model->work. iterate() does one pass: all allocation is in
+       begin(). Methods of mini-batches go on from model->batches_done, raise it after each, and call ml_after_batch().
+     */
+    tamis_status (*begin)(tamis_model *model, const tamis_sparse *data);
+    tamis_status (*iterate)(tamis_model *model);
+    tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NaN where it is not known */
+    void (*end)(tamis_model *model);                        /* frees model->work; called after a failed begin() too */
+
+    /* One mini-batch of new rows, data as above; `whole` is an estimate of all rows there are (0: unknown). *loss is of
+       this batch: the sum and what it is divided by, so that batches can be added up. NULL without mini_batches. */
+    tamis_status (*step)(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *loss, double *weight);
+
+    /* Rows of `data` (as above) in the model's factors: W is data->rows x width on the device. */
+    tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
+
+    /* W: row factors on the host (as tamis_model_transform gives them), or NULL: the model's own. want_rows false: only
+       B is made. */
+    tamis_status (*operands)(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *operands);
+} ml_method;
+
+enum { ML_METHODS = 6 };
+extern const ml_method *const ml_methods[ML_METHODS]; /* by tamis_method */
+
+extern const ml_method ml_als, ml_implicit_als, ml_ccd, ml_lda, ml_sfa, ml_gap;
+
+/* ---------------------------------------------------------------------------------------------- the model */
+
+/* Matrices beside the factors that a method keeps between iterations and that a checkpoint holds (ADAGRAD's history,
+   biases, a running average): numbered by the method. */
+enum { ML_STATES = 4, ML_PARTS = 4 };
+
+/* Time in sparse calls, by marks in the stream: read when an iteration is over. */
+typedef struct ml_times {
+    void **marks; /* two a call */
+    int8_t *operation;
+    int calls, capacity;
+} ml_times;
+
+struct tamis_model {
+    tamis_device *device;
+    tamis_location location; /* of its memory */
+    const ml_method *method;
+    tamis_model_options options; /* options.checkpoint is the model's own copy */
+    int64_t rows, cols, nnz;     /* of the data; cols = 0: never fitted */
+    int64_t width;               /* of the factors */
+    double mean, least, most;    /* of the data's values */
+    uint64_t data_sum;           /* fingerprint of the data, 0: none (streams) */
+    int iterations_done;
+    int64_t batches_done;   /* of the iteration that is under way */
+    int64_t steps;          /* mini-batches in all */
+    double parts[ML_PARTS]; /* sums of an iteration under way (loss and its weight first), saved with the model */
+    double loss, metric, total_seconds;
+
+    tamis_dense row_factors, column_factors; /* on the device, packed; data NULL: none */
+    tamis_dense states[ML_STATES];           /* the same */
+    tamis_dense_workspace *workspace;        /* for tamis/dense.h, of `width` + 2 columns or more */
+    tamis_names *row_names, *column_names;   /* NULL: none */
+
+    void *work; /* the method's, from begin() to end() */
+    ml_times times;
+    tamis_iteration report; /* of the iteration under way */
+    double iteration_start;
+    char algorithms[3][48]; /* by tamis_operation; "": the plan's choice */
+    double last_save;       /* of a checkpoint, by the clock */
+    bool stopped;           /* the callback said so */
+    bool converged;         /* the loss falls by less than the tolerance */
+};
+
+/* ---------------------------------------------------------------------------------------------- place.c */
+
+/* An owned packed matrix on the device, not initialised. rows or cols 0 is fine (data NULL). */
+tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense);
+void ml_dense_free(const tamis_model *model, tamis_dense *dense);
+/* Between a packed host array of the model's type and the device; they wait. */
+tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host);
+tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host);
+/* The host's copy as an array, the caller's. */
+tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_array **array);
+/* Seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart. */
+tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
+                             double high);
+/* Elements of the model's type on the device: the values of samples. */
+tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values);
+/* The same as a count x 1 matrix, for tamis/dense.h. */
+tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count);
+
+/* A sparse matrix on the device: CSR, sorted, duplicates summed, the model's type. */
+typedef struct ml_sparse {
+    tamis_matrix *host;               /* its arrays on the host */
+    tamis_sparse view;                /* at the device's location */
+    void *offsets, *columns, *values; /* a GPU's, else NULL */
+} ml_sparse;
+/* Puts `S` (host, any form), or its transpose, onto the device. */
+tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
+/* Rows first .. first + count - 1 of a CSR matrix with int64 offsets. */
+tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
+                                  bool transpose, ml_sparse *placed);
+void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
+/* Number of nonzeros of each row as the model's type, rows x 1 on the device. */
+tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts);
+
+/* ---------------------------------------------------------------------------------------------- calls.c */
+
+/* A plan that will be executed often. edge and inner are SDDMM's and fused's, width is SpMM's and fused's. */
+tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
+                     int64_t inner, int64_t width, tamis_plan **plan);
+/* The plan's executions, timed. */
+tamis_status ml_sddmm(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B, double alpha,
+                      double beta, void *p);
+tamis_status ml_spmm(tamis_model *model, tamis_plan *plan, const tamis_dense *B, double alpha, double beta,
+                     const tamis_dense *C);
+tamis_status ml_fused(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
+                      const tamis_dense *D, double alpha, double beta, const tamis_dense *E);
+/* Seconds in each operation since the last call, by tamis_operation; waits. */
+tamis_status ml_times_take(tamis_model *model, double seconds[3]);
+void ml_times_free(tamis_model *model);
+
+/* ---------------------------------------------------------------------------------------------- shared steps */
+
+/* model.c: makes row and column factors of the sizes given that are not there yet (from a checkpoint they are), and the
+   workspace. *fresh: they were made now, and hold nothing yet. */
+tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh);
+/* The same for a state. */
+tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_t cols, bool *fresh);
+
+/* operands.c: A (a copy of W, or the model's own) and B where they are the factors as they are; the rest is left. */
+tamis_status ml_plain_operands(const tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *operands);
+
+/* fit.c: after each mini-batch: tells the callback. *go_on is false where it said stop. */
+tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on);
+/* canonical.c: fingerprint of data of that form, never 0; what the model keeps of them (sizes, mean, range). */
+uint64_t ml_data_sum(const tamis_sparse *data);
+void ml_describe_data(tamis_model *model, const tamis_sparse *data);
+
+/* canonical.c: S as methods take their data: a host matrix, CSR, sorted, duplicates summed, values there, int64
+   offsets, the model's type; checks the values for the method's kind. `what` names S in messages. */
+tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_matrix **data);
+
+/* model.c: an empty model of options that were checked; for create and load. */
+tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **model);
+/* options.c: options.algorithms, taken apart. */
+tamis_status ml_algorithms(const char *text, char algorithms[3][48]);
+/* options.c */
+tamis_status ml_options_check(const tamis_model_options *options);
+/* score.c: the number that a fit's callback gets as metric. */
+tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric);
+
+#endif

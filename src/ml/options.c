@@ -1,0 +1,102 @@
+/* Defaults and checks of a model's options. */
+#include "ml/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static tamis_status check_method(tamis_method method) {
+    if ((int)method < 0 || (int)method >= ML_METHODS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is no method", (int)method);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_options_init(tamis_model_options *options, size_t size, tamis_method method) {
+    tamis_clear_error();
+    if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
+    if (size != sizeof *options)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "size = %zu, a tamis_model_options of this library has %zu bytes", size,
+                          sizeof *options);
+    TRY(check_method(method));
+    *options = (tamis_model_options){.size = size,
+                                     .method = method,
+                                     .factors = 32,
+                                     .type = TAMIS_F32,
+                                     .iterations = 15,
+                                     .seed = 1,
+                                     .checkpoint_seconds = 30};
+    ml_methods[method]->defaults(options);
+    return TAMIS_OK;
+}
+
+tamis_status ml_algorithms(const char *text, char algorithms[3][48]) {
+    for (int i = 0; i < 3; i++) algorithms[i][0] = 0;
+    if (!text) return TAMIS_OK;
+    const char *at = text;
+    int count = 0;
+    for (;; count++) {
+        const size_t length = strcspn(at, ",");
+        if (count == 3 || length == 0 || length >= sizeof algorithms[0])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithms = \"%s\", expected one name or three", text);
+        memcpy(algorithms[count], at, length);
+        algorithms[count][length] = 0;
+        at += length;
+        if (!*at) break;
+        at++;
+    }
+    if (count == 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithms = \"%s\", expected one name or three", text);
+    for (int i = count + 1; i < 3; i++) memcpy(algorithms[i], algorithms[0], sizeof algorithms[0]);
+    return TAMIS_OK;
+}
+
+tamis_status ml_options_check(const tamis_model_options *options) {
+    if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
+    if (options->size != sizeof *options)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu, expected %zu: begin with tamis_model_options_init",
+                          options->size, sizeof *options);
+    TRY(check_method(options->method));
+    if (options->factors < 1 || options->factors > 1024)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "factors = %lld, expected 1 to 1024", (long long)options->factors);
+    if (options->type != TAMIS_F32 && options->type != TAMIS_F64)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %s, models are fp32 or fp64", tamis_type_name(options->type));
+    if (options->iterations < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "iterations = %d is negative", options->iterations);
+    if (options->threads < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "threads = %d is negative", options->threads);
+    if (options->batch_rows < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch_rows = %lld is negative", (long long)options->batch_rows);
+    if (!(options->tolerance >= 0 && options->tolerance < 1))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "tolerance = %g, expected 0 to below 1", options->tolerance);
+    if (!(options->checkpoint_seconds >= 0))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "checkpoint_seconds = %g, expected 0 or more",
+                          options->checkpoint_seconds);
+    char algorithms[3][48];
+    TRY(ml_algorithms(options->algorithms, algorithms));
+    const ml_method *const method = ml_methods[options->method];
+    return method->check ? method->check(options) : TAMIS_OK;
+}
+
+tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_options *options) {
+    tamis_clear_error();
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    TRY(ml_options_check(options));
+    if (options->method != model->options.method)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.method = %s, the model is of %s",
+                          tamis_method_name(options->method), tamis_method_name(model->options.method));
+    char *checkpoint = NULL;
+    if (options->checkpoint) {
+        const size_t length = strlen(options->checkpoint) + 1;
+        TRY(tamis_allocate((int64_t)length, 1, "the checkpoint's path", (void **)&checkpoint));
+        memcpy(checkpoint, options->checkpoint, length);
+    }
+    tamis_model_options *const own = &model->options;
+    tamis_release((void *)(uintptr_t)own->checkpoint);
+    own->checkpoint = checkpoint;
+    own->checkpoint_seconds = options->checkpoint_seconds;
+    own->iterations = options->iterations;
+    own->tolerance = options->tolerance;
+    own->skip_loss = options->skip_loss;
+    own->threads = options->threads;
+    TRY(ml_algorithms(options->algorithms, model->algorithms));
+    own->callback = options->callback;
+    own->callback_context = options->callback_context;
+    return TAMIS_OK;
+}

@@ -1,0 +1,171 @@
+/*
+ * Matrices on the device: dense ones packed and of the model's type; sparse ones as CSR with their transpose where a
+ * method wants it. On the CPU a sparse matrix is used where it was converted; a GPU gets copies.
+ */
+#include "base/random.h"
+#include "ml/model.h"
+
+/* ------------------------------------------------------------------------------------------ dense */
+
+tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense) {
+    *dense = (tamis_dense){.rows = rows,
+                           .cols = cols,
+                           .stride = cols,
+                           .type = model->options.type,
+                           .layout = TAMIS_ROW_MAJOR,
+                           .location = model->location};
+    const size_t size = tamis_type_size(model->options.type);
+    if (cols > 0 && rows > INT64_MAX / cols / (int64_t)size)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "a matrix of %lld x %lld has no size in bytes", (long long)rows,
+                          (long long)cols);
+    const size_t bytes = (size_t)(rows * cols) * size;
+    return bytes > 0 ? tamis_device_allocate(model->device, bytes, &dense->data) : TAMIS_OK;
+}
+
+void ml_dense_free(const tamis_model *model, tamis_dense *dense) {
+    if (dense->data) tamis_device_free(model->device, dense->data);
+    *dense = (tamis_dense){0};
+}
+
+static size_t bytes_of(const tamis_dense *dense) {
+    return (size_t)(dense->rows * dense->cols) * tamis_type_size(dense->type);
+}
+
+tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host) {
+    const size_t bytes = bytes_of(dense);
+    return bytes > 0 ? tamis_device_write(model->device, NULL, dense->data, 0, host, bytes) : TAMIS_OK;
+}
+
+tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host) {
+    const size_t bytes = bytes_of(dense);
+    return bytes > 0 ? tamis_device_read(model->device, NULL, host, dense->data, 0, bytes) : TAMIS_OK;
+}
+
+tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_array **array) {
+    TRY(tamis_array_create(dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, array));
+    const tamis_status status = ml_dense_read(model, dense, tamis_array_view(*array)->data);
+    if (status != TAMIS_OK) {
+        tamis_array_free(*array);
+        *array = NULL;
+    }
+    return status;
+}
+
+tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
+                             double high) {
+    tamis_array *array;
+    TRY(tamis_array_create(dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, &array));
+    /* a seed of its own for each matrix of a model */
+    tamis_status status =
+        tamis_fill_uniform(tamis_array_view(array), tamis_random_at(model->options.seed, stream, 0), low, high);
+    if (status == TAMIS_OK) status = ml_dense_write(model, dense, tamis_array_view(array)->data);
+    tamis_array_free(array);
+    return status;
+}
+
+tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values) {
+    *values = NULL;
+    const size_t bytes = (size_t)count * tamis_type_size(model->options.type);
+    return bytes > 0 ? tamis_device_allocate(model->device, bytes, values) : TAMIS_OK;
+}
+
+tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count) {
+    return (tamis_dense){.data = values,
+                         .rows = count,
+                         .cols = 1,
+                         .stride = 1,
+                         .type = model->options.type,
+                         .layout = TAMIS_ROW_MAJOR,
+                         .location = model->location};
+}
+
+/* ------------------------------------------------------------------------------------------ sparse */
+
+/* A copy of host memory on the device; zero bytes need none. */
+static tamis_status upload(const tamis_model *model, const void *host, size_t bytes, void **memory) {
+    *memory = NULL;
+    if (bytes == 0) return TAMIS_OK;
+    TRY(tamis_device_allocate(model->device, bytes, memory));
+    return tamis_device_write(model->device, NULL, *memory, 0, host, bytes);
+}
+
+tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
+    *placed = (ml_sparse){0};
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = TAMIS_CSR;
+    options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.value_type = model->options.type;
+    options.values = TAMIS_VALUES_ONES;
+    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.sort = true;
+    options.transpose = transpose;
+    tamis_status status;
+    TRY_GOTO(failed, tamis_convert(S, &options, &placed->host));
+    placed->view = *tamis_matrix_view(placed->host);
+    if (model->location == TAMIS_HOST) return TAMIS_OK;
+    tamis_sparse *const view = &placed->view;
+    const size_t nnz = (size_t)view->nnz;
+    TRY_GOTO(failed, upload(model, view->offsets, (size_t)(view->rows + 1) * tamis_index_size(view->offset_type),
+                            &placed->offsets));
+    TRY_GOTO(failed, upload(model, view->columns, nnz * tamis_index_size(view->index_type), &placed->columns));
+    TRY_GOTO(failed, upload(model, view->values, nnz * tamis_type_size(view->value_type), &placed->values));
+    view->location = model->location;
+    view->offsets = placed->offsets;
+    view->columns = placed->columns;
+    view->values = placed->values;
+    return TAMIS_OK;
+failed:
+    ml_sparse_free(model, placed);
+    return status;
+}
+
+tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
+                                  bool transpose, ml_sparse *placed) {
+    *placed = (ml_sparse){0};
+    const int64_t *const all = S->offsets;
+    int64_t *offsets;
+    TRY(tamis_allocate(count + 1, sizeof *offsets, "the offsets of a mini-batch", (void **)&offsets));
+    for (int64_t i = 0; i <= count; i++) offsets[i] = all[first + i] - all[first];
+    tamis_sparse part = *S;
+    part.rows = count;
+    part.nnz = offsets[count];
+    part.offsets = offsets;
+    part.columns = (const char *)S->columns + (size_t)all[first] * tamis_index_size(S->index_type);
+    part.values = (const char *)S->values + (size_t)all[first] * tamis_type_size(S->value_type);
+    const tamis_status status = ml_sparse_place(model, &part, transpose, placed);
+    tamis_release(offsets);
+    return status;
+}
+
+void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
+    if (placed->offsets) tamis_device_free(model->device, placed->offsets);
+    if (placed->columns) tamis_device_free(model->device, placed->columns);
+    if (placed->values) tamis_device_free(model->device, placed->values);
+    tamis_matrix_free(placed->host);
+    *placed = (ml_sparse){0};
+}
+
+static int64_t offset_at(const tamis_sparse *S, int64_t row) {
+    return S->offset_type == TAMIS_I64 ? ((const int64_t *)S->offsets)[row] : ((const int32_t *)S->offsets)[row];
+}
+
+tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts) {
+    const tamis_sparse *const host = tamis_matrix_view(S->host);
+    *counts = (tamis_dense){0};
+    void *numbers;
+    const size_t size = tamis_type_size(model->options.type);
+    TRY(tamis_allocate(host->rows, size, "the number of nonzeros of each row", &numbers));
+    for (int64_t i = 0; i < host->rows; i++) {
+        const double count = (double)(offset_at(host, i + 1) - offset_at(host, i));
+        if (model->options.type == TAMIS_F64)
+            ((double *)numbers)[i] = count;
+        else
+            ((float *)numbers)[i] = (float)count;
+    }
+    tamis_status status = ml_dense_make(model, host->rows, 1, counts);
+    if (status == TAMIS_OK) status = ml_dense_write(model, counts, numbers);
+    if (status != TAMIS_OK) ml_dense_free(model, counts);
+    tamis_release(numbers);
+    return status;
+}

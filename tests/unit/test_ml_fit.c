@@ -1,0 +1,459 @@
+/*
+ * Fitting and explicit ALS: a half iteration against exact normal equations in double, an objective that never rises,
+ * factors of known rank that are found again, stopping and going on, seeds, refusals, failing allocations.
+ *   test_ml_fit [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/ml.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+static const char *device_name = "cpu";
+static tamis_device *device;
+
+static void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+/* ------------------------------------------------------------------------------------------ data */
+
+/* Ratings of rank `rank` (and biases) at random places; some rows and columns have none. CSR in COO's clothes. */
+typedef struct ratings {
+    int64_t rows, cols, nnz;
+    int32_t *row, *column;
+    float *value;
+} ratings;
+
+static double factor(uint64_t seed, int64_t i, int64_t f) {
+    return tamis_random_uniform_at(seed, (uint64_t)i, (uint64_t)f) - 0.5;
+}
+
+static ratings draw(int64_t rows, int64_t cols, double share, int rank, double noise, uint64_t seed) {
+    ratings r = {.rows = rows, .cols = cols};
+    const size_t most = (size_t)(rows * cols);
+    r.row = malloc(most * sizeof *r.row);
+    r.column = malloc(most * sizeof *r.column);
+    r.value = malloc(most * sizeof *r.value);
+    assert_true(r.row && r.column && r.value);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            if (i % 17 == 3 || j % 13 == 5) continue;
+            if (tamis_random_uniform_at(seed, 1, (uint64_t)(i * cols + j)) >= share) continue;
+            double value = 3;
+            for (int f = 0; f < rank; f++) value += 4 * factor(seed + 1, i, f) * factor(seed + 2, j, f);
+            value += noise * (tamis_random_uniform_at(seed, 2, (uint64_t)(i * cols + j)) - 0.5);
+            r.row[r.nnz] = (int32_t)i;
+            r.column[r.nnz] = (int32_t)j;
+            r.value[r.nnz++] = (float)value;
+        }
+    return r;
+}
+
+static tamis_sparse view_of(const ratings *r) {
+    return (tamis_sparse){.format = TAMIS_COO,
+                          .rows = r->rows,
+                          .cols = r->cols,
+                          .nnz = r->nnz,
+                          .value_type = TAMIS_F32,
+                          .row_indices = r->row,
+                          .columns = r->column,
+                          .values = r->value};
+}
+
+static void drop(ratings *r) {
+    free(r->row);
+    free(r->column);
+    free(r->value);
+}
+
+static tamis_model_options options_of(tamis_method method) {
+    tamis_model_options options;
+    works(TAMIS_MODEL_OPTIONS_INIT(&options, method));
+    return options;
+}
+
+static tamis_model *model_of(const tamis_model_options *options) {
+    tamis_model *model;
+    works(tamis_model_create(device, options, &model));
+    return model;
+}
+
+static double at(const tamis_array *array, int64_t i, int64_t j) {
+    const tamis_dense *const view = tamis_array_view(array);
+    return view->type == TAMIS_F64 ? ((double *)view->data)[i * view->stride + j]
+                                   : (double)((float *)view->data)[i * view->stride + j];
+}
+
+/* ------------------------------------------------------------------------------------------ against normal equations
+ */
+
+/* Solves the K x K system in place by Gauss with pivots; the result is in b. */
+static void solve(int64_t k, double *a, double *b) {
+    for (int64_t c = 0; c < k; c++) {
+        int64_t pivot = c;
+        for (int64_t i = c + 1; i < k; i++)
+            if (fabs(a[i * k + c]) > fabs(a[pivot * k + c])) pivot = i;
+        for (int64_t j = 0; j < k; j++) {
+            const double t = a[c * k + j];
+            a[c * k + j] = a[pivot * k + j];
+            a[pivot * k + j] = t;
+        }
+        const double t = b[c];
+        b[c] = b[pivot];
+        b[pivot] = t;
+        for (int64_t i = c + 1; i < k; i++) {
+            const double m = a[i * k + c] / a[c * k + c];
+            for (int64_t j = c; j < k; j++) a[i * k + j] -= m * a[c * k + j];
+            b[i] -= m * b[c];
+        }
+    }
+    for (int64_t i = k - 1; i >= 0; i--) {
+        for (int64_t j = i + 1; j < k; j++) b[i] -= a[i * k + j] * b[j];
+        b[i] /= a[i * k + i];
+    }
+}
+
+/* After a fit the columns are the exact solution for the rows as they are: gradients to the end make it so. */
+static void check_columns(tamis_model *model, const ratings *r, const tamis_model_options *options) {
+    tamis_model_description d;
+    works(tamis_model_describe(model, &d));
+    tamis_array *X, *Y;
+    works(tamis_model_row_factors(model, &X));
+    works(tamis_model_column_factors(model, &Y));
+    const int64_t k = d.width;
+    double *const a = calloc((size_t)(k * k), sizeof *a), *const b = calloc((size_t)k, sizeof *b);
+    assert_true(a && b);
+    double worst = 0, size = 0;
+    for (int64_t j = 0; j < r->cols; j++) {
+        memset(a, 0, (size_t)(k * k) * sizeof *a);
+        memset(b, 0, (size_t)k * sizeof *b);
+        int64_t count = 0;
+        for (int64_t t = 0; t < r->nnz; t++) {
+            if (r->column[t] != j) continue;
+            count++;
+            double target = (double)r->value[t] - d.mean;
+            if (options->biases) target -= at(X, r->row[t], k - 1);
+            for (int64_t p = 0; p < k; p++) {
+                const double xp = options->biases && p == k - 1 ? 1 : at(X, r->row[t], p);
+                b[p] += target * xp;
+                for (int64_t q = 0; q < k; q++)
+                    a[p * k + q] += xp * (options->biases && q == k - 1 ? 1 : at(X, r->row[t], q));
+            }
+        }
+        const double lambda = options->regularization * (options->weighted ? (double)(count > 0 ? count : 1) : 1);
+        for (int64_t p = 0; p < k; p++) a[p * k + p] += lambda;
+        solve(k, a, b);
+        for (int64_t p = 0; p < k; p++) {
+            worst = fmax(worst, fabs(b[p] - at(Y, j, p)));
+            size = fmax(size, fabs(b[p]));
+        }
+    }
+    /* conjugate gradients with 1e-8 in their denominators stop improving near a residual of 1e-4 (tamis/dense.h) */
+    if (!(worst <= 2e-3 * size)) fail_msg("a column is %g from the exact solution, of size %g", worst, size);
+    free(a);
+    free(b);
+    tamis_array_free(X);
+    tamis_array_free(Y);
+}
+
+static void als_is_exact(void **state) {
+    (void)state;
+    ratings r = draw(70, 55, 0.5, 3, 0.1, 11);
+    const tamis_sparse S = view_of(&r);
+    for (int variant = 0; variant < 8; variant++) {
+        tamis_model_options options = options_of(TAMIS_ALS);
+        options.factors = variant & 1 ? 7 : 4;
+        options.biases = (variant & 2) != 0;
+        options.weighted = (variant & 4) != 0;
+        options.regularization = options.weighted ? 0.05 : 0.5;
+        options.type = variant % 3 == 0 ? TAMIS_F64 : TAMIS_F32;
+        options.iterations = 6;
+        options.cg_steps = 12;
+        tamis_model *const model = model_of(&options);
+        works(tamis_model_fit(model, &S, NULL));
+        check_columns(model, &r, &options);
+        tamis_model_free(model);
+    }
+    drop(&r);
+}
+
+/* ------------------------------------------------------------------------------------------ the objective */
+
+typedef struct history {
+    int count, stop_after;
+    double loss[64];
+} history;
+
+static bool remember(void *context, const tamis_iteration *iteration) {
+    history *const h = context;
+    assert_true(iteration->seconds >= 0 && iteration->sddmm_share >= 0 && iteration->fused_share >= 0);
+    assert_int_equal(iteration->batch, iteration->batches);
+    h->loss[h->count++] = iteration->loss;
+    return h->count != h->stop_after;
+}
+
+static void als_never_rises(void **state) {
+    (void)state;
+    ratings r = draw(90, 64, 0.3, 4, 0.5, 23);
+    const tamis_sparse S = view_of(&r);
+    for (int variant = 0; variant < 4; variant++) {
+        history h = {0};
+        tamis_model_options options = options_of(TAMIS_ALS);
+        options.factors = 6;
+        options.biases = variant & 1;
+        options.type = variant & 2 ? TAMIS_F64 : TAMIS_F32;
+        options.cg_steps = 1 + variant;
+        options.callback = remember;
+        options.callback_context = &h;
+        tamis_model *const model = model_of(&options);
+        works(tamis_model_fit(model, &S, NULL));
+        assert_int_equal(h.count, options.iterations);
+        for (int i = 1; i < h.count; i++) {
+            const double rounding = (options.type == TAMIS_F64 ? 1e-10 : 1e-5) * h.loss[0];
+            if (!(h.loss[i] <= h.loss[i - 1] + rounding))
+                fail_msg("the loss rises from %.9g to %.9g", h.loss[i - 1], h.loss[i]);
+        }
+        tamis_model_free(model);
+    }
+    drop(&r);
+}
+
+/* Ratings that are exactly mean + rank 2, half of them seen, hardly any regularisation: what is fitted must be
+ * foreseen. */
+static void als_finds_known_factors(void **state) {
+    (void)state;
+    ratings r = draw(200, 120, 0.5, 2, 0, 37);
+    const tamis_sparse S = view_of(&r);
+    tamis_model_options options = options_of(TAMIS_ALS);
+    options.factors = 3; /* the mean of ratings is not the constant they were made with: rank 3 holds the difference */
+    options.regularization = 1e-6;
+    options.iterations = 40;
+    options.cg_steps = 8;
+    options.type = TAMIS_F64;
+    history h = {0};
+    options.callback = remember;
+    options.callback_context = &h;
+    tamis_model *const model = model_of(&options);
+    works(tamis_model_fit(model, &S, NULL));
+    /* the regularised optimum is no worse than the known factors: errors 0, lambda times their squares; each |x|^2 of a
+       rank-3 factorisation that is balanced is under 4, and a rating counts for its row and its column */
+    const double bound = options.regularization * (double)r.nnz * 2 * 4 * 3;
+    if (!(h.loss[h.count - 1] <= bound + 1e-3)) fail_msg("loss %g, bound %g", h.loss[h.count - 1], bound);
+    tamis_model_free(model);
+    drop(&r);
+}
+
+/* ------------------------------------------------------------------------------------------ stopping, seeds */
+
+static bool same_factors(tamis_model *a, tamis_model *b) {
+    bool same = true;
+    for (int side = 0; side < 2; side++) {
+        tamis_array *x, *y;
+        works(side ? tamis_model_row_factors(a, &x) : tamis_model_column_factors(a, &x));
+        works(side ? tamis_model_row_factors(b, &y) : tamis_model_column_factors(b, &y));
+        const tamis_dense *const u = tamis_array_view(x), *const v = tamis_array_view(y);
+        assert_int_equal(u->rows, v->rows);
+        same = same && memcmp(u->data, v->data, (size_t)(u->rows * u->cols) * tamis_type_size(u->type)) == 0;
+        tamis_array_free(x);
+        tamis_array_free(y);
+    }
+    return same;
+}
+
+static void stopping_changes_nothing(void **state) {
+    (void)state;
+    ratings r = draw(80, 60, 0.3, 3, 0.3, 5);
+    const tamis_sparse S = view_of(&r);
+    tamis_model_options options = options_of(TAMIS_ALS);
+    options.factors = 5;
+    options.biases = true;
+    options.iterations = 7;
+    tamis_model *const whole = model_of(&options);
+    works(tamis_model_fit(whole, &S, NULL));
+    history h = {.stop_after = 3};
+    options.callback = remember;
+    options.callback_context = &h;
+    tamis_model *const stopped = model_of(&options);
+    assert_int_equal(tamis_model_fit(stopped, &S, NULL), TAMIS_ERROR_CANCELLED);
+    assert_string_equal(tamis_last_error(), "stopped after iteration 3 of 7");
+    assert_false(same_factors(whole, stopped));
+    ratings other = draw(80, 60, 0.3, 3, 0.3, 6);
+    const tamis_sparse T = view_of(&other);
+    assert_int_equal(tamis_model_fit(stopped, &T, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "S is not what the model was fitted to for 3 iterations"));
+    works(tamis_model_fit(stopped, &S, NULL));
+    assert_true(same_factors(whole, stopped));
+    assert_int_equal(h.count, 7);
+    works(tamis_model_fit(stopped, &S, NULL)); /* nothing is left to do */
+    assert_int_equal(h.count, 7);
+    options.seed = 2;
+    options.callback = NULL;
+    tamis_model *const seeded = model_of(&options);
+    works(tamis_model_fit(seeded, &S, NULL));
+    assert_false(same_factors(whole, seeded));
+    tamis_model_free(whole);
+    tamis_model_free(stopped);
+    tamis_model_free(seeded);
+    drop(&r);
+    drop(&other);
+}
+
+static void tolerance_ends_it(void **state) {
+    (void)state;
+    ratings r = draw(80, 60, 0.3, 2, 0.3, 5);
+    const tamis_sparse S = view_of(&r);
+    history h = {0};
+    tamis_model_options options = options_of(TAMIS_ALS);
+    options.iterations = 60;
+    options.tolerance = 0.01;
+    options.callback = remember;
+    options.callback_context = &h;
+    tamis_model *const model = model_of(&options);
+    works(tamis_model_fit(model, &S, NULL));
+    assert_true(h.count > 2 && h.count < 60);
+    assert_true(h.loss[h.count - 2] - h.loss[h.count - 1] < 0.01 * h.loss[h.count - 2]);
+    tamis_model_free(model);
+    drop(&r);
+}
+
+/* ------------------------------------------------------------------------------------------ refusals and faults */
+
+static void refuses(tamis_model_options options, const char *message) {
+    tamis_model *model = (tamis_model *)&options;
+    assert_int_equal(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), message);
+    assert_null(model);
+}
+
+static void bad_options_are_named(void **state) {
+    (void)state;
+    tamis_model_options o = options_of(TAMIS_ALS);
+    o.factors = 0;
+    refuses(o, "factors = 0, expected 1 to 1024");
+    o = options_of(TAMIS_ALS);
+    o.regularization = -1;
+    refuses(o, "regularization = -1, must be positive");
+    o = options_of(TAMIS_ALS);
+    o.type = TAMIS_F16;
+    refuses(o, "type = fp16, models are fp32 or fp64");
+    o = options_of(TAMIS_ALS);
+    o.cg_steps = 0;
+    refuses(o, "cg_steps = 0, expected 1 or more");
+    o = options_of(TAMIS_ALS);
+    o.algorithms = "a,b";
+    refuses(o, "algorithms = \"a,b\", expected one name or three");
+    o = options_of(TAMIS_ALS);
+    o.method = (tamis_method)9;
+    refuses(o, "method = 9 is no method");
+    o = options_of(TAMIS_ALS);
+    o.tolerance = NAN;
+    refuses(o, "tolerance = nan, expected 0 to below 1");
+    tamis_method method;
+    assert_int_equal(tamis_method_from_name("svd", &method), TAMIS_ERROR_ARGUMENT);
+    for (int i = 0; i < 6; i++) {
+        works(tamis_method_from_name(tamis_method_name((tamis_method)i), &method));
+        assert_int_equal(method, i);
+    }
+}
+
+static void bad_data_are_named(void **state) {
+    (void)state;
+    ratings r = draw(40, 30, 0.5, 2, 0, 3);
+    tamis_sparse S = view_of(&r);
+    tamis_model_options options = options_of(TAMIS_ALS);
+    options.factors = 3;
+    tamis_model *const model = model_of(&options);
+    const float kept = r.value[7];
+    char text[120];
+    r.value[7] = NAN;
+    assert_int_equal(tamis_model_fit(model, &S, NULL), TAMIS_ERROR_ARGUMENT);
+    snprintf(text, sizeof text, "S has the value %g at row %d, column %d: expected a finite number", (double)NAN,
+             r.row[7], r.column[7]);
+    assert_string_equal(tamis_last_error(), text);
+    r.value[7] = kept;
+    assert_int_equal(tamis_model_fit(model, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "S is NULL");
+    const tamis_held_out nothing = {0};
+    assert_int_equal(tamis_model_fit(model, &S, &nothing), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "held_out.entries is NULL");
+    assert_int_equal(tamis_model_partial_fit(model, &S), TAMIS_ERROR_UNSUPPORTED);
+    works(tamis_model_fit(model, &S, NULL)); /* none of these left a trace */
+    S.cols = 31;
+    assert_int_equal(tamis_model_fit(model, &S, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "S.cols = 31, the model has 30 columns");
+    tamis_model_free(model);
+    drop(&r);
+}
+
+static void nothing_to_fit(void **state) {
+    (void)state;
+    const int32_t offsets[] = {0, 0, 0};
+    const tamis_sparse empty = {.rows = 2, .cols = 5, .offsets = offsets, .value_type = TAMIS_F32};
+    tamis_model_options options = options_of(TAMIS_ALS);
+    options.factors = 2;
+    tamis_model *const model = model_of(&options);
+    works(tamis_model_fit(model, &empty, NULL));
+    tamis_model_description d;
+    works(tamis_model_describe(model, &d));
+    assert_int_equal(d.iterations_done, 15);
+    assert_true(d.loss <= 1e-6);
+    tamis_model_free(model);
+}
+
+static void faults_leak_nothing(void **state) {
+    (void)state;
+    ratings r = draw(30, 25, 0.5, 2, 0, 3);
+    const tamis_sparse S = view_of(&r);
+    const int64_t live = tamis_memory_live();
+    bool done = false;
+    int failures = 0;
+    for (int64_t n = 1; !done; n++) {
+        tamis_model_options options = options_of(TAMIS_ALS);
+        options.factors = 3;
+        options.biases = true;
+        options.iterations = 2;
+        tamis_model *model = NULL;
+        tamis_memory_fail_at(n);
+        tamis_status status = tamis_model_create(device, &options, &model);
+        if (status == TAMIS_OK) status = tamis_model_fit(model, &S, NULL);
+        tamis_memory_fail_at(0);
+        done = status == TAMIS_OK;
+        if (!done) {
+            assert_int_equal(status, TAMIS_ERROR_MEMORY);
+            failures++;
+            if (model) works(tamis_model_fit(model, &S, NULL)); /* it can be tried again */
+        }
+        tamis_model_free(model);
+        assert_int_equal(tamis_memory_live(), live);
+    }
+    assert_true(failures > 20);
+    drop(&r);
+}
+
+int main(int count, char **arguments) {
+    if (count > 1) device_name = arguments[1];
+    if (tamis_device_open(device_name, &device) != TAMIS_OK) {
+        printf("skipped: %s\n", tamis_last_error());
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(als_is_exact),
+        cmocka_unit_test(als_never_rises),
+        cmocka_unit_test(als_finds_known_factors),
+        cmocka_unit_test(stopping_changes_nothing),
+        cmocka_unit_test(tolerance_ends_it),
+        cmocka_unit_test(bad_options_are_named),
+        cmocka_unit_test(bad_data_are_named),
+        cmocka_unit_test(nothing_to_fit),
+        cmocka_unit_test(faults_leak_nothing),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tamis_device_close(device);
+    return failed;
+}
