@@ -9,7 +9,8 @@
  *
  * Conventions that hold for every function here:
  *   - A function returns TAMIS_OK or an error number that never changes its meaning. What went wrong, with the
- *     argument and the value, is in tamis_last_error() of the calling thread. Nothing is printed, nothing aborts.
+ *     argument and the value, is in tamis_last_error() of the calling thread; functions that return nothing, as those
+ *     that free, leave it. Nothing is printed, nothing aborts.
  *   - Views never own memory. Arrays stay the caller's and must live as long as a plan made over them.
  *   - On an error, outputs are either untouched or, where a comment says so, unspecified; nothing is leaked.
  *   - Different plans may be used from different threads at once. One plan serves one thread at a time.
@@ -52,7 +53,8 @@ typedef enum tamis_status {
     TAMIS_ERROR_INTERNAL = 10    /* a defect in Tamis itself: please report it */
 } tamis_status;
 
-/* The last error's message of this thread, or "" when its last call succeeded. Valid until the next call in it. */
+/* The last error's message of this thread, or "" when its last call that returns a status succeeded. Valid until the
+   next such call in it. */
 TAMIS_API const char *tamis_last_error(void);
 
 /* A short name of a status: "ok", "argument", "pattern", ... Never NULL; "unknown" for other numbers. */

@@ -74,7 +74,6 @@ failed:
 }
 
 void tamis_dense_workspace_destroy(tamis_dense_workspace *workspace) {
-    tamis_clear_error();
     if (!workspace) return;
     workspace->device->backend->release_memory(workspace->device->handle, workspace->memory);
     tamis_release(workspace);

@@ -83,7 +83,6 @@ failed:
 }
 
 void tamis_device_close(tamis_device *device) {
-    tamis_clear_error();
     tamis_release(device);
 }
 
@@ -128,7 +127,6 @@ tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **me
 }
 
 void tamis_device_free(tamis_device *device, void *memory) {
-    tamis_clear_error();
     if (device) device->backend->release_memory(device->handle, memory);
 }
 
@@ -178,7 +176,6 @@ tamis_status tamis_device_between(tamis_device *device, void *start, void *end, 
 }
 
 void tamis_device_forget(tamis_device *device, void *mark) {
-    tamis_clear_error();
     if (device) device->backend->release_mark(device->handle, mark);
 }
 

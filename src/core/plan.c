@@ -208,7 +208,6 @@ tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, cons
 }
 
 void tamis_plan_destroy(tamis_plan *plan) {
-    tamis_clear_error();
     tamis_plan_release(plan);
 }
 

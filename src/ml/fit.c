@@ -15,6 +15,7 @@ void ml_begin_iteration(tamis_model *model) {
                                       .loss = NAN,
                                       .metric = NAN};
     model->iteration_start = tamis_clock_seconds();
+    model->times.calls = 0; /* what held-out entries took is no iteration's */
 }
 
 static void tell(tamis_model *model) {
@@ -150,7 +151,10 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, same_data(model, view));
     TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
-    status = run(model, view, held_out);
+    /* ratings of a method that keeps no rows: theirs are found from what is fitted */
+    tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
+    if (!own.observed && !model->method->row_factors) own.observed = view;
+    status = run(model, view, held_out ? &own : NULL);
     model->method->end(model);
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);
     if (status == TAMIS_OK && model->stopped && unfinished(model)) status = ml_stopped(model);

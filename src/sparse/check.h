@@ -2,6 +2,7 @@
 #ifndef TAMIS_SPARSE_CHECK_H
 #define TAMIS_SPARSE_CHECK_H
 
+#include "base/private.h"
 #include "sparse/index.h"
 
 /*
@@ -12,13 +13,14 @@
 tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name);
 
 /* The same, and the arrays must be on the host. */
-tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name);
+TAMIS_PRIVATE_API tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name);
 
 /*
  * A host matrix of rows x cols of that type: dimensions, type, stride, bytes that the address space holds, data present
  * and aligned where there are elements.
  */
-tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols, tamis_type type);
+TAMIS_PRIVATE_API tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
+                                                 tamis_type type);
 
 /* The same for data on the host or on a device. */
 tamis_status tamis_dense_check_at(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,

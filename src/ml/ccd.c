@@ -1,0 +1,376 @@
+/*
+ * CCD++ of explicit ratings (paper 004, algorithm 1; Yu, Hsieh, Si, Dhillon 2012): one feature at a time.
+ *
+ * It makes  sum over ratings (r_ui - mean - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small, n the
+ * number of ratings of a user or item (plain lambda: 1; non-negative: the mean is 0). With all features but one fixed,
+ * and R^ what they leave of the ratings, each number of that feature has a formula of its own: v_i = sum R^_ui u_u /
+ * (lambda n_i + sum u_u^2)  over the item's ratings, and u_u likewise; inner_rounds times in turn. Each step is the
+ * least that this number can give, so the sum never rises.
+ *
+ *   R^ = R + u v^T at the ratings     SDDMM, edge mask, K = 1, added to the residual where it lies
+ *   sum R^_ui u_u                     SpMM of width 1 with the residual as values
+ *   sum u_u^2                         SpMM of width 1 with the pattern alone, on squares
+ * The residual is kept by rows and by columns. At the start of an iteration it is made anew from the factors (SDDMM,
+ * edge residual): so rounding does not pile up, and a fit that goes on from its factors gives the bits of one that did
+ * not stop.
+ *
+ * A feature is a column of the factors, which has no view of its own on OpenCL (it does not begin at the first byte).
+ * It is taken out by a product with the unit vector e_t and put back as X + (u - old u) e_t^T, and e_t moves on by a
+ * product with a cyclic shift. That reads the factors some three times a feature, where a round reads ratings and
+ * vectors four times: little against `inner_rounds` rounds, and no second copy of the factors.
+ *
+ * Memory beside data and factors: the residual in either order, and seven vectors of each side's size.
+ */
+#include "ml/model.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a division wants as its least divisor; lambda keeps ours far above. */
+static const double TINY = 1e-37;
+
+/* Rows of S (users; or of its transpose: items). */
+typedef struct side {
+    ml_sparse S;    /* its values are less the mean */
+    void *residual; /* a rating each */
+    tamis_plan *exact, *rank_one, *numerator, *denominator;
+    tamis_dense lambda;                      /* times the number of ratings */
+    tamis_dense feature;                     /* as it is now */
+    tamis_dense before;                      /* as it was */
+    tamis_dense next, divisor, squares, cut; /* scratch of a step */
+} side;
+
+typedef struct ccd {
+    side sides[2];                 /* rows, columns */
+    tamis_dense shift, unit, step; /* width x width, and 1 x width twice */
+    bool residual_is_new[2];       /* it is what the factors give */
+} ccd;
+
+/* ------------------------------------------------------------------------------------------ options */
+
+static void defaults(tamis_model_options *options) {
+    options->iterations = 15;
+    options->regularization = 0.05;
+    options->weighted = true;
+    options->inner_rounds = 5;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (!(options->regularization > 0) || !isfinite(options->regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, must be positive", options->regularization);
+    if (options->inner_rounds < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
+    return TAMIS_OK;
+}
+
+/* What ratings are less of. */
+static double centre(const tamis_model *model) { return model->options.nonnegative ? 0 : model->mean; }
+
+/* ------------------------------------------------------------------------------------------ one side */
+
+static void side_free(const tamis_model *model, side *half) {
+    tamis_plan *const plans[] = {half->exact, half->rank_one, half->numerator, half->denominator};
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) tamis_plan_destroy(plans[i]);
+    tamis_dense *const vectors[] = {&half->lambda,  &half->feature, &half->before, &half->next,
+                                    &half->divisor, &half->squares, &half->cut};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) ml_dense_free(model, vectors[i]);
+    if (half->residual) tamis_device_free(model->device, half->residual);
+    ml_sparse_free(model, &half->S);
+    *half = (side){0};
+}
+
+/* lambda times the number of ratings; of a row without any as with one, so that it goes to 0. */
+static tamis_status make_lambda(const tamis_model *model, side *half) {
+    tamis_device *const device = model->device;
+    const double regularization = model->options.regularization;
+    TRY(ml_row_counts(model, &half->S, &half->lambda));
+    if (!model->options.weighted) return tamis_dense_fill(device, NULL, &half->lambda, regularization);
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 1, INFINITY, &half->lambda, NULL, &half->lambda));
+    return tamis_dense_combine(device, NULL, regularization, &half->lambda, 0, &half->lambda);
+}
+
+static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
+    tamis_device *const device = model->device;
+    TRY(ml_sparse_place(model, data, transpose, &half->S));
+    const tamis_sparse *const S = &half->S.view;
+    TRY(ml_values_make(model, S->nnz, &half->residual));
+    const tamis_dense ratings = ml_values_view(model, (void *)(uintptr_t)S->values, S->nnz);
+    const tamis_dense residual = ml_values_view(model, half->residual, S->nnz);
+    TRY(tamis_dense_fill(device, NULL, &residual, -centre(model)));
+    TRY(tamis_dense_combine(device, NULL, 1, &residual, 1, &ratings));
+    TRY(make_lambda(model, half));
+    tamis_dense *const vectors[] = {&half->feature, &half->before,  &half->next,
+                                    &half->divisor, &half->squares, &half->cut};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_dense_make(model, S->rows, 1, vectors[i]));
+    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &half->exact));
+    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 1, 0, &half->rank_one));
+    TRY(ml_plan(model, S, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->numerator));
+    tamis_sparse pattern = *S;
+    pattern.values = NULL;
+    TRY(ml_plan(model, &pattern, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->denominator));
+    return tamis_plan_set_values(half->numerator, half->residual, 0);
+}
+
+/* half->next = the best feature of these rows, given that of the others and R^ as residual. */
+static tamis_status update(tamis_model *model, side *half, const tamis_dense *others, const tamis_dense *squares) {
+    tamis_device *const device = model->device;
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, others, others, squares));
+    TRY(tamis_dense_combine(device, NULL, 1, &half->lambda, 0, &half->divisor));
+    TRY(ml_spmm(model, half->denominator, squares, 1, 1, &half->divisor));
+    TRY(ml_spmm(model, half->numerator, others, 1, 0, &half->next));
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, TINY, &half->next, &half->divisor, &half->next));
+    if (model->options.nonnegative)
+        TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, &half->next, NULL, &half->next));
+    return TAMIS_OK;
+}
+
+/* half->next becomes the feature. */
+static void take(side *half) {
+    const tamis_dense old = half->feature;
+    half->feature = half->next;
+    half->next = old;
+}
+
+/* By how much the objective has fallen with the last update: its curvature times the squared change (of a clamped
+   number it is more). Before take(). */
+static tamis_status decrease_of(tamis_model *model, side *half, double *decrease) {
+    tamis_device *const device = model->device;
+    TRY(tamis_dense_combine(device, NULL, -1, &half->next, 1, &half->feature));
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, &half->divisor, &half->feature, &half->cut));
+    return tamis_dense_dot(device, NULL, model->workspace, &half->cut, &half->feature, decrease);
+}
+
+/* residual = residual + sign * feature x feature^T. */
+static tamis_status add_feature(tamis_model *model, side *half, const side *other, double sign) {
+    return ml_sddmm(model, half->rank_one, &half->feature, &other->feature, sign, 1, half->residual);
+}
+
+/* ------------------------------------------------------------------------------------------ features */
+
+static tamis_status make_units(const tamis_model *model, ccd *work) {
+    const int64_t width = model->width;
+    const size_t size = tamis_type_size(model->options.type);
+    TRY(ml_dense_make(model, width, width, &work->shift));
+    TRY(ml_dense_make(model, 1, width, &work->unit));
+    TRY(ml_dense_make(model, 1, width, &work->step));
+    const double one = 1;
+    const float single = 1;
+    const void *const bits = model->options.type == TAMIS_F64 ? (const void *)&one : (const void *)&single;
+    char *numbers;
+    TRY(tamis_allocate_zeroed(width * width, size, "the shift of features", (void **)&numbers));
+    for (int64_t i = 0; i < width; i++) memcpy(numbers + (size_t)(i * width + (i + 1) % width) * size, bits, size);
+    tamis_status status = ml_dense_write(model, &work->shift, numbers);
+    memset(numbers, 0, (size_t)width * size);
+    memcpy(numbers, bits, size);
+    if (status == TAMIS_OK) status = ml_dense_write(model, &work->unit, numbers);
+    tamis_release(numbers);
+    return status;
+}
+
+/* The next feature; the one after the last is the first. */
+static tamis_status advance(const tamis_model *model, ccd *work) {
+    TRY(tamis_dense_multiply(model->device, NULL, 1, &work->unit, &work->shift, 0, &work->step));
+    const tamis_dense old = work->unit;
+    work->unit = work->step;
+    work->step = old;
+    return TAMIS_OK;
+}
+
+static tamis_status take_out(const tamis_model *model, const ccd *work, const tamis_dense *factors,
+                             const tamis_dense *feature) {
+    tamis_dense unit = work->unit; /* as a column */
+    unit.rows = unit.cols;
+    unit.cols = unit.stride = 1;
+    return tamis_dense_multiply(model->device, NULL, 1, factors, &unit, 0, feature);
+}
+
+/* Non-negative features stay so: a rounded u - old is at least -old. */
+static tamis_status put_back(const tamis_model *model, const ccd *work, side *half, const tamis_dense *factors) {
+    TRY(tamis_dense_combine(model->device, NULL, 1, &half->feature, -1, &half->before));
+    return tamis_dense_multiply(model->device, NULL, 1, &half->before, &work->unit, 1, factors);
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+static void free_work(tamis_model *model, ccd *work) {
+    for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
+    tamis_dense *const matrices[] = {&work->shift, &work->unit, &work->step};
+    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
+    tamis_release(work);
+}
+
+static void end(tamis_model *model) {
+    if (model->work) free_work(model, model->work);
+    model->work = NULL;
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    bool fresh;
+    TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
+    ccd *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
+    model->work = work;
+    TRY(make_units(model, work));
+    for (int i = 0; i < 2; i++) TRY(side_make(model, data, i == 1, &work->sides[i]));
+    if (model->iterations_done > 0) return TAMIS_OK;
+    /* not by `fresh`: a begin() that failed may have left factors without content */
+    const double size = 1 / sqrt((double)model->options.factors);
+    TRY(tamis_dense_fill(model->device, NULL, &model->column_factors, 0));
+    return ml_dense_random(model, &model->row_factors, 1, model->options.nonnegative ? 0 : -size, size);
+}
+
+static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
+    if (work->residual_is_new[i]) return TAMIS_OK;
+    const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
+    TRY(ml_sddmm(model, work->sides[i].exact, factors[i], factors[1 - i], 1, 0, work->sides[i].residual));
+    work->residual_is_new[i] = true;
+    return TAMIS_OK;
+}
+
+/* Columns first: in the first iteration they are 0 and the rows random. *largest is the largest decrease that a round
+   of this iteration has made. */
+static tamis_status rounds(tamis_model *model, ccd *work, bool very_first, double *largest) {
+    side *const rows = &work->sides[0], *const columns = &work->sides[1];
+    const int count = model->options.inner_rounds;
+    for (int round = 0; round < count; round++) {
+        double of_columns = 0, of_rows = 0;
+        TRY(update(model, columns, &rows->feature, &rows->squares));
+        if (count > 1) TRY(decrease_of(model, columns, &of_columns));
+        take(columns);
+        TRY(update(model, rows, &columns->feature, &columns->squares));
+        if (count > 1) TRY(decrease_of(model, rows, &of_rows));
+        take(rows);
+        const double decrease = of_columns + of_rows;
+        if (decrease < 1e-3 * *largest) return TAMIS_OK;
+        /* that of the very first round is out of all proportion, and is no measure */
+        if (decrease > *largest && !(very_first && round == 0)) *largest = decrease;
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status iterate(tamis_model *model) {
+    ccd *const work = model->work;
+    side *const rows = &work->sides[0], *const columns = &work->sides[1];
+    tamis_device *const device = model->device;
+    const bool first = model->iterations_done == 0;
+    for (int i = 0; i < 2; i++) TRY(make_residual(model, work, i));
+    work->residual_is_new[0] = work->residual_is_new[1] = false;
+    double largest = 0;
+    for (int64_t t = 0; t < model->width; t++) {
+        TRY(take_out(model, work, &model->row_factors, &rows->before));
+        TRY(take_out(model, work, &model->column_factors, &columns->before));
+        TRY(tamis_dense_combine(device, NULL, 1, &rows->before, 0, &rows->feature));
+        TRY(tamis_dense_combine(device, NULL, 1, &columns->before, 0, &columns->feature));
+        if (!first) { /* else columns are 0 */
+            TRY(add_feature(model, rows, columns, 1));
+            TRY(add_feature(model, columns, rows, 1));
+        }
+        TRY(rounds(model, work, first && t == 0, &largest));
+        TRY(add_feature(model, rows, columns, -1));
+        TRY(add_feature(model, columns, rows, -1));
+        TRY(put_back(model, work, rows, &model->row_factors));
+        TRY(put_back(model, work, columns, &model->column_factors));
+        TRY(advance(model, work));
+    }
+    return TAMIS_OK;
+}
+
+/* The next iteration needs the residual anyway. */
+static tamis_status loss(tamis_model *model, double *result) {
+    ccd *const work = model->work;
+    tamis_device *const device = model->device;
+    const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
+    TRY(make_residual(model, work, 0));
+    const tamis_dense residual = ml_values_view(model, work->sides[0].residual, work->sides[0].S.view.nnz);
+    double sum;
+    TRY(tamis_dense_dot(device, NULL, model->workspace, &residual, &residual, &sum));
+    for (int i = 0; i < 2; i++) {
+        side *const half = &work->sides[i];
+        double part;
+        TRY(tamis_dense_row_dots(device, NULL, factors[i], factors[i], &half->squares));
+        TRY(tamis_dense_dot(device, NULL, model->workspace, &half->lambda, &half->squares, &part));
+        sum += part;
+    }
+    *result = sum;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ new rows */
+
+/* One pass over the features of new rows, columns fixed, in the way of fitting: it keeps non-negative rows so. */
+static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *columns, const tamis_dense *W) {
+    side *const rows = &work->sides[0], *const fixed = &work->sides[1];
+    for (int64_t t = 0; t < model->width; t++) {
+        TRY(take_out(model, work, W, &rows->before));
+        TRY(take_out(model, work, columns, &fixed->feature));
+        TRY(tamis_dense_combine(model->device, NULL, 1, &rows->before, 0, &rows->feature));
+        TRY(add_feature(model, rows, fixed, 1));
+        TRY(update(model, rows, &fixed->feature, &fixed->squares));
+        take(rows);
+        TRY(add_feature(model, rows, fixed, -1));
+        TRY(put_back(model, work, rows, W));
+        TRY(advance(model, work));
+    }
+    return TAMIS_OK;
+}
+
+/* Passes until they change the rows by less than a share of 1e-5 (fp64: 1e-9), at most 100 (400). */
+static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense *columns, const tamis_dense *W,
+                                const tamis_dense *last) {
+    tamis_device *const device = model->device;
+    const bool exact = model->options.type == TAMIS_F64;
+    const double share = exact ? 1e-18 : 1e-10;
+    for (int pass = 0; pass < (exact ? 400 : 100); pass++) {
+        double change, size;
+        TRY(tamis_dense_combine(device, NULL, 1, W, 0, last));
+        TRY(fold_in(model, work, columns, W));
+        TRY(tamis_dense_combine(device, NULL, -1, W, 1, last));
+        TRY(tamis_dense_dot(device, NULL, model->workspace, last, last, &change));
+        TRY(tamis_dense_dot(device, NULL, model->workspace, W, W, &size));
+        if (change <= share * size) return TAMIS_OK;
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    bool fresh;
+    TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
+    const tamis_dense *const columns = &model->column_factors;
+    tamis_dense last = {0};
+    ccd *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
+    side *const rows = &work->sides[0];
+    tamis_status status;
+    TRY_GOTO(done, make_units(model, work));
+    TRY_GOTO(done, side_make(model, data, false, rows));
+    TRY_GOTO(done, ml_dense_make(model, columns->rows, 1, &work->sides[1].feature));
+    TRY_GOTO(done, ml_dense_make(model, columns->rows, 1, &work->sides[1].squares));
+    TRY_GOTO(done, ml_dense_make(model, W->rows, W->cols, &last));
+    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
+    TRY_GOTO(done, ml_sddmm(model, rows->exact, W, columns, 1, 0, rows->residual)); /* the ratings */
+    TRY_GOTO(done, fold_in_all(model, work, columns, W, &last));
+    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+done:
+    ml_dense_free(model, &last);
+    free_work(model, work);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ prediction */
+
+static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+    *made = (ml_operands){.offset = centre(model), .least = model->least, .most = model->most};
+    return ml_plain_operands(model, W, want_rows, made);
+}
+
+const ml_method ml_ccd = {.id = TAMIS_CCD,
+                          .kind = ML_RATINGS,
+                          .row_factors = true,
+                          .defaults = defaults,
+                          .check = check,
+                          .begin = begin,
+                          .iterate = iterate,
+                          .loss = loss,
+                          .end = end,
+                          .transform = transform,
+                          .operands = operands};

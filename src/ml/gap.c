@@ -1,0 +1,341 @@
+/*
+ * Gamma-Poisson factors of counts (Canny 2004): F_dw is Poisson with the mean P_dw = <X_d, Y_w>, and the rows' factors
+ * X_dk have a gamma prior of shape a and scale b. Shape 1 without a scale is non-negative factorisation under the
+ * Kullback-Leibler divergence (Lee and Seung 2001). X is documents x topics, Y words x topics; an iteration is
+ *   inner_rounds times  X = (X o E + a - 1) / (column sums of Y + 1 / b),  E = quotient(F, X Y^T) Y     one fused call
+ *   Y = Y o (quotient(F, X Y^T)^T X) / column sums of X           one fused call on the transpose: A = Y, B = D = X
+ * with F / P by the quotient edge. For a < 1 what would become negative is 0.
+ *
+ * Mini-batches only bound the scratch: each keeps its rows of X from pass to pass, and Y changes at the end of a pass
+ * by the sums over all of them, so that the objective falls as with all rows at once. Of a stream's mini-batches no X
+ * is kept: it begins with ones and takes 10 rounds at least; the numerator and denominator of Y are then running
+ * averages a row with rate (1 / t)^rate_decay, t = 2, 3, ... (from 2, because a word that is not in the first
+ * mini-batch would have 0 for ever).
+ *
+ * The loss is the divergence of F from P for each count: (sum P - sum F ln P + sum F ln F - sum F - (a - 1) sum ln X
+ * + sum X / b) / sum F. With a = 1 it never rises. A shape above 1 should come with a scale: without one the prior can
+ * be made as probable as one likes by a larger X and a smaller Y.
+ *
+ * Memory: the data twice, one matrix words x topics (in mini-batches two), one documents of a mini-batch x topics
+ * (several mini-batches: two, and one on the host).
+ */
+#include <math.h>
+
+#include "ml/minibatch.h"
+#include "ml/mixture.h"
+
+enum { INFER = 0, COUNT = 1, SAMPLE = 2 }; /* plans of a mini-batch */
+enum { NUMERATOR = 0, DENOMINATOR = 1 };   /* states: of Y, words x topics and topics x 1, a row of data */
+
+/* Rounds for rows that begin with ones: those of a stream's mini-batch at least, new ones after the fit. */
+enum { STREAM_ROUNDS = 10, TRANSFORM_ROUNDS = 50 };
+
+static const double tiny = 1e-30; /* a topic that died: 0 / (0 + tiny) */
+
+typedef struct gap {
+    ml_batches batches;
+    tamis_dense X, E;         /* documents x topics; X with several mini-batches alone, else the model's own rows */
+    tamis_dense N;            /* words x topics */
+    tamis_dense Y_sums, sums; /* column sums of Y and X */
+    void *samples, *staged;   /* staged: rows of X on the host */
+    double divergence;        /* of the mini-batch that was last measured */
+} gap;
+
+/* ------------------------------------------------------------------------------------------ options */
+
+static void defaults(tamis_model_options *options) {
+    options->factors = 20;
+    options->iterations = 20;
+    options->inner_rounds = 1;
+    options->row_prior = 1;
+    options->column_prior = 0;
+    options->rate_decay = 0.5;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (options->inner_rounds < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
+    if (!(options->row_prior > 0) || !isfinite(options->row_prior))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "row_prior = %g, the shape of a gamma distribution is positive",
+                          options->row_prior);
+    if (!(options->column_prior >= 0) || !isfinite(options->column_prior))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_prior = %g, expected 0 (no scale) or more",
+                          options->column_prior);
+    if (!(options->rate_decay >= 0 && options->rate_decay <= 1))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_decay = %g, expected 0 to 1", options->rate_decay);
+    return TAMIS_OK;
+}
+
+/* 1 / b */
+static double inverse_scale(const tamis_model *model) {
+    return model->options.column_prior > 0 ? 1 / model->options.column_prior : 0;
+}
+
+/* ------------------------------------------------------------------------------------------ updates */
+
+static tamis_status update_rows(tamis_model *model, const gap *work, tamis_plan *plan, int rounds, const tamis_dense *X,
+                                const tamis_dense *E) {
+    tamis_device *const device = model->device;
+    const tamis_dense *const Y = &model->column_factors;
+    const double shape = model->options.row_prior;
+    TRY(tamis_dense_column_sums(device, NULL, model->workspace, Y, &work->Y_sums));
+    for (int i = 0; i < rounds; i++) {
+        TRY(ml_fused(model, plan, X, Y, Y, 1, 0, E));
+        TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, shape - 1, X, E, X));
+        if (shape < 1) TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, X, NULL, X));
+        TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, &work->Y_sums, inverse_scale(model) + tiny, X, 0, X));
+    }
+    return TAMIS_OK;
+}
+
+/* Numerator of Y into N, and X's column sums. */
+static tamis_status count(tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X) {
+    tamis_device *const device = model->device;
+    const tamis_dense *const Y = &model->column_factors;
+    TRY(ml_fused(model, batch->plans[COUNT], Y, X, X, 1, 0, &work->N));
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, Y, &work->N, &work->N));
+    return tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums);
+}
+
+/* The sum, not yet for each count. Y_sums must be those of Y. */
+static tamis_status measure(tamis_model *model, gap *work, const ml_batch *batch, const tamis_dense *X) {
+    tamis_device *const device = model->device;
+    const tamis_sparse *const F = &batch->S.view;
+    const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)F->values, F->nnz);
+    const tamis_dense samples = ml_values_view(model, work->samples, F->nnz);
+    const double shape = model->options.row_prior;
+    double expected, likelihood, own, logarithms = 0, total = 0;
+    TRY(ml_sddmm(model, batch->plans[SAMPLE], X, &model->column_factors, 1, 0, work->samples));
+    TRY(tamis_dense_log_dot(device, NULL, model->workspace, &counts, &samples, tiny, &likelihood));
+    TRY(tamis_dense_log_dot(device, NULL, model->workspace, &counts, &counts, tiny, &own));
+    TRY(tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums));
+    TRY(tamis_dense_dot(device, NULL, model->workspace, &work->sums, &work->Y_sums, &expected));
+    if (shape < 1 || shape > 1) TRY(tamis_dense_log_dot(device, NULL, model->workspace, NULL, X, tiny, &logarithms));
+    if (inverse_scale(model) > 0) {
+        TRY(tamis_dense_fill(device, NULL, &work->Y_sums, 1));
+        TRY(tamis_dense_dot(device, NULL, model->workspace, &work->sums, &work->Y_sums, &total));
+    }
+    work->divergence =
+        expected - likelihood + own - batch->total - (shape - 1) * logarithms + inverse_scale(model) * total;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ rows of mini-batches */
+
+/* The mini-batch's rows of X: the model's own matrix where there is one mini-batch, else a copy, for a view cannot
+   begin within a matrix on every device. */
+static tamis_status load_rows(const tamis_model *model, const gap *work, const ml_batch *batch, tamis_dense *X) {
+    *X = model->row_factors;
+    if (work->batches.count == 1) return TAMIS_OK;
+    *X = work->X;
+    X->rows = batch->rows;
+    const size_t line = (size_t)X->cols * tamis_type_size(X->type);
+    TRY(tamis_device_read(model->device, NULL, work->staged, model->row_factors.data, (size_t)batch->first * line,
+                          (size_t)batch->rows * line));
+    return ml_dense_write(model, X, work->staged);
+}
+
+static tamis_status store_rows(const tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X) {
+    if (work->batches.count == 1) return TAMIS_OK;
+    const size_t line = (size_t)X->cols * tamis_type_size(X->type);
+    TRY(ml_dense_read(model, X, work->staged));
+    return tamis_device_write(model->device, NULL, model->row_factors.data, (size_t)batch->first * line, work->staged,
+                              (size_t)batch->rows * line);
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+static void free_work(const tamis_model *model, gap *work) {
+    ml_batches_free(model, &work->batches);
+    tamis_dense *const matrices[] = {&work->X, &work->E, &work->N, &work->Y_sums, &work->sums};
+    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
+    if (work->samples) tamis_device_free(model->device, work->samples);
+    tamis_release(work->staged);
+    tamis_release(work);
+}
+
+static void end(tamis_model *model) {
+    if (model->work) free_work(model, model->work);
+    model->work = NULL;
+}
+
+/* Work for data in mini-batches of `rows` rows, of which the model keeps X or not. */
+static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool keep) {
+    const int64_t kept = keep ? data->rows : 0;
+    const bool old = model->column_factors.data && model->column_factors.rows == data->cols;
+    bool fresh;
+    const bool known = kept > 0 && model->row_factors.data && model->row_factors.rows == kept;
+    TRY(ml_model_factors(model, kept, data->cols, &fresh));
+    if (!old) TRY(ml_dense_random(model, &model->column_factors, 1, 0.5, 1.5));
+    if (!known) TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 1));
+    gap *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
+    model->work = work;
+    const int64_t topics = model->width;
+    const ml_batch_plan plans[] = {
+        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
+        {.transpose = true, .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
+        {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
+    const bool measured = !model->options.skip_loss;
+    TRY(ml_batches_make(model, data, rows, false, plans, measured ? 3 : 2, &work->batches));
+    TRY(ml_dense_make(model, work->batches.rows, topics, &work->E));
+    TRY(ml_dense_make(model, data->cols, topics, &work->N));
+    TRY(ml_dense_make(model, topics, 1, &work->Y_sums));
+    TRY(ml_dense_make(model, topics, 1, &work->sums));
+    if (measured) TRY(ml_values_make(model, work->batches.nnz, &work->samples));
+    if (keep && work->batches.count == 1) return TAMIS_OK;
+    TRY(ml_dense_make(model, work->batches.rows, topics, &work->X));
+    return tamis_allocate(work->batches.rows * topics, tamis_type_size(model->options.type), "rows of a mini-batch",
+                          &work->staged);
+}
+
+static tamis_status make_states(tamis_model *model, bool *fresh) {
+    bool other;
+    TRY(ml_model_state(model, NUMERATOR, model->column_factors.rows, model->width, fresh));
+    TRY(ml_model_state(model, DENOMINATOR, model->width, 1, &other));
+    *fresh = *fresh || other;
+    return TAMIS_OK;
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    const int64_t all = data->rows > 0 ? data->rows : 1;
+    TRY(prepare(model, data, model->options.batch_rows > 0 ? model->options.batch_rows : all, true));
+    const gap *const work = model->work;
+    bool fresh;
+    return work->batches.count > 1 ? make_states(model, &fresh) : TAMIS_OK;
+}
+
+/* Adds the mini-batch to the pass's sums; the last one changes Y. */
+static tamis_status learn(tamis_model *model, ml_batch *batch) {
+    gap *const work = model->work;
+    tamis_device *const device = model->device;
+    const tamis_dense *const Y = &model->column_factors;
+    const tamis_dense *numerator = &work->N, *denominator = &work->sums;
+    tamis_dense X, E = work->E;
+    E.rows = batch->rows;
+    TRY(load_rows(model, work, batch, &X));
+    TRY(update_rows(model, work, batch->plans[INFER], model->options.inner_rounds, &X, &E));
+    TRY(count(model, work, batch, &X));
+    if (work->batches.count > 1) {
+        numerator = &model->states[NUMERATOR];
+        denominator = &model->states[DENOMINATOR];
+        const double share = 1 / (double)model->row_factors.rows, before = model->batches_done > 0 ? 1 : 0;
+        TRY(tamis_dense_combine(device, NULL, share, &work->N, before, numerator));
+        TRY(tamis_dense_combine(device, NULL, share, &work->sums, before, denominator));
+        TRY(store_rows(model, work, batch, &X));
+    }
+    if (model->batches_done < work->batches.count - 1) return TAMIS_OK;
+    return tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, denominator, tiny, numerator, 0, Y);
+}
+
+static tamis_status iterate(tamis_model *model) {
+    gap *const work = model->work;
+    return ml_batches_pass(model, &work->batches, learn);
+}
+
+/* Of the model as it is now; of a stream's pass what its mini-batches had. */
+static tamis_status loss(tamis_model *model, double *result) {
+    gap *const work = model->work;
+    double sum = model->parts[0], counts = model->parts[1];
+    if (work) {
+        sum = counts = 0;
+        for (int64_t i = 0; i < work->batches.count; i++) {
+            const ml_batch *const batch = &work->batches.batch[i];
+            tamis_dense X;
+            TRY(load_rows(model, work, batch, &X));
+            TRY(tamis_dense_column_sums(model->device, NULL, model->workspace, &model->column_factors, &work->Y_sums));
+            TRY(measure(model, work, batch, &X));
+            sum += work->divergence;
+            counts += batch->total;
+        }
+    }
+    *result = counts > 0 ? sum / counts : NAN;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ streams */
+
+/* Y from running averages that the mini-batch's N and sums go into. */
+static tamis_status average(tamis_model *model, const gap *work, const ml_batch *batch) {
+    tamis_device *const device = model->device;
+    const tamis_dense *const Y = &model->column_factors;
+    const double share = 1 / (double)batch->rows;
+    const double rate = pow(1 / (double)(model->steps + 2), model->options.rate_decay);
+    bool fresh;
+    TRY(make_states(model, &fresh));
+    const tamis_dense *const numerator = &model->states[NUMERATOR], *const denominator = &model->states[DENOMINATOR];
+    if (fresh) { /* as if rows with the same factors had led to Y */
+        TRY(tamis_dense_combine(device, NULL, share, &work->sums, 0, denominator));
+        TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, denominator, 0, Y, 0, numerator));
+    }
+    TRY(tamis_dense_combine(device, NULL, rate * share, &work->N, 1 - rate, numerator));
+    TRY(tamis_dense_combine(device, NULL, rate * share, &work->sums, 1 - rate, denominator));
+    return tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, denominator, tiny, numerator, 0, Y);
+}
+
+static tamis_status learn_once(tamis_model *model, gap *work, double *sum, double *weight) {
+    const ml_batch *const batch = &work->batches.batch[0];
+    const tamis_dense *const X = &work->X;
+    const int rounds = model->options.inner_rounds > STREAM_ROUNDS ? model->options.inner_rounds : STREAM_ROUNDS;
+    TRY(tamis_dense_fill(model->device, NULL, X, 1));
+    TRY(update_rows(model, work, batch->plans[INFER], rounds, X, &work->E));
+    if (batch->plans[SAMPLE]) {
+        TRY(measure(model, work, batch, X));
+        *sum = work->divergence;
+        *weight = batch->total;
+    }
+    TRY(count(model, work, batch, X));
+    if (batch->total > 0) TRY(average(model, work, batch)); /* nothing is to be learnt from no counts */
+    return tamis_device_finish(model->device, NULL);
+}
+
+static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
+    (void)whole; /* averages are a row's */
+    tamis_status status;
+    *sum = *weight = 0;
+    TRY_GOTO(done, prepare(model, batch, batch->rows > 0 ? batch->rows : 1, false));
+    TRY_GOTO(done, learn_once(model, model->work, sum, weight));
+    model->steps++;
+done:
+    end(model);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ new rows */
+
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    gap *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
+    const int64_t topics = model->width;
+    const ml_batch_plan plan = {
+        .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics};
+    tamis_status status;
+    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, &plan, 1, &work->batches));
+    TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->E));
+    TRY_GOTO(done, ml_dense_make(model, topics, 1, &work->Y_sums));
+    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 1));
+    TRY_GOTO(done, update_rows(model, work, work->batches.batch[0].plans[INFER], TRANSFORM_ROUNDS, W, &work->E));
+    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+done:
+    free_work(model, work);
+    return status;
+}
+
+/* P(word | document): P with its rows divided by their sums. */
+static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+    return ml_mixture(model, W, want_rows, true, made);
+}
+
+const ml_method ml_gap = {.id = TAMIS_GAP,
+                          .kind = ML_COUNTS,
+                          .row_factors = true,
+                          .mini_batches = true,
+                          .defaults = defaults,
+                          .check = check,
+                          .begin = begin,
+                          .iterate = iterate,
+                          .loss = loss,
+                          .end = end,
+                          .step = step,
+                          .transform = transform,
+                          .operands = operands};

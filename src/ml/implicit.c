@@ -1,0 +1,252 @@
+/*
+ * Implicit ALS (Hu, Koren, Volinsky 2008) by conjugate gradients: what was used how often, where nothing means no.
+ *
+ * It makes  sum over all pairs c_ui (p_ui - x_u.y_i)^2 + lambda (sum |x_u|^2 + sum |y_i|^2)  small. A stored r has
+ * weight c = 1 + confidence |r| and preference p = 1 (r > 0) or 0 (r <= 0, a dislike); all other pairs have c = 1 and p
+ * = 0. For fixed Y each x_u solves (Y^T Y + lambda + sum over u's items of (c - 1) y_i y_i^T) x_u = sum over u's items
+ * of c p y_i. The pairs that are not stored are in the small dense matrix G = Y^T Y + lambda (tamis_dense_gram, and one
+ * product with it a step); the rest of the operator is one fused call, edge scale, with c - 1 as values; the right side
+ * is SpMM with c p as values. cg_steps steps from the last x_u, each row with step lengths of its own, never make the
+ * sum larger.
+ *
+ * The loss costs no pass over all pairs: after the items' half it is <Y, A Y - 2 b> + lambda |X|^2 + sum c p, A and b
+ * those of the items, since <Y, X^T X Y> is the sum of all squared predictions.
+ *
+ * Memory beside pattern and factors: c - 1 and c p for either order, three matrices of each side's size.
+ */
+#include "ml/model.h"
+
+#include <math.h>
+
+/* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
+typedef struct side {
+    ml_sparse S;  /* its values are c - 1 */
+    void *wanted; /* c p */
+    tamis_plan *fused, *spmm;
+    tamis_dense P, R, AP, rr; /* of conjugate gradients */
+    tamis_dense G;
+} side;
+
+typedef struct implicit {
+    side sides[2]; /* rows, columns */
+    double wanted; /* sum of c p */
+} implicit;
+
+/* ------------------------------------------------------------------------------------------ options */
+
+static void defaults(tamis_model_options *options) {
+    options->iterations = 15;
+    options->regularization = 0.01;
+    options->cg_steps = 3;
+    options->confidence = 1;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (!(options->regularization > 0) || !isfinite(options->regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, must be positive", options->regularization);
+    if (options->cg_steps < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
+    if (!(options->confidence >= 0) || !isfinite(options->confidence))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "confidence = %g, expected 0 or more", options->confidence);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ one side */
+
+static void side_free(const tamis_model *model, side *half) {
+    tamis_plan_destroy(half->fused);
+    tamis_plan_destroy(half->spmm);
+    tamis_dense *const matrices[] = {&half->P, &half->R, &half->AP, &half->rr, &half->G};
+    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
+    if (half->wanted) tamis_device_free(model->device, half->wanted);
+    ml_sparse_free(model, &half->S);
+    *half = (side){0};
+}
+
+/* From r, on the device: c p into `wanted`, and c - 1 in r's own place. */
+static tamis_status make_weights(const tamis_model *model, side *half) {
+    tamis_device *const device = model->device;
+    const double confidence = model->options.confidence;
+    const int64_t nnz = half->S.view.nnz;
+    void *liked = NULL;
+    TRY(ml_values_make(model, nnz, &half->wanted));
+    TRY(ml_values_make(model, nnz, &liked));
+    const tamis_dense r = ml_values_view(model, (void *)(uintptr_t)half->S.view.values, nnz);
+    const tamis_dense positive = ml_values_view(model, liked, nnz), wanted = ml_values_view(model, half->wanted, nnz);
+    tamis_status status;
+    /* p = r+ / r+, 0 where r+ = max(r, 0) is 0; c p = confidence r+ + p; |r| = 2 r+ - r, exactly */
+    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, &r, NULL, &positive));
+    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, 1e-37, &positive, &positive, &wanted));
+    TRY_GOTO(done, tamis_dense_combine(device, NULL, confidence, &positive, 1, &wanted));
+    TRY_GOTO(done, tamis_dense_combine(device, NULL, 2, &positive, -1, &r));
+    TRY_GOTO(done, tamis_dense_combine(device, NULL, confidence, &r, 0, &r));
+    TRY_GOTO(done, tamis_device_finish(device, NULL));
+done:
+    if (liked) tamis_device_free(device, liked);
+    return status;
+}
+
+static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
+    const int64_t width = model->width;
+    TRY(ml_sparse_place(model, data, transpose, &half->S));
+    TRY(make_weights(model, half));
+    const tamis_sparse *const S = &half->S.view;
+    TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, width, width, &half->fused));
+    TRY(ml_plan(model, S, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
+    TRY(tamis_plan_set_values(half->spmm, half->wanted, 0));
+    TRY(ml_dense_make(model, S->rows, width, &half->P));
+    TRY(ml_dense_make(model, S->rows, width, &half->R));
+    TRY(ml_dense_make(model, S->rows, width, &half->AP));
+    TRY(ml_dense_make(model, S->rows, 1, &half->rr));
+    return ml_dense_make(model, width, width, &half->G);
+}
+
+/* AP = A P, with G of Y in place. */
+static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P, const tamis_dense *Y) {
+    TRY(ml_fused(model, half->fused, P, Y, Y, 1, 0, &half->AP));
+    return tamis_dense_multiply(model->device, NULL, 1, P, &half->G, 1, &half->AP);
+}
+
+static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, const tamis_dense *Y, int steps) {
+    tamis_device *const device = model->device;
+    TRY(tamis_dense_gram(device, NULL, model->workspace, 1, Y, model->options.regularization, &half->G));
+    TRY(ml_spmm(model, half->spmm, Y, 1, 0, &half->R));
+    TRY(apply(model, half, X, Y));
+    TRY(tamis_dense_combine(device, NULL, -1, &half->AP, 1, &half->R));
+    TRY(tamis_dense_combine(device, NULL, 1, &half->R, 0, &half->P));
+    TRY(tamis_dense_row_dots(device, NULL, &half->R, &half->R, &half->rr));
+    for (int i = 0; i < steps; i++) {
+        TRY(apply(model, half, &half->P, Y));
+        TRY(tamis_dense_conjugate_step(device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
+    }
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+static double value_at(const tamis_sparse *S, int64_t t) {
+    return S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t];
+}
+
+/* Users from 0, items at random, but those that nobody used at 0: that is where they belong, and so they never count.
+ */
+static tamis_status make_first(tamis_model *model, const side *columns) {
+    tamis_device *const device = model->device;
+    tamis_dense used;
+    TRY(ml_row_counts(model, &columns->S, &used));
+    const double size = 1 / sqrt((double)model->options.factors);
+    tamis_status status;
+    TRY_GOTO(done, tamis_dense_fill(device, NULL, &model->row_factors, 0));
+    TRY_GOTO(done, ml_dense_random(model, &model->column_factors, 1, -size, size));
+    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, 1, &used, NULL, &used));
+    TRY_GOTO(done, tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &used, 0, &model->column_factors, 0,
+                                     &model->column_factors));
+    TRY_GOTO(done, tamis_device_finish(device, NULL));
+done:
+    ml_dense_free(model, &used);
+    return status;
+}
+
+/*
+ * Two rounds of the power method, items = (c p)^T (c p) items, turn the random values towards the directions in which
+ * the uses are large. On visits of 32,711 people to 285 pages, 16 factors, the loss after 15 iterations was 14 % less
+ * than from random values (what those reached after 40), and more held-out visits were among the first ten.
+ */
+static tamis_status power_start(tamis_model *model, implicit *work) {
+    enum { ROUNDS = 2 };
+    const double size = 0.6; /* of an item's number, root of the mean square: 0.3 to 1.2 did as well */
+    const tamis_dense *const Y = &model->column_factors, *const image = &work->sides[1].R;
+    const double count = (double)(Y->rows * Y->cols);
+    for (int i = 0; i < ROUNDS; i++) {
+        double squares;
+        TRY(ml_spmm(model, work->sides[0].spmm, Y, 1, 0, &work->sides[0].R));
+        TRY(ml_spmm(model, work->sides[1].spmm, &work->sides[0].R, 1, 0, image));
+        TRY(tamis_dense_dot(model->device, NULL, model->workspace, image, image, &squares));
+        if (!(squares > 0) || !isfinite(squares)) return TAMIS_OK; /* no uses */
+        TRY(tamis_dense_combine(model->device, NULL, size / sqrt(squares / count), image, 0, Y));
+    }
+    return TAMIS_OK;
+}
+
+static void end(tamis_model *model) {
+    implicit *const work = model->work;
+    if (!work) return;
+    for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
+    tamis_release(work);
+    model->work = NULL;
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    bool fresh;
+    TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
+    implicit *work;
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of implicit-als", (void **)&work));
+    model->work = work;
+    for (int i = 0; i < 2; i++) TRY(side_make(model, data, i == 1, &work->sides[i]));
+    for (int64_t t = 0; t < data->nnz; t++) {
+        const double r = value_at(data, t);
+        if (r > 0) work->wanted += 1 + model->options.confidence * r;
+    }
+    /* not by `fresh`: a begin() that failed may have left factors without content */
+    if (model->iterations_done > 0) return TAMIS_OK;
+    TRY(make_first(model, &work->sides[1]));
+    return power_start(model, work);
+}
+
+static tamis_status iterate(tamis_model *model) {
+    implicit *const work = model->work;
+    const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
+    TRY(solve(model, &work->sides[0], X, Y, model->options.cg_steps));
+    return solve(model, &work->sides[1], Y, X, model->options.cg_steps);
+}
+
+/* G of the items' half is still that of X: the items were solved last. */
+static tamis_status loss(tamis_model *model, double *result) {
+    implicit *const work = model->work;
+    side *const items = &work->sides[1];
+    const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
+    double products, squares;
+    TRY(apply(model, items, Y, X));
+    TRY(ml_spmm(model, items->spmm, X, -2, 1, &items->AP));
+    TRY(tamis_dense_dot(model->device, NULL, model->workspace, Y, &items->AP, &products));
+    TRY(tamis_dense_dot(model->device, NULL, model->workspace, X, X, &squares));
+    *result = products + model->options.regularization * squares + work->wanted;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ new rows */
+
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    bool fresh;
+    TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
+    side half = {0};
+    tamis_status status;
+    TRY_GOTO(done, side_make(model, data, false, &half));
+    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
+    /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
+    const int64_t steps = model->width + 4 < 40 ? model->width + 4 : 40;
+    TRY_GOTO(done, solve(model, &half, W, &model->column_factors, (int)steps));
+    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+done:
+    side_free(model, &half);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ prediction */
+
+static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+    *made = (ml_operands){.least = -INFINITY, .most = INFINITY};
+    return ml_plain_operands(model, W, want_rows, made);
+}
+
+const ml_method ml_implicit_als = {.id = TAMIS_IMPLICIT_ALS,
+                                   .kind = ML_USES,
+                                   .row_factors = true,
+                                   .defaults = defaults,
+                                   .check = check,
+                                   .begin = begin,
+                                   .iterate = iterate,
+                                   .loss = loss,
+                                   .end = end,
+                                   .transform = transform,
+                                   .operands = operands};

@@ -1,0 +1,52 @@
+/*
+ * Data cut into mini-batches of rows that lie on the device with their plans, and passes over them in an order that is
+ * another one each time. Cut and order depend on the seed, the sizes and the number of the pass alone, so that a fit
+ * that was interrupted between two mini-batches goes on as if it had not been.
+ */
+#ifndef TAMIS_ML_MINIBATCH_H
+#define TAMIS_ML_MINIBATCH_H
+
+#include "ml/model.h"
+
+enum { ML_BATCH_PLANS = 6 };
+
+/* A plan that each mini-batch gets: see ml_plan. */
+typedef struct ml_batch_plan {
+    bool transpose; /* over columns x rows of the mini-batch */
+    tamis_operation operation;
+    tamis_edge edge;
+    int64_t inner, width;
+} ml_batch_plan;
+
+typedef struct ml_batch {
+    int64_t first, rows; /* of the rows in their order (see `shuffle`) */
+    double total;        /* sum of the values */
+    ml_sparse S, T;      /* T: the transpose, where a plan wants it */
+    tamis_plan *plans[ML_BATCH_PLANS];
+} ml_batch;
+
+typedef struct ml_batches {
+    int64_t count;     /* 1 or more, also where there are no rows */
+    int64_t rows, nnz; /* the most that a mini-batch has: for scratch */
+    ml_batch *batch;
+    int64_t *order; /* of the pass under way */
+} ml_batches;
+
+/*
+ * `rows` is the most that a mini-batch is to have, 1 or more; they are as equal as can be. With `shuffle` the rows are
+ * put into a seeded order first, since documents next to each other are often alike; without it mini-batch i has the
+ * rows batch[i].first to batch[i].first + batch[i].rows - 1. `data` is not needed afterwards. On an error nothing is
+ * left.
+ */
+tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle,
+                             const ml_batch_plan *plans, int plan_count, ml_batches *batches);
+void ml_batches_free(const tamis_model *model, ml_batches *batches);
+
+/* What a method does with one mini-batch. */
+typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);
+
+/* The pass model->iterations_done from mini-batch model->batches_done on: does the step, counts it in batches_done and
+   steps, and tells ml_after_batch; ends early where that says so. Allocates nothing. */
+tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step);
+
+#endif

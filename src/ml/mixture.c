@@ -1,0 +1,71 @@
+/* The operands of topic models, on the host, with sums in double. */
+#include "ml/mixture.h"
+
+static double number_at(const tamis_dense *X, int64_t i, int64_t j) {
+    const int64_t at = i * (X->stride > 0 ? X->stride : X->cols) + j;
+    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
+}
+
+static void put_number(const tamis_dense *X, int64_t i, int64_t j, double value) {
+    const int64_t at = i * (X->stride > 0 ? X->stride : X->cols) + j;
+    if (X->type == TAMIS_F64)
+        ((double *)X->data)[at] = value;
+    else
+        ((float *)X->data)[at] = (float)value;
+}
+
+static void divide_columns(const tamis_dense *B, double *sums) {
+    for (int64_t j = 0; j < B->cols; j++) sums[j] = 0;
+    for (int64_t i = 0; i < B->rows; i++)
+        for (int64_t j = 0; j < B->cols; j++) sums[j] += number_at(B, i, j);
+    for (int64_t i = 0; i < B->rows; i++)
+        for (int64_t j = 0; j < B->cols; j++)
+            put_number(B, i, j, sums[j] > 0 ? number_at(B, i, j) / sums[j] : 1 / (double)B->rows);
+}
+
+/* A_i = W_i o sizes, or sizes alone, over the sum. */
+static void weigh_row(const tamis_dense *W, const tamis_dense *A, int64_t i, const double *sizes) {
+    double sum = 0, all = 0;
+    for (int64_t j = 0; j < A->cols; j++) {
+        sum += number_at(W, i, j) * sizes[j];
+        all += sizes[j];
+    }
+    for (int64_t j = 0; j < A->cols; j++) {
+        const double share = sum > 0 ? number_at(W, i, j) * sizes[j] / sum : sizes[j] / all;
+        put_number(A, i, j, all > 0 ? share : 1 / (double)A->cols);
+    }
+}
+
+static tamis_status make_rows(const tamis_model *model, const tamis_dense *W, const double *sizes, tamis_array **A) {
+    tamis_array *own = NULL;
+    if (!W) {
+        TRY(ml_dense_fetch(model, &model->row_factors, &own));
+        W = tamis_array_view(own);
+    }
+    const tamis_status status = tamis_array_create(W->rows, W->cols, model->options.type, TAMIS_ROW_MAJOR, A);
+    for (int64_t i = 0; status == TAMIS_OK && i < W->rows; i++) weigh_row(W, tamis_array_view(*A), i, sizes);
+    tamis_array_free(own);
+    return status;
+}
+
+tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool want_rows, bool sized,
+                        ml_operands *operands) {
+    *operands = (ml_operands){.least = 0, .most = 1};
+    if (want_rows && !W && model->row_factors.cols == 0)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s keeps no factors of rows: use tamis_model_transform",
+                          tamis_method_name(model->options.method));
+    double *sizes;
+    TRY(tamis_allocate(model->width, sizeof *sizes, "the sums of topics", (void **)&sizes));
+    tamis_status status;
+    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &operands->B));
+    divide_columns(tamis_array_view(operands->B), sizes);
+    for (int64_t j = 0; !sized && j < model->width; j++) sizes[j] = 1;
+    if (want_rows) TRY_GOTO(done, make_rows(model, W, sizes, &operands->A));
+done:
+    tamis_release(sizes);
+    if (status != TAMIS_OK) {
+        tamis_array_free(operands->B);
+        operands->B = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,108 @@
+/* What writing and reading models share: the checksum, where the sections are, and what must agree. */
+#include "ml/model_file.h"
+
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as numbers lie in memory");
+
+const unsigned char ml_file_magic[8] = {0x89, 'T', 'A', 'M', 'I', 'S', '\r', '\n'};
+
+/* ------------------------------------------------------------------------------------------ checksum */
+
+static uint64_t step(uint64_t sum, uint64_t word) {
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15; /* odd: one-to-one */
+    return sum ^ sum >> 32;                  /* what came to the top reaches the bottom, else it would be lost */
+}
+
+ml_checksum ml_checksum_start(void) { return (ml_checksum){.sum = 0x54414d4953}; }
+
+void ml_checksum_add(ml_checksum *checksum, const void *data, int64_t bytes) {
+    const unsigned char *at = data;
+    uint64_t sum = checksum->sum, word = checksum->word;
+    int held = checksum->held;
+    for (; bytes > 0 && held > 0; bytes--) {
+        word |= (uint64_t)*at++ << 8 * held;
+        held = (held + 1) % 8;
+        if (held > 0) continue;
+        sum = step(sum, word);
+        word = 0;
+    }
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        uint64_t whole;
+        memcpy(&whole, at, sizeof whole);
+        sum = step(sum, whole);
+    }
+    for (; bytes > 0; bytes--) word |= (uint64_t)*at++ << 8 * held++;
+    *checksum = (ml_checksum){sum, word, held};
+}
+
+uint64_t ml_checksum_end(const ml_checksum *checksum) {
+    return step(step(checksum->sum, checksum->word), (uint64_t)checksum->held);
+}
+
+/* ------------------------------------------------------------------------------------------ sections */
+
+tamis_dense *ml_section_matrix(tamis_model *model, int section) {
+    if (section == 0) return &model->row_factors;
+    return section == 1 ? &model->column_factors : &model->states[section - 2];
+}
+
+static bool align(int64_t *at) {
+    if (*at > INT64_MAX - ML_FILE_ALIGNMENT) return false;
+    *at = (*at + ML_FILE_ALIGNMENT - 1) / ML_FILE_ALIGNMENT * ML_FILE_ALIGNMENT;
+    return true;
+}
+
+static bool size_of(int section, ml_section *s) {
+    s->bytes = s->cols;
+    if (ml_section_kind_of(section) == ML_SECTION_NAMES) return true;
+    return !__builtin_mul_overflow(s->rows, s->cols, &s->bytes) &&
+           !__builtin_mul_overflow(s->bytes, (int64_t)tamis_type_size(s->type), &s->bytes);
+}
+
+tamis_status ml_sections_place(int64_t header_bytes, ml_section *sections, int64_t *file_bytes) {
+    int64_t at = ML_FILE_PREAMBLE + header_bytes;
+    bool fits = align(&at);
+    for (int i = 0; fits && i < ML_FILE_SECTIONS; i++) {
+        if (!sections[i].present) continue;
+        sections[i].begin = at;
+        fits = size_of(i, &sections[i]) && !__builtin_add_overflow(at, sections[i].bytes, &at) && align(&at);
+    }
+    if (!fits || __builtin_add_overflow(at, (int64_t)sizeof(uint64_t), file_bytes))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "a model of this size has no size in bytes");
+    return TAMIS_OK;
+}
+
+static tamis_status disagree(tamis_status status, const char *path, int section, const ml_section *s, int64_t rows,
+                             int64_t cols) {
+    return tamis_fail(status, "%s: %s is %lld x %lld, but the model's sizes make it %lld x %lld", path,
+                      ml_section_names[section], (long long)s->rows, (long long)s->cols, (long long)rows,
+                      (long long)cols);
+}
+
+tamis_status ml_sections_check(tamis_status status, const char *path, const tamis_model *model,
+                               const ml_section *sections) {
+    if (model->rows < 0 || model->cols < 1 || model->nnz < 0 || model->iterations_done < 0 || model->batches_done < 0 ||
+        model->steps < 0)
+        return tamis_fail(status,
+                          "%s: a model of %lld x %lld with %lld entries after %d iterations, %lld batches and %lld "
+                          "steps cannot be",
+                          path, (long long)model->rows, (long long)model->cols, (long long)model->nnz,
+                          model->iterations_done, (long long)model->batches_done, (long long)model->steps);
+    const tamis_model_options *const o = &model->options;
+    const int64_t width = o->factors + (o->method == TAMIS_ALS && o->biases ? 1 : 0);
+    if (model->width != width)
+        return tamis_fail(status, "%s: width = %lld, but the options make it %lld", path, (long long)model->width,
+                          (long long)width);
+    if (!sections[1].present) return tamis_fail(status, "%s: the model has no %s", path, ml_section_names[1]);
+    for (int i = 0; i < 2; i++) {
+        const int64_t lines = i == 0 ? model->rows : model->cols;
+        if (sections[i].present && (sections[i].rows != lines || sections[i].cols != width))
+            return disagree(status, path, i, &sections[i], lines, width);
+    }
+    for (int i = 0; i < ML_FILE_SECTIONS; i++)
+        if (sections[i].present && ml_section_kind_of(i) == ML_SECTION_MATRIX && sections[i].type != o->type)
+            return tamis_fail(status, "%s: %s is %s, but the model is %s", path, ml_section_names[i],
+                              tamis_type_name(sections[i].type), tamis_type_name(o->type));
+    return TAMIS_OK;
+}

@@ -1,0 +1,159 @@
+/*
+ * tamis_model_load. The file is read whole and its checksum compared before anything in it is believed; then every
+ * number is checked all the same, because a checksum keeps out accidents and not intent. Nothing is allocated by a size
+ * that the file's own length does not bear out.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/source.h"
+#include "ml/model_file.h"
+
+static uint64_t number_at(const char *at, size_t bytes) {
+    uint64_t number = 0;
+    memcpy(&number, at, bytes);
+    return number;
+}
+
+/* The preamble and the checksum. */
+static tamis_status check_file(const tamis_text *text, int64_t *header_bytes) {
+    const int64_t bytes = text->end - text->begin;
+    if (bytes < (int64_t)sizeof ml_file_magic || memcmp(text->begin, ml_file_magic, sizeof ml_file_magic) != 0)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: is no model of Tamis", text->name);
+    if (bytes < ML_FILE_PREAMBLE)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model is cut short: %lld bytes", text->name, (long long)bytes);
+    const uint64_t version = number_at(text->begin + 8, 4), told = number_at(text->begin + 16, 8);
+    if (version != ML_FILE_VERSION)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has version %llu of the format, this library reads %d",
+                          text->name, (unsigned long long)version, ML_FILE_VERSION);
+    if (told != (uint64_t)bytes)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has %lld bytes, but was written with %llu: %s", text->name,
+                          (long long)bytes, (unsigned long long)told,
+                          told > (uint64_t)bytes ? "it is cut short" : "something is behind it");
+    *header_bytes = (int64_t)number_at(text->begin + 12, 4);
+    const int64_t content = bytes - (int64_t)sizeof(uint64_t);
+    if (*header_bytes > content - ML_FILE_PREAMBLE)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model is damaged: its header has %lld bytes of %lld", text->name,
+                          (long long)*header_bytes, (long long)bytes);
+    ml_checksum checksum = ml_checksum_start();
+    ml_checksum_add(&checksum, text->begin, content);
+    const uint64_t sum = ml_checksum_end(&checksum), kept = number_at(text->begin + content, 8);
+    if (sum != kept)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model is damaged: its checksum is %016llx, it says %016llx",
+                          text->name, (unsigned long long)sum, (unsigned long long)kept);
+    return TAMIS_OK;
+}
+
+/* The header's options as the checks of options see them; their words become those of a file. */
+static tamis_status check_options(const char *path, const tamis_model_options *options) {
+    if (ml_options_check(options) == TAMIS_OK) return TAMIS_OK;
+    char why[256];
+    snprintf(why, sizeof why, "%s", tamis_last_error());
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's options cannot be: %s", path, why);
+}
+
+static tamis_status read_names(const tamis_text *text, const ml_section *s, const char *what, tamis_names **names) {
+    tamis_status status;
+    tamis_names *made;
+    const char *at = text->begin + s->begin, *const end = at + s->bytes;
+    if (s->rows > s->bytes) /* each has a byte at least */
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s has %lld names in %lld bytes", text->name, what,
+                          (long long)s->rows, (long long)s->bytes);
+    TRY(tamis_names_create(&made));
+    for (int64_t i = 0; i < s->rows; i++) {
+        const char *const stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+        if (!stop || stop == at) {
+            status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s has no name %lld", text->name, what, (long long)i);
+            goto failed;
+        }
+        int64_t index;
+        TRY_GOTO(failed, tamis_names_add(made, at, (size_t)(stop - at), &index));
+        if (index != i) {
+            status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s has the name %lld twice, as %lld", text->name, what,
+                                (long long)index, (long long)i);
+            goto failed;
+        }
+        at = stop + 1;
+    }
+    if (at != end) {
+        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: %s has more bytes than names", text->name, what);
+        goto failed;
+    }
+    *names = made;
+    return TAMIS_OK;
+failed:
+    tamis_names_free(made); /* it keeps the message */
+    return status;
+}
+
+static tamis_status read_section(const tamis_text *text, int number, const ml_section *s, tamis_model *model) {
+    if (ml_section_kind_of(number) == ML_SECTION_NAMES)
+        return read_names(text, s, ml_section_names[number],
+                          number == ML_FILE_SECTIONS - 1 ? &model->column_names : &model->row_names);
+    tamis_dense *const dense = ml_section_matrix(model, number);
+    TRY(ml_dense_make(model, s->rows, s->cols, dense));
+    return ml_dense_write(model, dense, text->begin + s->begin);
+}
+
+/* The plain fields of a model that a file holds. */
+static void take_over(const tamis_model *from, tamis_model *model) {
+    model->rows = from->rows;
+    model->cols = from->cols;
+    model->nnz = from->nnz;
+    model->mean = from->mean;
+    model->least = from->least;
+    model->most = from->most;
+    model->data_sum = from->data_sum;
+    model->iterations_done = from->iterations_done;
+    model->batches_done = from->batches_done;
+    model->steps = from->steps;
+    memcpy(model->parts, from->parts, sizeof model->parts);
+    model->loss = from->loss;
+    model->metric = from->metric;
+    model->total_seconds = from->total_seconds;
+}
+
+/* Frees a model that was begun and says again why: freeing forgets the message. */
+static tamis_status give_up(tamis_status status, tamis_model *model) {
+    char why[512];
+    snprintf(why, sizeof why, "%s", tamis_last_error());
+    tamis_model_free(model);
+    return tamis_fail(status, "%s", why);
+}
+
+static tamis_status read_model(tamis_device *device, const tamis_text *text, tamis_model **model) {
+    tamis_status status;
+    tamis_model told = {0}, *made;
+    ml_section sections[ML_FILE_SECTIONS] = {0};
+    int64_t header_bytes = 0, file_bytes = 0;
+    TRY(check_file(text, &header_bytes));
+    TRY(ml_header_read(text->name, text->begin + ML_FILE_PREAMBLE, header_bytes, &told, sections));
+    told.options.size = sizeof told.options;
+    TRY(check_options(text->name, &told.options));
+    TRY(ml_sections_check(TAMIS_ERROR_FORMAT, text->name, &told, sections));
+    if (ml_sections_place(header_bytes, sections, &file_bytes) != TAMIS_OK || file_bytes != text->end - text->begin)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's sizes do not make a file of %lld bytes", text->name,
+                          (long long)(text->end - text->begin));
+    TRY(ml_model_make(device, &told.options, &made));
+    take_over(&told, made);
+    for (int i = 0; i < ML_FILE_SECTIONS; i++)
+        if (sections[i].present) TRY_GOTO(failed, read_section(text, i, &sections[i], made));
+    *model = made;
+    return TAMIS_OK;
+failed:
+    return give_up(status, made);
+}
+
+tamis_status tamis_model_load(tamis_device *device, const char *path, tamis_model **model) {
+    tamis_clear_error();
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    *model = NULL;
+    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device is NULL");
+    if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path is NULL");
+    tamis_source source;
+    TRY(tamis_source_open(path, &(tamis_progress){.high = 1}, &source));
+    tamis_status status = read_model(device, &source.text, model);
+    tamis_source_close(&source);
+    if (status == TAMIS_OK) tamis_clear_error(); /* what the checks of names and options may have left */
+    return status;
+}

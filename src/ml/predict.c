@@ -1,0 +1,227 @@
+/*
+ * New rows in a model's factors, and what a model expects at given places: one SDDMM with edge mask on the model's
+ * device.
+ */
+#include <string.h>
+
+#include "ml/using.h"
+#include "sparse/check.h"
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+tamis_status ml_check_fitted(const tamis_model *model) {
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    if (model->cols == 0 || model->column_factors.cols == 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model was not fitted to anything yet");
+    return TAMIS_OK;
+}
+
+tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64_t *rows) {
+    if (!W) {
+        *rows = model->row_factors.rows;
+        if (model->row_factors.cols > 0) return TAMIS_OK;
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "W is NULL, but the model (%s) keeps no factors of rows: tamis_model_transform makes them",
+                          tamis_method_name(model->options.method));
+    }
+    *rows = W->rows;
+    if (W->layout == TAMIS_COLUMN_MAJOR)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "W.layout = %s: expected row-major", tamis_layout_name(W->layout));
+    return tamis_dense_check(W, "W", W->rows, model->width, model->options.type);
+}
+
+tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols) {
+    if (cols == model->cols) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, but the model has %lld columns", what, (long long)cols,
+                      (long long)model->cols);
+}
+
+/* Of few rows of a model on a GPU the rest is not fetched. */
+tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+                            tamis_array **gathered) {
+    tamis_status status;
+    const size_t line = (size_t)model->width * tamis_type_size(model->options.type);
+    tamis_array *fetched = NULL;
+    TRY(tamis_array_create(count, model->width, model->options.type, TAMIS_ROW_MAJOR, gathered));
+    char *const to = tamis_array_view(*gathered)->data;
+    const bool one_by_one = !W && (model->location == TAMIS_HOST || count < model->row_factors.rows / 256);
+    if (!W && !one_by_one) {
+        TRY_GOTO(failed, ml_dense_fetch(model, &model->row_factors, &fetched));
+        W = tamis_array_view(fetched);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const size_t row = (size_t)(rows ? rows[i] : i);
+        if (W)
+            memcpy(to + (size_t)i * line,
+                   (const char *)W->data + row * (size_t)tamis_dense_stride(W) * tamis_type_size(W->type), line);
+        else
+            TRY_GOTO(failed, tamis_device_read(model->device, NULL, to + (size_t)i * line, model->row_factors.data,
+                                               row * line, line));
+    }
+    tamis_array_free(fetched);
+    return TAMIS_OK;
+failed:
+    tamis_array_free(fetched);
+    tamis_array_free(*gathered);
+    *gathered = NULL;
+    return status;
+}
+
+void ml_operands_free(ml_operands *operands) {
+    tamis_array_free(operands->A);
+    tamis_array_free(operands->B);
+    *operands = (ml_operands){0};
+}
+
+/* ------------------------------------------------------------------------------------------ transform */
+
+tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_array **W) {
+    tamis_status status;
+    tamis_matrix *data = NULL;
+    tamis_dense on_device = {0};
+    const int calls = model->times.calls; /* of an iteration: these do not belong to it */
+    *W = NULL;
+    TRY_GOTO(done, ml_canonical(model, S, what, &data));
+    const tamis_sparse *const view = tamis_matrix_view(data);
+    TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
+    if (view->rows > 0) TRY_GOTO(done, model->method->transform(model, view, &on_device));
+    status = ml_dense_fetch(model, &on_device, W);
+done:
+    model->times.calls = calls;
+    ml_dense_free(model, &on_device);
+    tamis_matrix_free(data);
+    return status;
+}
+
+/* Line by line: what is between the lines stays the caller's. */
+static void copy_lines(const tamis_dense *from, const tamis_dense *to) {
+    const size_t size = tamis_type_size(from->type);
+    const size_t step = (size_t)tamis_dense_stride(to) * size, length = (size_t)from->cols * size;
+    for (int64_t i = 0; i < from->rows; i++)
+        memcpy((char *)to->data + (size_t)i * step, (const char *)from->data + (size_t)i * length, length);
+}
+
+tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W) {
+    tamis_clear_error();
+    int64_t rows;
+    TRY(ml_check_fitted(model));
+    if (!W) return tamis_fail(TAMIS_ERROR_ARGUMENT, "W is NULL");
+    TRY(ml_check_rows(model, W, &rows));
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(ml_check_cols(model, "S", S->cols));
+    if (rows != S->rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "W.rows = %lld, but S.rows = %lld", (long long)rows,
+                          (long long)S->rows);
+    tamis_array *made;
+    TRY(ml_transform(model, S, "S", &made));
+    copy_lines(tamis_array_view(made), W);
+    tamis_array_free(made);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ predict */
+
+/* Copies of host memory on a GPU; on the CPU the host's own. */
+typedef struct copies {
+    const tamis_model *model;
+    void *blocks[6];
+    int count;
+} copies;
+
+static tamis_status to_device(copies *c, const void *host, int64_t entries, size_t size, const void **there) {
+    *there = host;
+    if (c->model->location == TAMIS_HOST || entries == 0 || !host) return TAMIS_OK;
+    void **const block = &c->blocks[c->count];
+    TRY(tamis_device_allocate(c->model->device, (size_t)entries * size, block));
+    c->count++;
+    *there = *block;
+    return tamis_device_write(c->model->device, NULL, *block, 0, host, (size_t)entries * size);
+}
+
+static tamis_status pattern_to_device(copies *c, const tamis_sparse *S, tamis_sparse *there) {
+    const size_t index = tamis_index_size(S->index_type);
+    *there = *S;
+    there->location = c->model->location;
+    there->values = NULL; /* the mask does not look at them */
+    there->batch_stride = 0;
+    if (S->format == TAMIS_CSR)
+        TRY(to_device(c, S->offsets, S->rows + 1, tamis_index_size(S->offset_type), &there->offsets));
+    else
+        TRY(to_device(c, S->row_indices, S->nnz, index, &there->row_indices));
+    return to_device(c, S->columns, S->nnz, index, &there->columns);
+}
+
+static tamis_status dense_to_device(copies *c, const tamis_array *array, tamis_dense *there) {
+    const void *data;
+    *there = *tamis_array_view(array);
+    TRY(to_device(c, there->data, there->rows * there->cols, tamis_type_size(there->type), &data));
+    there->data = (void *)(uintptr_t)data;
+    there->location = c->model->location;
+    return TAMIS_OK;
+}
+
+static void release(copies *c) {
+    for (int i = 0; i < c->count; i++) tamis_device_free(c->model->device, c->blocks[i]);
+}
+
+static void expect(const ml_operands *operands, tamis_type type, const void *dots, int64_t count, double *predictions) {
+    for (int64_t t = 0; t < count; t++)
+        predictions[t] =
+            ml_expectation(operands, type == TAMIS_F64 ? ((const double *)dots)[t] : (double)((const float *)dots)[t]);
+}
+
+tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions) {
+    if (S->nnz == 0) return TAMIS_OK;
+    tamis_status status;
+    copies c = {.model = model};
+    tamis_sparse pattern;
+    tamis_dense A, B;
+    const tamis_type type = tamis_array_view(operands->A)->type;
+    const size_t size = tamis_type_size(type);
+    void *host, *dots;
+    TRY(tamis_allocate(S->nnz, size, "predictions", &host));
+    dots = host;
+    TRY_GOTO(done, pattern_to_device(&c, S, &pattern));
+    TRY_GOTO(done, dense_to_device(&c, operands->A, &A));
+    TRY_GOTO(done, dense_to_device(&c, operands->B, &B));
+    if (model->location != TAMIS_HOST) {
+        TRY_GOTO(done, tamis_device_allocate(model->device, (size_t)S->nnz * size, &c.blocks[c.count]));
+        dots = c.blocks[c.count++];
+    }
+    const tamis_args args = {
+        .alpha = 1, .edge = TAMIS_EDGE_MASK, .trust_input = true, .threads = model->options.threads};
+    TRY_GOTO(done, tamis_sddmm(model->device, &pattern, &A, &B, &args, dots));
+    if (dots != host) TRY_GOTO(done, tamis_device_read(model->device, NULL, host, dots, 0, (size_t)S->nnz * size));
+    expect(operands, type, host, S->nnz, predictions);
+done:
+    release(&c);
+    tamis_release(host);
+    return status;
+}
+
+tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const tamis_sparse *S, double *predictions) {
+    tamis_clear_error();
+    int64_t rows;
+    TRY(ml_check_fitted(model));
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(ml_check_cols(model, "S", S->cols));
+    TRY(ml_check_rows(model, W, &rows));
+    if (S->rows != rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.rows = %lld, but %s %lld rows", (long long)S->rows,
+                          W ? "W has" : "the model has", (long long)rows);
+    if (S->nnz > 0 && !predictions) return tamis_fail(TAMIS_ERROR_ARGUMENT, "predictions is NULL");
+    TRY(tamis_validate(S));
+    if (S->nnz == 0) return TAMIS_OK;
+    ml_operands operands = {0};
+    tamis_array *packed = NULL; /* methods see no strides */
+    if (W) {
+        TRY(ml_gather_rows(model, W, NULL, rows, &packed));
+        W = tamis_array_view(packed);
+    }
+    tamis_status status = model->method->operands(model, W, true, &operands);
+    tamis_array_free(packed);
+    if (status != TAMIS_OK) return status;
+    status = ml_predict(model, &operands, S, predictions);
+    ml_operands_free(&operands);
+    return status;
+}

@@ -1,0 +1,327 @@
+/*
+ * The best columns of many rows.
+ *
+ * All dot products of a block of rows with a tile of columns are one tamis_dense_multiply on the model's device,
+ * columns x rows: B lies as it is, and only the block of A is turned round. That product has the widest vectors that
+ * the machine knows, its threads, and a GPU where the model is on one; a loop here would be compiled for the oldest
+ * processor. The products of a tile are then looked through while they are in cache (a GPU's come over the bus): for
+ * each column, the scores of all rows lie side by side and are compared with the rows' thresholds (the worst that each
+ * keeps), which nearly all of them fail together. The heaps are the caller's arrays.
+ *
+ * Of 100,000 rows x 50,000 columns x 64 the products are about three quarters of the time. Rows are ranked before
+ * scores are clamped to the range of ratings: those beyond its end would all be equal. Nothing is allocated for a row.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "ml/best.h"
+#include "ml/using.h"
+#include "sparse/check.h"
+#include "sparse/index.h"
+
+/* Rows of a block: enough for each thread to have some that no other touches, and vectors full. Tiles of the CPU stay
+   in a core's L2 with the block; a GPU's are large, because each is a transfer. */
+enum {
+    LINE = 16, /* rows that are compared at once */
+    ROWS_LEAST = 128,
+    ROWS_MOST = 1024,
+    ROWS_A_THREAD = 16,
+    TILE_HOST = 1 << 17,
+    TILE_DEVICE = 1 << 22
+};
+
+typedef struct scorer {
+    tamis_model *model;
+    const tamis_dense *A, *B; /* on the host */
+    size_t size;              /* of an element */
+    bool on_host;
+    int threads;
+    int64_t block, tile; /* rows and columns of a product, at most */
+    tamis_dense *tiles;  /* B's, where the device has them */
+    int64_t tile_count;
+    tamis_dense turned, scores; /* on the device: width x rows, columns x rows */
+    void *host_turned, *host_scores;
+    const tamis_sparse *seen; /* sorted, a row for each of A's, or NULL */
+
+    /* of the block under way */
+    int64_t first, rows, column, columns;
+    ml_best *heaps;
+    float *thresholds;
+    double *thresholds_double;
+    int64_t *cursors; /* into seen->columns */
+} scorer;
+
+/* ------------------------------------------------------------------------------------------ selection */
+
+static double score_at(const scorer *s, int64_t at) {
+    return s->size == 8 ? ((const double *)s->host_scores)[at] : (double)((const float *)s->host_scores)[at];
+}
+
+/* What is kept must be beaten, once there are n of them. */
+static void offer(scorer *s, int64_t row, int64_t column, double score) {
+    ml_best *const heap = &s->heaps[row];
+    ml_best_offer(heap, column, score);
+    if (heap->kept < heap->n) return;
+    if (s->size == 8)
+        s->thresholds_double[row] = heap->scores[0];
+    else
+        s->thresholds[row] = (float)heap->scores[0]; /* was one: nothing is lost */
+}
+
+static void forget_threshold(scorer *s, int64_t row) {
+    if (s->size == 8)
+        s->thresholds_double[row] = -INFINITY;
+    else
+        s->thresholds[row] = -INFINITY;
+}
+
+static bool any_above(const float *scores, const float *thresholds) {
+    int any = 0;
+    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
+    return any;
+}
+
+static bool any_above_double(const double *scores, const double *thresholds) {
+    int any = 0;
+    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
+    return any;
+}
+
+static bool look_at(const scorer *s, int64_t at, int64_t row) {
+    return s->size == 8 ? any_above_double((const double *)s->host_scores + at, s->thresholds_double + row)
+                        : any_above((const float *)s->host_scores + at, s->thresholds + row);
+}
+
+/* Columns of the tile that the row has seen are no candidates: their scores become NaN. */
+static void leave_out_seen(scorer *s, int64_t row) {
+    const int64_t *const offsets = s->seen->offsets, *const columns = s->seen->columns;
+    const int64_t end = offsets[s->first + row + 1];
+    int64_t t = s->cursors[row];
+    for (; t < end && columns[t] < s->column + s->columns; t++) {
+        const int64_t at = (columns[t] - s->column) * s->rows + row;
+        if (s->size == 8)
+            ((double *)s->host_scores)[at] = NAN;
+        else
+            ((float *)s->host_scores)[at] = NAN;
+    }
+    s->cursors[row] = t;
+}
+
+/* Rows from .. to - 1 of the block, all columns of the tile. */
+static void select_rows(scorer *s, int64_t from, int64_t to) {
+    if (s->seen)
+        for (int64_t row = from; row < to; row++) leave_out_seen(s, row);
+    for (int64_t j = 0; j < s->columns; j++) {
+        const int64_t line = j * s->rows;
+        for (int64_t row = from; row < to; row += LINE) {
+            const int64_t end = to - row < LINE ? to : row + LINE;
+            if (end - row == LINE && !look_at(s, line + row, row)) continue;
+            for (int64_t r = row; r < end; r++) offer(s, r, s->column + j, score_at(s, line + r));
+        }
+    }
+}
+
+/* Whole lines a thread: no two write into one line of cache. */
+static void body_select(void *context, int thread, int threads) {
+    scorer *const s = context;
+    const int64_t lines = (s->rows + LINE - 1) / LINE;
+    const int64_t from = lines * thread / threads * LINE, to = lines * (thread + 1) / threads * LINE;
+    if (from < to) select_rows(s, from, to < s->rows ? to : s->rows);
+}
+
+/* ------------------------------------------------------------------------------------------ products */
+
+static const char *line_of(const tamis_dense *X, int64_t row) {
+    return (const char *)X->data + (size_t)row * (size_t)X->cols * tamis_type_size(X->type);
+}
+
+/* The block of A, turned round: packed, so that it begins a buffer wherever it lies. */
+static tamis_status turn_block(scorer *s, tamis_dense *G) {
+    const int64_t width = s->A->cols;
+    const size_t at = (size_t)s->first * (size_t)width;
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t k = 0; k < width; k++) {
+            const int64_t to = k * s->rows + i;
+            const size_t from = at + (size_t)(i * width + k);
+            if (s->size == 8)
+                ((double *)s->host_turned)[to] = ((const double *)s->A->data)[from];
+            else
+                ((float *)s->host_turned)[to] = ((const float *)s->A->data)[from];
+        }
+    *G = s->turned;
+    G->rows = width;
+    G->cols = G->stride = s->rows;
+    if (s->on_host) return TAMIS_OK;
+    return tamis_device_write(s->model->device, NULL, G->data, 0, s->host_turned, (size_t)(width * s->rows) * s->size);
+}
+
+static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) {
+    tamis_dense X, Y = s->scores;
+    s->column = number * s->tile;
+    s->columns = s->B->rows - s->column < s->tile ? s->B->rows - s->column : s->tile;
+    if (s->on_host) {
+        X = *s->B;
+        X.data = (void *)(uintptr_t)line_of(s->B, s->column);
+        X.rows = s->columns;
+    } else {
+        X = s->tiles[number];
+    }
+    Y.rows = s->columns;
+    Y.cols = Y.stride = s->rows;
+    TRY(tamis_dense_multiply(s->model->device, NULL, 1, &X, G, 0, &Y));
+    if (s->on_host) return TAMIS_OK;
+    return tamis_device_read(s->model->device, NULL, s->host_scores, Y.data, 0,
+                             (size_t)(s->columns * s->rows) * s->size);
+}
+
+static tamis_status score_block(scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
+    tamis_dense G;
+    TRY(turn_block(s, &G));
+    for (int64_t row = 0; row < s->rows; row++) {
+        const int64_t at = (s->first + row) * n;
+        s->heaps[row] = (ml_best){.columns = columns + at, .scores = scores + at, .n = n};
+        forget_threshold(s, row);
+        if (s->seen) s->cursors[row] = ((const int64_t *)s->seen->offsets)[s->first + row];
+    }
+    for (int64_t tile = 0; tile < s->tile_count; tile++) {
+        TRY(score_tile(s, &G, tile));
+        tamis_threads_run(s->columns * s->rows < 1 << 15 ? 1 : s->threads, body_select, s);
+    }
+    for (int64_t row = 0; row < s->rows; row++) {
+        ml_best *const heap = &s->heaps[row];
+        ml_best_finish(heap);
+        for (int i = 0; i < heap->kept; i++) heap->scores[i] = ml_expectation(operands, heap->scores[i]);
+    }
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ making ready */
+
+static void scorer_free(scorer *s) {
+    for (int64_t i = 0; s->tiles && i < s->tile_count; i++) ml_dense_free(s->model, &s->tiles[i]);
+    tamis_release(s->tiles);
+    if (!s->on_host) {
+        ml_dense_free(s->model, &s->turned);
+        ml_dense_free(s->model, &s->scores);
+    }
+    tamis_release(s->host_turned);
+    tamis_release(s->host_scores);
+    tamis_release(s->heaps);
+    tamis_release(s->thresholds);
+    tamis_release(s->thresholds_double);
+    tamis_release(s->cursors);
+}
+
+static void choose_sizes(scorer *s) {
+    const int64_t wanted = s->threads > 0 ? (int64_t)s->threads * ROWS_A_THREAD : ROWS_MOST; /* 0: all there are */
+    s->block = wanted < ROWS_LEAST ? ROWS_LEAST : wanted > ROWS_MOST ? ROWS_MOST : wanted;
+    if (s->block > s->A->rows) s->block = s->A->rows;
+    s->tile = (s->on_host ? TILE_HOST : TILE_DEVICE) / s->block;
+    if (s->tile > s->B->rows) s->tile = s->B->rows;
+    s->tile_count = (s->B->rows + s->tile - 1) / s->tile;
+}
+
+static tamis_status place_tiles(scorer *s) {
+    TRY(tamis_allocate_zeroed(s->tile_count, sizeof *s->tiles, "tiles of columns", (void **)&s->tiles));
+    for (int64_t i = 0; i < s->tile_count; i++) {
+        const int64_t first = i * s->tile, left = s->B->rows - first;
+        TRY(ml_dense_make(s->model, left < s->tile ? left : s->tile, s->B->cols, &s->tiles[i]));
+        TRY(ml_dense_write(s->model, &s->tiles[i], line_of(s->B, first)));
+    }
+    TRY(ml_dense_make(s->model, s->A->cols, s->block, &s->turned));
+    return ml_dense_make(s->model, s->tile, s->block, &s->scores);
+}
+
+static tamis_status scorer_make(scorer *s) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(s->model->device, &description));
+    s->threads = s->model->options.threads > 0 ? s->model->options.threads : s->on_host ? description.threads : 0;
+    choose_sizes(s);
+    TRY(tamis_allocate(s->block, sizeof *s->heaps, "the best columns", (void **)&s->heaps));
+    if (s->size == 8)
+        TRY(tamis_allocate(s->block, sizeof(double), "the best columns", (void **)&s->thresholds_double));
+    else
+        TRY(tamis_allocate(s->block, sizeof(float), "the best columns", (void **)&s->thresholds));
+    TRY(tamis_allocate(s->block, sizeof *s->cursors, "the best columns", (void **)&s->cursors));
+    TRY(tamis_allocate(s->block * s->A->cols, s->size, "a block of rows", &s->host_turned));
+    TRY(tamis_allocate(s->block * s->tile, s->size, "scores", &s->host_scores));
+    if (!s->on_host) return place_tiles(s);
+    s->turned = (tamis_dense){.data = s->host_turned, .type = s->A->type};
+    s->scores = (tamis_dense){.data = s->host_scores, .type = s->A->type};
+    return TAMIS_OK;
+}
+
+tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const int64_t *rows,
+                          const tamis_sparse *seen, int n, int64_t *columns, double *scores) {
+    scorer s = {.model = model,
+                .A = tamis_array_view(operands->A),
+                .B = tamis_array_view(operands->B),
+                .on_host = model->location == TAMIS_HOST};
+    s.size = tamis_type_size(s.A->type);
+    if (s.A->rows == 0 || n == 0) return TAMIS_OK;
+    tamis_status status;
+    tamis_matrix *sorted = NULL;
+    if (seen) {
+        TRY(ml_seen(seen, rows, s.A->rows, &sorted));
+        s.seen = tamis_matrix_view(sorted);
+    }
+    TRY_GOTO(done, scorer_make(&s));
+    for (s.first = 0; s.first < s.A->rows; s.first += s.block) {
+        s.rows = s.A->rows - s.first < s.block ? s.A->rows - s.first : s.block;
+        TRY_GOTO(done, score_block(&s, operands, n, columns, scores));
+    }
+done:
+    scorer_free(&s);
+    tamis_matrix_free(sorted);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ the public call */
+
+static tamis_status check_asked(const int64_t *rows, int64_t count, const tamis_dense *W, int64_t have) {
+    const char *const who = W ? "W" : "the model";
+    if (count < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld is negative", (long long)count);
+    if (!rows && count > have)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld, %s has %lld rows", (long long)count, who,
+                          (long long)have);
+    for (int64_t i = 0; rows && i < count; i++)
+        if (rows[i] < 0 || rows[i] >= have)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows[%lld] = %lld, %s has %lld rows", (long long)i,
+                              (long long)rows[i], who, (long long)have);
+    return TAMIS_OK;
+}
+
+static tamis_status check_seen(const tamis_model *model, const tamis_sparse *seen, const tamis_dense *W, int64_t have) {
+    if (!seen) return TAMIS_OK;
+    TRY(tamis_sparse_check_host(seen, "seen"));
+    TRY(ml_check_cols(model, "seen", seen->cols));
+    if (seen->rows == have) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "seen.rows = %lld, but %s has %lld rows", (long long)seen->rows,
+                      W ? "W" : "the model", (long long)have);
+}
+
+tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
+                                   const tamis_sparse *seen, int n, int64_t *columns, double *scores) {
+    tamis_clear_error();
+    int64_t have, entries;
+    TRY(ml_check_fitted(model));
+    TRY(ml_check_rows(model, W, &have));
+    TRY(check_asked(rows, count, W, have));
+    TRY(check_seen(model, seen, W, have));
+    if (n < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "n = %d is negative", n);
+    if (count == 0 || n == 0) return TAMIS_OK;
+    if (!columns || !scores) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "scores" : "columns");
+    if (__builtin_mul_overflow(count, (int64_t)n, &entries))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is more than an array can have",
+                          (long long)count, n);
+    tamis_array *asked;
+    TRY(ml_gather_rows(model, W, rows, count, &asked));
+    ml_operands operands = {0};
+    tamis_status status = model->method->operands(model, tamis_array_view(asked), true, &operands);
+    tamis_array_free(asked);
+    if (status != TAMIS_OK) return status;
+    status = ml_recommend(model, &operands, rows, seen, n, columns, scores);
+    ml_operands_free(&operands);
+    return status;
+}

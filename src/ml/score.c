@@ -1,0 +1,302 @@
+/*
+ * How well held-out entries are foreseen.
+ *
+ * Errors of ratings are those of the clamped predictions. The probability of a word is its prediction over the sum of
+ * the row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and no less than 1e-12:
+ * one word that a model holds to be impossible shall cost 27.6 nats, not all there are. Of recommendations the relevant
+ * columns of a row are its held-out ratings, or where values count something its held-out entries above zero; rows
+ * without any are left out. Precision divides by `top`, recall by the number of relevant columns, ndcg by the best that
+ * so many relevant ones could reach.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "ml/using.h"
+#include "sparse/index.h"
+
+static const double least_probability = 1e-12;
+enum { TOP = 10 };
+
+/* What a score is computed from. */
+typedef struct scoring {
+    tamis_model *model;
+    const tamis_sparse *entries, *observed; /* canonical; observed may be NULL */
+    tamis_matrix *own_entries, *own_observed;
+    tamis_array *W;
+    ml_operands operands; /* A has a line for each row of the entries */
+} scoring;
+
+static double value_at(const tamis_sparse *S, int64_t t) {
+    return S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t];
+}
+
+static double element(const tamis_dense *X, int64_t row, int64_t col) {
+    const int64_t at = row * X->cols + col;
+    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
+}
+
+/* ------------------------------------------------------------------------------------------ making ready */
+
+static tamis_status check(const tamis_model *model, const tamis_held_out *held_out, bool fold_in) {
+    if (!held_out) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is NULL");
+    if (!held_out->entries) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.entries is NULL");
+    TRY(ml_check_cols(model, "held_out.entries", held_out->entries->cols));
+    if (held_out->observed) TRY(ml_check_cols(model, "held_out.observed", held_out->observed->cols));
+    if (fold_in && !held_out->observed)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "held_out.observed is NULL, but the rows' factors (%s) have to be found from it",
+                          tamis_method_name(model->options.method));
+    if (held_out->observed && held_out->observed->rows != held_out->entries->rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.observed.rows = %lld, but held_out.entries.rows = %lld",
+                          (long long)held_out->observed->rows, (long long)held_out->entries->rows);
+    if (!fold_in && held_out->entries->rows != model->row_factors.rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.entries.rows = %lld, but the model has %lld rows",
+                          (long long)held_out->entries->rows, (long long)model->row_factors.rows);
+    return TAMIS_OK;
+}
+
+/* Documents are folded in always, and so are all rows of a model that keeps none. */
+static bool folds_in(const tamis_model *model, bool asked) {
+    return asked || model->method->kind == ML_COUNTS || model->row_factors.cols == 0;
+}
+
+static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_in, bool need_observed) {
+    tamis_model *const model = s->model;
+    TRY(check(model, held_out, fold_in));
+    TRY(ml_canonical(model, held_out->entries, "held_out.entries", &s->own_entries));
+    s->entries = tamis_matrix_view(s->own_entries);
+    if (held_out->observed && (fold_in || need_observed)) {
+        TRY(ml_canonical(model, held_out->observed, "held_out.observed", &s->own_observed));
+        s->observed = tamis_matrix_view(s->own_observed);
+    }
+    if (fold_in) TRY(ml_transform(model, s->observed, "held_out.observed", &s->W));
+    return model->method->operands(model, tamis_array_view(s->W), true, &s->operands);
+}
+
+static void release(scoring *s) {
+    tamis_matrix_free(s->own_entries);
+    tamis_matrix_free(s->own_observed);
+    tamis_array_free(s->W);
+    ml_operands_free(&s->operands);
+}
+
+/* ------------------------------------------------------------------------------------------ entries */
+
+static void score_ratings(const tamis_sparse *S, const double *predictions, tamis_score *score) {
+    double squares = 0, sizes = 0;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double error = predictions[t] - value_at(S, t);
+        squares += error * error;
+        sizes += fabs(error);
+    }
+    score->rmse = sqrt(squares / (double)S->nnz);
+    score->mae = sizes / (double)S->nnz;
+}
+
+/* A row's predictions of all columns together: its product with the sum of B's lines, in double. */
+static tamis_status column_total(const ml_operands *operands, double **total) {
+    const tamis_dense *const B = tamis_array_view(operands->B);
+    TRY(tamis_allocate_zeroed(B->cols, sizeof **total, "sums of columns", (void **)total));
+    for (int64_t j = 0; j < B->rows; j++)
+        for (int64_t k = 0; k < B->cols; k++) (*total)[k] += element(B, j, k);
+    return TAMIS_OK;
+}
+
+static tamis_status score_counts(const scoring *s, const double *predictions, tamis_score *score) {
+    const tamis_sparse *const S = s->entries;
+    const tamis_dense *const A = tamis_array_view(s->operands.A);
+    const int64_t *const offsets = S->offsets;
+    const double everywhere = s->operands.offset * (double)S->cols;
+    double *total, sum = 0, weights = 0;
+    TRY(column_total(&s->operands, &total));
+    for (int64_t i = 0; i < S->rows; i++) {
+        double all = everywhere;
+        for (int64_t k = 0; k < A->cols; k++) all += element(A, i, k) * total[k];
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
+            const double probability = all == 0 ? 0 : predictions[t] / all, count = value_at(S, t);
+            if (count == 0) continue;
+            sum += count * log(probability < least_probability ? least_probability : probability);
+            weights += count;
+        }
+    }
+    tamis_release(total);
+    score->log_likelihood = weights > 0 ? sum / weights : NAN;
+    score->perplexity = exp(-score->log_likelihood);
+    return TAMIS_OK;
+}
+
+static tamis_status score_entries(const scoring *s, tamis_score *score) {
+    const ml_kind kind = s->model->method->kind;
+    if (kind == ML_USES || s->entries->nnz == 0) return TAMIS_OK;
+    double *predictions;
+    TRY(tamis_allocate(s->entries->nnz, sizeof *predictions, "predictions", (void **)&predictions));
+    tamis_status status = ml_predict(s->model, &s->operands, s->entries, predictions);
+    if (status == TAMIS_OK && kind == ML_RATINGS) score_ratings(s->entries, predictions, score);
+    if (status == TAMIS_OK && kind == ML_COUNTS) status = score_counts(s, predictions, score);
+    tamis_release(predictions);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ recommendations */
+
+static bool is_relevant(const scoring *s, int64_t t) {
+    return s->model->method->kind == ML_RATINGS || value_at(s->entries, t) > 0;
+}
+
+static int64_t relevant_in(const scoring *s, int64_t row) {
+    const int64_t *const offsets = s->entries->offsets;
+    int64_t relevant = 0;
+    for (int64_t t = offsets[row]; t < offsets[row + 1]; t++) relevant += is_relevant(s, t);
+    return relevant;
+}
+
+/* Is the column held out in the row? Columns are sorted. */
+static bool is_held_out(const scoring *s, int64_t row, int64_t column) {
+    const tamis_sparse *const S = s->entries;
+    int64_t low = ((const int64_t *)S->offsets)[row], high = ((const int64_t *)S->offsets)[row + 1];
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const int64_t found = tamis_index_load(S->columns, S->index_type, middle);
+        if (found == column) return is_relevant(s, middle);
+        if (found < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, const int64_t *columns,
+                    tamis_score *score) {
+    int64_t hits = 0;
+    double gain = 0, best = 0;
+    for (int i = 0; i < top; i++) {
+        const double worth = 1 / log2((double)i + 2);
+        if (i < relevant) best += worth;
+        if (columns[i] < 0 || !is_held_out(s, row, columns[i])) continue;
+        hits++;
+        gain += worth;
+    }
+    score->precision += (double)hits / top;
+    score->recall += (double)hits / (double)relevant;
+    score->ndcg += gain / best;
+}
+
+/* The lines of A that belong to the rows. */
+static tamis_status take_lines(const tamis_dense *A, const int64_t *rows, int64_t count, tamis_array **lines) {
+    const size_t line = (size_t)A->cols * tamis_type_size(A->type);
+    TRY(tamis_array_create(count, A->cols, A->type, TAMIS_ROW_MAJOR, lines));
+    char *const to = tamis_array_view(*lines)->data;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(to + (size_t)i * line, (const char *)A->data + (size_t)rows[i] * line, line);
+    return TAMIS_OK;
+}
+
+static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t count, int top, tamis_score *score) {
+    tamis_status status;
+    int64_t *columns = NULL;
+    double *scores = NULL;
+    ml_operands part = s->operands;
+    part.A = NULL;
+    int64_t entries;
+    if (__builtin_mul_overflow(count, (int64_t)top, &entries))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d recommendations of %lld rows are too many", top,
+                          (long long)count);
+    TRY_GOTO(done, tamis_allocate(entries, sizeof *columns, "recommendations", (void **)&columns));
+    TRY_GOTO(done, tamis_allocate(entries, sizeof *scores, "recommendations", (void **)&scores));
+    TRY_GOTO(done, take_lines(tamis_array_view(s->operands.A), rows, count, &part.A));
+    TRY_GOTO(done, ml_recommend(s->model, &part, rows, s->observed, top, columns, scores));
+    score->precision = score->recall = score->ndcg = 0;
+    for (int64_t i = 0; i < count; i++) add_row(s, rows[i], relevant_in(s, rows[i]), top, columns + i * top, score);
+    score->precision /= (double)count;
+    score->recall /= (double)count;
+    score->ndcg /= (double)count;
+done:
+    tamis_release(columns);
+    tamis_release(scores);
+    tamis_array_free(part.A);
+    return status;
+}
+
+static tamis_status score_ranking(const scoring *s, int top, tamis_score *score) {
+    int64_t *rows, count = 0;
+    TRY(tamis_allocate(s->entries->rows, sizeof *rows, "rows with held-out entries", (void **)&rows));
+    for (int64_t i = 0; i < s->entries->rows; i++)
+        if (relevant_in(s, i) > 0) rows[count++] = i;
+    const tamis_status status = count > 0 ? score_rows(s, rows, count, top, score) : TAMIS_OK;
+    tamis_release(rows);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ topics */
+
+static tamis_status score_topics(const scoring *s, int top, tamis_score *score) {
+    if (s->model->method->kind != ML_COUNTS) return TAMIS_OK;
+    const int64_t topics = s->model->options.factors;
+    tamis_status status;
+    int64_t *columns = NULL;
+    double *weights = NULL;
+    TRY_GOTO(done, tamis_allocate(topics * top, sizeof *columns, "words of topics", (void **)&columns));
+    TRY_GOTO(done, tamis_allocate(topics * top, sizeof *weights, "words of topics", (void **)&weights));
+    TRY_GOTO(done, ml_topics(s->model, top, columns, weights));
+    status = ml_coherence(s->observed, columns, topics, top, &score->coherence);
+done:
+    tamis_release(columns);
+    tamis_release(weights);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ the calls */
+
+static int64_t rows_with_entries(const tamis_sparse *S) {
+    const int64_t *const offsets = S->offsets;
+    int64_t rows = 0;
+    for (int64_t i = 0; i < S->rows; i++) rows += offsets[i + 1] > offsets[i];
+    return rows;
+}
+
+static tamis_score nothing(void) {
+    return (tamis_score){.rmse = NAN,
+                         .mae = NAN,
+                         .log_likelihood = NAN,
+                         .perplexity = NAN,
+                         .precision = NAN,
+                         .recall = NAN,
+                         .ndcg = NAN,
+                         .coherence = NAN};
+}
+
+tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_out, bool fold_in, int top,
+                               tamis_score *score) {
+    tamis_clear_error();
+    TRY(ml_check_fitted(model));
+    if (!score) return tamis_fail(TAMIS_ERROR_ARGUMENT, "score is NULL");
+    if (top < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "top = %d is negative", top);
+    if (top == 0) top = TOP;
+    tamis_status status;
+    scoring s = {.model = model};
+    tamis_score made = nothing();
+    TRY_GOTO(done, make(&s, held_out, folds_in(model, fold_in), true));
+    made.entries = s.entries->nnz;
+    made.rows = rows_with_entries(s.entries);
+    TRY_GOTO(done, score_entries(&s, &made));
+    TRY_GOTO(done, score_ranking(&s, top, &made));
+    TRY_GOTO(done, score_topics(&s, top, &made));
+    *score = made;
+done:
+    release(&s);
+    return status;
+}
+
+tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric) {
+    const ml_kind kind = model->method->kind;
+    tamis_status status;
+    scoring s = {.model = model};
+    tamis_score made = nothing();
+    TRY_GOTO(done, make(&s, held_out, folds_in(model, false), kind == ML_USES));
+    TRY_GOTO(done, kind == ML_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
+    *metric = kind == ML_RATINGS ? made.rmse : kind == ML_COUNTS ? made.perplexity : made.recall;
+done:
+    release(&s);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* The columns that are not to be recommended, for the rows asked for alone: the work follows what is asked, not the
+   size of all that was ever seen. */
+#include "ml/using.h"
+#include "sparse/index.h"
+
+static tamis_status bad_entry(const char *what, int64_t at, int64_t value, int64_t low, int64_t high) {
+    return tamis_fail(TAMIS_ERROR_PATTERN, "seen.%s[%lld] = %lld: expected %lld .. %lld", what, (long long)at,
+                      (long long)value, (long long)low, (long long)high);
+}
+
+/* Where the row begins and ends, and whether its columns are columns. */
+static tamis_status check_row(const tamis_sparse *seen, int64_t row, int64_t *begin, int64_t *end) {
+    *begin = tamis_index_load(seen->offsets, seen->offset_type, row);
+    *end = tamis_index_load(seen->offsets, seen->offset_type, row + 1);
+    if (*begin < 0 || *begin > seen->nnz) return bad_entry("offsets", row, *begin, 0, seen->nnz);
+    if (*end < *begin || *end > seen->nnz) return bad_entry("offsets", row + 1, *end, *begin, seen->nnz);
+    for (int64_t t = *begin; t < *end; t++) {
+        const int64_t column = tamis_index_load(seen->columns, seen->index_type, t);
+        if (column < 0 || column >= seen->cols) return bad_entry("columns", t, column, 0, seen->cols - 1);
+    }
+    return TAMIS_OK;
+}
+
+static int64_t row_at(const int64_t *rows, int64_t i) { return rows ? rows[i] : i; }
+
+static tamis_status sum_up(const tamis_sparse *seen, const int64_t *rows, int64_t count, int64_t *offsets) {
+    offsets[0] = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t begin, end;
+        TRY(check_row(seen, row_at(rows, i), &begin, &end));
+        if (__builtin_add_overflow(offsets[i], end - begin, &offsets[i + 1]))
+            return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than 2^63 entries of `seen` belong to the rows asked for");
+    }
+    return TAMIS_OK;
+}
+
+/* Sorted copies of the rows of a CSR. */
+static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_matrix **sorted) {
+    tamis_status status;
+    int64_t *offsets = NULL, *columns = NULL;
+    TRY_GOTO(done, tamis_allocate(count + 1, sizeof *offsets, "what was seen", (void **)&offsets));
+    TRY_GOTO(done, sum_up(seen, rows, count, offsets));
+    TRY_GOTO(done, tamis_allocate(offsets[count], sizeof *columns, "what was seen", (void **)&columns));
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t begin = tamis_index_load(seen->offsets, seen->offset_type, row_at(rows, i));
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
+            columns[t] = tamis_index_load(seen->columns, seen->index_type, begin + t - offsets[i]);
+    }
+    const tamis_sparse part = {.format = TAMIS_CSR,
+                               .rows = count,
+                               .cols = seen->cols,
+                               .nnz = offsets[count],
+                               .index_type = TAMIS_I64,
+                               .offset_type = TAMIS_I64,
+                               .offsets = offsets,
+                               .columns = columns};
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = options.offset_type = TAMIS_I64;
+    options.values = TAMIS_VALUES_NONE;
+    options.sort = true;
+    status = tamis_convert(&part, &options, sorted);
+done:
+    tamis_release(offsets);
+    tamis_release(columns);
+    return status;
+}
+
+/* Of COO every entry has to be looked at. */
+static tamis_status check_entries(const tamis_sparse *seen) {
+    for (int64_t t = 0; t < seen->nnz; t++) {
+        const int64_t row = tamis_index_load(seen->row_indices, seen->index_type, t);
+        const int64_t column = tamis_index_load(seen->columns, seen->index_type, t);
+        if (row < 0 || row >= seen->rows) return bad_entry("row_indices", t, row, 0, seen->rows - 1);
+        if (column < 0 || column >= seen->cols) return bad_entry("columns", t, column, 0, seen->cols - 1);
+    }
+    return TAMIS_OK;
+}
+
+tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_matrix **sorted) {
+    *sorted = NULL;
+    if (seen->format == TAMIS_CSR) return gather(seen, rows, count, sorted);
+    tamis_matrix *by_rows;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = options.offset_type = TAMIS_I64;
+    options.values = TAMIS_VALUES_NONE;
+    TRY(check_entries(seen));
+    TRY(tamis_convert(seen, &options, &by_rows));
+    const tamis_status status = gather(tamis_matrix_view(by_rows), rows, count, sorted);
+    tamis_matrix_free(by_rows);
+    return status;
+}

@@ -1,0 +1,475 @@
+/*
+ * Sparse factor analysis of ratings in mini-batches of users (paper 004 and its reference 19, as BIDMach computes it).
+ *
+ * Of a rating its mean and the item's bias are taken: s = r - mean - b_i, b_i = sum (r - mean) / (n_i + 10) over the
+ * item's n_i ratings. With items m_i and users u it makes
+ *   sum over ratings (s_ui - u.m_i)^2 + lambda sum |u|^2 + lambda_m users sum |m_i|^2
+ * small: for each mini-batch its users are solved for, from zero, by cg_steps steps of preconditioned conjugate
+ * gradients (sum over u's items of m_i m_i^T + lambda) u = sum s_ui m_i         fused call, edge mask; SpMM and the
+ * items then make one step of ADAGRAD along (half of) the falling gradient sum over i's users of (s_ui - u.m_i) u -
+ * lambda_m users m_i         fused call on the transpose, edge residual
+ *
+ * The preconditioner is B = d M^T M + lambda, d the share of ratings that are there (the reference: 50 / items, its
+ * typical number of ratings), which is the mean over users of their own matrices. Its Cholesky factor L is made once a
+ * pass on the host, in double, and applied by a change of variables: with T = L^-T, items M T and users u = T x it is
+ * plain conjugate gradients on x, whose steps tamis_dense_conjugate_step makes, and lambda becomes lambda T^T T. The
+ * reference clamps step lengths at 300; here the matrix is never below lambda T^T T, which bounds them without that.
+ *
+ * States: 0 ADAGRAD's sums of squares, 1 biases, 2 sum and number of an item's ratings, 3 T of the pass under way (so
+ * that a fit that was stopped within one goes on with it).
+ *
+ * Memory beside data and items: each mini-batch in either order with four plans, six matrices of the largest one's
+ * users, one number a rating of it, and two matrices of the items' size.
+ */
+#include "ml/minibatch.h"
+
+#include <math.h>
+
+/* Ratings at the mean that an item is thought to have beside its own. */
+static const double SHRINKAGE = 10;
+/* Against ADAGRAD's division by zero, far below any gradient that counts. */
+static const double LITTLE = 1e-6;
+
+enum { HISTORY = 0, BIASES = 1, SUMS = 2, WHITENING = 3 };
+
+/* The plans of a mini-batch; new rows have the first two. */
+enum { RIGHT = 0, NORMAL = 1, GRADIENT = 2, ERRORS = 3 };
+
+typedef struct sfa {
+    ml_batches batches;
+    tamis_dense X, P, R, AP, rr, U;   /* as many rows as the largest mini-batch */
+    tamis_dense items, gradient;      /* items whitened */
+    tamis_dense T, transposed, shift; /* the change of variables; lambda T^T T */
+    bool own_T;                       /* T is no state of the model */
+    void *errors;
+} sfa;
+
+/* ------------------------------------------------------------------------------------------ options */
+
+static void defaults(tamis_model_options *options) {
+    options->iterations = 20;
+    options->regularization = 0.5;
+    options->column_regularization = 0.1;
+    options->cg_steps = 5;
+    options->rate = 0.1;
+}
+
+static tamis_status check(const tamis_model_options *options) {
+    if (!(options->regularization > 0) || !isfinite(options->regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, must be positive", options->regularization);
+    if (!(options->column_regularization >= 0) || !isfinite(options->column_regularization))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_regularization = %g, expected 0 or more",
+                          options->column_regularization);
+    if (options->cg_steps < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
+    if (!(options->rate > 0) || !isfinite(options->rate))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, must be positive", options->rate);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ numbers on the host */
+
+static double number_at(const void *numbers, tamis_type type, int64_t t) {
+    return type == TAMIS_F64 ? ((const double *)numbers)[t] : (double)((const float *)numbers)[t];
+}
+
+static void put_number(void *numbers, tamis_type type, int64_t t, double value) {
+    if (type == TAMIS_F64)
+        ((double *)numbers)[t] = value;
+    else
+        ((float *)numbers)[t] = (float)value;
+}
+
+static int64_t column_at(const tamis_sparse *S, int64_t t) {
+    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
+}
+
+/* From doubles into a matrix on the device. */
+static tamis_status write_numbers(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
+    const int64_t count = dense->rows * dense->cols;
+    void *cast;
+    TRY(tamis_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
+    for (int64_t i = 0; i < count; i++) put_number(cast, dense->type, i, numbers[i]);
+    const tamis_status status = ml_dense_write(model, dense, cast);
+    tamis_release(cast);
+    return status;
+}
+
+/* The caller's, by tamis_release. */
+static tamis_status read_numbers(const tamis_model *model, const tamis_dense *dense, double **numbers) {
+    const int64_t count = dense->rows * dense->cols;
+    tamis_array *array;
+    TRY(ml_dense_fetch(model, dense, &array));
+    const tamis_status status = tamis_allocate(count, sizeof **numbers, "numbers of the device", (void **)numbers);
+    for (int64_t i = 0; status == TAMIS_OK && i < count; i++)
+        (*numbers)[i] = number_at(tamis_array_view(array)->data, dense->type, i);
+    tamis_array_free(array);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ biases */
+
+/* Takes the ratings of `data` into the items' sums, or begins them anew, and makes the biases of them. */
+static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, bool anew) {
+    const int64_t cols = model->column_factors.rows;
+    double *sums = NULL, *biases = NULL;
+    tamis_status status;
+    if (anew)
+        TRY_GOTO(done, tamis_allocate_zeroed(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
+    else
+        TRY_GOTO(done, read_numbers(model, &model->states[SUMS], &sums));
+    TRY_GOTO(done, tamis_allocate(cols, sizeof *biases, "the biases of items", (void **)&biases));
+    for (int64_t t = 0; t < data->nnz; t++) {
+        double *const of_item = sums + 2 * column_at(data, t);
+        of_item[0] += number_at(data->values, data->value_type, t);
+        of_item[1] += 1;
+    }
+    for (int64_t i = 0; i < cols; i++)
+        biases[i] = (sums[2 * i] - sums[2 * i + 1] * model->mean) / (sums[2 * i + 1] + SHRINKAGE);
+    TRY_GOTO(done, write_numbers(model, &model->states[SUMS], sums));
+    TRY_GOTO(done, write_numbers(model, &model->states[BIASES], biases));
+done:
+    tamis_release(sums);
+    tamis_release(biases);
+    return status;
+}
+
+/* The ratings less mean and biases: values for `data`, the caller's by tamis_release. */
+static tamis_status centre(const tamis_model *model, const tamis_sparse *data, void **centred) {
+    double *biases;
+    TRY(read_numbers(model, &model->states[BIASES], &biases));
+    const tamis_status status =
+        tamis_allocate(data->nnz, tamis_type_size(data->value_type), "ratings less biases", centred);
+    for (int64_t t = 0; status == TAMIS_OK && t < data->nnz; t++)
+        put_number(*centred, data->value_type, t,
+                   number_at(data->values, data->value_type, t) - model->mean - biases[column_at(data, t)]);
+    tamis_release(biases);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ preconditioner */
+
+/* In place: the lower triangle of a symmetric matrix that is at least `least` becomes that of the inverse of its
+   Cholesky factor. Pivots are at least `least` as well; where rounding says otherwise they are set to it. */
+static void invert_cholesky(double *B, int64_t n, double least) {
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = j; i < n; i++) {
+            double sum = B[i * n + j];
+            for (int64_t k = 0; k < j; k++) sum -= B[i * n + k] * B[j * n + k];
+            B[i * n + j] = i > j ? sum / B[j * n + j] : sqrt(sum > least ? sum : least);
+        }
+    for (int64_t j = 0; j < n; j++) { /* column by column, each from the diagonal down */
+        B[j * n + j] = 1 / B[j * n + j];
+        for (int64_t i = j + 1; i < n; i++) {
+            double sum = 0;
+            for (int64_t k = j; k < i; k++) sum -= B[i * n + k] * B[k * n + j];
+            B[i * n + j] = sum / B[i * n + i];
+        }
+    }
+}
+
+/* T, from the items as they are; `share` of the ratings are there. */
+static tamis_status make_whitening(const tamis_model *model, const sfa *work, double share) {
+    const int64_t n = model->width;
+    const double lambda = model->options.regularization;
+    double *B;
+    TRY(tamis_dense_gram(model->device, NULL, model->workspace, share, &model->column_factors, lambda, &work->T));
+    TRY(read_numbers(model, &work->T, &B));
+    invert_cholesky(B, n, lambda);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i; j < n; j++) { /* transposed, zeros below */
+            B[i * n + j] = B[j * n + i];
+            if (j > i) B[j * n + i] = 0;
+        }
+    const tamis_status status = write_numbers(model, &work->T, B);
+    tamis_release(B);
+    return status;
+}
+
+/* What follows from T. */
+static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
+    const int64_t n = model->width;
+    double *T;
+    TRY(read_numbers(model, &work->T, &T));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) {
+            T[i * n + j] = T[j * n + i];
+            T[j * n + i] = 0;
+        }
+    const tamis_status status = write_numbers(model, &work->transposed, T);
+    tamis_release(T);
+    if (status != TAMIS_OK) return status;
+    return tamis_dense_gram(model->device, NULL, model->workspace, model->options.regularization, &work->T, 0,
+                            &work->shift);
+}
+
+/* ------------------------------------------------------------------------------------------ mini-batches */
+
+static void free_work(const tamis_model *model, sfa *work) {
+    if (!work) return;
+    ml_batches_free(model, &work->batches);
+    tamis_dense *const matrices[] = {&work->X, &work->P,     &work->R,        &work->AP,         &work->rr,
+                                     &work->U, &work->items, &work->gradient, &work->transposed, &work->shift};
+    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
+    if (work->own_T) ml_dense_free(model, &work->T);
+    if (work->errors) tamis_device_free(model->device, work->errors);
+    tamis_release(work);
+}
+
+/* The dense matrices, for the largest mini-batch. */
+static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *work) {
+    const int64_t width = model->width, cols = model->column_factors.rows, rows = work->batches.rows;
+    tamis_dense *const of_users[] = {&work->X, &work->P, &work->R, &work->AP, &work->U};
+    for (size_t i = 0; i < sizeof of_users / sizeof of_users[0]; i++)
+        TRY(ml_dense_make(model, rows, width, of_users[i]));
+    TRY(ml_dense_make(model, rows, 1, &work->rr));
+    TRY(ml_dense_make(model, cols, width, &work->items));
+    TRY(ml_dense_make(model, width, width, &work->transposed));
+    TRY(ml_dense_make(model, width, width, &work->shift));
+    if (!fitting) return TAMIS_OK;
+    TRY(ml_dense_make(model, cols, width, &work->gradient));
+    return model->options.skip_loss ? TAMIS_OK : ml_values_make(model, work->batches.nnz, &work->errors);
+}
+
+/* Mini-batches of `rows` rows. T is the model's state, or an own one. `fitting`: with what the items' step takes. */
+static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool fitting,
+                              bool own_T, sfa **made) {
+    const int64_t width = model->width;
+    const ml_batch_plan plans[] = {
+        [RIGHT] = {.operation = TAMIS_OP_SPMM, .width = width},
+        [NORMAL] = {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_MASK, .inner = width, .width = width},
+        [GRADIENT] = {true, TAMIS_OP_FUSED, TAMIS_EDGE_RESIDUAL, width, width},
+        [ERRORS] = {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_RESIDUAL, .inner = width}};
+    void *centred = NULL;
+    sfa *work = NULL;
+    tamis_status status;
+    *made = NULL;
+    TRY_GOTO(failed, tamis_allocate_zeroed(1, sizeof *work, "the work of sfa", (void **)&work));
+    work->own_T = own_T;
+    if (own_T)
+        TRY_GOTO(failed, ml_dense_make(model, width, width, &work->T));
+    else
+        work->T = model->states[WHITENING];
+    TRY_GOTO(failed, centre(model, data, &centred));
+    tamis_sparse view = *data;
+    view.values = centred;
+    const int plan_count = !fitting ? 2 : model->options.skip_loss ? 3 : 4;
+    TRY_GOTO(failed, ml_batches_make(model, &view, rows, fitting, plans, plan_count, &work->batches));
+    TRY_GOTO(failed, make_scratch(model, fitting, work));
+    tamis_release(centred);
+    *made = work;
+    return TAMIS_OK;
+failed:
+    tamis_release(centred);
+    free_work(model, work);
+    return status;
+}
+
+static tamis_dense first_rows(const tamis_dense *all, int64_t rows) {
+    tamis_dense some = *all;
+    some.rows = rows;
+    return some;
+}
+
+/* U of a mini-batch's users; the items are whitened as they are now. */
+static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *batch, int steps, const tamis_dense *U) {
+    tamis_device *const device = model->device;
+    const int64_t rows = batch->rows;
+    const tamis_dense X = first_rows(&work->X, rows), P = first_rows(&work->P, rows), R = first_rows(&work->R, rows),
+                      AP = first_rows(&work->AP, rows), rr = first_rows(&work->rr, rows);
+    const tamis_dense *const M = &work->items;
+    TRY(tamis_dense_multiply(device, NULL, 1, &model->column_factors, &work->T, 0, M));
+    TRY(tamis_dense_fill(device, NULL, &X, 0));
+    TRY(ml_spmm(model, batch->plans[RIGHT], M, 1, 0, &R));
+    TRY(tamis_dense_combine(device, NULL, 1, &R, 0, &P));
+    TRY(tamis_dense_row_dots(device, NULL, &R, &R, &rr));
+    for (int i = 0; i < steps; i++) {
+        TRY(ml_fused(model, batch->plans[NORMAL], &P, M, M, 1, 0, &AP));
+        TRY(tamis_dense_multiply(device, NULL, 1, &P, &work->shift, 1, &AP));
+        TRY(tamis_dense_conjugate_step(device, NULL, NULL, 0, &AP, &P, &X, &R, &rr));
+    }
+    return tamis_dense_multiply(device, NULL, 1, &X, &work->transposed, 0, U);
+}
+
+/* The mini-batch's share of the objective, with its users and the items before their step. */
+static tamis_status loss_of(tamis_model *model, const sfa *work, const ml_batch *batch, const tamis_dense *U,
+                            double *loss) {
+    tamis_device *const device = model->device;
+    const tamis_dense *const M = &model->column_factors;
+    const tamis_dense errors = ml_values_view(model, work->errors, batch->S.view.nnz);
+    double sum, users, items;
+    TRY(ml_sddmm(model, batch->plans[ERRORS], U, M, 1, 0, work->errors));
+    TRY(tamis_dense_dot(device, NULL, model->workspace, &errors, &errors, &sum));
+    TRY(tamis_dense_dot(device, NULL, model->workspace, U, U, &users));
+    TRY(tamis_dense_dot(device, NULL, model->workspace, M, M, &items));
+    *loss =
+        sum + model->options.regularization * users + model->options.column_regularization * (double)U->rows * items;
+    return TAMIS_OK;
+}
+
+/* Users, then items. *loss is 0 where it is not wanted. */
+static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *batch, double *loss) {
+    tamis_device *const device = model->device;
+    const tamis_dense *const M = &model->column_factors;
+    const tamis_dense U = first_rows(&work->U, batch->rows);
+    *loss = 0;
+    TRY(solve(model, work, batch, model->options.cg_steps, &U));
+    if (!model->options.skip_loss) TRY(loss_of(model, work, batch, &U, loss));
+    TRY(ml_fused(model, batch->plans[GRADIENT], M, &U, &U, 1, 0, &work->gradient));
+    TRY(tamis_dense_combine(device, NULL, -model->options.column_regularization * (double)U.rows, M, 1,
+                            &work->gradient));
+    return tamis_dense_map(device, NULL, TAMIS_MAP_ADAGRAD, model->options.rate, LITTLE, &work->gradient,
+                           &model->states[HISTORY], M);
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+static double share_of(int64_t rows, int64_t cols, int64_t nnz) {
+    return nnz > 0 ? (double)nnz / (double)rows / (double)cols : 0;
+}
+
+/* Makes what the model keeps; a model that has learnt nothing yet gets random items. */
+static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
+    const int64_t cols = data->cols, width = model->width;
+    const int64_t sizes[ML_STATES][2] = {{cols, width}, {cols, 1}, {cols, 2}, {width, width}};
+    bool fresh;
+    TRY(ml_model_factors(model, 0, cols, &fresh));
+    for (int i = 0; i < ML_STATES; i++) TRY(ml_model_state(model, i, sizes[i][0], sizes[i][1], &fresh));
+    if (model->steps > 0) return TAMIS_OK;
+    const double size = 1 / sqrt((double)width);
+    TRY(tamis_dense_fill(model->device, NULL, &model->states[HISTORY], 0));
+    TRY(tamis_dense_fill(model->device, NULL, &model->states[WHITENING], 0));
+    return ml_dense_random(model, &model->column_factors, 1, -size, size);
+}
+
+static void end(tamis_model *model) {
+    free_work(model, model->work);
+    model->work = NULL;
+}
+
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    TRY(make_model(model, data));
+    if (model->iterations_done == 0 && model->batches_done == 0) TRY(learn_biases(model, data, true));
+    int64_t batch_rows = model->options.batch_rows;
+    if (batch_rows == 0) batch_rows = data->rows / 30 + 1 < 100000 ? data->rows / 30 + 1 : 100000;
+    sfa *work;
+    TRY(make_work(model, data, batch_rows, true, false, &work));
+    model->work = work;
+    return model->batches_done > 0 ? use_whitening(model, work) : TAMIS_OK;
+}
+
+static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
+    double loss;
+    TRY(learn(model, model->work, batch, &loss));
+    model->parts[0] += loss;
+    model->parts[1] += (double)batch->S.view.nnz;
+    return TAMIS_OK;
+}
+
+static tamis_status iterate(tamis_model *model) {
+    sfa *const work = model->work;
+    if (model->batches_done == 0) {
+        TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
+        TRY(use_whitening(model, work));
+    }
+    return ml_batches_pass(model, &work->batches, learn_and_sum);
+}
+
+/* A rating's share, on the way through the pass. */
+static tamis_status loss(tamis_model *model, double *result) {
+    *result = model->parts[1] > 0 ? model->parts[0] / model->parts[1] : NAN;
+    return TAMIS_OK;
+}
+
+static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
+    (void)whole; /* each user counts by itself */
+    for (int64_t t = 0; t < batch->nnz; t++) {
+        const double rating = number_at(batch->values, batch->value_type, t);
+        model->least = fmin(model->least, rating);
+        model->most = fmax(model->most, rating);
+    }
+    const bool anew = model->steps == 0;
+    TRY(make_model(model, batch));
+    TRY(learn_biases(model, batch, anew));
+    sfa *work;
+    TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, true, false, &work));
+    tamis_status status;
+    TRY_GOTO(done, make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
+    TRY_GOTO(done, use_whitening(model, work));
+    TRY_GOTO(done, learn(model, work, &work->batches.batch[0], sum));
+    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    *weight = (double)batch->nnz;
+    model->steps++;
+done:
+    free_work(model, work);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ new rows */
+
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    bool fresh;
+    TRY(ml_model_factors(model, 0, model->column_factors.rows, &fresh)); /* the workspace */
+    sfa *work;
+    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, false, true, &work));
+    tamis_status status;
+    /* to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
+    const int64_t steps = model->width + 4 < 40 ? model->width + 4 : 40;
+    TRY_GOTO(done, make_whitening(model, work, share_of(data->rows, data->cols, data->nnz)));
+    TRY_GOTO(done, use_whitening(model, work));
+    TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, W));
+    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+done:
+    free_work(model, work);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ prediction */
+
+/* `from` with one more column: `last`, or ones. */
+static tamis_status widen(const tamis_dense *from, const tamis_dense *last, tamis_array **wide) {
+    const int64_t k = from->cols, stride = from->stride > 0 ? from->stride : k;
+    TRY(tamis_array_create(from->rows, k + 1, from->type, TAMIS_ROW_MAJOR, wide));
+    void *const to = tamis_array_view(*wide)->data;
+    for (int64_t i = 0; i < from->rows; i++) {
+        for (int64_t j = 0; j < k; j++)
+            put_number(to, from->type, i * (k + 1) + j, number_at(from->data, from->type, i * stride + j));
+        put_number(to, from->type, i * (k + 1) + k, last ? number_at(last->data, last->type, i) : 1);
+    }
+    return TAMIS_OK;
+}
+
+/* <[u, 1], [m, b]>. */
+static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+    *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
+    if (want_rows && !W)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "sfa keeps no factors of rows: give those of tamis_model_transform as W");
+    tamis_array *items = NULL, *biases = NULL;
+    tamis_status status;
+    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));
+    TRY_GOTO(done, ml_dense_fetch(model, &model->states[BIASES], &biases));
+    if (want_rows) TRY_GOTO(done, widen(W, NULL, &made->A));
+    TRY_GOTO(done, widen(tamis_array_view(items), tamis_array_view(biases), &made->B));
+done:
+    if (status != TAMIS_OK) {
+        tamis_array_free(made->A);
+        made->A = NULL;
+    }
+    tamis_array_free(items);
+    tamis_array_free(biases);
+    return status;
+}
+
+const ml_method ml_sfa = {.id = TAMIS_SFA,
+                          .kind = ML_RATINGS,
+                          .mini_batches = true,
+                          .defaults = defaults,
+                          .check = check,
+                          .begin = begin,
+                          .iterate = iterate,
+                          .loss = loss,
+                          .end = end,
+                          .step = step,
+                          .transform = transform,
+                          .operands = operands};

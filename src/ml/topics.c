@@ -1,0 +1,51 @@
+/* The heaviest columns of each factor. */
+#include "ml/best.h"
+#include "ml/using.h"
+
+static double weight_at(const tamis_dense *X, int64_t row, int64_t col) {
+    const int64_t at = row * X->cols + col;
+    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
+}
+
+/* Weights of counts are shares of the topic's mass; of a topic without mass they stay as they are. */
+static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
+    double mass = 0;
+    for (int64_t j = 0; j < X->rows; j++) mass += weight_at(X, j, factor);
+    if (!(mass > 0)) return;
+    for (int i = 0; i < best->kept; i++) best->scores[i] /= mass;
+}
+
+tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights) {
+    const int64_t factors = model->options.factors; /* without the bias, which comes behind them */
+    tamis_status status;
+    tamis_array *array = NULL;
+    ml_best *best;
+    TRY(tamis_allocate_zeroed(factors, sizeof *best, "the heaviest columns", (void **)&best));
+    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &array));
+    const tamis_dense *const X = tamis_array_view(array);
+    for (int64_t k = 0; k < factors; k++)
+        best[k] = (ml_best){.columns = columns + k * n, .scores = weights + k * n, .n = n};
+    for (int64_t j = 0; j < X->rows; j++)
+        for (int64_t k = 0; k < factors; k++) ml_best_offer(&best[k], j, weight_at(X, j, k));
+    for (int64_t k = 0; k < factors; k++) {
+        if (model->method->kind == ML_COUNTS) share(X, k, &best[k]);
+        ml_best_finish(&best[k]);
+    }
+done:
+    tamis_array_free(array);
+    tamis_release(best);
+    return status;
+}
+
+tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, double *weights) {
+    tamis_clear_error();
+    int64_t entries;
+    TRY(ml_check_fitted(model));
+    if (n < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "n = %d is negative", n);
+    if (n == 0) return TAMIS_OK;
+    if (!columns || !weights) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "weights" : "columns");
+    if (__builtin_mul_overflow(model->options.factors, (int64_t)n, &entries))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "factors * n = %lld * %d is more than an array can have",
+                          (long long)model->options.factors, n);
+    return ml_topics(model, n, columns, weights);
+}

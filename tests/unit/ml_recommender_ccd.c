@@ -1,0 +1,210 @@
+/* CCD++ against its algorithm written out in double, rating by rating. */
+#include "test_ml_recommenders.h"
+
+static const tamis_type types[] = {TAMIS_F32, TAMIS_F64};
+
+typedef struct reference {
+    const table *t;
+    const tamis_model_options *options;
+    double *R, *X, *Y; /* R as table: 0 where there is no rating */
+    double mean;
+    int64_t k;
+} reference;
+
+static bool rated(const table *t, int64_t i, int64_t j) { return !isnan(t->at[i * t->cols + j]); }
+
+static double mean_of(const table *t) {
+    double sum = 0;
+    for (int64_t n = 0; n < t->nnz; n++) sum += t->values[n];
+    return sum / (double)t->nnz;
+}
+
+static double lambda_of(const reference *r, bool column, int64_t i) {
+    int64_t count = 0;
+    for (int64_t j = 0; j < (column ? r->t->rows : r->t->cols); j++)
+        count += column ? rated(r->t, j, i) : rated(r->t, i, j);
+    return r->options->regularization * (r->options->weighted && count > 1 ? (double)count : 1);
+}
+
+static void add_feature(reference *r, int64_t f, double sign) {
+    for (int64_t i = 0; i < r->t->rows; i++)
+        for (int64_t j = 0; j < r->t->cols; j++)
+            if (rated(r->t, i, j)) r->R[i * r->t->cols + j] += sign * r->X[i * r->k + f] * r->Y[j * r->k + f];
+}
+
+/* The best feature f of the rows or columns; by how much the objective falls. */
+static double update(reference *r, bool columns, int64_t f) {
+    const table *const t = r->t;
+    double *const mine = columns ? r->Y : r->X, *const others = columns ? r->X : r->Y;
+    double decrease = 0;
+    for (int64_t i = 0; i < (columns ? t->cols : t->rows); i++) {
+        double above = 0, below = lambda_of(r, columns, i);
+        for (int64_t j = 0; j < (columns ? t->rows : t->cols); j++) {
+            const int64_t row = columns ? j : i, col = columns ? i : j;
+            if (!rated(t, row, col)) continue;
+            above += r->R[row * t->cols + col] * others[j * r->k + f];
+            below += others[j * r->k + f] * others[j * r->k + f];
+        }
+        double value = above / below;
+        if (r->options->nonnegative && value < 0) value = 0;
+        decrease += below * (value - mine[i * r->k + f]) * (value - mine[i * r->k + f]);
+        mine[i * r->k + f] = value;
+    }
+    return decrease;
+}
+
+static double objective(const reference *r) {
+    double sum = 0;
+    for (int64_t i = 0; i < r->t->rows; i++)
+        sum += lambda_of(r, false, i) * dot(r->X + i * r->k, r->X + i * r->k, r->k);
+    for (int64_t j = 0; j < r->t->cols; j++) sum += lambda_of(r, true, j) * dot(r->Y + j * r->k, r->Y + j * r->k, r->k);
+    for (int64_t i = 0; i < r->t->rows; i++)
+        for (int64_t j = 0; j < r->t->cols; j++) {
+            if (!rated(r->t, i, j)) continue;
+            const double error = r->t->at[i * r->t->cols + j] - r->mean - dot(r->X + i * r->k, r->Y + j * r->k, r->k);
+            sum += error * error;
+        }
+    return sum;
+}
+
+static void iterate(reference *r, bool first) {
+    double largest = 0;
+    for (int64_t f = 0; f < r->k; f++) {
+        add_feature(r, f, 1);
+        for (int round = 0; round < r->options->inner_rounds; round++) {
+            const double of_columns = update(r, true, f), decrease = of_columns + update(r, false, f);
+            if (decrease < 1e-3 * largest) break;
+            if (!(first && f == 0 && round == 0)) largest = fmax(largest, decrease);
+        }
+        add_feature(r, f, -1);
+    }
+}
+
+/* The same factors after three iterations, and the same loss. fp64: nothing but rounding, which three iterations of
+   divisions by denominators above 0.01 leave far below 1e-9. fp32: 1e-7 times some 1e3. */
+static void literally(const tamis_model_options *wanted, const table *t) {
+    tamis_model_options options = *wanted;
+    reference r = {.t = t, .options = wanted, .mean = wanted->nonnegative ? 0 : mean_of(t)};
+    options.iterations = 0;
+    tamis_model *model = fitted(&options, t);
+    r.X = factors_of(model, false, &r.k);
+    r.Y = factors_of(model, true, NULL);
+    tamis_model_free(model);
+    r.R = calloc((size_t)(t->rows * t->cols), sizeof *r.R);
+    for (int64_t i = 0; i < t->rows * t->cols; i++) r.R[i] = isnan(t->at[i]) ? 0 : t->at[i] - r.mean;
+    for (int i = 0; i < wanted->iterations; i++) iterate(&r, i == 0);
+    model = fitted(wanted, t);
+    double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
+    const bool exact = wanted->type == TAMIS_F64;
+    close_to("rows", X, r.X, t->rows * r.k, exact ? 1e-9 : 2e-4);
+    close_to("columns", Y, r.Y, t->cols * r.k, exact ? 1e-9 : 2e-4);
+    tamis_model_description description;
+    works(tamis_model_describe(model, &description));
+    const double expected = objective(&r);
+    close_to("loss", &description.loss, &expected, 1, (exact ? 1e-10 : 1e-4) * expected);
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int64_t f = 0; f < r.k; f++)
+            if (table_empty_row(t, i)) assert_true(X[i * r.k + f] == 0);
+    for (int64_t i = 0; i < t->cols * r.k; i++)
+        if (wanted->nonnegative) assert_true(Y[i] >= 0);
+    free(X), free(Y), free(r.X), free(r.Y), free(r.R);
+    tamis_model_free(model);
+}
+
+void test_ccd_literally(void **state) {
+    (void)state;
+    table t = table_of_rank(45, 38, 3, 0.5, 21);
+    for (int n = 0; n < 16; n++) {
+        tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], n & 8 ? 1 : 7, 3);
+        options.weighted = (n & 2) != 0;
+        options.nonnegative = (n & 4) != 0;
+        options.regularization = options.weighted ? 0.05 : 0.5;
+        if (n == 15) options.inner_rounds = 1;
+        literally(&options, &t);
+    }
+    table_free(&t);
+}
+
+/* A matrix of rank 3 about its mean, 60 of 100 places given. The factors that it was made of cost F in the objective:
+   what its mean takes from it (their residual, since the mean of what is given is not 3), and lambda for their size.
+   The minimum costs no more, and a fit that has come to 1.05 F has a squared error below that on what it was given; the
+   unknown places follow with an error of at most three times that here (6 numbers a row from 24 ratings). */
+void test_ccd_rank(void **state) {
+    enum { RANK = 3 };
+    (void)state;
+    const uint64_t seed = 31;
+    table all = table_of_rank(80, 60, RANK, 1, seed), t = table_of_rank(80, 60, RANK, 0.6, seed);
+    tamis_model_options options = options_of(TAMIS_CCD, TAMIS_F64, RANK + 1, 60);
+    options.regularization = 1e-3;
+    reference truth = {.t = &t, .options = &options, .mean = mean_of(&t), .k = RANK};
+    truth.X = malloc((size_t)(t.rows * RANK) * sizeof *truth.X);
+    truth.Y = malloc((size_t)(t.cols * RANK) * sizeof *truth.Y);
+    for (int64_t i = 0; i < t.rows * RANK; i++) truth.X[i] = table_factor(seed, false, i / RANK, (int)(i % RANK));
+    for (int64_t i = 0; i < t.cols * RANK; i++) truth.Y[i] = table_factor(seed, true, i / RANK, (int)(i % RANK));
+    const double F = objective(&truth);
+    tamis_model *const model = fitted(&options, &t);
+    tamis_model_description description;
+    works(tamis_model_describe(model, &description));
+    if (!(description.loss <= 1.05 * F)) fail_msg("the loss is %g, the truth's %g", description.loss, F);
+    double *const found = malloc((size_t)all.nnz * sizeof *found);
+    works(tamis_model_predict(model, NULL, &all.S, found));
+    double given = 0, unknown = 0;
+    for (int64_t i = 0, n = 0; i < t.rows; i++)
+        for (int64_t j = 0; j < t.cols; j++) {
+            if (!rated(&all, i, j)) continue;
+            const double error = found[n] - all.values[n];
+            *(rated(&t, i, j) ? &given : &unknown) += error * error;
+            n++;
+        }
+    given = sqrt(given / (double)t.nnz);
+    unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
+    const double bound = sqrt(1.05 * F / (double)t.nnz);
+    if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
+    free(found), free(truth.X), free(truth.Y);
+    tamis_model_free(model);
+    table_free(&t);
+    table_free(&all);
+}
+
+/* New rows: what elimination says, or with non-negative factors what no small change makes better. */
+void test_ccd_fold_in(void **state) {
+    (void)state;
+    table t = table_of_rank(45, 38, 3, 0.5, 21), others = table_of_rank(19, 38, 3, 0.6, 77);
+    for (int n = 0; n < 4; n++) {
+        tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], 5, 3);
+        options.nonnegative = (n & 2) != 0;
+        tamis_model *const model = fitted(&options, &t);
+        const double mean = options.nonnegative ? 0 : mean_of(&t);
+        double *const Y = factors_of(model, true, NULL), *const W = folded(model, &others, 5, options.type);
+        const reference r = {.t = &others, .options = &options};
+        for (int64_t i = 0; i < others.rows; i++) {
+            double a[25] = {0}, b[5] = {0};
+            const double lambda = lambda_of(&r, false, i);
+            for (int f = 0; f < 5; f++) a[f * 5 + f] = lambda;
+            for (int64_t j = 0; j < others.cols; j++) {
+                if (!rated(&others, i, j)) continue;
+                for (int f = 0; f < 5; f++) {
+                    b[f] += (others.at[i * others.cols + j] - mean) * Y[j * 5 + f];
+                    for (int g = 0; g < 5; g++) a[f * 5 + g] += Y[j * 5 + f] * Y[j * 5 + g];
+                }
+            }
+            const double *const w = W + i * 5;
+            if (!options.nonnegative) {
+                eliminate(5, a, b);
+                close_to("a new row", w, b, 5, n & 1 ? 1e-7 : 1e-3);
+                continue;
+            }
+            for (int f = 0; f < 5; f++) { /* each number is the best, given the others */
+                double rest = b[f];
+                for (int g = 0; g < 5; g++)
+                    if (g != f) rest -= a[f * 5 + g] * w[g];
+                const double best = fmax(0, rest / a[f * 5 + f]);
+                close_to("a new non-negative row", &w[f], &best, 1, n & 1 ? 1e-7 : 1e-3);
+            }
+        }
+        free(Y), free(W);
+        tamis_model_free(model);
+    }
+    table_free(&t);
+    table_free(&others);
+}

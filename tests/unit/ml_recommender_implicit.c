@@ -1,0 +1,165 @@
+/* Implicit ALS against its equations written out over all pairs, in double. */
+#include "test_ml_recommenders.h"
+
+static const tamis_type types[] = {TAMIS_F32, TAMIS_F64};
+
+/* Uses from 0 up, some of them dislikes, from a table of ratings: r = rating - 3, scaled. */
+static table uses(int64_t rows, int64_t cols, uint64_t seed) {
+    table t = table_of_rank(rows, cols, 3, 0.3, seed);
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!isnan(t.at[i])) t.at[i] = (double)(float)(4 * (t.at[i] - 3) + 1);
+    t.at[1] = 0; /* one that is stored, and not liked */
+    table_arrange(&t);
+    return t;
+}
+
+static double at(const table *t, bool transpose, int64_t i, int64_t j) {
+    return transpose ? t->at[j * t->cols + i] : t->at[i * t->cols + j];
+}
+
+/* The best x for each row (of the transpose: column), all pairs one by one. */
+static double *exact_half(const table *t, bool transpose, const double *Y, int64_t k,
+                          const tamis_model_options *options) {
+    const int64_t rows = transpose ? t->cols : t->rows, cols = transpose ? t->rows : t->cols;
+    double *const X = calloc((size_t)(rows * k) + 1, sizeof *X), *const a = malloc((size_t)(k * k) * sizeof *a);
+    for (int64_t i = 0; i < rows; i++) {
+        double *const b = X + i * k;
+        memset(a, 0, (size_t)(k * k) * sizeof *a);
+        for (int64_t f = 0; f < k; f++) a[f * k + f] = options->regularization;
+        for (int64_t j = 0; j < cols; j++) {
+            const double r = at(t, transpose, i, j);
+            const double c = isnan(r) ? 1 : 1 + options->confidence * fabs(r);
+            for (int64_t f = 0; f < k; f++)
+                for (int64_t g = 0; g < k; g++) a[f * k + g] += c * Y[j * k + f] * Y[j * k + g];
+            for (int64_t f = 0; f < k && r > 0; f++) b[f] += c * Y[j * k + f];
+        }
+        eliminate(k, a, b);
+    }
+    free(a);
+    return X;
+}
+
+static double exact_loss(const table *t, const double *X, const double *Y, int64_t k,
+                         const tamis_model_options *options) {
+    double sum = 0;
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int64_t j = 0; j < t->cols; j++) {
+            const double r = t->at[i * t->cols + j], c = isnan(r) ? 1 : 1 + options->confidence * fabs(r);
+            const double error = (r > 0 ? 1 : 0) - dot(X + i * k, Y + j * k, k);
+            sum += c * error * error;
+        }
+    return sum + options->regularization * (dot(X, X, t->rows * k) + dot(Y, Y, t->cols * k));
+}
+
+/* With many steps a half is exact. tamis_dense_conjugate_step adds 1e-8 to <p, A p>, so steps only shorten once a
+   squared residual is about 1e-8 / lambda: |r| <= 1e-3, and |x - exact| <= |r| / lambda. Rounding of fp32 adds 1e-6
+   times the condition, which is below 1e3 here. */
+void test_implicit_half(void **state) {
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        table t = uses(61, 40, 5);
+        tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 7, 0);
+        options.regularization = 2;
+        options.confidence = 1.5;
+        options.cg_steps = 30;
+        int64_t k;
+        tamis_model *model = fitted(&options, &t); /* no iteration: the factors that it begins with */
+        double *const first = factors_of(model, true, &k);
+        assert_int_equal(k, 7);
+        tamis_model_free(model);
+        options.iterations = 1;
+        model = fitted(&options, &t);
+        double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
+        double *const rows = exact_half(&t, false, first, k, &options);
+        double *const columns = exact_half(&t, true, X, k, &options);
+        close_to("users", X, rows, t.rows * k, 1e-3);
+        close_to("items", Y, columns, t.cols * k, 1e-3);
+        for (int64_t i = 0; i < t.rows; i++)
+            for (int64_t f = 0; f < k; f++)
+                if (table_empty_row(&t, i)) assert_true(X[i * k + f] == 0);
+        for (int64_t j = 0; j < t.cols; j++)
+            for (int64_t f = 0; f < k; f++)
+                if (table_empty_column(&t, j)) assert_true(Y[j * k + f] == 0);
+        free(first), free(X), free(Y), free(rows), free(columns);
+        tamis_model_free(model);
+        table_free(&t);
+    }
+}
+
+/* The trick with Gram matrices gives the sum over all pairs. */
+void test_implicit_loss(void **state) {
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        table t = uses(50, 30, 6);
+        tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 5, 3);
+        options.confidence = 2;
+        tamis_model *const model = fitted(&options, &t);
+        tamis_model_description description;
+        works(tamis_model_describe(model, &description));
+        double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
+        const double expected = exact_loss(&t, X, Y, 5, &options);
+        close_to("loss", &description.loss, &expected, 1, (n ? 1e-11 : 1e-4) * expected);
+        free(X), free(Y);
+        tamis_model_free(model);
+        table_free(&t);
+    }
+}
+
+/* Groups of users that use groups of items, of which some uses are kept back. The indicator vectors of the groups are
+   factors of that rank: they predict every stored pair exactly and cost 1 for each pair within a group that is not
+   stored, and lambda for each user and item. What is fitted costs no more than that, and expects every use within a
+   group more than any outside. */
+void test_implicit_blocks(void **state) {
+    enum { GROUPS = 4 };
+    (void)state;
+    table t = table_of_rank(48, 40, 1, 1, 3);
+    double truth = 0;
+    tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, GROUPS, 40);
+    options.confidence = 10;
+    options.cg_steps = GROUPS;
+    for (int64_t i = 0; i < t.rows; i++)
+        for (int64_t j = 0; j < t.cols; j++) {
+            const bool within = i % GROUPS == j % GROUPS;
+            const bool kept = within && tamis_random_uniform_at(8, 8, (uint64_t)(i * t.cols + j)) < 0.7;
+            t.at[i * t.cols + j] = kept ? 1 : NAN;
+            truth += within && !kept;
+        }
+    truth += options.regularization * (double)(t.rows + t.cols);
+    table_arrange(&t);
+    tamis_model *const model = fitted(&options, &t);
+    tamis_model_description description;
+    works(tamis_model_describe(model, &description));
+    if (!(description.loss <= truth)) fail_msg("the loss is %g, the truth's %g", description.loss, truth);
+    double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
+    double within = INFINITY, outside = -INFINITY;
+    for (int64_t i = 0; i < t.rows; i++)
+        for (int64_t j = 0; j < t.cols; j++) {
+            const double value = dot(X + i * GROUPS, Y + j * GROUPS, GROUPS);
+            if (i % GROUPS == j % GROUPS)
+                within = fmin(within, value);
+            else
+                outside = fmax(outside, value);
+        }
+    if (!(within > outside)) fail_msg("within groups from %g, outside up to %g", within, outside);
+    free(X), free(Y);
+    tamis_model_free(model);
+    table_free(&t);
+}
+
+/* Bound as of the half iteration. */
+void test_implicit_fold_in(void **state) {
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        table t = uses(61, 40, 5), others = uses(23, 40, 12);
+        tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 7, 2);
+        options.regularization = 2;
+        tamis_model *const model = fitted(&options, &t);
+        double *const Y = factors_of(model, true, NULL), *const W = folded(model, &others, 7, types[n]);
+        double *const exact = exact_half(&others, false, Y, 7, &options);
+        close_to("new users", W, exact, others.rows * 7, 1e-3);
+        free(Y), free(W), free(exact);
+        tamis_model_free(model);
+        table_free(&t);
+        table_free(&others);
+    }
+}

@@ -1,0 +1,147 @@
+/* See test_ml_recommenders.h. */
+#include "test_ml_recommenders.h"
+
+void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+double table_factor(uint64_t seed, bool column, int64_t i, int f) {
+    return 2 * tamis_random_uniform_at(seed + (column ? 2 : 1), (uint64_t)i, (uint64_t)f) - 1;
+}
+
+void table_arrange(table *t) {
+    t->nnz = 0;
+    for (int64_t i = 0; i < t->rows; i++) {
+        for (int64_t j = 0; j < t->cols; j++) {
+            if (isnan(t->at[i * t->cols + j])) continue;
+            t->columns[t->nnz] = (int32_t)j;
+            t->values[t->nnz++] = t->at[i * t->cols + j];
+        }
+        t->offsets[i + 1] = t->nnz;
+    }
+    t->S = (tamis_sparse){.format = TAMIS_CSR,
+                          .rows = t->rows,
+                          .cols = t->cols,
+                          .nnz = t->nnz,
+                          .offset_type = TAMIS_I64,
+                          .value_type = TAMIS_F64,
+                          .offsets = t->offsets,
+                          .columns = t->columns,
+                          .values = t->values};
+}
+
+table table_of_rank(int64_t rows, int64_t cols, int rank, double share, uint64_t seed) {
+    const size_t places = (size_t)(rows * cols);
+    table t = {.rows = rows,
+               .cols = cols,
+               .at = malloc(places * sizeof *t.at),
+               .offsets = calloc((size_t)rows + 1, sizeof *t.offsets),
+               .columns = malloc(places * sizeof *t.columns),
+               .values = malloc(places * sizeof *t.values)};
+    assert_true(t.at && t.offsets && t.columns && t.values);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            double value = 3;
+            for (int f = 0; f < rank; f++) value += table_factor(seed, false, i, f) * table_factor(seed, true, j, f);
+            const bool there =
+                i % 11 != 3 && j % 13 != 5 && tamis_random_uniform_at(seed, 9, (uint64_t)(i * cols + j)) < share;
+            /* exact in fp32, so that either type fits the same data */
+            t.at[i * cols + j] = there ? (double)(float)value : NAN;
+        }
+    table_arrange(&t);
+    return t;
+}
+
+void table_free(table *t) {
+    free(t->at);
+    free(t->offsets);
+    free(t->columns);
+    free(t->values);
+}
+
+bool table_empty_row(const table *t, int64_t i) { return t->offsets[i] == t->offsets[i + 1]; }
+
+bool table_empty_column(const table *t, int64_t j) {
+    for (int64_t i = 0; i < t->rows; i++)
+        if (!isnan(t->at[i * t->cols + j])) return false;
+    return true;
+}
+
+tamis_model_options options_of(tamis_method method, tamis_type type, int64_t factors, int iterations) {
+    tamis_model_options options;
+    works(TAMIS_MODEL_OPTIONS_INIT(&options, method));
+    options.type = type;
+    options.factors = factors;
+    options.iterations = iterations;
+    return options;
+}
+
+tamis_model *fitted(const tamis_model_options *options, const table *t) {
+    tamis_model *model;
+    works(tamis_model_create(device, options, &model));
+    works(tamis_model_fit(model, &t->S, NULL));
+    return model;
+}
+
+static double *doubles_of(const tamis_dense *X) {
+    const int64_t count = X->rows * X->cols;
+    double *const numbers = malloc((size_t)count * sizeof *numbers + 1);
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = X->type == TAMIS_F64 ? ((const double *)X->data)[i] : (double)((const float *)X->data)[i];
+    return numbers;
+}
+
+double *factors_of(tamis_model *model, bool columns, int64_t *width) {
+    tamis_array *array;
+    works(columns ? tamis_model_column_factors(model, &array) : tamis_model_row_factors(model, &array));
+    double *const numbers = doubles_of(tamis_array_view(array));
+    if (width) *width = tamis_array_view(array)->cols;
+    tamis_array_free(array);
+    return numbers;
+}
+
+double *folded(tamis_model *model, const table *t, int64_t width, tamis_type type) {
+    tamis_array *array;
+    works(tamis_array_create(t->rows, width, type, TAMIS_ROW_MAJOR, &array));
+    works(tamis_model_transform(model, &t->S, tamis_array_view(array)));
+    double *const numbers = doubles_of(tamis_array_view(array));
+    tamis_array_free(array);
+    return numbers;
+}
+
+void eliminate(int64_t k, double *a, double *b) {
+    for (int64_t c = 0; c < k; c++) {
+        int64_t pivot = c;
+        for (int64_t i = c + 1; i < k; i++)
+            if (fabs(a[i * k + c]) > fabs(a[pivot * k + c])) pivot = i;
+        for (int64_t j = 0; j < k; j++) {
+            const double t = a[c * k + j];
+            a[c * k + j] = a[pivot * k + j];
+            a[pivot * k + j] = t;
+        }
+        const double t = b[c];
+        b[c] = b[pivot];
+        b[pivot] = t;
+        for (int64_t i = c + 1; i < k; i++) {
+            const double m = a[i * k + c] / a[c * k + c];
+            for (int64_t j = c; j < k; j++) a[i * k + j] -= m * a[c * k + j];
+            b[i] -= m * b[c];
+        }
+    }
+    for (int64_t i = k - 1; i >= 0; i--) {
+        for (int64_t j = i + 1; j < k; j++) b[i] -= a[i * k + j] * b[j];
+        b[i] /= a[i * k + i];
+    }
+}
+
+double dot(const double *x, const double *y, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+void close_to(const char *what, const double *x, const double *y, int64_t count, double bound) {
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs(x[i] - y[i]) <= bound))
+            fail_msg("%s: number %lld is %.12g, expected %.12g within %.3g", what, (long long)i, x[i], y[i], bound);
+}

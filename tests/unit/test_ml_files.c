@@ -1,0 +1,572 @@
+/*
+ * Models in files: everything comes back and goes on as if it had never been away, the same model gives the same bytes,
+ * nothing that is damaged, cut short or made up is taken for a model, and a write that fails leaves the old file.
+ */
+#include "cmocka_first.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "ml/model_file.h"
+#include "test_ml_models.h"
+
+static tamis_device *device;
+static char folder[512];
+
+/* ------------------------------------------------------------------------------------------ files */
+
+static const char *in_folder(const char *name) {
+    static char paths[4][1024];
+    static int next;
+    char *const path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static int files_in_folder(void) {
+    int count = 0;
+    DIR *const entries = opendir(folder);
+    assert_non_null(entries);
+    for (const struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
+        count += entry->d_name[0] != '.';
+    closedir(entries);
+    return count;
+}
+
+typedef struct bytes {
+    unsigned char *data;
+    size_t size;
+} bytes;
+
+static bytes read_bytes(const char *path) {
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    bytes b = {.data = malloc(1 << 20)};
+    b.size = fread(b.data, 1, 1 << 20, file);
+    fclose(file);
+    return b;
+}
+
+static void write_bytes(const char *path, const void *content, size_t size) {
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A file of these bytes is refused, with a message that has `words` in it; returns the message. */
+static const char *refuse_bytes(const void *content, size_t size, const char *words) {
+    const char *const path = in_folder("broken");
+    write_bytes(path, content, size);
+    tamis_model *model = (tamis_model *)&device;
+    const int64_t live = tamis_memory_live();
+    const tamis_status status = tamis_model_load(device, path, &model);
+    if (status != TAMIS_ERROR_FORMAT || !strstr(tamis_last_error(), words))
+        fail_msg("status %s, '%s', expected %s", tamis_status_name(status), tamis_last_error(), words);
+    assert_null(model);
+    assert_int_equal(tamis_memory_live(), live);
+    assert_int_equal(strncmp(tamis_last_error(), path, strlen(path)), 0);
+    return tamis_last_error();
+}
+
+/* ------------------------------------------------------------------------------------------ a model */
+
+/* Every field has a value of its own, some of them at the edges of what a double is. */
+static tamis_model *whole_model(tamis_type type) {
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 5, 7, 3, type, true);
+    tamis_model_options *const o = &model->options;
+    o->iterations = 41;
+    o->seed = UINT64_MAX;
+    o->tolerance = 0x1.123456789abcdp-9;
+    o->skip_loss = true;
+    o->regularization = 5e-324;
+    o->weighted = false;
+    o->cg_steps = 9;
+    o->confidence = -0.0;
+    o->inner_rounds = 8;
+    o->nonnegative = true;
+    o->row_prior = 1.7976931348623157e308;
+    o->column_prior = 0.1;
+    o->maximum_a_posteriori = true;
+    o->batch_rows = INT64_MAX;
+    o->rate_decay = 2.2250738585072011e-308;
+    o->rate = 1. / 3;
+    o->column_regularization = 1e-300;
+    o->threads = 3;
+    o->checkpoint_seconds = INFINITY;
+    model->nnz = 123456789012345;
+    model->mean = -0.1;
+    model->least = -INFINITY;
+    model->most = INFINITY;
+    model->data_sum = 0xfedcba9876543210;
+    model->iterations_done = 40;
+    model->batches_done = 6;
+    model->steps = 1000000000007;
+    for (int i = 0; i < ML_PARTS; i++) model->parts[i] = i == 2 ? NAN : 1. / (i + 7);
+    model->loss = 3.25;
+    model->total_seconds = 1e-7;
+    EXPECT_OK(ml_dense_make(model, 7, 4, &model->states[0]));
+    EXPECT_OK(ml_dense_make(model, 1, 9, &model->states[2]));
+    EXPECT_OK(ml_dense_make(model, 0, 2, &model->states[3]));
+    fill(model, &model->states[0], 21, false);
+    fill(model, &model->states[2], 22, false);
+    static const char *const words[] = {"a", "=", "caf\xc3\xa9", "two words", "\n", "row_factors=1 1 fp32", "Z"};
+    tamis_names *names, *none;
+    EXPECT_OK(tamis_names_create(&names));
+    EXPECT_OK(tamis_names_create(&none));
+    for (int i = 0; i < 7; i++) {
+        int64_t index;
+        EXPECT_OK(tamis_names_add(names, words[i], strlen(words[i]), &index));
+    }
+    EXPECT_OK(tamis_model_set_names(model, none, names));
+    tamis_names_free(names);
+    tamis_names_free(none);
+    return model;
+}
+
+static void same_double(double found, double expected) {
+    uint64_t bits[2];
+    memcpy(&bits[0], &found, sizeof found);
+    memcpy(&bits[1], &expected, sizeof expected);
+    assert_true(isnan(expected) ? isnan(found) : bits[0] == bits[1]);
+}
+
+static void same_matrix(const tamis_dense *found, const tamis_dense *expected) {
+    assert_int_equal(found->rows, expected->rows);
+    assert_int_equal(found->cols, expected->cols);
+    const size_t size = (size_t)(found->rows * found->cols) * tamis_type_size(found->type);
+    assert_true(size == 0 || memcmp(found->data, expected->data, size) == 0);
+}
+
+static void same_names(const tamis_names *found, const tamis_names *expected) {
+    assert_int_equal(found == NULL, expected == NULL);
+    if (!expected) return;
+    assert_int_equal(tamis_names_count(found), tamis_names_count(expected));
+    for (int64_t i = 0; i < tamis_names_count(found); i++)
+        assert_string_equal(tamis_names_at(found, i), tamis_names_at(expected, i));
+}
+
+static void same_model(const tamis_model *found, const tamis_model *expected) {
+    const tamis_model_options *const f = &found->options, *const e = &expected->options;
+    assert_int_equal(f->method, e->method);
+    assert_int_equal(f->factors, e->factors);
+    assert_int_equal(f->type, e->type);
+    assert_int_equal(f->iterations, e->iterations);
+    assert_true(f->seed == e->seed);
+    same_double(f->tolerance, e->tolerance);
+    assert_int_equal(f->skip_loss, e->skip_loss);
+    same_double(f->regularization, e->regularization);
+    assert_int_equal(f->weighted, e->weighted);
+    assert_int_equal(f->biases, e->biases);
+    assert_int_equal(f->cg_steps, e->cg_steps);
+    same_double(f->confidence, e->confidence);
+    assert_int_equal(f->inner_rounds, e->inner_rounds);
+    assert_int_equal(f->nonnegative, e->nonnegative);
+    same_double(f->row_prior, e->row_prior);
+    same_double(f->column_prior, e->column_prior);
+    assert_int_equal(f->maximum_a_posteriori, e->maximum_a_posteriori);
+    assert_int_equal(f->batch_rows, e->batch_rows);
+    same_double(f->rate_decay, e->rate_decay);
+    same_double(f->rate, e->rate);
+    same_double(f->column_regularization, e->column_regularization);
+    assert_int_equal(f->threads, e->threads);
+    same_double(f->checkpoint_seconds, e->checkpoint_seconds);
+    assert_null(f->checkpoint);
+    assert_null(f->callback);
+    assert_int_equal(f->size, sizeof *f);
+    assert_int_equal(found->rows, expected->rows);
+    assert_int_equal(found->cols, expected->cols);
+    assert_int_equal(found->nnz, expected->nnz);
+    assert_int_equal(found->width, expected->width);
+    same_double(found->mean, expected->mean);
+    same_double(found->least, expected->least);
+    same_double(found->most, expected->most);
+    assert_true(found->data_sum == expected->data_sum);
+    assert_int_equal(found->iterations_done, expected->iterations_done);
+    assert_int_equal(found->batches_done, expected->batches_done);
+    assert_int_equal(found->steps, expected->steps);
+    for (int i = 0; i < ML_PARTS; i++) same_double(found->parts[i], expected->parts[i]);
+    same_double(found->loss, expected->loss);
+    same_double(found->metric, expected->metric);
+    same_double(found->total_seconds, expected->total_seconds);
+    same_matrix(&found->row_factors, &expected->row_factors);
+    same_matrix(&found->column_factors, &expected->column_factors);
+    for (int i = 0; i < ML_STATES; i++) same_matrix(&found->states[i], &expected->states[i]);
+    same_names(found->row_names, expected->row_names);
+    same_names(found->column_names, expected->column_names);
+}
+
+/* ------------------------------------------------------------------------------------------ there and back */
+
+static void comes_back(void **state) {
+    (void)state;
+    (void)setlocale(LC_ALL, "de_DE.UTF-8"); /* where it is there, a comma in numbers changes nothing */
+    for (int type = 0; type < 2; type++) {
+        tamis_model *const model = whole_model((tamis_type)type), *loaded;
+        EXPECT_OK(tamis_model_save(model, in_folder("one")));
+        assert_string_equal(tamis_last_error(), "");
+        EXPECT_OK(tamis_model_load(device, in_folder("one"), &loaded));
+        assert_string_equal(tamis_last_error(), "");
+        same_model(loaded, model);
+        EXPECT_OK(tamis_model_save(loaded, in_folder("two")));
+        EXPECT_OK(tamis_model_save(model, in_folder("one"))); /* over the old one */
+        const bytes one = read_bytes(in_folder("one")), two = read_bytes(in_folder("two"));
+        assert_int_equal(one.size, two.size);
+        assert_memory_equal(one.data, two.data, one.size);
+        free(one.data);
+        free(two.data);
+        unlink(in_folder("one"));
+        unlink(in_folder("two"));
+        assert_int_equal(files_in_folder(), 0);
+        tamis_model_free(loaded);
+        tamis_model_free(model);
+    }
+    (void)setlocale(LC_ALL, "C");
+}
+
+/* Every method that is there: fitted, saved half-way, loaded and gone on with, the numbers are those of one fit. */
+static void goes_on(void **state) {
+    (void)state;
+    for (int m = 0; m < 6; m++) {
+        if (!ml_methods[m]->begin || !ml_methods[m]->defaults || !ml_methods[m]->transform) continue;
+        tamis_model_options options;
+        tamis_model *whole, *half, *loaded;
+        EXPECT_OK(TAMIS_MODEL_OPTIONS_INIT(&options, (tamis_method)m));
+        options.factors = 4;
+        options.iterations = 4;
+        data d = data_make(50, 31, 6, 77);
+        EXPECT_OK(tamis_model_create(device, &options, &whole));
+        EXPECT_OK(tamis_model_fit(whole, &d.view, NULL));
+        options.iterations = 2;
+        EXPECT_OK(tamis_model_create(device, &options, &half));
+        EXPECT_OK(tamis_model_fit(half, &d.view, NULL));
+        EXPECT_OK(tamis_model_save(half, in_folder("half")));
+        EXPECT_OK(tamis_model_load(device, in_folder("half"), &loaded));
+        same_model(loaded, half);
+        options.iterations = 4;
+        EXPECT_OK(tamis_model_continue_with(loaded, &options));
+        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
+        loaded->total_seconds = whole->total_seconds;
+        same_model(loaded, whole);
+        unlink(in_folder("half"));
+        data_free(&d);
+        tamis_model_free(whole);
+        tamis_model_free(half);
+        tamis_model_free(loaded);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ damage */
+
+static bytes saved(void) {
+    tamis_model *const model = whole_model(TAMIS_F32);
+    EXPECT_OK(tamis_model_save(model, in_folder("good")));
+    tamis_model_free(model);
+    const bytes b = read_bytes(in_folder("good"));
+    unlink(in_folder("good"));
+    return b;
+}
+
+static void notices_every_flip(void **state) {
+    (void)state;
+    const bytes b = saved();
+    for (size_t i = 0; i < b.size; i++)
+        for (int way = 0; way < 3; way++) {
+            const unsigned char old = b.data[i];
+            b.data[i] = (unsigned char)(old ^ (way == 0 ? 0xff : way == 1 ? 1 : 0x80));
+            refuse_bytes(b.data, b.size, i < 8 ? "is no model of Tamis" : "the model ");
+            b.data[i] = old;
+        }
+    free(b.data);
+}
+
+static void notices_what_is_missing(void **state) {
+    (void)state;
+    const bytes b = saved();
+    for (size_t size = 0; size < b.size; size++)
+        refuse_bytes(b.data, size, size < 8 ? "is no model of Tamis" : "cut short");
+    unsigned char *const longer = calloc(b.size + 8, 1);
+    assert_non_null(longer);
+    memcpy(longer, b.data, b.size);
+    refuse_bytes(longer, b.size + 8, "something is behind it");
+    refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "is no model of Tamis");
+    longer[8] = 2;
+    const char *const message = refuse_bytes(longer, b.size, "version");
+    assert_non_null(strstr(message, ": the model has version 2 of the format, this library reads 1"));
+    free(longer);
+    free(b.data);
+}
+
+/* ------------------------------------------------------------------------------------------ made up */
+
+/* The file with `from` in its header changed to `to`, and lengths and checksum made right again. */
+static bytes changed(const bytes *good, const char *from, const char *to) {
+    uint32_t header;
+    memcpy(&header, good->data + 12, sizeof header);
+    char *const text = calloc(header + 1 + strlen(to), 1);
+    memcpy(text, good->data + ML_FILE_PREAMBLE, header);
+    char *const at = strstr(text, from);
+    if (!at) {
+        fail_msg("the header has no '%s'", from);
+        abort(); /* for analysers: it does not come back */
+    }
+    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+    memcpy(at, to, strlen(to));
+    const size_t aligned = (ML_FILE_PREAMBLE + header + 63) / 64 * 64; /* where the first section is */
+    const size_t used = ML_FILE_PREAMBLE + strlen(text), begin = (used + 63) / 64 * 64;
+    bytes b = {.data = calloc(begin + good->size, 1), .size = begin + good->size - aligned};
+    memcpy(b.data, good->data, ML_FILE_PREAMBLE);
+    memcpy(b.data + ML_FILE_PREAMBLE, text, strlen(text));
+    memcpy(b.data + begin, good->data + aligned, good->size - aligned);
+    const uint32_t length = (uint32_t)strlen(text);
+    const uint64_t size = b.size;
+    memcpy(b.data + 12, &length, sizeof length);
+    memcpy(b.data + 16, &size, sizeof size);
+    ml_checksum checksum = ml_checksum_start();
+    ml_checksum_add(&checksum, b.data, (int64_t)b.size - 8);
+    const uint64_t sum = ml_checksum_end(&checksum);
+    memcpy(b.data + b.size - 8, &sum, sizeof sum);
+    free(text);
+    return b;
+}
+
+static void refuses_what_cannot_be(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *words;
+    } cases[] = {
+        {"factors=3\n", "factors=3\nflavour=5\n", "an unknown line, or one in a wrong place: 'flavour=5'"},
+        {"factors=3\n", "", "an unknown line, or one in a wrong place: 'type=fp32'"},
+        {"factors=3\n", "factors=3\nfactors=3\n", "an unknown line, or one in a wrong place: 'factors=3'"},
+        {"factors=3\n", "factors= 3\n", "a value that cannot be: 'factors= 3'"},
+        {"factors=3\n", "factors=3 \n", "a value that cannot be: 'factors=3 '"},
+        {"factors=3\n", "factors=\n", "a value that cannot be"},
+        {"factors=3\n", "factors=9223372036854775808\n", "a value that cannot be"},
+        {"factors=3\n", "factors=2000\n", "the model's options cannot be: factors = 2000"},
+        {"factors=3\n", "factors=4\n", "width = 4, but the options make it 5"},
+        {"biases=true\n", "biases=false\n", "width = 4, but the options make it 3"},
+        {"biases=true\n", "biases=yes\n", "a value that cannot be"},
+        {"method=als\n", "method=svd\n", "a value that cannot be: 'method=svd'"},
+        {"method=als\n", "method=an-extremely-long-name-of-a-method-that-is-none\n", "a value that cannot be"},
+        {"type=fp32\n", "type=fp16\n", "the model's options cannot be: type = fp16"},
+        {"type=fp32\n", "type=fp64\n", "row_factors is fp32, but the model is fp64"},
+        {"iterations=41\n", "iterations=2147483648\n", "a value that cannot be"},
+        {"iterations=41\n", "iterations=-41\n", "the model's options cannot be: iterations = -41"},
+        {"seed=18446744073709551615\n", "seed=18446744073709551616\n", "a value that cannot be"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=0x0.0000000000001p-1021", "a value that cannot be"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=0x0.000000000001p-1022", "a value that cannot be"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=5e-324", "a value that cannot be"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=nan", "the model's options cannot be"},
+        {"rate=0x1.5555555555555p-2", "rate=0x1.5555555555555p+1024", "a value that cannot be"},
+        {"rows=5\n", "rows=6\n", "row_factors is 5 x 4, but the model's sizes make it 6 x 4"},
+        {"cols=7\n", "cols=8\n", "column_factors is 7 x 4, but the model's sizes make it 8 x 4"},
+        {"cols=7\n", "cols=0\n", "cannot be"},
+        {"rows=5\n", "rows=-5\n", "cannot be"},
+        {"steps=1000000000007\n", "steps=-1\n", "cannot be"},
+        {"row_factors=5 4 fp32\n", "row_factors=5 5 fp32\n", "row_factors is 5 x 5"},
+        {"row_factors=5 4 fp32\n", "row_factors=5 4 int32\n", "a value that cannot be"},
+        {"row_factors=5 4 fp32\n", "", "sizes do not make a file"},
+        {"row_factors=5 4 fp32\ncolumn_factors=7 4 fp32\n", "column_factors=7 4 fp32\nrow_factors=5 4 fp32\n",
+         "an unknown line, or one in a wrong place: 'row_factors"},
+        {"column_factors=7 4 fp32\n", "", "the model has no column_factors"},
+        {"state0=7 4 fp32\n", "state0=7 5000000 fp32\n", "sizes do not make a file"},
+        {"state0=7 4 fp32\n", "state0=4611686018427387904 4 fp32\n", "sizes do not make a file"},
+        {"state0=7 4 fp32\n", "state0=9223372036854775807 9223372036854775807 fp32\n", "sizes do not make a file"},
+        {"state0=7 4 fp32\n", "state0=2305843009213693945 1 fp32\n", "sizes do not make a file"},
+        {"state0=7 4 fp32\n", "state0=-7 -4 fp32\n", "a value that cannot be"},
+        {"state0=7 4 fp32\n", "state0=7 4 fp64\n", "state0 is fp64, but the model is fp32"},
+        {"state0=7 4 fp32\n", "state4=7 4 fp32\n", "an unknown line"},
+        {"column_names=7 ", "column_names=6 ", "column_names has more bytes than names"},
+        {"column_names=7 ", "column_names=8 ", "column_names has no name 7"},
+        {"column_names=7 ", "column_names=9223372036854775807 ", "column_names has 9223372036854775807 names in"},
+        {"row_names=0 0\n", "row_names=1 0\n", "row_names has 1 names in 0 bytes"},
+        {"row_names=0 0\n", "row_names=0 0", "the model's header has a value that cannot be"},
+    };
+    const bytes good = saved();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bytes b = changed(&good, cases[i].from, cases[i].to);
+        refuse_bytes(b.data, b.size, cases[i].words);
+        free(b.data);
+    }
+    /* a header that ends early; names twice */
+    uint32_t header;
+    memcpy(&header, good.data + 12, sizeof header);
+    char *const text = calloc(header + 1, 1);
+    memcpy(text, good.data + ML_FILE_PREAMBLE, header);
+    bytes b = changed(&good, strstr(text, "rows=5\n"), "");
+    refuse_bytes(b.data, b.size, "the model's header ends before rows");
+    free(b.data);
+    b = changed(&good, text, "");
+    refuse_bytes(b.data, b.size, "the model has no header");
+    free(b.data);
+    for (size_t i = 0; i + 1 < good.size; i++)
+        if (memcmp(good.data + i, "Z", 2) == 0) good.data[i] = 'a';
+    b = changed(&good, "factors=3", "factors=3");
+    refuse_bytes(b.data, b.size, "column_names has the name 0 twice, as 6");
+    free(b.data);
+    free(text);
+    free(good.data);
+}
+
+/* ------------------------------------------------------------------------------------------ writing fails */
+
+static void keeps_the_old_file(void **state) {
+    (void)state;
+    tamis_model *const model = whole_model(TAMIS_F32),
+                       *const large = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 300, 900, 32, TAMIS_F32, false),
+                       *loaded;
+    const char *const path = in_folder("model");
+    char message[1200];
+    EXPECT_OK(tamis_model_save(model, path));
+    (void)signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit tight = {.rlim_cur = 20000, .rlim_max = before.rlim_max};
+    const int64_t live = tamis_memory_live();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    const tamis_status status = tamis_model_save(large, path);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    snprintf(message, sizeof message, "%s: cannot write: %s", path, strerror(EFBIG));
+    assert_string_equal(tamis_last_error(), message);
+    assert_int_equal(status, TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_memory_live(), live);
+    assert_int_equal(files_in_folder(), 1);
+    EXPECT_OK(tamis_model_load(device, path, &loaded));
+    same_model(loaded, model);
+    tamis_model_free(loaded);
+
+    assert_int_equal(tamis_model_save(model, folder), TAMIS_ERROR_FILE);
+    snprintf(message, sizeof message, "%s: cannot write: %s", folder, strerror(EISDIR));
+    assert_string_equal(tamis_last_error(), message);
+    assert_int_equal(tamis_model_save(model, in_folder("no/where")), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_model_load(device, folder, &loaded), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_model_load(device, in_folder("none"), &loaded), TAMIS_ERROR_FILE);
+    assert_null(loaded);
+    if (access("/dev/full", W_OK) == 0) {
+        assert_int_equal(tamis_model_save(model, "/dev/full"), TAMIS_ERROR_FILE);
+        snprintf(message, sizeof message, "/dev/full: cannot write: %s", strerror(ENOSPC));
+        assert_string_equal(tamis_last_error(), message);
+    }
+    assert_int_equal(chmod(folder, 0500), 0);
+    if (geteuid() != 0) { /* root may write anywhere */
+        assert_int_equal(tamis_model_save(model, path), TAMIS_ERROR_FILE);
+        EXPECT_OK(tamis_model_load(device, path, &loaded));
+        tamis_model_free(loaded);
+    }
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(tamis_memory_live(), live);
+    unlink(path);
+    assert_int_equal(files_in_folder(), 0);
+    tamis_model_free(model);
+    tamis_model_free(large);
+}
+
+static void refuses_arguments(void **state) {
+    (void)state;
+    tamis_model_options options;
+    tamis_model *empty, *loaded = NULL;
+    const tamis_status argument = TAMIS_ERROR_ARGUMENT;
+    EXPECT_OK(TAMIS_MODEL_OPTIONS_INIT(&options, TAMIS_ALS));
+    EXPECT_OK(tamis_model_create(device, &options, &empty));
+    tamis_model *const model = whole_model(TAMIS_F32);
+    EXPECT_REFUSED(tamis_model_save(NULL, in_folder("x")), argument, "model is NULL");
+    EXPECT_REFUSED(tamis_model_save(empty, in_folder("x")), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_save(model, NULL), argument, "path is NULL");
+    EXPECT_REFUSED(tamis_model_load(NULL, in_folder("x"), &loaded), argument, "device is NULL");
+    EXPECT_REFUSED(tamis_model_load(device, NULL, &loaded), argument, "path is NULL");
+    EXPECT_REFUSED(tamis_model_load(device, in_folder("x"), NULL), argument, "model is NULL");
+    model->width = 9; /* what could not be read again is not written */
+    assert_int_equal(tamis_model_save(model, in_folder("x")), TAMIS_ERROR_INTERNAL);
+    assert_int_equal(files_in_folder(), 0);
+    tamis_model_free(empty);
+    tamis_model_free(model);
+}
+
+static void survives_faults(void **state) {
+    (void)state;
+    tamis_model *const model = whole_model(TAMIS_F64);
+    const char *const path = in_folder("model");
+    for (int loads = 0; loads < 2; loads++) {
+        int64_t n = 1;
+        for (;; n++) {
+            tamis_model *loaded = NULL;
+            const int64_t live = tamis_memory_live();
+            tamis_memory_fail_at(n);
+            const tamis_status status = loads ? tamis_model_load(device, path, &loaded) : tamis_model_save(model, path);
+            tamis_memory_fail_at(0);
+            if (status == TAMIS_OK) {
+                if (loads) same_model(loaded, model);
+                tamis_model_free(loaded);
+                break;
+            }
+            assert_null(loaded);
+            assert_int_equal(status, TAMIS_ERROR_MEMORY);
+            assert_int_equal(tamis_memory_live(), live);
+            assert_int_equal(files_in_folder(), loads);
+        }
+        assert_true(n > (loads ? 10 : 3));
+    }
+    unlink(path);
+    tamis_model_free(model);
+}
+
+/* However a stream is cut, its checksum is the same; and each of its lengths has another. */
+static void sums_streams(void **state) {
+    (void)state;
+    unsigned char zeros[40] = {0};
+    uint64_t sums[41];
+    for (int size = 0; size <= 40; size++) {
+        ml_checksum whole = ml_checksum_start();
+        ml_checksum_add(&whole, zeros, size);
+        sums[size] = ml_checksum_end(&whole);
+        for (int other = 0; other < size; other++) assert_true(sums[other] != sums[size]);
+        for (int cut = 0; cut <= size; cut++)
+            for (int next = cut; next <= size; next++) {
+                ml_checksum parts = ml_checksum_start();
+                ml_checksum_add(&parts, zeros, cut);
+                ml_checksum_add(&parts, zeros + cut, next - cut);
+                ml_checksum_add(&parts, zeros + next, size - next);
+                assert_true(ml_checksum_end(&parts) == sums[size]);
+            }
+        if (size < 40) zeros[size] = (unsigned char)(size % 3);
+    }
+}
+
+static int set_up(void **state) {
+    (void)state;
+    const char *const temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/tamis-models-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(folder)) return 1;
+    return tamis_device_open("cpu", &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    unlink(in_folder("broken"));
+    return rmdir(folder) != 0 || tamis_memory_live() != 0;
+}
+
+/* The tests that count files come before those that leave one. */
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comes_back),
+        cmocka_unit_test(goes_on),
+        cmocka_unit_test(keeps_the_old_file),
+        cmocka_unit_test(refuses_arguments),
+        cmocka_unit_test(survives_faults),
+        cmocka_unit_test(sums_streams),
+        cmocka_unit_test(notices_every_flip),
+        cmocka_unit_test(notices_what_is_missing),
+        cmocka_unit_test(refuses_what_cannot_be),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,68 @@
+/* What the tests of implicit-als, ccd and sfa share: ratings of known rank as a dense matrix with holes, models, and
+ * the normal equations solved by elimination. */
+#ifndef TAMIS_TESTS_ML_RECOMMENDERS_H
+#define TAMIS_TESTS_ML_RECOMMENDERS_H
+
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/ml.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+extern tamis_device *device;
+extern bool on_cpu;
+
+void works(tamis_status status);
+
+/* ratings[i * cols + j], NaN where there is none; the same as CSR. Some rows and columns have none. */
+typedef struct table {
+    int64_t rows, cols, nnz;
+    double *at;
+    int64_t *offsets;
+    int32_t *columns;
+    double *values;
+    tamis_sparse S;
+} table;
+
+/* `share` of the places, each a product of `rank` random factors about 3. */
+table table_of_rank(int64_t rows, int64_t cols, int rank, double share, uint64_t seed);
+/* From at[] into the CSR arrays. */
+void table_arrange(table *t);
+void table_free(table *t);
+bool table_empty_row(const table *t, int64_t i);
+bool table_empty_column(const table *t, int64_t j);
+/* The factors that table_of_rank was made of: i < rows a row's, else a column's. */
+double table_factor(uint64_t seed, bool column, int64_t i, int f);
+
+tamis_model_options options_of(tamis_method method, tamis_type type, int64_t factors, int iterations);
+/* Makes a model and fits it. */
+tamis_model *fitted(const tamis_model_options *options, const table *t);
+/* The factors in double, rows x width: malloc'ed. */
+double *factors_of(tamis_model *model, bool columns, int64_t *width);
+/* tamis_model_transform in double. */
+double *folded(tamis_model *model, const table *t, int64_t width, tamis_type type);
+
+/* Solves the k x k system in place by Gauss with pivots; the result is in b. */
+void eliminate(int64_t k, double *a, double *b);
+double dot(const double *x, const double *y, int64_t n);
+/* |x - y| <= bound, for all `count`. */
+void close_to(const char *what, const double *x, const double *y, int64_t count, double bound);
+
+void test_implicit_half(void **state);
+void test_implicit_loss(void **state);
+void test_implicit_blocks(void **state);
+void test_implicit_fold_in(void **state);
+void test_ccd_literally(void **state);
+void test_ccd_rank(void **state);
+void test_ccd_fold_in(void **state);
+void test_sfa_literally(void **state);
+void test_sfa_stream(void **state);
+void test_sfa_rank(void **state);
+void test_sfa_fold_in(void **state);
+
+#endif

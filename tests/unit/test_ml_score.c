@@ -1,0 +1,271 @@
+/* Topics, their coherence, scores and the metric of a fit, against plain restatements in double. */
+#include "cmocka_first.h"
+
+#include "base/memory.h"
+#include "ml/using.h"
+#include "test_ml_models.h"
+
+static tamis_device *device;
+
+/* ------------------------------------------------------------------------------------------ topics */
+
+static void tells_topics(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        tamis_model *const model = model_of(device, &shapes[i]);
+        const int64_t cols = model->cols, factors = model->options.factors;
+        const int n = cols < 50 ? (int)cols + 2 : 11;
+        int64_t *const columns = malloc((size_t)(factors * n) * sizeof *columns);
+        double *const weights = malloc((size_t)(factors * n) * sizeof *weights);
+        EXPECT_OK(tamis_model_topics(model, n, columns, weights));
+        const tamis_dense *const X = &model->column_factors;
+        for (int64_t k = 0; k < factors; k++) {
+            bool *const taken = calloc((size_t)cols, sizeof *taken);
+            double mass = 0;
+            for (int64_t j = 0; j < cols; j++) mass += number(X, j, k);
+            for (int64_t at = k * n; at < (k + 1) * n; at++) {
+                int64_t best = -1;
+                for (int64_t j = 0; j < cols; j++)
+                    if (!taken[j] && (best < 0 || number(X, j, k) > number(X, best, k))) best = j;
+                assert_int_equal(columns[at], best);
+                if (best < 0) {
+                    assert_true(isnan(weights[at]));
+                    continue;
+                }
+                taken[best] = true;
+                assert_true(weights[at] == number(X, best, k) / (shapes[i].kind == ML_COUNTS ? mass : 1));
+            }
+            free(taken);
+        }
+        free(columns);
+        free(weights);
+        tamis_model_free(model);
+    }
+}
+
+/* Four documents; words 0 and 1 together in two of them, 0 and 2 never, 3 in all, 4 in none. */
+static void measures_coherence(void **state) {
+    (void)state;
+    const int64_t offsets[] = {0, 3, 6, 8, 10};
+    const int32_t columns[] = {0, 1, 3, 0, 1, 3, 2, 3, 1, 3};
+    const float values[] = {1, 1, 1, 2, 1, 1, 1, 1, 1, 1};
+    tamis_sparse S = {.rows = 4,
+                      .cols = 6,
+                      .nnz = 10,
+                      .offset_type = TAMIS_I64,
+                      .offsets = offsets,
+                      .columns = columns,
+                      .values = values};
+    const struct {
+        int64_t words[6];
+        int topics, top;
+        double expected;
+    } cases[] = {
+        {{0, 1}, 1, 2, log(0.5 / (0.5 * 0.75)) / -log(0.5)},
+        {{0, 2}, 1, 2, -1},
+        {{0, 3}, 1, 2, 0},
+        {{3, 3}, 1, 2, 1},
+        {{0, 4}, 1, 2, NAN},
+        {{0, -1}, 1, 2, NAN},
+        {{0, 4, 0, 2}, 2, 2, -1}, /* the first topic says nothing */
+        {{0, 1, 0, 2}, 2, 2, (log(0.5 / (0.5 * 0.75)) / -log(0.5) - 1) / 2},
+        {{0, 1, 2}, 1, 3, (log(0.5 / (0.5 * 0.75)) / -log(0.5) - 2) / 3},
+        {{0}, 1, 1, NAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double found = 77;
+        EXPECT_OK(ml_coherence(&S, cases[i].words, cases[i].topics, cases[i].top, &found));
+        if (isnan(cases[i].expected))
+            assert_true(isnan(found));
+        else
+            assert_true(fabs(found - cases[i].expected) < 1e-14);
+    }
+    double found;
+    float zeros[10] = {0};
+    S.values = zeros; /* a word that was counted zero times is not there */
+    EXPECT_OK(ml_coherence(&S, cases[0].words, 1, 2, &found));
+    assert_true(isnan(found));
+}
+
+/* ------------------------------------------------------------------------------------------ score */
+
+static void same(const char *what, double found, double expected) {
+    if (isnan(expected) ? !isnan(found) : !(fabs(found - expected) <= 1e-6 * (1 + fabs(expected))))
+        fail_msg("%s = %.12g, expected %.12g", what, found, expected);
+}
+
+static tamis_score nothing(void) { return (tamis_score){0, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}; }
+
+static void restate_ranking(const plain *p, const data *held, const data *seen, int top, bool positive,
+                            tamis_score *score) {
+    const int64_t cols = held->view.cols;
+    double precision = 0, recall = 0, ndcg = 0;
+    int64_t rows = 0;
+    for (int64_t i = 0; i < held->view.rows; i++) {
+        bool *const relevant = calloc((size_t)cols, sizeof *relevant), *const taken =
+                                                                           calloc((size_t)cols, sizeof *taken);
+        int64_t count = 0;
+        for (int64_t t = held->offsets[i]; t < held->offsets[i + 1]; t++)
+            if (!positive || held->values[t] > 0) {
+                relevant[held->columns[t]] = true;
+                count++;
+            }
+        for (int64_t t = seen->offsets[i]; t < seen->offsets[i + 1]; t++) taken[seen->columns[t]] = true;
+        double gain = 0, best_gain = 0, hits = 0;
+        for (int place = 0; place < top; place++) {
+            int64_t best = -1;
+            for (int64_t j = 0; j < cols; j++)
+                if (!taken[j] && (best < 0 || plain_raw(p, i, j) > plain_raw(p, i, best))) best = j;
+            if (place < count) best_gain += 1 / log2(place + 2);
+            if (best < 0) continue;
+            taken[best] = true;
+            if (!relevant[best]) continue;
+            hits++;
+            gain += 1 / log2(place + 2);
+        }
+        if (count > 0) {
+            rows++;
+            precision += hits / top;
+            recall += hits / (double)count;
+            ndcg += gain / best_gain;
+        }
+        free(relevant);
+        free(taken);
+    }
+    score->precision = precision / (double)rows;
+    score->recall = recall / (double)rows;
+    score->ndcg = ndcg / (double)rows;
+}
+
+static void restate_entries(const plain *p, ml_kind kind, const data *held, tamis_score *score) {
+    double squares = 0, sizes = 0, sum = 0, weights = 0;
+    for (int64_t i = 0; i < held->view.rows; i++) {
+        double all = 0;
+        for (int64_t j = 0; j < held->view.cols; j++) all += plain_raw(p, i, j);
+        for (int64_t t = held->offsets[i]; t < held->offsets[i + 1]; t++) {
+            const double expected = plain_expectation(p, i, held->columns[t]), error = expected - held->values[t];
+            squares += error * error;
+            sizes += fabs(error);
+            if (held->values[t] == 0) continue;
+            sum += held->values[t] * log(fmax(all == 0 ? 0 : expected / all, 1e-12));
+            weights += held->values[t];
+        }
+    }
+    if (kind == ML_RATINGS) {
+        score->rmse = sqrt(squares / (double)held->view.nnz);
+        score->mae = sizes / (double)held->view.nnz;
+    } else if (kind == ML_COUNTS) {
+        score->log_likelihood = sum / weights;
+        score->perplexity = exp(-sum / weights);
+    }
+}
+
+static void scores(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES - 2; i++)
+        for (int fold_in = 0; fold_in < 2; fold_in++) {
+            const shape *const s = &shapes[i];
+            if (s->cols < 2) continue;
+            tamis_model *const model = model_of(device, s);
+            const bool folds = fold_in || s->kind == ML_COUNTS;
+            const int64_t rows = folds ? 27 : s->rows;
+            data held = data_make(rows, s->cols, 4, 50), seen = data_make(rows, s->cols, 6, 51);
+            for (int64_t t = 0; t < held.view.nnz; t += 5)
+                if (s->kind != ML_RATINGS) held.values[t] = 0;
+            const tamis_held_out held_out = {&held.view, &seen.view};
+            tamis_array *W = NULL;
+            if (folds) EXPECT_OK(ml_transform(model, &seen.view, "S", &W));
+            plain p = plain_of(model, tamis_array_view(W));
+            tamis_score found, expected = nothing();
+            EXPECT_OK(tamis_model_score(model, &held_out, fold_in == 1, i % 2 == 0 ? 0 : 3, &found));
+            expected.entries = held.view.nnz;
+            for (int64_t row = 0; row < rows; row++) expected.rows += held.offsets[row + 1] > held.offsets[row];
+            restate_entries(&p, s->kind, &held, &expected);
+            restate_ranking(&p, &held, &seen, i % 2 == 0 ? 10 : 3, s->kind != ML_RATINGS, &expected);
+            assert_int_equal(found.entries, expected.entries);
+            assert_int_equal(found.rows, expected.rows);
+            same("rmse", found.rmse, expected.rmse);
+            same("mae", found.mae, expected.mae);
+            same("log_likelihood", found.log_likelihood, expected.log_likelihood);
+            same("perplexity", found.perplexity, expected.perplexity);
+            same("precision", found.precision, expected.precision);
+            same("recall", found.recall, expected.recall);
+            same("ndcg", found.ndcg, expected.ndcg);
+            assert_true(isnan(found.coherence) == (s->kind != ML_COUNTS));
+            assert_true(isnan(found.coherence) || (found.coherence >= -1 && found.coherence <= 1));
+            plain_free(&p);
+            tamis_array_free(W);
+            data_free(&held);
+            data_free(&seen);
+            tamis_model_free(model);
+        }
+}
+
+/* The number of a fit's callback is that of the score. */
+static void gives_metrics(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        tamis_model *const model = model_by_hand(device, kind == ML_RATINGS ? TAMIS_ALS : TAMIS_LDA, (ml_kind)kind, 23,
+                                                 40, 3, TAMIS_F32, false);
+        data held = data_make(23, 40, 4, 50), seen = data_make(23, 40, 6, 51);
+        const tamis_held_out held_out = {&held.view, &seen.view};
+        tamis_score score;
+        double metric;
+        EXPECT_OK(tamis_model_score(model, &held_out, false, 10, &score));
+        EXPECT_OK(ml_metric(model, &held_out, &metric));
+        assert_true(metric == (kind == ML_RATINGS ? score.rmse : kind == ML_COUNTS ? score.perplexity : score.recall));
+        if (kind != ML_COUNTS) EXPECT_OK(ml_metric(model, &(tamis_held_out){&held.view, NULL}, &metric));
+        data_free(&held);
+        data_free(&seen);
+        tamis_model_free(model);
+    }
+}
+
+/* A word of a topic without weight costs ln 1e-12, not everything; nothing held out is no number. */
+static void scores_the_impossible(void **state) {
+    (void)state;
+    tamis_model *const model = model_by_hand(device, TAMIS_LDA, ML_COUNTS, 1, 2, 1, TAMIS_F32, false);
+    put(model, &model->column_factors, (const double[]){1, 0}, 2);
+    const int64_t offsets[] = {0, 1}, first[] = {0}, second[] = {1};
+    tamis_sparse observed = {.rows = 1,
+                             .cols = 2,
+                             .nnz = 1,
+                             .index_type = TAMIS_I64,
+                             .offset_type = TAMIS_I64,
+                             .offsets = offsets,
+                             .columns = first};
+    tamis_sparse entries = observed;
+    entries.columns = second;
+    tamis_score score;
+    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){&entries, &observed}, false, 0, &score));
+    same("log_likelihood", score.log_likelihood, log(1e-12));
+    /* a document without a word has no topics: everything is impossible */
+    const int64_t none[] = {0, 0};
+    observed.nnz = 0;
+    observed.offsets = none;
+    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){&entries, &observed}, false, 0, &score));
+    same("log_likelihood", score.log_likelihood, log(1e-12));
+    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){&observed, &observed}, false, 0, &score));
+    assert_true(score.entries == 0 && score.rows == 0 && isnan(score.perplexity) && isnan(score.recall));
+    tamis_model_free(model);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_topics),  cmocka_unit_test(measures_coherence),    cmocka_unit_test(scores),
+        cmocka_unit_test(gives_metrics), cmocka_unit_test(scores_the_impossible),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,599 @@
+/*
+ * LDA and GaP: passes against plain loops in double, a divergence that never rises, topics that are found again,
+ * stopping anywhere and going on, streams, seeds, awkward data, refusals, failing allocations.
+ *   test_ml_topics [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "ml/minibatch.h"
+#include "topics_reference.h"
+
+static const char *device_name = "cpu";
+static tamis_device *device;
+
+static void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+static tamis_model_options options_of(tamis_method method, int64_t topics, tamis_type type) {
+    tamis_model_options options;
+    works(TAMIS_MODEL_OPTIONS_INIT(&options, method));
+    options.factors = topics;
+    options.type = type;
+    return options;
+}
+
+static tamis_model *model_of(const tamis_model_options *options) {
+    tamis_model *model;
+    works(tamis_model_create(device, options, &model));
+    return model;
+}
+
+static tamis_model *fitted(const tamis_model_options *options, const tamis_sparse *S) {
+    tamis_model *const model = model_of(options);
+    works(tamis_model_fit(model, S, NULL));
+    return model;
+}
+
+/* Packed doubles of an array, which is freed. */
+static double *unpack(tamis_array *array) {
+    const tamis_dense *const view = tamis_array_view(array);
+    const int64_t count = view->rows * view->cols;
+    double *const numbers = calloc((size_t)count + 1, sizeof *numbers);
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = view->type == TAMIS_F64 ? ((const double *)view->data)[i] : (double)((const float *)view->data)[i];
+    tamis_array_free(array);
+    return numbers;
+}
+
+static double *columns_of(tamis_model *model) {
+    tamis_array *array;
+    works(tamis_model_column_factors(model, &array));
+    return unpack(array);
+}
+
+static double *rows_of(tamis_model *model) {
+    tamis_array *array;
+    works(tamis_model_row_factors(model, &array));
+    return unpack(array);
+}
+
+static double loss_of(const tamis_model *model) {
+    tamis_model_description d;
+    works(tamis_model_describe(model, &d));
+    return d.loss;
+}
+
+/* Every update divides by sums of up to 512 terms of one sign, whose errors are not all of one sign: tens of u; psi
+   adds 1 + |psi| <= 12 of them, and up to 8 such updates follow one another. 2000 u allows for that; 40 u have been
+   seen. */
+static void near(const char *what, const double *got, const double *want, int64_t count, tamis_type type) {
+    double size = 0;
+    const double bound = 2e3 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24);
+    for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(want[i]));
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs(got[i] - want[i]) <= bound * size))
+            fail_msg("%s in %s: element %lld is %.17g, expected %.17g within %g", what, tamis_type_name(type),
+                     (long long)i, got[i], want[i], bound * size);
+}
+
+/* ------------------------------------------------------------------------------------------ LDA by plain loops */
+
+static int64_t met[64];
+static int64_t meetings;
+
+static tamis_status meet(tamis_model *model, ml_batch *batch) {
+    (void)model;
+    met[meetings++] = batch->first;
+    return TAMIS_OK;
+}
+
+/* Passes over the model's mini-batches, in its order, by the reference. */
+static double *lda_by_hand(const tamis_model_options *options, const tamis_sparse *S, int passes, double *loss) {
+    tamis_model *const model = model_of(options);
+    tamis_matrix *data;
+    works(ml_canonical(model, S, "S", &data));
+    const int64_t topics = options->factors, count = S->cols * topics;
+    const double total = corpus_total(S), mean = total / (double)count;
+    ml_batches batches;
+    works(ml_batches_make(model, tamis_matrix_view(data), options->batch_rows, true, NULL, 0, &batches));
+    tamis_dense first;
+    works(ml_dense_make(model, S->cols, topics, &first));
+    works(ml_dense_random(model, &first, 1, 0.5 * mean, 1.5 * mean));
+    tamis_array *fetched;
+    works(ml_dense_fetch(model, &first, &fetched));
+    double *const L = unpack(fetched);
+    ml_dense_free(model, &first);
+    int64_t step = 0;
+    for (int pass = 0; pass < passes; pass++) {
+        meetings = 0;
+        model->iterations_done = pass;
+        model->batches_done = 0;
+        works(ml_batches_pass(model, &batches, meet));
+        assert_int_equal(meetings, batches.count);
+        *loss = 0;
+        for (int64_t m = 0; m < meetings; m++) {
+            int64_t i = 0;
+            while (batches.batch[i].first != met[m]) i++;
+            const tamis_sparse *const B = tamis_matrix_view(batches.batch[i].S.host);
+            const reference_lda o = {.alpha = options->row_prior > 0 ? options->row_prior : 1 / (double)topics,
+                                     .beta = options->column_prior > 0 ? options->column_prior : 1 / (double)topics,
+                                     .scale = (double)S->rows / (double)B->rows,
+                                     .rate = pow(1 / (double)(++step + 1), options->rate_decay),
+                                     .rounds = options->inner_rounds,
+                                     .maximum_a_posteriori = options->maximum_a_posteriori};
+            *loss += reference_lda_learn(B, L, topics, &o) / total;
+        }
+    }
+    ml_batches_free(model, &batches);
+    tamis_matrix_free(data);
+    tamis_model_free(model);
+    return L;
+}
+
+static void lda_is_right(void **state) {
+    (void)state;
+    static const int64_t topics[] = {1, 3, 8, 13};
+    corpus c = corpus_make(90, 70, 3, 40, true, 5);
+    for (int variant = 0; variant < 16; variant++) {
+        tamis_model_options options = options_of(TAMIS_LDA, topics[variant / 4], variant & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.maximum_a_posteriori = variant & 2;
+        options.batch_rows = variant % 3 == 0 ? 1000 : 23;
+        options.row_prior = variant % 5 == 0 ? 0 : 0.2;
+        options.column_prior = variant % 7 == 0 ? 0 : 0.1;
+        options.inner_rounds = 1 + variant % 4;
+        options.iterations = 2;
+        tamis_model *const model = fitted(&options, &c.S);
+        double loss;
+        double *const got = columns_of(model), *const want = lda_by_hand(&options, &c.S, 2, &loss);
+        const double given = loss_of(model);
+        near("lda", got, want, c.S.cols * options.factors, options.type);
+        near("lda's loss", &given, &loss, 1, options.type);
+        free(got);
+        free(want);
+        tamis_model_free(model);
+    }
+    corpus_free(&c);
+}
+
+/* Parts of a corpus as matrices of their own. */
+static tamis_sparse part_of(const corpus *c, int64_t first, int64_t count, int64_t *offsets) {
+    tamis_sparse part = c->S;
+    for (int64_t i = 0; i <= count; i++) offsets[i] = c->offsets[first + i] - c->offsets[first];
+    part.rows = count;
+    part.nnz = offsets[count];
+    part.offsets = offsets;
+    part.columns = c->columns + c->offsets[first];
+    part.values = c->values + c->offsets[first];
+    return part;
+}
+
+static void lda_new_documents(void **state) {
+    (void)state;
+    corpus c = corpus_make(80, 60, 4, 50, true, 8);
+    for (int variant = 0; variant < 4; variant++) {
+        tamis_model_options options = options_of(TAMIS_LDA, 5, variant & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.maximum_a_posteriori = variant & 2;
+        options.iterations = 3;
+        tamis_model *const model = fitted(&options, &c.S);
+        tamis_array *W;
+        works(tamis_array_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
+        works(tamis_model_transform(model, &c.S, tamis_array_view(W)));
+        ml_operands operands;
+        works(ml_lda.operands(model, tamis_array_view(W), true, &operands));
+        double *const got = unpack(W), *const L = columns_of(model), *const want = calloc(80 * 5, sizeof *want);
+        const reference_lda o = {
+            .alpha = options.row_prior, .rounds = 20, .maximum_a_posteriori = options.maximum_a_posteriori};
+        reference_lda_infer(&c.S, L, 5, &o, want);
+        near("posteriors", got, want, 80 * 5, options.type);
+        for (int k = 0; k < 5; k++) assert_true(fabs(got[3 * 5 + k] - options.row_prior) < 1e-7); /* an empty one */
+        double *const A = unpack(operands.A), *const B = unpack(operands.B);
+        for (int64_t d = 0; d < 80; d++) {
+            double sum = 0;
+            for (int64_t w = 0; w < 60; w++)
+                for (int64_t k = 0; k < 5; k++) sum += A[d * 5 + k] * B[w * 5 + k];
+            if (!(fabs(sum - 1) < 1e-5)) fail_msg("the words of document %lld sum to %g", (long long)d, sum);
+        }
+        free(A);
+        free(B);
+        free(got);
+        free(want);
+        free(L);
+        tamis_model_free(model);
+    }
+    corpus_free(&c);
+}
+
+static void lda_streams(void **state) {
+    (void)state;
+    corpus c = corpus_make(70, 50, 3, 40, true, 15);
+    tamis_model_options options = options_of(TAMIS_LDA, 4, TAMIS_F64);
+    tamis_model *const model = model_of(&options);
+    int64_t offsets[31];
+    double *L = NULL;
+    for (int64_t i = 0; i < 3; i++) {
+        const int64_t first = 30 * i, count = i < 2 ? 30 : 10;
+        const tamis_sparse part = part_of(&c, first, count, offsets);
+        const reference_lda o = {.alpha = options.row_prior,
+                                 .beta = options.column_prior,
+                                 .scale = (double)(i + 1),
+                                 .rate = pow(1 / (double)(i + 2), options.rate_decay),
+                                 .rounds = options.inner_rounds};
+        if (!L) { /* its first topics */
+            tamis_array *array;
+            const double mean = corpus_total(&part) / 200;
+            works(tamis_array_create(50, 4, TAMIS_F64, TAMIS_ROW_MAJOR, &array));
+            works(tamis_fill_uniform(tamis_array_view(array), tamis_random_at(options.seed, 1, 0), 0.5 * mean,
+                                     1.5 * mean));
+            L = unpack(array);
+        }
+        const double loss = reference_lda_learn(&part, L, 4, &o) / corpus_total(&part);
+        works(tamis_model_partial_fit(model, &part));
+        const double given = loss_of(model);
+        near("a mini-batch's loss", &given, &loss, 1, TAMIS_F64);
+    }
+    double *const got = columns_of(model);
+    near("three mini-batches", got, L, 200, TAMIS_F64);
+    free(got);
+    free(L);
+    tamis_model_free(model);
+    corpus_free(&c);
+}
+
+/* ------------------------------------------------------------------------------------------ GaP */
+
+static void gap_is_right(void **state) {
+    (void)state;
+    static const int64_t topics[] = {1, 3, 8, 13};
+    corpus c = corpus_make(60, 50, 3, 40, true, 21);
+    for (int variant = 0; variant < 16; variant++) {
+        const int64_t k = topics[variant / 4];
+        tamis_model_options options = options_of(TAMIS_GAP, k, variant & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.batch_rows = variant & 2 ? 17 : 0;
+        options.row_prior = variant % 3 == 0 ? 1 : variant % 3 == 1 ? 1.5 : 0.8;
+        options.column_prior = variant % 3 == 0 ? 0 : 2.5;
+        options.inner_rounds = 1 + variant % 2;
+        options.iterations = 2;
+        const double inverse = options.column_prior > 0 ? 1 / options.column_prior : 0;
+        tamis_model *const model = fitted(&options, &c.S);
+        tamis_array *array;
+        works(tamis_array_create(50, k, options.type, TAMIS_ROW_MAJOR, &array));
+        works(tamis_fill_uniform(tamis_array_view(array), tamis_random_at(options.seed, 1, 0), 0.5, 1.5));
+        double *const Y = unpack(array), *const X = calloc((size_t)(60 * k), sizeof *X);
+        for (int64_t i = 0; i < 60 * k; i++) X[i] = 1;
+        for (int i = 0; i < 2; i++) {
+            reference_gap_rows(&c.S, X, Y, k, options.row_prior, inverse, options.inner_rounds);
+            reference_gap_columns(&c.S, X, Y, k);
+        }
+        const double loss = reference_gap_loss(&c.S, X, Y, k, options.row_prior, inverse), given = loss_of(model);
+        double *const rows = rows_of(model), *const columns = columns_of(model);
+        near("gap's rows", rows, X, 60 * k, options.type);
+        near("gap's columns", columns, Y, 50 * k, options.type);
+        near("gap's loss", &given, &loss, 1, options.type);
+        free(X);
+        free(Y);
+        free(rows);
+        free(columns);
+        tamis_model_free(model);
+    }
+    corpus_free(&c);
+}
+
+typedef struct history {
+    int calls, stop_at, iterations;
+    double loss[128];
+} history;
+
+static bool remember(void *context, const tamis_iteration *iteration) {
+    history *const h = context;
+    if (iteration->batch == iteration->batches) h->loss[h->iterations++] = iteration->loss;
+    return ++h->calls != h->stop_at;
+}
+
+static void gap_never_rises(void **state) {
+    (void)state;
+    corpus c = corpus_make(120, 80, 4, 60, true, 33);
+    for (int variant = 0; variant < 8; variant++) {
+        history h = {0};
+        tamis_model_options options = options_of(TAMIS_GAP, 7, variant & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.batch_rows = variant & 2 ? 31 : 0;
+        options.inner_rounds = variant & 4 ? 3 : 1;
+        options.iterations = 100;
+        options.callback = remember;
+        options.callback_context = &h;
+        tamis_model *const model = fitted(&options, &c.S);
+        assert_int_equal(h.iterations, 100);
+        /* of each count: ln P with K + 8 roundings of P, and one rounding of each of ln P, X, Y and their sums */
+        const double u = options.type == TAMIS_F64 ? 0x1p-53 : 0x1p-24, rounding = 2 * (7 + 8 + 16) * u;
+        for (int i = 1; i < h.iterations; i++)
+            if (!(h.loss[i] <= h.loss[i - 1] + rounding))
+                fail_msg("variant %d: the divergence rises from %.17g to %.17g in iteration %d", variant, h.loss[i - 1],
+                         h.loss[i], i + 1);
+        assert_true(h.loss[99] < 0.8 * h.loss[0]);
+        tamis_model_free(model);
+    }
+    corpus_free(&c);
+}
+
+static void gap_streams(void **state) {
+    (void)state;
+    corpus c = corpus_make(400, 63, 4, 80, true, 41);
+    tamis_model_options options = options_of(TAMIS_GAP, 4, TAMIS_F32);
+    tamis_model *const model = model_of(&options);
+    int64_t offsets[101];
+    double first = 0, last = 0;
+    for (int64_t i = 0; i < 60; i++) {
+        const tamis_sparse part = part_of(&c, 100 * (i % 4), 100, offsets);
+        works(tamis_model_partial_fit(model, &part));
+        last = loss_of(model);
+        if (i == 0) first = last;
+    }
+    assert_true(last < first && last > 0);
+    assert_int_equal(model->row_factors.rows, 0); /* of a stream none are kept */
+    double *const Y = columns_of(model);
+    const double match = least_match(c.phi, Y, 63, 4);
+    if (match < 0.97) fail_msg("a topic is matched with cosine %g alone", match);
+    free(Y);
+    tamis_model_free(model);
+    corpus_free(&c);
+}
+
+/* ------------------------------------------------------------------------------------------ both */
+
+typedef struct source {
+    const corpus *c;
+    int64_t next, offsets[31];
+    tamis_sparse part;
+} source;
+
+static tamis_status next_part(void *context, const tamis_sparse **batch) {
+    source *const s = context;
+    const int64_t left = s->c->S.rows - s->next, count = left < 30 ? left : 30;
+    *batch = count > 0 ? &s->part : NULL;
+    if (count > 0) s->part = part_of(s->c, s->next, count, s->offsets);
+    s->next = count > 0 ? s->next + count : 0;
+    return TAMIS_OK;
+}
+
+/* Passes over a stream learn what passes over the same documents in memory do. */
+static void streams(void **state) {
+    (void)state;
+    corpus c = corpus_make(100, 50, 3, 40, true, 16);
+    for (int m = 0; m < 2; m++) {
+        history h = {0};
+        tamis_model_options options = options_of(m ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
+        options.batch_rows = 30;
+        options.iterations = 30;
+        tamis_model *const whole = fitted(&options, &c.S);
+        options.callback = remember;
+        options.callback_context = &h;
+        tamis_model *const model = model_of(&options);
+        source from = {.c = &c};
+        works(tamis_model_fit_stream(model, next_part, &from, c.S.cols, NULL));
+        assert_int_equal(h.iterations, 30);
+        const double last = h.loss[29], other = loss_of(whole);
+        if (!(last < h.loss[0] && fabs(last - other) < 0.1)) fail_msg("method %d: %g, in memory %g", m, last, other);
+        tamis_model_free(model);
+        tamis_model_free(whole);
+    }
+    corpus_free(&c);
+}
+
+/* A topic's estimate from n tokens is off by sum phi (1 - phi) / n < 1 / n in mean square. With the share s of tokens
+   whose topic cannot be told from the word (one in ten, drawn from any word), the topics blur by s at most, in a
+   direction in which phi has the mean 1 / sqrt(words): cos >= 1 - (4 / n) / |phi|^2 - s^2. */
+static void topics_are_found(void **state) {
+    (void)state;
+    enum { WORDS = 83, TOPICS = 5 };
+    corpus c = corpus_make(600, WORDS, TOPICS, 60, false, 77);
+    for (int variant = 0; variant < 4; variant++) {
+        static const char *const names[] = {"lda", "map", "gap", "gap in mini-batches"};
+        tamis_model_options options = options_of(variant < 2 ? TAMIS_LDA : TAMIS_GAP, TOPICS, TAMIS_F32);
+        options.maximum_a_posteriori = variant == 1;
+        options.batch_rows = variant == 2 ? 0 : 100;
+        options.iterations = variant < 2 ? 40 : 300;
+        options.seed = 3;
+        tamis_model *const model = fitted(&options, &c.S);
+        double *const factors = columns_of(model), least = 1;
+        for (int64_t k = 0; k < TOPICS; k++) {
+            double square = 0;
+            for (int64_t w = 0; w < WORDS; w++) square += c.phi[k * WORDS + w] * c.phi[k * WORDS + w];
+            least = fmin(least, 1 - 4 / c.tokens[k] / square - 0.01);
+        }
+        const double match = least_match(c.phi, factors, WORDS, TOPICS);
+        if (!(match >= least))
+            fail_msg("%s: a topic is matched with cosine %g, bound %g", names[variant], match, least);
+        free(factors);
+        tamis_model_free(model);
+    }
+    corpus_free(&c);
+}
+
+static bool same_columns(tamis_model *a, tamis_model *b) {
+    double *const x = columns_of(a), *const y = columns_of(b);
+    const size_t count = (size_t)(a->column_factors.rows * a->column_factors.cols);
+    const bool same = memcmp(x, y, count * sizeof *x) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+static void stopping_changes_nothing(void **state) {
+    (void)state;
+    corpus c = corpus_make(75, 40, 3, 30, true, 50);
+    for (int variant = 0; variant < 3; variant++) {
+        tamis_model_options options = options_of(variant < 2 ? TAMIS_LDA : TAMIS_GAP, 5, TAMIS_F32);
+        options.maximum_a_posteriori = variant == 1;
+        options.batch_rows = 20; /* 4 mini-batches */
+        options.iterations = 3;
+        tamis_model *const whole = fitted(&options, &c.S);
+        for (int stop = 1; stop < 12; stop++) {
+            history h = {.stop_at = stop};
+            options.callback = remember;
+            options.callback_context = &h;
+            tamis_model *const stopped = model_of(&options);
+            assert_int_equal(tamis_model_fit(stopped, &c.S, NULL), TAMIS_ERROR_CANCELLED);
+            assert_int_equal(stopped->batches_done, stop % 4);
+            works(tamis_model_fit(stopped, &c.S, NULL));
+            assert_int_equal(h.calls, 12);
+            if (!same_columns(whole, stopped)) fail_msg("variant %d stopped at %d becomes another", variant, stop);
+            assert_true(fabs(loss_of(whole) - loss_of(stopped)) <= 0);
+            tamis_model_free(stopped);
+        }
+        options.callback = NULL;
+        tamis_model *const again = fitted(&options, &c.S);
+        options.seed = 2;
+        tamis_model *const other = fitted(&options, &c.S);
+        assert_true(same_columns(whole, again));
+        assert_false(same_columns(whole, other));
+        tamis_model_free(whole);
+        tamis_model_free(again);
+        tamis_model_free(other);
+    }
+    corpus_free(&c);
+}
+
+/* No documents, no words in any, one word, one topic, more topics than words: finite, and as it must be. */
+static void awkward_data(void **state) {
+    (void)state;
+    static const int64_t shapes[][3] = {{0, 5, 3}, {4, 5, 3}, {1, 4, 1}, {9, 4, 33}, {40, 30, 31}, {7, 30, 1}};
+    for (int m = 0; m < 12; m++) {
+        const int64_t *const shape = shapes[m / 2];
+        corpus c = corpus_make(shape[0], shape[1], 1, m / 2 == 1 ? 0 : 20, true, 60);
+        tamis_model_options options = options_of(m % 2 ? TAMIS_GAP : TAMIS_LDA, shape[2], TAMIS_F32);
+        options.iterations = 3;
+        for (int batches = 0; batches < 2; batches++) {
+            options.batch_rows = batches ? 3 : 0;
+            tamis_model *const model = fitted(&options, &c.S);
+            double *const factors = columns_of(model);
+            for (int64_t i = 0; i < shape[1] * shape[2]; i++)
+                if (!isfinite(factors[i]) || factors[i] < 0) fail_msg("shape %d: a factor is %g", m, factors[i]);
+            for (int64_t k = 0; k < shape[2] && m % 2 && c.S.nnz > 0; k++)
+                assert_true(factors[(shape[1] - 1) * shape[2] + k] <= 0); /* a word that never occurs */
+            const double loss = loss_of(model);
+            assert_true(c.S.nnz > 0 ? isfinite(loss) : isnan(loss));
+            tamis_array *W;
+            works(tamis_array_create(shape[0], shape[2], TAMIS_F32, TAMIS_ROW_MAJOR, &W));
+            works(tamis_model_transform(model, &c.S, tamis_array_view(W)));
+            ml_operands operands;
+            works(model->method->operands(model, m % 2 && batches ? NULL : tamis_array_view(W), true, &operands));
+            double *const w = unpack(W), *const A = unpack(operands.A), *const B = unpack(operands.B);
+            for (int64_t i = 0; i < shape[0] * shape[2]; i++) assert_true(isfinite(w[i]) && isfinite(A[i]));
+            for (int64_t i = 0; i < shape[1] * shape[2]; i++) assert_true(isfinite(B[i]));
+            works(tamis_model_partial_fit(model, &c.S));
+            free(w);
+            free(A);
+            free(B);
+            free(factors);
+            tamis_model_free(model);
+        }
+        corpus_free(&c);
+    }
+}
+
+static void refuses(tamis_model_options options, const char *message) {
+    tamis_model *model = NULL;
+    assert_int_equal(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT);
+    assert_null(model);
+    assert_string_equal(tamis_last_error(), message);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    const tamis_model_options lda = options_of(TAMIS_LDA, 3, TAMIS_F32), gap = options_of(TAMIS_GAP, 3, TAMIS_F32);
+    tamis_model_options o;
+    refuses((o = lda, o.inner_rounds = 0, o), "inner_rounds = 0, expected 1 or more");
+    refuses((o = lda, o.row_prior = -1, o), "row_prior = -1, expected 0 (1 / factors) or more");
+    refuses((o = lda, o.column_prior = NAN, o), "column_prior = nan, expected 0 (1 / factors) or more");
+    refuses((o = lda, o.rate_decay = 1.5, o), "rate_decay = 1.5, expected 0 to 1");
+    refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
+    refuses((o = gap, o.row_prior = 0, o), "row_prior = 0, the shape of a gamma distribution is positive");
+    refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
+    refuses((o = gap, o.rate_decay = NAN, o), "rate_decay = nan, expected 0 to 1");
+    for (int m = 0; m < 2; m++) {
+        corpus c = corpus_make(6, 9, 2, 9, false, 70);
+        c.values[2] = -1;
+        tamis_model *const model = model_of(m ? &gap : &lda);
+        assert_int_equal(tamis_model_fit(model, &c.S, NULL), TAMIS_ERROR_ARGUMENT);
+        assert_non_null(strstr(tamis_last_error(), "counts cannot be negative"));
+        c.values[2] = 1;
+        works(tamis_model_fit(model, &c.S, NULL));
+        tamis_model_free(model);
+        corpus_free(&c);
+    }
+}
+
+static tamis_status whole_story(const tamis_model_options *options, const corpus *c) {
+    tamis_model *model = NULL;
+    tamis_array *W = NULL;
+    ml_operands operands = {0};
+    tamis_status status = tamis_model_create(device, options, &model);
+    if (status == TAMIS_OK) status = tamis_model_fit(model, &c->S, NULL);
+    if (status == TAMIS_OK) status = tamis_model_partial_fit(model, &c->S);
+    if (status == TAMIS_OK) status = tamis_array_create(c->S.rows, 3, TAMIS_F32, TAMIS_ROW_MAJOR, &W);
+    if (status == TAMIS_OK) status = tamis_model_transform(model, &c->S, tamis_array_view(W));
+    if (status == TAMIS_OK) status = model->method->operands(model, tamis_array_view(W), true, &operands);
+    tamis_array_free(operands.A);
+    tamis_array_free(operands.B);
+    tamis_array_free(W);
+    tamis_model_free(model);
+    return status;
+}
+
+static void failing_memory(void **state) {
+    (void)state;
+    corpus c = corpus_make(8, 9, 2, 9, false, 70);
+    for (int m = 0; m < 2; m++) {
+        tamis_model_options options = options_of(m ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
+        options.batch_rows = 4;
+        options.iterations = 1;
+        works(whole_story(&options, &c)); /* what a device keeps from its first calls is there now */
+        for (int64_t n = 1;; n++) {
+            const int64_t live = tamis_memory_live();
+            tamis_memory_fail_at(n);
+            const tamis_status status = whole_story(&options, &c);
+            tamis_memory_fail_at(0);
+            if (tamis_memory_live() != live) fail_msg("allocation %lld leaks: %s", (long long)n, tamis_last_error());
+            if (status == TAMIS_OK) {
+                assert_true(n > 60);
+                break;
+            }
+            assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        }
+    }
+    corpus_free(&c);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return tamis_device_open(device_name, &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lda_is_right), cmocka_unit_test(lda_new_documents), cmocka_unit_test(lda_streams),
+        cmocka_unit_test(gap_is_right), cmocka_unit_test(gap_never_rises),   cmocka_unit_test(gap_streams),
+        cmocka_unit_test(streams),      cmocka_unit_test(topics_are_found),  cmocka_unit_test(stopping_changes_nothing),
+        cmocka_unit_test(awkward_data), cmocka_unit_test(refusals),          cmocka_unit_test(failing_memory)};
+    if (argc > 1) device_name = argv[1];
+    setenv("TAMIS_PROBE", "0", 1);
+    if (tamis_device_open(device_name, &device) != TAMIS_OK) {
+        printf("skipped: %s\n", tamis_last_error());
+        return 77;
+    }
+    tamis_device_close(device);
+    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+}

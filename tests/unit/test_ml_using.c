@@ -1,0 +1,437 @@
+/*
+ * Using a model: transform, predict and recommend against plain restatements in double. The factors by hand are small
+ * fractions, whose products are exact in fp32: there the comparisons are of bits, ties included.
+ */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "ml/using.h"
+#include "test_ml_models.h"
+
+static tamis_device *device;
+
+/* Random factors of other rows, with a stride. */
+static tamis_dense strided_rows(const tamis_model *model, int64_t rows, void **memory) {
+    const int64_t stride = model->width + 3;
+    const size_t count = (size_t)(rows * stride) + 1;
+    tamis_dense W = {.rows = rows, .cols = model->width, .stride = stride, .type = model->options.type};
+    W.data = *memory = calloc(count, 8);
+    for (int64_t t = 0; t < rows * stride; t++) {
+        const double value = (double)(tamis_random_at(5, 3, (uint64_t)t) % 65) / 64 - (t % 3 == 0 ? 1 : 0);
+        if (W.type == TAMIS_F64)
+            ((double *)W.data)[t] = value;
+        else
+            ((float *)W.data)[t] = (float)value;
+    }
+    return W;
+}
+
+/* ------------------------------------------------------------------------------------------ predict */
+
+static void expect_predictions(tamis_model *model, const tamis_dense *W, const plain *p, const tamis_sparse *S,
+                               const int64_t *rows, const int64_t *columns) {
+    double *const found = malloc(((size_t)S->nnz + 1) * sizeof *found);
+    found[S->nnz] = 77;
+    EXPECT_OK(tamis_model_predict(model, W, S, found));
+    assert_string_equal(tamis_last_error(), "");
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double expected = plain_expectation(p, rows[t], columns[t]);
+        if (found[t] != expected) fail_msg("entry %lld: %g, expected %g", (long long)t, found[t], expected);
+    }
+    assert_true(found[S->nnz] == 77);
+    free(found);
+}
+
+static void predicts(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES; i++)
+        for (int own = 0; own < 2; own++) {
+            tamis_model *const model = model_of(device, &shapes[i]);
+            const int64_t rows = own ? shapes[i].rows : 31;
+            void *memory = NULL;
+            const tamis_dense W = strided_rows(model, rows, &memory);
+            plain p = plain_of(model, own ? NULL : &W);
+            data d = data_make(rows, shapes[i].cols, 5, 3);
+            for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] = NAN; /* nobody looks at them */
+            expect_predictions(model, own ? NULL : &W, &p, &d.view, d.rows, d.columns);
+            const tamis_sparse coo = data_shuffled(&d);
+            expect_predictions(model, own ? NULL : &W, &p, &coo, d.rows, d.columns);
+            int32_t *const columns = malloc(((size_t)d.view.nnz + 1) * sizeof *columns);
+            int32_t *const indices = malloc(((size_t)d.view.nnz + 1) * sizeof *indices);
+            for (int64_t t = 0; t < d.view.nnz; t++) {
+                columns[t] = (int32_t)d.columns[t];
+                indices[t] = (int32_t)d.rows[t];
+            }
+            tamis_sparse narrow = coo;
+            narrow.index_type = TAMIS_I32;
+            narrow.columns = columns;
+            narrow.row_indices = indices;
+            narrow.values = NULL;
+            expect_predictions(model, own ? NULL : &W, &p, &narrow, d.rows, d.columns);
+            free(columns);
+            free(indices);
+            free(memory);
+            data_free(&d);
+            plain_free(&p);
+            tamis_model_free(model);
+        }
+}
+
+/* NaN in a factor makes NaN of what it is part of, and of nothing else; no clamp hides it. */
+static void keeps_nan(void **state) {
+    (void)state;
+    tamis_model *const model = model_of(device, &shapes[0]);
+    ((float *)model->column_factors.data)[4 * 5 + 2] = NAN;
+    ((float *)model->row_factors.data)[3 * 5] = NAN;
+    plain p = plain_of(model, NULL);
+    double predictions[2];
+    const int64_t rows[] = {1, 1}, columns[] = {4, 5};
+    const tamis_sparse S = {.format = TAMIS_COO,
+                            .rows = 23,
+                            .cols = 37,
+                            .nnz = 2,
+                            .index_type = TAMIS_I64,
+                            .row_indices = rows,
+                            .columns = columns};
+    EXPECT_OK(tamis_model_predict(model, NULL, &S, predictions));
+    assert_true(isnan(predictions[0]) && predictions[1] == plain_expectation(&p, 1, 5));
+    int64_t best[2 * 37];
+    double scores[2 * 37];
+    const int64_t asked[] = {1, 3};
+    EXPECT_OK(tamis_model_recommend(model, NULL, asked, 2, NULL, 37, best, scores));
+    for (int i = 0; i < 36; i++) assert_true(best[i] >= 0 && best[i] != 4);
+    assert_true(best[36] == -1 && isnan(scores[36]));
+    for (int i = 37; i < 74; i++) assert_true(best[i] == -1 && isnan(scores[i]));
+    plain_free(&p);
+    tamis_model_free(model);
+}
+
+/* ------------------------------------------------------------------------------------------ transform */
+
+/* (sum y y^T + lambda n) x = sum (r - mean - b) y of a row, by elimination; with biases y ends in 1. */
+static void solve_row(const tamis_model *model, const plain *p, const data *d, int64_t row, double *x) {
+    enum { MOST = 8 };
+    double G[MOST][MOST + 1] = {{0}}, y[MOST];
+    const tamis_dense *const B = tamis_array_view(p->B);
+    const int64_t width = B->cols;
+    int64_t count = 0;
+    for (int64_t t = d->offsets[row]; t < d->offsets[row + 1]; t++, count++) {
+        double target = d->values[t] - model->mean;
+        for (int64_t k = 0; k < width; k++) y[k] = number(B, d->columns[t], k);
+        if (p->biases) {
+            target -= y[width - 1];
+            y[width - 1] = 1;
+        }
+        for (int64_t a = 0; a < width; a++) {
+            for (int64_t b = 0; b < width; b++) G[a][b] += y[a] * y[b];
+            G[a][width] += y[a] * target;
+        }
+    }
+    for (int64_t a = 0; a < width; a++) G[a][a] += model->options.regularization * (double)(count > 1 ? count : 1);
+    for (int64_t a = 0; a < width; a++)
+        for (int64_t b = 0; b < width; b++) {
+            if (b == a) continue;
+            const double factor = G[b][a] / G[a][a];
+            for (int64_t c = a; c <= width; c++) G[b][c] -= factor * G[a][c];
+        }
+    for (int64_t a = 0; a < width; a++) x[a] = G[a][width] / G[a][a];
+}
+
+static void transforms(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        if (shapes[i].method != TAMIS_ALS) continue;
+        tamis_model *const model = model_of(device, &shapes[i]);
+        plain p = plain_of(model, NULL);
+        data d = data_make(17, shapes[i].cols, 9, 8);
+        void *memory;
+        const tamis_dense W = strided_rows(model, 17, &memory);
+        void *const before = malloc((size_t)(17 * W.stride) * 8);
+        memcpy(before, memory, (size_t)(17 * W.stride) * 8);
+        const tamis_dense old = {.data = before, .rows = 17, .cols = W.stride, .type = W.type};
+        const tamis_dense all = {.data = memory, .rows = 17, .cols = W.stride, .type = W.type};
+        EXPECT_OK(tamis_model_transform(model, &d.view, &W));
+        for (int64_t row = 0; row < 17; row++) {
+            double x[8] = {0};
+            solve_row(model, &p, &d, row, x);
+            for (int64_t k = 0; k < W.cols; k++) {
+                const double error = fabs(number(&W, row, k) - x[k]);
+                if (!(error <= (W.type == TAMIS_F64 ? 1e-4 : 1e-3) * (1 + fabs(x[k]))))
+                    fail_msg("shape %d, row %lld: %g, expected %g", i, (long long)row, number(&W, row, k), x[k]);
+            }
+            for (int64_t k = W.cols; k < W.stride; k++) assert_true(number(&all, row, k) == number(&old, row, k));
+        }
+        /* COO in another order, and packed: the same */
+        const tamis_sparse coo = data_shuffled(&d);
+        void *const again = calloc((size_t)(17 * W.cols), 8);
+        const tamis_dense packed = {.data = again, .rows = 17, .cols = W.cols, .type = W.type};
+        EXPECT_OK(tamis_model_transform(model, &coo, &packed));
+        for (int64_t row = 0; row < 17; row++)
+            for (int64_t k = 0; k < W.cols; k++) assert_true(number(&packed, row, k) == number(&W, row, k));
+        /* no rows at all */
+        const int64_t zero = 0;
+        const tamis_sparse none = {.cols = shapes[i].cols, .offset_type = TAMIS_I64, .offsets = &zero};
+        EXPECT_OK(tamis_model_transform(model, &none, &(tamis_dense){.cols = W.cols, .type = W.type}));
+        free(memory);
+        free(before);
+        free(again);
+        data_free(&d);
+        plain_free(&p);
+        tamis_model_free(model);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ recommend */
+
+/* One row by looking through all columns again and again. */
+static void expect_best(const plain *p, int64_t row, int64_t cols, const bool *left_out, int n, const int64_t *columns,
+                        const double *scores) {
+    bool *const taken = calloc((size_t)cols, sizeof *taken);
+    double *const raw = malloc((size_t)cols * sizeof *raw);
+    for (int64_t j = 0; j < cols; j++) raw[j] = plain_raw(p, row, j);
+    if (left_out) memcpy(taken, left_out, (size_t)cols * sizeof *taken);
+    for (int i = 0; i < n; i++) {
+        int64_t best = -1;
+        for (int64_t j = 0; j < cols; j++)
+            if (!taken[j] && (best < 0 || raw[j] > raw[best])) best = j;
+        if (columns[i] != best)
+            fail_msg("%lld columns: row %lld, place %d: column %lld, expected %lld", (long long)cols, (long long)row, i,
+                     (long long)columns[i], (long long)best);
+        if (best < 0) {
+            assert_true(isnan(scores[i]));
+            continue;
+        }
+        assert_true(scores[i] == plain_expectation(p, row, best));
+        taken[best] = true;
+    }
+    free(taken);
+    free(raw);
+}
+
+static void expect_recommendations(tamis_model *model, const tamis_dense *W, const plain *p, const int64_t *rows,
+                                   int64_t count, const tamis_sparse *seen, const data *d, int n) {
+    const size_t entries = (size_t)(count * n);
+    int64_t *const columns = malloc((entries + 1) * sizeof *columns);
+    double *const scores = malloc((entries + 1) * sizeof *scores);
+    bool *const left_out = calloc((size_t)model->cols, sizeof *left_out);
+    columns[entries] = 77;
+    scores[entries] = 77;
+    EXPECT_OK(tamis_model_recommend(model, W, rows, count, seen, n, columns, scores));
+    assert_string_equal(tamis_last_error(), "");
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = rows ? rows[i] : i;
+        memset(left_out, 0, (size_t)model->cols * sizeof *left_out);
+        for (int64_t t = 0; seen && t < d->view.nnz; t++)
+            if (d->rows[t] == row) left_out[d->columns[t]] = true;
+        expect_best(p, row, model->cols, seen ? left_out : NULL, n, columns + i * n, scores + i * n);
+    }
+    assert_true(columns[entries] == 77 && scores[entries] == 77);
+    free(columns);
+    free(scores);
+    free(left_out);
+}
+
+static void recommends(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES; i++)
+        for (int own = 0; own < 2; own++) {
+            tamis_model *const model = model_of(device, &shapes[i]);
+            const int64_t rows = own ? shapes[i].rows : 31, cols = shapes[i].cols;
+            void *memory = NULL;
+            const tamis_dense strided = strided_rows(model, rows, &memory), *const W = own ? NULL : &strided;
+            plain p = plain_of(model, W);
+            data d = data_make(rows, cols, 9, 4);
+            const int64_t some[] = {rows - 1, 0, rows / 2, 0, rows - 1};
+            expect_recommendations(model, W, &p, NULL, rows, NULL, &d, 4);
+            expect_recommendations(model, W, &p, NULL, rows, &d.view, &d, 10);
+            expect_recommendations(model, W, &p, some, 5, &d.view, &d, 1);
+            expect_recommendations(model, W, &p, some, 5, &d.view, &d, (int)(cols < 100 ? cols + 3 : 60));
+            expect_recommendations(model, W, &p, NULL, rows / 2, NULL, &d, 3);
+            const tamis_sparse coo = data_shuffled(&d); /* rows are unsorted in it */
+            expect_recommendations(model, W, &p, NULL, rows, &coo, &d, 7);
+            free(memory);
+            data_free(&d);
+            plain_free(&p);
+            tamis_model_free(model);
+        }
+}
+
+/* Nothing asked, everything seen, a row's columns in any order and twice. */
+static void recommends_what_is_left(void **state) {
+    (void)state;
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 2, 6, 3, TAMIS_F32, false);
+    int64_t columns[12];
+    double scores[12];
+    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 0, NULL, 3, NULL, NULL));
+    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 2, NULL, 0, NULL, NULL));
+    const int32_t offsets[] = {0, 7, 11}, seen_columns[] = {5, 0, 3, 1, 4, 2, 0, 4, 1, 4, 1};
+    const tamis_sparse seen = {.rows = 2, .cols = 6, .nnz = 11, .offsets = offsets, .columns = seen_columns};
+    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 2, &seen, 6, columns, scores));
+    for (int i = 0; i < 6; i++) assert_true(columns[i] == -1 && isnan(scores[i]));
+    bool found[6] = {false};
+    for (int i = 6; i < 10; i++) found[columns[i]] = true;
+    assert_true(found[0] && found[2] && found[3] && found[5]);
+    for (int i = 10; i < 12; i++) assert_true(columns[i] == -1 && isnan(scores[i]));
+    tamis_model_free(model);
+}
+
+/* Of ratings beyond the range the better is still first, and both are shown as the end of the range. */
+static void ranks_before_it_clamps(void **state) {
+    (void)state;
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 1, 4, 1, TAMIS_F64, false);
+    put(model, &model->row_factors, (const double[]){1}, 1);
+    put(model, &model->column_factors, (const double[]){3, 7, -9, 7}, 4);
+    int64_t columns[4];
+    double scores[4];
+    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 1, NULL, 4, columns, scores));
+    static const int64_t order[] = {1, 3, 0, 2};
+    static const double shown[] = {5, 5, 5, 1};
+    for (int i = 0; i < 4; i++) assert_true(columns[i] == order[i] && scores[i] == shown[i]);
+    tamis_model_free(model);
+}
+
+/* A fitted model: what SDDMM predicts is what is recommended, within rounding. */
+static void recommendations_are_predictions(void **state) {
+    (void)state;
+    enum { N = 9 };
+    for (int m = 0; m < 6; m++)
+        for (int type = 0; type < 2; type++) {
+            if (!ml_methods[m]->operands || !ml_methods[m]->defaults || !ml_methods[m]->transform) continue;
+            tamis_model_options options;
+            tamis_model *model;
+            EXPECT_OK(TAMIS_MODEL_OPTIONS_INIT(&options, (tamis_method)m));
+            options.factors = 6;
+            options.iterations = 3;
+            options.type = (tamis_type)type;
+            options.biases = type == 1;
+            EXPECT_OK(tamis_model_create(device, &options, &model));
+            data d = data_make(60, 45, 8, 21);
+            EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+            tamis_array *W;
+            EXPECT_OK(tamis_array_create(60, model->width, options.type, TAMIS_ROW_MAJOR, &W));
+            EXPECT_OK(tamis_model_transform(model, &d.view, tamis_array_view(W)));
+            for (int own = 0; own < 2; own++) {
+                if (own && model->row_factors.cols == 0) continue;
+                const tamis_dense *const given = own ? NULL : tamis_array_view(W);
+                int64_t columns[60 * N], rows[60 * N];
+                double scores[60 * N], predictions[60 * N];
+                EXPECT_OK(tamis_model_recommend(model, given, NULL, 60, &d.view, N, columns, scores));
+                for (int64_t t = 0; t < 60 * N; t++) rows[t] = t / N;
+                const tamis_sparse S = {.format = TAMIS_COO,
+                                        .rows = 60,
+                                        .cols = 45,
+                                        .nnz = 60 * N,
+                                        .index_type = TAMIS_I64,
+                                        .row_indices = rows,
+                                        .columns = columns};
+                EXPECT_OK(tamis_model_predict(model, given, &S, predictions));
+                plain p = plain_of(model, given);
+                const double close = type == 1 ? 1e-12 : 1e-5;
+                for (int t = 0; t < 60 * N; t++) {
+                    assert_true(fabs(predictions[t] - scores[t]) <= close * (1 + fabs(scores[t])));
+                    const double expected = plain_expectation(&p, rows[t], columns[t]);
+                    assert_true(fabs(predictions[t] - expected) <= close * (1 + fabs(expected)));
+                    if (t % N > 0) assert_true(scores[t] <= scores[t - 1]);
+                }
+                plain_free(&p);
+            }
+            tamis_array_free(W);
+            data_free(&d);
+            tamis_model_free(model);
+        }
+}
+
+/* ------------------------------------------------------------------------------------------ other devices */
+
+/* What one model says of some data. */
+typedef struct answers {
+    double predictions[600], scores[30 * 7], weights[4 * 5], rmse;
+    int64_t columns[30 * 7], words[4 * 5];
+    float W[30 * 5];
+} answers;
+
+static void ask(tamis_model *model, const tamis_sparse *S, answers *a) {
+    const tamis_dense W = {.data = a->W, .rows = 30, .cols = 5};
+    const int64_t rows[] = {29, 3};
+    tamis_score score;
+    assert_true(S->nnz <= 600);
+    EXPECT_OK(tamis_model_transform(model, S, &W));
+    EXPECT_OK(tamis_model_predict(model, &W, S, a->predictions));
+    EXPECT_OK(tamis_model_predict(model, NULL, S, a->predictions));
+    EXPECT_OK(tamis_model_recommend(model, NULL, rows, 2, S, 7, a->columns, a->scores));
+    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 30, S, 7, a->columns, a->scores));
+    EXPECT_OK(tamis_model_topics(model, 5, a->words, a->weights));
+    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){S, S}, false, 5, &score));
+    a->rmse = score.rmse;
+}
+
+/* A model saved here and loaded there: the factors by hand have exact products, so all but W is the same. */
+static void other_devices_agree(void **state) {
+    (void)state;
+    char path[512];
+    const char *const folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tamis-model-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
+    tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 30, 200, 4, TAMIS_F32, true);
+    data d = data_make(30, 200, 12, 9);
+    answers *const here = calloc(1, sizeof *here), *const there = calloc(1, sizeof *there);
+    ask(model, &d.view, here);
+    EXPECT_OK(tamis_model_save(model, path));
+    int others = 0;
+    for (int i = 0; i < tamis_device_count(); i++) {
+        const char *name, *why;
+        tamis_device *other;
+        tamis_model *loaded;
+        EXPECT_OK(tamis_device_at(i, &name, &why));
+        if (strcmp(name, "cpu") == 0 || *why) continue;
+        EXPECT_OK(tamis_device_open(name, &other));
+        EXPECT_OK(tamis_model_load(other, path, &loaded));
+        ask(loaded, &d.view, there);
+        assert_memory_equal(there->predictions, here->predictions, sizeof here->predictions);
+        assert_memory_equal(there->columns, here->columns, sizeof here->columns);
+        assert_memory_equal(there->scores, here->scores, sizeof here->scores);
+        assert_memory_equal(there->words, here->words, sizeof here->words);
+        assert_memory_equal(there->weights, here->weights, sizeof here->weights);
+        assert_true(there->rmse == here->rmse);
+        for (int t = 0; t < 30 * 5; t++)
+            assert_true(fabsf(there->W[t] - here->W[t]) <= 1e-3f * (1 + fabsf(here->W[t])));
+        EXPECT_OK(tamis_model_save(loaded, path));
+        tamis_model_free(loaded);
+        tamis_device_close(other);
+        others++;
+    }
+    if (others == 0) print_message("there is no device but the CPU\n");
+    unlink(path);
+    free(here);
+    free(there);
+    data_free(&d);
+    tamis_model_free(model);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(predicts),
+        cmocka_unit_test(keeps_nan),
+        cmocka_unit_test(transforms),
+        cmocka_unit_test(recommends),
+        cmocka_unit_test(recommends_what_is_left),
+        cmocka_unit_test(ranks_before_it_clamps),
+        cmocka_unit_test(recommendations_are_predictions),
+        cmocka_unit_test(other_devices_agree),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

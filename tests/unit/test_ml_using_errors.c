@@ -1,0 +1,238 @@
+/* Using a model with arguments that cannot be, and with the n-th allocation failing, for every n. */
+#include "cmocka_first.h"
+
+#include "base/memory.h"
+#include "ml/using.h"
+#include "test_ml_models.h"
+
+static tamis_device *device;
+
+/* ------------------------------------------------------------------------------------------ errors */
+
+typedef struct errors {
+    tamis_model *model, *empty, *without_rows;
+    data d;
+    tamis_dense W;
+    double numbers[64];
+    int64_t columns[64];
+} errors;
+
+static tamis_model *empty_model(void) {
+    tamis_model_options options;
+    tamis_model *model;
+    EXPECT_OK(TAMIS_MODEL_OPTIONS_INIT(&options, TAMIS_ALS));
+    EXPECT_OK(tamis_model_create(device, &options, &model));
+    return model;
+}
+
+static void refuses(void **state) {
+    (void)state;
+    errors e = {.model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 7, 9, 2, TAMIS_F64, false),
+                .empty = empty_model(),
+                .without_rows = model_by_hand(device, TAMIS_LDA, ML_COUNTS, 7, 9, 2, TAMIS_F64, false),
+                .d = data_make(7, 9, 3, 1)};
+    ml_dense_free(e.without_rows, &e.without_rows->row_factors);
+    e.W = (tamis_dense){.data = e.numbers, .rows = 7, .cols = 2, .type = TAMIS_F64};
+    const tamis_sparse *const S = &e.d.view;
+    tamis_sparse wide = *S, tall = *S, there = *S;
+    wide.cols = 8;
+    tall.rows = 6;
+    tall.nnz = e.d.offsets[6];
+    there.location = TAMIS_DEVICE;
+    double *const p = e.numbers;
+    const tamis_status argument = TAMIS_ERROR_ARGUMENT;
+    EXPECT_REFUSED(tamis_model_predict(NULL, NULL, S, p), argument, "model is NULL");
+    EXPECT_REFUSED(tamis_model_predict(e.empty, NULL, S, p), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_predict(e.model, NULL, NULL, p), argument, "S = NULL: expected a sparse matrix");
+    EXPECT_REFUSED(tamis_model_predict(e.model, NULL, &there, p), argument,
+                   "S.location = device: expected arrays on the host");
+    EXPECT_REFUSED(tamis_model_predict(e.model, NULL, &wide, p), argument, "S.cols = 8, but the model has 9 columns");
+    EXPECT_REFUSED(tamis_model_predict(e.model, NULL, &tall, p), argument, "S.rows = 6, but the model has 7 rows");
+    EXPECT_REFUSED(tamis_model_predict(e.model, &e.W, &tall, p), argument, "S.rows = 6, but W has 7 rows");
+    EXPECT_REFUSED(tamis_model_predict(e.model, NULL, S, NULL), argument, "predictions is NULL");
+    EXPECT_REFUSED(tamis_model_predict(e.without_rows, NULL, S, p), argument,
+                   "W is NULL, but the model (lda) keeps no factors of rows: tamis_model_transform makes them");
+    tamis_dense W = e.W;
+    W.type = TAMIS_F32;
+    EXPECT_REFUSED(tamis_model_predict(e.model, &W, S, p), argument, "W.type = fp32: expected fp64");
+    W = e.W;
+    W.cols = 3;
+    EXPECT_REFUSED(tamis_model_predict(e.model, &W, S, p), argument, "W.cols = 3: expected 2");
+    W = e.W;
+    W.layout = TAMIS_COLUMN_MAJOR;
+    EXPECT_REFUSED(tamis_model_predict(e.model, &W, S, p), argument, "W.layout = column-major: expected row-major");
+    const int64_t column = e.d.columns[2];
+    e.d.columns[2] = 9;
+    assert_int_equal(tamis_model_predict(e.model, NULL, S, p), TAMIS_ERROR_PATTERN);
+    assert_int_equal(tamis_model_recommend(e.model, NULL, NULL, 7, S, 2, e.columns, p), TAMIS_ERROR_PATTERN);
+    assert_string_equal(tamis_last_error(), "seen.columns[2] = 9: expected 0 .. 8");
+    tamis_sparse coo = *S;
+    coo.format = TAMIS_COO;
+    coo.row_indices = e.d.rows;
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 7, &coo, 2, e.columns, p), TAMIS_ERROR_PATTERN,
+                   "seen.columns[2] = 9: expected 0 .. 8");
+    e.d.columns[2] = column;
+    const int64_t row = e.d.rows[1], offset = e.d.offsets[2];
+    e.d.rows[1] = -1;
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 7, &coo, 2, e.columns, p), TAMIS_ERROR_PATTERN,
+                   "seen.row_indices[1] = -1: expected 0 .. 6");
+    e.d.rows[1] = row;
+    e.d.offsets[2] = 1000;
+    assert_int_equal(tamis_model_recommend(e.model, NULL, NULL, 7, S, 2, e.columns, p), TAMIS_ERROR_PATTERN);
+    assert_non_null(strstr(tamis_last_error(), "seen.offsets[2] = 1000: expected "));
+    e.d.offsets[2] = offset;
+
+    EXPECT_REFUSED(tamis_model_transform(NULL, S, &e.W), argument, "model is NULL");
+    EXPECT_REFUSED(tamis_model_transform(e.empty, S, &e.W), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_transform(e.model, NULL, &e.W), argument, "S = NULL: expected a sparse matrix");
+    EXPECT_REFUSED(tamis_model_transform(e.model, S, NULL), argument, "W is NULL");
+    EXPECT_REFUSED(tamis_model_transform(e.model, &wide, &e.W), argument, "S.cols = 8, but the model has 9 columns");
+    EXPECT_REFUSED(tamis_model_transform(e.model, &tall, &e.W), argument, "W.rows = 7, but S.rows = 6");
+    W = e.W;
+    W.stride = 1;
+    EXPECT_REFUSED(tamis_model_transform(e.model, S, &W), argument, "W.stride = 1: expected 0 or at least cols = 2");
+    e.d.values[1] = INFINITY;
+    assert_int_equal(tamis_model_transform(e.model, S, &e.W), argument);
+    assert_non_null(strstr(tamis_last_error(), "S has the value inf at row 0"));
+    e.d.values[1] = 1;
+
+    const int64_t rows[] = {1, 2, 6, 7000}, negative = -1;
+    EXPECT_REFUSED(tamis_model_recommend(NULL, NULL, NULL, 1, NULL, 1, e.columns, p), argument, "model is NULL");
+    EXPECT_REFUSED(tamis_model_recommend(e.empty, NULL, NULL, 1, NULL, 1, e.columns, p), argument,
+                   "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, rows, 4, NULL, 1, e.columns, p), argument,
+                   "rows[3] = 7000, the model has 7 rows");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, &e.W, &negative, 1, NULL, 1, e.columns, p), argument,
+                   "rows[0] = -1, W has 7 rows");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 8, NULL, 1, e.columns, p), argument,
+                   "count = 8, the model has 7 rows");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, -1, NULL, 1, e.columns, p), argument,
+                   "count = -1 is negative");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 7, NULL, -2, e.columns, p), argument,
+                   "n = -2 is negative");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 7, NULL, 1, NULL, p), argument, "columns is NULL");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 7, NULL, 1, e.columns, NULL), argument, "scores is NULL");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 7, &wide, 1, e.columns, p), argument,
+                   "seen.cols = 8, but the model has 9 columns");
+    EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, NULL, 7, &tall, 1, e.columns, p), argument,
+                   "seen.rows = 6, but the model has 7 rows");
+
+    EXPECT_REFUSED(tamis_model_topics(NULL, 1, e.columns, p), argument, "model is NULL");
+    EXPECT_REFUSED(tamis_model_topics(e.empty, 1, e.columns, p), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_topics(e.model, -1, e.columns, p), argument, "n = -1 is negative");
+    EXPECT_REFUSED(tamis_model_topics(e.model, 1, NULL, p), argument, "columns is NULL");
+    EXPECT_REFUSED(tamis_model_topics(e.model, 1, e.columns, NULL), argument, "weights is NULL");
+    EXPECT_OK(tamis_model_topics(e.model, 0, NULL, NULL));
+
+    tamis_score score;
+    const tamis_held_out good = {S, S}, none = {NULL, S}, alone = {S, NULL}, other = {S, &tall}, small = {&tall, NULL},
+                         narrow = {&wide, S};
+    EXPECT_REFUSED(tamis_model_score(NULL, &good, false, 0, &score), argument, "model is NULL");
+    EXPECT_REFUSED(tamis_model_score(e.empty, &good, false, 0, &score), argument,
+                   "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_score(e.model, NULL, false, 0, &score), argument, "held_out is NULL");
+    EXPECT_REFUSED(tamis_model_score(e.model, &none, false, 0, &score), argument, "held_out.entries is NULL");
+    EXPECT_REFUSED(tamis_model_score(e.model, &good, false, -1, &score), argument, "top = -1 is negative");
+    EXPECT_REFUSED(tamis_model_score(e.model, &good, false, 0, NULL), argument, "score is NULL");
+    EXPECT_REFUSED(tamis_model_score(e.model, &alone, true, 0, &score), argument,
+                   "held_out.observed is NULL, but the rows' factors (als) have to be found from it");
+    EXPECT_REFUSED(tamis_model_score(e.without_rows, &alone, false, 0, &score), argument,
+                   "held_out.observed is NULL, but the rows' factors (lda) have to be found from it");
+    EXPECT_REFUSED(tamis_model_score(e.model, &other, false, 0, &score), argument,
+                   "held_out.observed.rows = 6, but held_out.entries.rows = 7");
+    EXPECT_REFUSED(tamis_model_score(e.model, &small, false, 0, &score), argument,
+                   "held_out.entries.rows = 6, but the model has 7 rows");
+    EXPECT_REFUSED(tamis_model_score(e.model, &narrow, false, 0, &score), argument,
+                   "held_out.entries.cols = 8, but the model has 9 columns");
+    EXPECT_OK(tamis_model_score(e.model, &alone, false, 0, &score));
+    assert_string_equal(tamis_last_error(), "");
+    data_free(&e.d);
+    tamis_model_free(e.model);
+    tamis_model_free(e.empty);
+    tamis_model_free(e.without_rows);
+}
+
+/* ------------------------------------------------------------------------------------------ faults */
+
+typedef struct call_state {
+    tamis_model *model;
+    data d;
+    tamis_sparse coo;
+    tamis_dense W;
+    double numbers[4096];
+    int64_t columns[512];
+} call_state;
+
+static tamis_status call_transform(call_state *c) { return tamis_model_transform(c->model, &c->d.view, &c->W); }
+static tamis_status call_predict(call_state *c) {
+    return tamis_model_predict(c->model, NULL, &c->d.view, c->numbers + 1024);
+}
+static tamis_status call_recommend(call_state *c) {
+    return tamis_model_recommend(c->model, NULL, NULL, 20, &c->coo, 3, c->columns, c->numbers + 1024);
+}
+static tamis_status call_topics(call_state *c) {
+    return tamis_model_topics(c->model, 5, c->columns, c->numbers + 1024);
+}
+static tamis_status call_score(call_state *c) {
+    tamis_score score;
+    return tamis_model_score(c->model, &(tamis_held_out){&c->d.view, &c->d.view}, true, 5, &score);
+}
+
+static call_state make_state(ml_kind kind) {
+    call_state c = {.model = model_by_hand(device, kind == ML_RATINGS ? TAMIS_ALS : TAMIS_LDA, kind, 20, 15, 3,
+                                           TAMIS_F32, kind == ML_RATINGS),
+                    .d = data_make(20, 15, 4, 2)};
+    c.coo = c.d.view;
+    c.coo.format = TAMIS_COO;
+    c.coo.row_indices = c.d.rows;
+    c.coo.offsets = c.coo.values = NULL;
+    for (int t = 0; t < 4096; t++) c.numbers[t] = 77;
+    return c;
+}
+
+/* A model may keep what a call made for the next one: what is left is counted when it is gone. */
+static void survives_faults(void **state) {
+    (void)state;
+    tamis_status (*const calls[])(call_state *) = {call_transform, call_predict, call_recommend, call_topics,
+                                                   call_score};
+    static const int least[] = {8, 5, 10, 2, 20};
+    for (int kind = 0; kind <= ML_COUNTS; kind += 2)
+        for (int i = 0; i < 5; i++) {
+            tamis_status status = TAMIS_ERROR_MEMORY;
+            int n = 0;
+            while (status != TAMIS_OK) {
+                const int64_t live = tamis_memory_live();
+                call_state c = make_state((ml_kind)kind);
+                c.W = (tamis_dense){.data = c.numbers, .rows = 20, .cols = c.model->width};
+                tamis_memory_fail_at(++n);
+                status = calls[i](&c);
+                tamis_memory_fail_at(0);
+                assert_true(status == TAMIS_OK || status == TAMIS_ERROR_MEMORY);
+                for (int t = 0; status != TAMIS_OK && t < 4096; t++) assert_true(c.numbers[t] == 77);
+                data_free(&c.d);
+                tamis_model_free(c.model);
+                if (tamis_memory_live() != live) fail_msg("call %d leaks after allocation %d failed", i, n);
+            }
+            if (kind == ML_RATINGS) assert_true(n > least[i]);
+        }
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(survives_faults),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
