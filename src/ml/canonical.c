@@ -92,17 +92,25 @@ uint64_t ml_data_sum(const tamis_sparse *S) {
 }
 
 void ml_describe_data(tamis_model *model, const tamis_sparse *S) {
+    model->rows = model->nnz = model->cols = 0;
+    ml_describe_more(model, S);
+}
+
+void ml_describe_more(tamis_model *model, const tamis_sparse *S) {
+    const bool first = model->nnz == 0;
     double sum = 0;
-    model->least = S->nnz > 0 ? INFINITY : 0;
-    model->most = S->nnz > 0 ? -INFINITY : 0;
+    if (first) {
+        model->least = S->nnz > 0 ? INFINITY : 0;
+        model->most = S->nnz > 0 ? -INFINITY : 0;
+    }
     for (int64_t t = 0; t < S->nnz; t++) {
         const double value = value_at(S, t);
         sum += value;
         model->least = fmin(model->least, value);
         model->most = fmax(model->most, value);
     }
-    model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0;
-    model->rows = S->rows;
+    model->rows += S->rows;
     model->cols = S->cols;
-    model->nnz = S->nnz;
+    model->nnz += S->nnz;
+    if (first) model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0; /* later ones are fitted about the same */
 }

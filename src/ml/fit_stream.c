@@ -22,7 +22,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, const ch
     TRY(ml_canonical(model, batch, what, &data));
     const tamis_sparse *const view = tamis_matrix_view(data);
     *rows = view->rows;
-    if (model->cols == 0) ml_describe_data(model, view);
+    if (whole == 0) ml_describe_more(model, view);
     double loss = 0, weight = 0;
     const tamis_status status = model->method->step(model, view, whole, &loss, &weight);
     tamis_matrix_free(data);
@@ -48,7 +48,8 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
 
 /* A pass; *rows counts what came. It ends early where the callback says stop. */
 static tamis_status pass(tamis_model *model, tamis_batch_source source, void *context, int64_t cols, int64_t *rows) {
-    const int64_t whole = model->rows; /* 0 in the first pass */
+    const int64_t whole = model->iterations_done > 0 ? model->rows : 0; /* not known in the first pass */
+    if (whole == 0) model->rows = model->nnz = 0;
     *rows = 0;
     for (int64_t number = 1; !model->stopped; number++) {
         const tamis_sparse *batch = NULL;
@@ -83,7 +84,6 @@ static tamis_status run(tamis_model *model, tamis_batch_source source, void *con
         if (model->stopped) return ml_stopped(model); /* the checkpoint stays that of the last whole pass */
         if (rows == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the stream has no mini-batch");
         if (model->iterations_done == 0 && held_out) TRY(ml_check_held_out(model, held_out, rows));
-        model->rows = rows;
         TRY(ml_end_iteration(model, held_out));
     }
     return TAMIS_OK;

@@ -70,10 +70,14 @@ static tamis_status make_once(const tamis_model *model, int64_t rows, int64_t co
     return ml_dense_make(model, rows, cols, dense);
 }
 
+tamis_status ml_model_workspace(tamis_model *model) {
+    if (model->workspace) return TAMIS_OK;
+    return tamis_dense_workspace_create(model->device, model->width + 2, model->options.type, &model->workspace);
+}
+
 tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh) {
     bool rows_fresh = false, cols_fresh = false;
-    if (!model->workspace)
-        TRY(tamis_dense_workspace_create(model->device, model->width + 2, model->options.type, &model->workspace));
+    TRY(ml_model_workspace(model));
     if (model->method->row_factors) TRY(make_once(model, rows, model->width, &model->row_factors, &rows_fresh));
     TRY(make_once(model, cols, model->width, &model->column_factors, &cols_fresh));
     *fresh = rows_fresh || cols_fresh;

@@ -173,6 +173,8 @@ void ml_times_free(tamis_model *model);
 tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh);
 /* The same for a state. */
 tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_t cols, bool *fresh);
+/* model.c: makes model->workspace where it is not there yet: a model that was loaded has none. */
+tamis_status ml_model_workspace(tamis_model *model);
 
 /* operands.c: A (a copy of W, or the model's own) and B where they are the factors as they are; the rest is left. */
 tamis_status ml_plain_operands(const tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *operands);
@@ -182,6 +184,8 @@ tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, 
 /* canonical.c: fingerprint of data of that form, never 0; what the model keeps of them (sizes, mean, range). */
 uint64_t ml_data_sum(const tamis_sparse *data);
 void ml_describe_data(tamis_model *model, const tamis_sparse *data);
+/* The same of one more mini-batch. */
+void ml_describe_more(tamis_model *model, const tamis_sparse *data);
 
 /* canonical.c: S as methods take their data: a host matrix, CSR, sorted, duplicates summed, values there, int64
    offsets, the model's type; checks the values for the method's kind. `what` names S in messages. */

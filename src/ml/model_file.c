@@ -97,6 +97,7 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     if (!sections[1].present) return tamis_fail(status, "%s: the model has no %s", path, ml_section_names[1]);
     for (int i = 0; i < 2; i++) {
         const int64_t lines = i == 0 ? model->rows : model->cols;
+        if (i == 0 && sections[i].rows == 0) continue; /* fitted to a stream: its rows are not kept */
         if (sections[i].present && (sections[i].rows != lines || sections[i].cols != width))
             return disagree(status, path, i, &sections[i], lines, width);
     }

@@ -52,7 +52,6 @@ static const field fields[] = {
     OPTION(rate, FIELD_DOUBLE),
     OPTION(column_regularization, FIELD_DOUBLE),
     OPTION(threads, FIELD_INT),
-    OPTION(checkpoint_seconds, FIELD_DOUBLE),
     MEMBER(rows, FIELD_INT64),
     MEMBER(cols, FIELD_INT64),
     MEMBER(nnz, FIELD_INT64),
@@ -67,7 +66,6 @@ static const field fields[] = {
     MEMBER(parts, FIELD_PARTS),
     MEMBER(loss, FIELD_DOUBLE),
     MEMBER(metric, FIELD_DOUBLE),
-    MEMBER(total_seconds, FIELD_DOUBLE),
 };
 enum { FIELDS = (int)(sizeof fields / sizeof *fields) };
 

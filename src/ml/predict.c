@@ -82,6 +82,7 @@ tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char 
     const int calls = model->times.calls; /* of an iteration: these do not belong to it */
     *W = NULL;
     TRY_GOTO(done, ml_canonical(model, S, what, &data));
+    TRY_GOTO(done, ml_model_workspace(model));
     const tamis_sparse *const view = tamis_matrix_view(data);
     TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
     if (view->rows > 0) TRY_GOTO(done, model->method->transform(model, view, &on_device));

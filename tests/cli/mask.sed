@@ -15,3 +15,4 @@ s/relative error [0-9.e+-]+ against/relative error <error> against/g
 s/"(read_ms|setup_ms|check_ms|execute_ms|gflops|floor_ms|predicted_ms|relative_error|instruction_set|device|threads)": [^,}]+/"\1": <value>/g
 s/"reason": "asked for by name; [^"]*"/"reason": <reason>/
 s/^(  file       )[^,]+,/\1<size>,/
+s/: sddmm [0-9]+ %, spmm [0-9]+ %, fused [0-9]+ %/: <shares>/

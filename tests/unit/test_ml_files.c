@@ -100,7 +100,6 @@ static tamis_model *whole_model(tamis_type type) {
     o->rate = 1. / 3;
     o->column_regularization = 1e-300;
     o->threads = 3;
-    o->checkpoint_seconds = INFINITY;
     model->nnz = 123456789012345;
     model->mean = -0.1;
     model->least = -INFINITY;
@@ -111,7 +110,6 @@ static tamis_model *whole_model(tamis_type type) {
     model->steps = 1000000000007;
     for (int i = 0; i < ML_PARTS; i++) model->parts[i] = i == 2 ? NAN : 1. / (i + 7);
     model->loss = 3.25;
-    model->total_seconds = 1e-7;
     EXPECT_OK(ml_dense_make(model, 7, 4, &model->states[0]));
     EXPECT_OK(ml_dense_make(model, 1, 9, &model->states[2]));
     EXPECT_OK(ml_dense_make(model, 0, 2, &model->states[3]));
@@ -177,7 +175,6 @@ static void same_model(const tamis_model *found, const tamis_model *expected) {
     same_double(f->rate, e->rate);
     same_double(f->column_regularization, e->column_regularization);
     assert_int_equal(f->threads, e->threads);
-    same_double(f->checkpoint_seconds, e->checkpoint_seconds);
     assert_null(f->checkpoint);
     assert_null(f->callback);
     assert_int_equal(f->size, sizeof *f);
@@ -195,7 +192,6 @@ static void same_model(const tamis_model *found, const tamis_model *expected) {
     for (int i = 0; i < ML_PARTS; i++) same_double(found->parts[i], expected->parts[i]);
     same_double(found->loss, expected->loss);
     same_double(found->metric, expected->metric);
-    same_double(found->total_seconds, expected->total_seconds);
     same_matrix(&found->row_factors, &expected->row_factors);
     same_matrix(&found->column_factors, &expected->column_factors);
     for (int i = 0; i < ML_STATES; i++) same_matrix(&found->states[i], &expected->states[i]);
@@ -253,7 +249,6 @@ static void goes_on(void **state) {
         options.iterations = 4;
         EXPECT_OK(tamis_model_continue_with(loaded, &options));
         EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
-        loaded->total_seconds = whole->total_seconds;
         same_model(loaded, whole);
         unlink(in_folder("half"));
         data_free(&d);

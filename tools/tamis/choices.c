@@ -17,6 +17,7 @@ static const char *pick(const char *const *names, int count, int index) {
 }
 
 static const char *type_at(int i) { return i <= TAMIS_BF16 ? tamis_type_name((tamis_type)i) : NULL; }
+static const char *model_type_at(int i) { return i <= TAMIS_F64 ? tamis_type_name((tamis_type)i) : NULL; }
 static const char *operation_at(int i) { return i <= TAMIS_OP_FUSED ? tamis_operation_name((tamis_operation)i) : NULL; }
 static const char *edge_at(int i) { return i <= TAMIS_EDGE_SOFTMAX ? tamis_edge_name((tamis_edge)i) : NULL; }
 static const char *format_at(int i) { return i <= TAMIS_COO ? tamis_format_name((tamis_format)i) : NULL; }
@@ -100,6 +101,7 @@ static const char *peer_at(int i) {
 }
 
 const tool_choices tool_types = {"a type", type_at, NULL};
+const tool_choices tool_model_types = {"a type of models", model_type_at, NULL};
 const tool_choices tool_operations = {"an operation", operation_at, NULL};
 const tool_choices tool_edges = {"an edge operation", edge_at, NULL};
 const tool_choices tool_layouts = {"a layout", layout_at, NULL};

@@ -20,17 +20,24 @@ typedef struct tool_command {
     const tool_example *examples; /* ends with a NULL line */
     size_t settings_size;         /* of the structure that the options fill */
     int (*run)(const void *settings, int count, char **operands);
+    const struct tool_command *const *actions; /* of a group such as `als`: the word after it is one of these, which end
+                                                  with NULL. A group itself has neither options nor run() */
+    int (*run_action)(const struct tool_command *group, const void *settings, int count, char **operands);
 } tool_command;
 
 extern const tool_command tool_devices_command, tool_algorithms_command, tool_info_command, tool_generate_command,
     tool_convert_command, tool_run_command, tool_check_command, tool_bench_command, tool_explain_command,
-    tool_cache_command, tool_spy_command, tool_report_command, tool_compare_command, tool_roofline_command;
+    tool_cache_command, tool_spy_command, tool_report_command, tool_compare_command, tool_roofline_command,
+    tool_als_command, tool_implicit_als_command, tool_ccd_command, tool_lda_command, tool_sfa_command, tool_gap_command;
 
 extern const tool_command *const tool_commands[]; /* ends with NULL */
 
-/* --help of the program and of a subcommand. */
+/* The command of that name among those of a list that ends with NULL, or NULL. */
+const tool_command *tool_command_find(const tool_command *const *commands, const char *name);
+
+/* --help of the program, of a subcommand and of an action of a group (group NULL: of a subcommand). */
 void tool_help(FILE *out);
-void tool_command_help(const tool_command *command);
+void tool_command_help(const tool_command *group, const tool_command *command);
 
 /* The man page in mdoc, and the completion of a shell ("bash" or "zsh"; false for another). */
 void tool_manual(FILE *out);

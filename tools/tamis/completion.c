@@ -20,8 +20,43 @@ static const tool_choices *first_operand(const tool_command *command) {
     return command == &tool_cache_command ? &tool_cache_actions : NULL;
 }
 
+/* Actions, each once, whose groups are asked for by number: NULL past the end. Groups may share an action. */
+static const tool_command *distinct_action(int number) {
+    const tool_command *seen[64];
+    int count = 0;
+    for (int i = 0; tool_commands[i]; i++) {
+        for (int j = 0; tool_commands[i]->actions && tool_commands[i]->actions[j]; j++) {
+            const tool_command *action = tool_commands[i]->actions[j];
+            bool known = false;
+            for (int k = 0; k < count; k++) known |= seen[k] == action;
+            if (known || count == 64) continue;
+            if (count == number) return action;
+            seen[count++] = action;
+        }
+    }
+    return NULL;
+}
+
+/* A pattern of the groups and names that an action is called by: "als predict"|"ccd predict". */
+static void print_pattern(FILE *out, const tool_command *action) {
+    bool first = true;
+    for (int i = 0; tool_commands[i]; i++) {
+        for (int j = 0; tool_commands[i]->actions && tool_commands[i]->actions[j]; j++) {
+            if (tool_commands[i]->actions[j] != action) continue;
+            fprintf(out, "%s\"%s %s\"", first ? "" : "|", tool_commands[i]->name, action->name);
+            first = false;
+        }
+    }
+}
+
+static void print_bash_group(FILE *out, const tool_command *group) {
+    fprintf(out, "    %s) options=--help operand=\"", group->name);
+    for (int i = 0; group->actions[i]; i++) fprintf(out, "%s%s", i ? " " : "", group->actions[i]->name);
+    fputs("\" ;;\n", out);
+}
+
 static void print_bash_options(FILE *out, const tool_command *command) {
-    fprintf(out, "    %s)\n        options=\"--help", command->name);
+    fputs("        options=\"--help", out);
     for (const tool_option *option = command->options; option->name; option++) {
         const bool negatable = option->value == TOOL_FLAG && option->preset;
         fprintf(out, " --%s", option->name);
@@ -29,7 +64,7 @@ static void print_bash_options(FILE *out, const tool_command *command) {
     }
     fputs("\"\n        case $previous in\n", out);
     for (const tool_option *option = command->options; option->name; option++) {
-        if (option->value == TOOL_FLAG) continue;
+        if (option->value == TOOL_FLAG || option->value == TOOL_PATH_MAYBE) continue;
         fprintf(out, "        --%s", option->name);
         if (option->letter) fprintf(out, "|-%c", option->letter);
         fputs(") ", out);
@@ -74,11 +109,27 @@ static void print_bash(FILE *out) {
           "    fi\n"
           "    case ${COMP_WORDS[1]} in\n",
           out);
-    for (int i = 0; tool_commands[i]; i++) print_bash_options(out, tool_commands[i]);
+    for (int i = 0; tool_commands[i]; i++) {
+        if (tool_commands[i]->actions) {
+            print_bash_group(out, tool_commands[i]);
+            continue;
+        }
+        fprintf(out, "    %s)\n", tool_commands[i]->name);
+        print_bash_options(out, tool_commands[i]);
+    }
     fputs("    help) operand=\"", out);
     for (int i = 0; tool_commands[i]; i++) fprintf(out, "%s%s", i ? " " : "", tool_commands[i]->name);
     fputs("\" ;;\n"
           "    esac\n"
+          "    ((COMP_CWORD > 2)) && case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n",
+          out);
+    for (int i = 0; distinct_action(i); i++) {
+        fputs("    ", out);
+        print_pattern(out, distinct_action(i));
+        fputs(")\n", out);
+        print_bash_options(out, distinct_action(i));
+    }
+    fputs("    esac\n"
           "    if [[ $current == -* ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
           "    elif [[ -n $operand ]] && ((COMP_CWORD == 2)); then\n"
@@ -115,13 +166,13 @@ static void print_zsh_option(FILE *out, const tool_option *option) {
         fprintf(out, "            '(-%c --%s)'{-%c,--%s}'[", option->letter, option->name, option->letter,
                 option->name);
     } else {
-        fprintf(out, "            '--%s[", option->name);
+        fprintf(out, "            '--%s%s[", option->name, option->value == TOOL_PATH_MAYBE ? "=-" : "");
     }
     print_quoted(out, option->help);
     fputc(']', out);
     if (option->argument) {
-        fprintf(out, ":%s:", option->argument);
-        if (option->value == TOOL_PATH) {
+        fprintf(out, "%s:%s:", option->value == TOOL_PATH_MAYBE ? ":" : "", option->argument);
+        if (option->value == TOOL_PATH || option->value == TOOL_PATH_MAYBE) {
             fputs("_files", out);
         } else if (option->choices && option->choices->list) {
             fprintf(out, "_tamis_%s", option->choices->list);
@@ -132,6 +183,29 @@ static void print_zsh_option(FILE *out, const tool_option *option) {
         }
     }
     fputs("' \\\n", out);
+}
+
+static void print_zsh_options(FILE *out, const tool_command *command) {
+    fputs("        _arguments -s \\\n", out);
+    for (const tool_option *option = command->options; option->name; option++) print_zsh_option(out, option);
+    if (first_operand(command)) {
+        fputs("            '1:what:(", out);
+        print_words(out, first_operand(command));
+        fputs(")' \\\n", out);
+    }
+    if (*command->operands && command != &tool_cache_command) fputs("            '*:file:_files' \\\n", out);
+    fputs("            '(-h --help)'{-h,--help}'[how to use it]'\n        ;;\n", out);
+}
+
+/* The actions of a group, where its second word is being written. */
+static void print_zsh_group(FILE *out, const tool_command *group) {
+    fprintf(out, "    %s) commands=(\n", group->name);
+    for (int i = 0; group->actions[i]; i++) {
+        fprintf(out, "        '%s:", group->actions[i]->name);
+        print_quoted(out, group->actions[i]->summary);
+        fputs("'\n", out);
+    }
+    fputs("        )\n        _describe action commands ;;\n", out);
 }
 
 static void print_zsh(FILE *out) {
@@ -158,19 +232,38 @@ static void print_zsh(FILE *out) {
           "    shift words\n"
           "    ((CURRENT--))\n"
           "    case $command in\n"
+          "    ",
+          out);
+    bool first = true;
+    for (int i = 0; tool_commands[i]; i++) {
+        if (!tool_commands[i]->actions) continue;
+        fprintf(out, "%s%s", first ? "" : "|", tool_commands[i]->name);
+        first = false;
+    }
+    fputs(")\n"
+          "        if ((CURRENT > 2)); then\n"
+          "            command=\"$command $words[2]\"\n"
+          "            shift words\n"
+          "            ((CURRENT--))\n"
+          "        fi\n"
+          "        ;;\n"
+          "    esac\n"
+          "    case $command in\n"
           "    help) _describe command commands ;;\n",
           out);
     for (int i = 0; tool_commands[i]; i++) {
-        const tool_command *command = tool_commands[i];
-        fprintf(out, "    %s)\n        _arguments -s \\\n", command->name);
-        for (const tool_option *option = command->options; option->name; option++) print_zsh_option(out, option);
-        if (first_operand(command)) {
-            fputs("            '1:what:(", out);
-            print_words(out, first_operand(command));
-            fputs(")' \\\n", out);
+        if (tool_commands[i]->actions) {
+            print_zsh_group(out, tool_commands[i]);
+            continue;
         }
-        if (*command->operands && command != &tool_cache_command) fputs("            '*:file:_files' \\\n", out);
-        fputs("            '(-h --help)'{-h,--help}'[how to use it]'\n        ;;\n", out);
+        fprintf(out, "    %s)\n", tool_commands[i]->name);
+        print_zsh_options(out, tool_commands[i]);
+    }
+    for (int i = 0; distinct_action(i); i++) {
+        fputs("    ", out);
+        print_pattern(out, distinct_action(i));
+        fputs(")\n", out);
+        print_zsh_options(out, distinct_action(i));
     }
     fputs("    esac\n}\n\n_tamis \"$@\"\n", out);
 }

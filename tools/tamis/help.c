@@ -12,7 +12,7 @@ void tool_help(FILE *out) {
           "Usage: tamis COMMAND [options] [operands]\n\nCommands:\n",
           out);
     for (int i = 0; tool_commands[i]; i++) {
-        fprintf(out, "  %-12s%s\n", tool_commands[i]->name, tool_commands[i]->summary);
+        fprintf(out, "  %-14s%s\n", tool_commands[i]->name, tool_commands[i]->summary);
     }
     fputs("\nOptions:\n"
           "  --help      this text; 'tamis COMMAND --help' for a command\n"
@@ -31,7 +31,10 @@ static void print_option(const tool_option *option, int width) {
     int length = snprintf(head, sizeof head, "  ");
     if (option->letter) length += snprintf(head + length, sizeof head - (size_t)length, "-%c, ", option->letter);
     length += snprintf(head + length, sizeof head - (size_t)length, "--%s%s", negatable ? "[no-]" : "", name);
-    if (option->argument) length += snprintf(head + length, sizeof head - (size_t)length, " %s", option->argument);
+    if (option->argument) {
+        const bool maybe = option->value == TOOL_PATH_MAYBE;
+        length += snprintf(head + length, sizeof head - (size_t)length, maybe ? "[=%s]" : " %s", option->argument);
+    }
     fputs(head, stdout);
     if (length + 2 > OPTION_COLUMN) {
         printf("\n%*s", OPTION_COLUMN, "");
@@ -52,10 +55,25 @@ static void print_option(const tool_option *option, int width) {
     tool_text_free(&help);
 }
 
-void tool_command_help(const tool_command *command) {
+/* What follows the description: the options, or the actions of a group. */
+static void print_options(const tool_command *command, int width) {
+    puts("Options:");
+    for (const tool_option *option = command->options; option->name; option++) print_option(option, width);
+    printf("  -h, --help%*sthis text\n", OPTION_COLUMN - 12, "");
+}
+
+static void print_actions(const tool_command *group) {
+    puts("Actions:");
+    for (int i = 0; group->actions[i]; i++) printf("  %-12s%s\n", group->actions[i]->name, group->actions[i]->summary);
+    printf("\n'tamis %s ACTION --help' for the options of one.\n", group->name);
+}
+
+void tool_command_help(const tool_command *group, const tool_command *command) {
     const int width = tool_terminal_width();
-    printf("tamis %s - %s\n\nUsage: tamis %s [options]%s%s\n\n", command->name, command->summary, command->name,
-           *command->operands ? " " : "", command->operands);
+    char name[64];
+    snprintf(name, sizeof name, "%s%s%s", group ? group->name : "", group ? " " : "", command->name);
+    printf("tamis %s - %s\n\nUsage: tamis %s%s%s%s\n\n", name, command->summary, name,
+           command->actions ? "" : " [options]", *command->operands ? " " : "", command->operands);
     for (const char *paragraph = command->description; *paragraph;) {
         const char *end = strstr(paragraph, "\n\n");
         const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
@@ -66,9 +84,11 @@ void tool_command_help(const tool_command *command) {
         tool_text_free(&text);
         paragraph += length + (end ? 2 : 0);
     }
-    puts("Options:");
-    for (const tool_option *option = command->options; option->name; option++) print_option(option, width);
-    printf("  -h, --help%*sthis text\n", OPTION_COLUMN - 12, "");
+    if (command->actions) {
+        print_actions(command);
+    } else {
+        print_options(command, width);
+    }
     if (command->examples && command->examples->line) puts("\nExamples:");
     for (const tool_example *example = command->examples; example && example->line; example++) {
         printf("  %s\n      ", example->line);

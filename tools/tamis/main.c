@@ -6,21 +6,16 @@
 
 #include "command.h"
 #include "exit.h"
+#include "model_options.h"
 #include "progress.h"
 #include "text.h"
 
-static const tool_command *find_command(const char *name) {
-    for (int i = 0; tool_commands[i]; i++) {
-        if (strcmp(tool_commands[i]->name, name) == 0) return tool_commands[i];
-    }
-    return NULL;
-}
-
-static int unknown_command(const char *name) {
+/* `kind` is what messages call them: "command", or "action" of a group. */
+static int unknown_command(const tool_command *const *commands, const char *kind, const char *name) {
     const char *names[32] = {NULL};
-    for (int i = 0; tool_commands[i] && i < 31; i++) names[i] = tool_commands[i]->name;
+    for (int i = 0; commands[i] && i < 31; i++) names[i] = commands[i]->name;
     const char *nearest = tool_nearest(name, names);
-    return tool_usage_error("unknown command '%s'%s%s%s", name, nearest ? " (did you mean " : "",
+    return tool_usage_error("unknown %s '%s'%s%s%s", kind, name, nearest ? " (did you mean " : "",
                             nearest ? nearest : "", nearest ? "?)" : "");
 }
 
@@ -66,8 +61,11 @@ static int run_global_option(int count, char **arguments) {
                             nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-static int run_command(const tool_command *command, int count, char **arguments) {
-    tool_set_command(command->name);
+/* group: of which the command is an action; NULL for a command of its own. */
+static int run_command(const tool_command *group, const tool_command *command, int count, char **arguments) {
+    static char name[64]; /* which messages name to the end */
+    snprintf(name, sizeof name, "%s%s%s", group ? group->name : "", group ? " " : "", command->name);
+    tool_set_command(name);
     void *settings = tool_allocate(1, command->settings_size);
     tool_options_preset(command->options, settings);
     tool_options_remember(count, arguments);
@@ -75,16 +73,49 @@ static int run_command(const tool_command *command, int count, char **arguments)
     bool help = false;
     int code = tool_options_parse(command->options, settings, count, arguments, &operands, &help);
     if (code == 0 && help) {
-        tool_command_help(command);
+        tool_command_help(group, command);
     } else if (code == 0 && operands < command->least) {
         code = tool_usage_error("%s wanted, %d given", command->operands, operands);
     } else if (code == 0 && command->most >= 0 && operands > command->most) {
         code = tool_usage_error("unexpected argument '%s'", arguments[command->most]);
     } else if (code == 0) {
-        code = command->run(settings, operands, arguments);
+        code = group ? command->run_action(group, settings, operands, arguments)
+                     : command->run(settings, operands, arguments);
     }
     free(settings);
     return code;
+}
+
+static int run_group(const tool_command *group, int count, char **arguments) {
+    tool_set_command(group->name);
+    if (count == 0) return tool_usage_error("%s wanted, none given", group->operands);
+    if (strcmp(arguments[0], "--help") == 0 || strcmp(arguments[0], "-h") == 0) {
+        tool_command_help(NULL, group);
+        return TOOL_OK;
+    }
+    if (arguments[0][0] == '-') return tool_usage_error("%s wanted before option %s", group->operands, arguments[0]);
+    const tool_command *action = tool_command_find(group->actions, arguments[0]);
+    return action ? run_command(group, action, count - 1, arguments + 1)
+                  : unknown_command(group->actions, "action", arguments[0]);
+}
+
+/* help, help COMMAND and help GROUP ACTION */
+static int show_help(int count, char **arguments) {
+    if (count == 0) {
+        tool_help(stdout);
+        return TOOL_OK;
+    }
+    const tool_command *command = tool_command_find(tool_commands, arguments[0]);
+    if (!command) return unknown_command(tool_commands, "command", arguments[0]);
+    if (count > 1 && command->actions) {
+        const tool_command *action = tool_command_find(command->actions, arguments[1]);
+        tool_set_command(command->name);
+        if (!action) return unknown_command(command->actions, "action", arguments[1]);
+        tool_command_help(command, action);
+    } else {
+        tool_command_help(NULL, command);
+    }
+    return TOOL_OK;
 }
 
 static int dispatch(int count, char **arguments) {
@@ -93,21 +124,15 @@ static int dispatch(int count, char **arguments) {
         return TOOL_USAGE;
     }
     if (arguments[1][0] == '-') return run_global_option(count, arguments);
-    if (strcmp(arguments[1], "help") == 0) {
-        const tool_command *command = count > 2 ? find_command(arguments[2]) : NULL;
-        if (count > 2 && !command) return unknown_command(arguments[2]);
-        if (command) {
-            tool_command_help(command);
-        } else {
-            tool_help(stdout);
-        }
-        return TOOL_OK;
-    }
-    const tool_command *command = find_command(arguments[1]);
-    return command ? run_command(command, count - 2, arguments + 2) : unknown_command(arguments[1]);
+    if (strcmp(arguments[1], "help") == 0) return show_help(count - 2, arguments + 2);
+    const tool_command *command = tool_command_find(tool_commands, arguments[1]);
+    if (!command) return unknown_command(tool_commands, "command", arguments[1]);
+    return command->actions ? run_group(command, count - 2, arguments + 2)
+                            : run_command(NULL, command, count - 2, arguments + 2);
 }
 
 int main(int count, char **arguments) {
+    tool_train_options_prepare();
     int code = dispatch(count, arguments);
     tool_progress_clear();
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -56,18 +56,28 @@ static void print_argument(FILE *out, const char *text, bool one_word) {
     if (quote) fputc('"', out);
 }
 
-static void print_option(FILE *out, const tool_option *option) {
+/* How an option of an action differs between the groups that have it. */
+typedef struct differences {
+    tool_text groups;  /* "als and ccd": which have it, where not all do */
+    tool_text presets; /* "15; lda, gap: 20", where they are not the same */
+} differences;
+
+/* differs: NULL for a command of its own. */
+static void print_option(FILE *out, const tool_option *option, const differences *differs) {
     const bool negatable = option->value == TOOL_FLAG && option->preset;
     fputs(".It Fl ", out);
     if (option->letter) fprintf(out, "%c , ", option->letter);
     if (option->letter) fputs("Fl ", out);
     fprintf(out, "-%s", option->name);
     if (negatable) fprintf(out, " , Fl -no-%s", option->name);
-    if (option->argument) {
+    if (option->argument && option->value == TOOL_PATH_MAYBE) {
+        fprintf(out, " Ns Oo = Ns Ar %s Oc", option->argument);
+    } else if (option->argument) {
         fputs(" Ar ", out);
         print_argument(out, option->argument, true);
     }
     fputc('\n', out);
+    if (differs && differs->groups.length) fprintf(out, "(%s)\n", tool_text_get(&differs->groups));
     char first = option->help[0];
     if (first >= 'a' && first <= 'z' && strncmp(option->help, "spmm", 4) != 0 &&
         strncmp(option->help, "fused", 5) != 0) {
@@ -84,12 +94,15 @@ static void print_option(FILE *out, const tool_option *option) {
     tool_text_add(&help, "%s", ended ? "" : ".");
     print_prose(out, tool_text_get(&help));
     tool_text_free(&help);
+    if (differs && differs->presets.length) {
+        fprintf(out, "Default: %s.\n", tool_text_get(&differs->presets));
+        return;
+    }
     if (option->preset && !negatable) fprintf(out, "Default:\n.Cm %s .\n", option->preset);
     if (negatable) fprintf(out, "Default: %s.\n", strcmp(option->preset, "yes") == 0 ? "on" : "off");
 }
 
-static void print_command(FILE *out, const tool_command *command) {
-    fprintf(out, ".Ss tamis %s\n", command->name);
+static void print_description(FILE *out, const tool_command *command) {
     for (const char *paragraph = command->description; *paragraph;) {
         const char *end = strstr(paragraph, "\n\n");
         const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
@@ -103,19 +116,143 @@ static void print_command(FILE *out, const tool_command *command) {
         paragraph += length + (end ? 2 : 0);
         if (*paragraph && !strchr(text, '\n')) fputs(".Pp\n", out);
     }
+}
+
+static void print_command(FILE *out, const tool_command *command) {
+    fprintf(out, ".Ss tamis %s\n", command->name);
+    print_description(out, command);
     fputs(".Bl -tag -width Ds\n", out);
-    for (const tool_option *option = command->options; option->name; option++) print_option(out, option);
+    for (const tool_option *option = command->options; option->name; option++) print_option(out, option, NULL);
     fputs(".El\n", out);
 }
+
+/* ------------------------------------------------------------------------------------------ groups */
+
+enum { GROUPS = 16 };
+
+/* The groups, whose actions have the same names; returns how many there are. */
+static int find_groups(const tool_command *groups[GROUPS]) {
+    int count = 0;
+    for (int i = 0; tool_commands[i] && count < GROUPS; i++) {
+        if (tool_commands[i]->actions) groups[count++] = tool_commands[i];
+    }
+    return count;
+}
+
+static const tool_option *option_of(const tool_command *group, const char *action, const char *name) {
+    return tool_option_find(tool_command_find(group->actions, action)->options, name, strlen(name));
+}
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+/* Has an option of that name the same meaning in group a and group b? */
+static bool same_help(const tool_command *a, const tool_command *b, const char *action, const char *name) {
+    const tool_option *of_a = option_of(a, action, name), *of_b = option_of(b, action, name);
+    return of_a && of_b && same_text(of_a->help, of_b->help);
+}
+
+/* The defaults of an option in the groups that agree with groups[first] about its meaning; nothing where they are the
+   same. */
+static void add_presets(tool_text *text, const tool_command *const *groups, int count, int first, const char *action,
+                        const char *name) {
+    int kinds = 0;
+    bool done[GROUPS] = {false};
+    for (int i = first; i < count; i++) {
+        if (done[i] || !same_help(groups[first], groups[i], action, name)) continue;
+        const char *preset = option_of(groups[i], action, name)->preset;
+        tool_text_add(text, "%s%s (", kinds++ ? ", " : "", preset ? preset : "none");
+        for (int j = i; j < count; j++) {
+            if (!same_help(groups[first], groups[j], action, name)) continue;
+            if (!same_text(preset, option_of(groups[j], action, name)->preset)) continue;
+            tool_text_add(text, "%s%s", j > i ? ", " : "", groups[j]->name);
+            done[j] = true;
+        }
+        tool_text_add(text, ")");
+    }
+    if (kinds < 2) tool_text_free(text);
+}
+
+/* The groups that agree with groups[first] about an option; nothing where all do. */
+static void add_groups(tool_text *text, const tool_command *const *groups, int count, int first, const char *action,
+                       const char *name) {
+    int having = 0;
+    for (int i = 0; i < count; i++) {
+        if (!same_help(groups[first], groups[i], action, name)) continue;
+        tool_text_add(text, "%s%s", having++ ? ", " : "", groups[i]->name);
+    }
+    if (having == count) tool_text_free(text);
+}
+
+/* Each meaning that an option has, with the groups that have it so. */
+static void print_meanings(FILE *out, const tool_command *const *groups, int count, const char *action,
+                           const char *name) {
+    for (int i = 0; i < count; i++) {
+        bool before = !option_of(groups[i], action, name);
+        for (int j = 0; j < i; j++) before |= same_help(groups[j], groups[i], action, name);
+        if (before) continue;
+        differences differs = {0};
+        add_groups(&differs.groups, groups, count, i, action, name);
+        add_presets(&differs.presets, groups, count, i, action, name);
+        print_option(out, option_of(groups[i], action, name), &differs);
+        tool_text_free(&differs.groups);
+        tool_text_free(&differs.presets);
+    }
+}
+
+static void print_action(FILE *out, const tool_command *const *groups, int count, const char *action) {
+    fprintf(out, ".Ss tamis METHOD %s\n", action);
+    print_description(out, tool_command_find(groups[0]->actions, action));
+    fputs(".Bl -tag -width Ds\n", out);
+    for (int i = 0; i < count; i++) {
+        const tool_option *option = tool_command_find(groups[i]->actions, action)->options;
+        for (; option->name; option++) {
+            bool printed = false;
+            for (int j = 0; j < i; j++) printed |= option_of(groups[j], action, option->name) != NULL;
+            if (!printed) print_meanings(out, groups, count, action, option->name);
+        }
+    }
+    fputs(".El\n", out);
+}
+
+static void print_groups(FILE *out) {
+    const tool_command *groups[GROUPS] = {NULL};
+    const int count = find_groups(groups);
+    if (count == 0) return;
+    fputs(".Ss tamis METHOD ACTION\n"
+          "Factorisations and topic models, trained and used.\nThe methods are:\n"
+          ".Bl -tag -width implicit-als\n",
+          out);
+    for (int i = 0; i < count; i++) {
+        fprintf(out, ".It Cm %s\n", groups[i]->name);
+        print_prose(out, groups[i]->description);
+    }
+    fputs(".El\n.Pp\nThey have the same actions.\n"
+          "Of an option that not all methods have, those that have it are named.\n",
+          out);
+    for (int i = 0; groups[0]->actions[i]; i++) print_action(out, groups, count, groups[0]->actions[i]->name);
+}
+
+/* ------------------------------------------------------------------------------------------ sections */
 
 static void print_synopsis(FILE *out) {
     for (int i = 0; tool_commands[i]; i++) {
         const tool_command *command = tool_commands[i];
+        if (command->actions) continue;
         fprintf(out, ".Nm\n.Cm %s\n.Op Ar options\n", command->name);
         if (*command->operands) {
             fputs(".Ar ", out);
             fprintf(out, "%s\n", command->operands);
         }
+    }
+    const tool_command *groups[GROUPS] = {NULL};
+    const int count = find_groups(groups);
+    for (int i = 0; count > 0 && groups[0]->actions[i]; i++) {
+        const tool_command *action = groups[0]->actions[i];
+        const int needed = (int)strcspn(action->operands, "[");
+        const char *optional = action->operands + needed;
+        fprintf(out, ".Nm\n.Ar METHOD\n.Cm %s\n.Op Ar options\n.Ar %.*s\n", action->name,
+                *optional ? needed - 1 : needed, action->operands);
+        if (*optional) fprintf(out, ".Op Ar %.*s\n", (int)strlen(optional) - 2, optional + 1);
     }
     fputs(".Nm\n.Cm help\n.Op Ar command\n.Nm\n.Fl -version\n", out);
 }
@@ -129,18 +266,36 @@ static void print_exit_codes(FILE *out) {
     fputs(".El\n", out);
 }
 
+static void print_examples_of(FILE *out, const tool_command *command, bool *first) {
+    for (const tool_example *example = command->examples; example && example->line; example++) {
+        const char initial = example->meaning[0];
+        const bool lower = initial >= 'a' && initial <= 'z';
+        if (!*first) fputs(".Pp\n", out);
+        *first = false;
+        fprintf(out, "%c%s:\n.Dl ", lower ? initial - 'a' + 'A' : initial, example->meaning + 1);
+        print_argument(out, example->line, false);
+        fputc('\n', out);
+    }
+}
+
+/* Groups may share an action, whose examples are then those of the first. */
+static bool shown_before(int group, const tool_command *action) {
+    for (int i = 0; i < group; i++) {
+        for (int j = 0; tool_commands[i]->actions && tool_commands[i]->actions[j]; j++) {
+            if (tool_commands[i]->actions[j] == action) return true;
+        }
+    }
+    return false;
+}
+
 static void print_examples(FILE *out) {
     fputs(".Sh EXAMPLES\n", out);
     bool first = true;
     for (int i = 0; tool_commands[i]; i++) {
-        for (const tool_example *example = tool_commands[i]->examples; example && example->line; example++) {
-            const char initial = example->meaning[0];
-            const bool lower = initial >= 'a' && initial <= 'z';
-            if (!first) fputs(".Pp\n", out);
-            first = false;
-            fprintf(out, "%c%s:\n.Dl ", lower ? initial - 'a' + 'A' : initial, example->meaning + 1);
-            print_argument(out, example->line, false);
-            fputc('\n', out);
+        print_examples_of(out, tool_commands[i], &first);
+        for (int j = 0; tool_commands[i]->actions && tool_commands[i]->actions[j]; j++) {
+            const tool_command *action = tool_commands[i]->actions[j];
+            if (!shown_before(i, action)) print_examples_of(out, action, &first);
         }
     }
 }
@@ -251,6 +406,9 @@ static const char environment_and_files[] = ".Sh ENVIRONMENT\n"
                                             "Bags of words, UCI and lda-c; read.\n"
                                             ".It Pa .csv .tsv .ratings .data\n"
                                             "Rating triples; read.\n"
+                                            ".It Pa .model .model.part\n"
+                                            "Trained models and, while training, their checkpoints, by habit; any\n"
+                                            "name will do.\n"
                                             ".El\n"
                                             ".Pp\n"
                                             "Names that end in .gz, .xz or .zst are unpacked while reading, where the\n"
@@ -266,16 +424,23 @@ static const char diagnostics[] = ".Sh DIAGNOSTICS\n"
                                   "and\n"
                                   ".Cm check\n"
                                   "finish the current measurement, close their output and say how far they\n"
-                                  "got; a second one ends them at once.\n"
+                                  "got; training keeps its last mini-batch in the checkpoint and says how to go\n"
+                                  "on.\n"
+                                  "A second one ends them at once.\n"
                                   ".Sh SEE ALSO\n"
-                                  "The manual and the header\n"
-                                  ".In tamis/tamis.h .\n";
+                                  "The manual and the headers\n"
+                                  ".In tamis/tamis.h\n"
+                                  "and\n"
+                                  ".In tamis/ml.h .\n";
 
 void tool_manual(FILE *out) {
     fputs(introduction, out);
     print_synopsis(out);
     fputs(description, out);
-    for (int i = 0; tool_commands[i]; i++) print_command(out, tool_commands[i]);
+    for (int i = 0; tool_commands[i]; i++) {
+        if (!tool_commands[i]->actions) print_command(out, tool_commands[i]);
+    }
+    print_groups(out);
     fputs(environment_and_files, out);
     print_exit_codes(out);
     print_examples(out);

@@ -120,6 +120,7 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
         if (!*value) return tool_usage_error("%s: an empty value; %s is wanted", described, option->argument);
         *(const char **)to = value;
         return 0;
+    case TOOL_PATH_MAYBE: *(const char **)to = value; return 0;
     case TOOL_CHOICE: return parse_choice(option->choices, described, value, strlen(value), to);
     case TOOL_INTEGERS:
     case TOOL_CHOSEN: return parse_list(option, described, value, to);
@@ -158,6 +159,7 @@ static int parse_long(const tool_option *options, void *settings, int count, cha
         if (value) return tool_usage_error("%s takes no value", described);
         return tool_option_set(option, settings, "yes", described);
     }
+    if (!value && option->value == TOOL_PATH_MAYBE) value = "";
     if (!value) {
         if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
         value = arguments[++*at];
@@ -230,4 +232,27 @@ int tool_options_repeat(const tool_option *options, void *settings) {
     const int code = tool_options_parse(options, settings, given.count, arguments, &operands, &help);
     free((void *)arguments);
     return code;
+}
+
+/* A word of which a shell makes nothing else is left as it is; others stand between single quotes. */
+static void add_word(tool_text *line, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
+    tool_text_add(line, " ");
+    if (*word && word[strspn(word, plain)] == 0) {
+        tool_text_add(line, "%s", word);
+        return;
+    }
+    tool_text_add(line, "'");
+    for (; *word; word++) tool_text_add(line, "%s", *word == '\'' ? "'\\''" : (char[]){*word, 0});
+    tool_text_add(line, "'");
+}
+
+void tool_options_retype(tool_text *line, const char *without) {
+    const size_t length = without ? strlen(without) : 0;
+    for (int i = 0; i < given.count; i++) {
+        const char *word = given.arguments[i];
+        const bool named = without && strncmp(word, "--", 2) == 0 && strncmp(word + 2, without, length) == 0;
+        if (named && (word[2 + length] == 0 || word[2 + length] == '=')) continue;
+        add_word(line, word);
+    }
 }

@@ -7,17 +7,19 @@
 #include <stdint.h>
 
 #include "choices.h"
+#include "text.h"
 
 /* What an option's value is, and the C type of the field that holds it. */
 typedef enum tool_value {
-    TOOL_FLAG,     /* bool; no argument. One whose default is "yes" is turned off by --no-NAME */
-    TOOL_INTEGER,  /* int64_t within low .. high */
-    TOOL_REAL,     /* double within low .. high */
-    TOOL_NAME,     /* const char *, any text */
-    TOOL_PATH,     /* const char *, a file */
-    TOOL_CHOICE,   /* int, index into choices */
-    TOOL_INTEGERS, /* tool_integers: a list with commas, each within low .. high */
-    TOOL_CHOSEN    /* tool_chosen: a list with commas of names from choices */
+    TOOL_FLAG,       /* bool; no argument. One whose default is "yes" is turned off by --no-NAME */
+    TOOL_INTEGER,    /* int64_t within low .. high */
+    TOOL_REAL,       /* double within low .. high */
+    TOOL_NAME,       /* const char *, any text */
+    TOOL_PATH,       /* const char *, a file */
+    TOOL_PATH_MAYBE, /* const char *, a file that may be left out: --NAME or --NAME=FILE; "" where it was */
+    TOOL_CHOICE,     /* int, index into choices */
+    TOOL_INTEGERS,   /* tool_integers: a list with commas, each within low .. high */
+    TOOL_CHOSEN      /* tool_chosen: a list with commas of names from choices */
 } tool_value;
 
 enum { TOOL_LIST_LIMIT = 64 };
@@ -56,6 +58,10 @@ int tool_options_parse(const tool_option *options, void *settings, int count, ch
    what the settings hold by now. */
 void tool_options_remember(int count, char **arguments);
 int tool_options_repeat(const tool_option *options, void *settings);
+
+/* Adds those arguments to a text as one would type them into a shell, without the option of the name `without`, which
+   is a flag or has its value in the same word (NULL: all of them). */
+void tool_options_retype(tool_text *line, const char *without);
 
 /* Sets one option by its name; `described` is how messages call it ("--rows"). Returns 0 or TOOL_USAGE. */
 int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described);

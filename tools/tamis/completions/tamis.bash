@@ -15,7 +15,7 @@ _tamis() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= operand=
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain report compare roofline spy cache help --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W "devices algorithms info generate convert run check bench explain report compare roofline spy als implicit-als ccd sfa lda gap cache help --help --version" -- "$current"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -184,13 +184,279 @@ _tamis() {
         --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
         esac
         ;;
+    als) options=--help operand="train predict recommend topics score info" ;;
+    implicit-als) options=--help operand="train predict recommend topics score info" ;;
+    ccd) options=--help operand="train predict recommend topics score info" ;;
+    sfa) options=--help operand="train predict recommend topics score info" ;;
+    lda) options=--help operand="train predict recommend topics score info" ;;
+    gap) options=--help operand="train predict recommend topics score info" ;;
     cache)
         options="--help --json"
         case $previous in
         esac
         operand="info clear"
         ;;
-    help) operand="devices algorithms info generate convert run check bench explain report compare roofline spy cache" ;;
+    help) operand="devices algorithms info generate convert run check bench explain report compare roofline spy als implicit-als ccd sfa lda gap cache" ;;
+    esac
+    ((COMP_CWORD > 2)) && case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+    "als train")
+        options="--help --output --factors --iterations --regularization --weighted --no-weighted --biases --cg-steps --seed --type --tolerance --loss --no-loss --threads --device --algorithms --from --vocabulary --hold-out --leave-one-out --split-seed --held-out --checkpoint --checkpoint-seconds --resume --json --verbose --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --factors|-k) return ;;
+        --iterations|-n) return ;;
+        --regularization|-l) return ;;
+        --cg-steps) return ;;
+        --seed|-s) return ;;
+        --type|-t) _tamis_words "fp32 fp64"; return ;;
+        --tolerance) return ;;
+        --threads) return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithms) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --vocabulary) _tamis_files; return ;;
+        --hold-out) return ;;
+        --split-seed) return ;;
+        --held-out) _tamis_files; return ;;
+        --checkpoint|-c) _tamis_files; return ;;
+        --checkpoint-seconds) return ;;
+        --json|-j) _tamis_files; return ;;
+        esac
+        ;;
+    "als predict"|"implicit-als predict"|"ccd predict"|"sfa predict")
+        options="--help --new --json --output --from --device --threads"
+        case $previous in
+        --new) _tamis_files; return ;;
+        --output|-o) _tamis_files; return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "als recommend"|"implicit-als recommend"|"ccd recommend"|"sfa recommend")
+        options="--help --top --seen --new --json --output --from --device --threads"
+        case $previous in
+        --top|-n) return ;;
+        --seen) _tamis_files; return ;;
+        --new) _tamis_files; return ;;
+        --output|-o) _tamis_files; return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "als topics"|"implicit-als topics"|"ccd topics"|"sfa topics")
+        options="--help --top --vocabulary --json --output --device --threads"
+        case $previous in
+        --top|-n) return ;;
+        --vocabulary) _tamis_files; return ;;
+        --output|-o) _tamis_files; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "als score"|"implicit-als score"|"ccd score"|"sfa score")
+        options="--help --held-out --observed --fold-in --top --split-seed --json --from --device --threads"
+        case $previous in
+        --held-out) _tamis_files; return ;;
+        --observed) _tamis_files; return ;;
+        --top|-n) return ;;
+        --split-seed) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "als info"|"implicit-als info"|"ccd info"|"sfa info")
+        options="--help --json --device"
+        case $previous in
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        esac
+        ;;
+    "implicit-als train")
+        options="--help --output --factors --iterations --regularization --cg-steps --confidence --seed --type --tolerance --loss --no-loss --threads --device --algorithms --from --vocabulary --hold-out --leave-one-out --split-seed --held-out --checkpoint --checkpoint-seconds --resume --json --verbose --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --factors|-k) return ;;
+        --iterations|-n) return ;;
+        --regularization|-l) return ;;
+        --cg-steps) return ;;
+        --confidence) return ;;
+        --seed|-s) return ;;
+        --type|-t) _tamis_words "fp32 fp64"; return ;;
+        --tolerance) return ;;
+        --threads) return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithms) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --vocabulary) _tamis_files; return ;;
+        --hold-out) return ;;
+        --split-seed) return ;;
+        --held-out) _tamis_files; return ;;
+        --checkpoint|-c) _tamis_files; return ;;
+        --checkpoint-seconds) return ;;
+        --json|-j) _tamis_files; return ;;
+        esac
+        ;;
+    "ccd train")
+        options="--help --output --factors --iterations --regularization --weighted --no-weighted --inner-rounds --nonnegative --seed --type --tolerance --loss --no-loss --threads --device --algorithms --from --vocabulary --hold-out --leave-one-out --split-seed --held-out --checkpoint --checkpoint-seconds --resume --json --verbose --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --factors|-k) return ;;
+        --iterations|-n) return ;;
+        --regularization|-l) return ;;
+        --inner-rounds) return ;;
+        --seed|-s) return ;;
+        --type|-t) _tamis_words "fp32 fp64"; return ;;
+        --tolerance) return ;;
+        --threads) return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithms) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --vocabulary) _tamis_files; return ;;
+        --hold-out) return ;;
+        --split-seed) return ;;
+        --held-out) _tamis_files; return ;;
+        --checkpoint|-c) _tamis_files; return ;;
+        --checkpoint-seconds) return ;;
+        --json|-j) _tamis_files; return ;;
+        esac
+        ;;
+    "sfa train")
+        options="--help --output --factors --iterations --regularization --column-regularization --cg-steps --rate --batch-rows --seed --type --tolerance --loss --no-loss --threads --device --algorithms --from --vocabulary --hold-out --leave-one-out --split-seed --held-out --stream --checkpoint --checkpoint-seconds --resume --json --verbose --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --factors|-k) return ;;
+        --iterations|-n) return ;;
+        --regularization|-l) return ;;
+        --column-regularization) return ;;
+        --cg-steps) return ;;
+        --rate) return ;;
+        --batch-rows) return ;;
+        --seed|-s) return ;;
+        --type|-t) _tamis_words "fp32 fp64"; return ;;
+        --tolerance) return ;;
+        --threads) return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithms) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --vocabulary) _tamis_files; return ;;
+        --hold-out) return ;;
+        --split-seed) return ;;
+        --held-out) _tamis_files; return ;;
+        --checkpoint|-c) _tamis_files; return ;;
+        --checkpoint-seconds) return ;;
+        --json|-j) _tamis_files; return ;;
+        esac
+        ;;
+    "lda train")
+        options="--help --output --factors --topics --iterations --inner-rounds --row-prior --column-prior --map --batch-rows --rate-decay --seed --type --tolerance --loss --no-loss --threads --device --algorithms --from --vocabulary --hold-out --leave-one-out --split-seed --held-out --observed --stream --checkpoint --checkpoint-seconds --resume --json --verbose --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --factors|-k) return ;;
+        --topics) return ;;
+        --iterations|-n) return ;;
+        --inner-rounds) return ;;
+        --row-prior) return ;;
+        --column-prior) return ;;
+        --batch-rows) return ;;
+        --rate-decay) return ;;
+        --seed|-s) return ;;
+        --type|-t) _tamis_words "fp32 fp64"; return ;;
+        --tolerance) return ;;
+        --threads) return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithms) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --vocabulary) _tamis_files; return ;;
+        --hold-out) return ;;
+        --split-seed) return ;;
+        --held-out) _tamis_files; return ;;
+        --observed) _tamis_files; return ;;
+        --checkpoint|-c) _tamis_files; return ;;
+        --checkpoint-seconds) return ;;
+        --json|-j) _tamis_files; return ;;
+        esac
+        ;;
+    "lda predict"|"gap predict")
+        options="--help --new --json --output --from --device --threads"
+        case $previous in
+        --new) _tamis_files; return ;;
+        --output|-o) _tamis_files; return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "lda recommend"|"gap recommend")
+        options="--help --top --seen --new --json --output --from --device --threads"
+        case $previous in
+        --top|-n) return ;;
+        --seen) _tamis_files; return ;;
+        --new) _tamis_files; return ;;
+        --output|-o) _tamis_files; return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "lda topics"|"gap topics")
+        options="--help --top --vocabulary --json --output --device --threads"
+        case $previous in
+        --top|-n) return ;;
+        --vocabulary) _tamis_files; return ;;
+        --output|-o) _tamis_files; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "lda score"|"gap score")
+        options="--help --held-out --observed --fold-in --top --split-seed --json --from --device --threads"
+        case $previous in
+        --held-out) _tamis_files; return ;;
+        --observed) _tamis_files; return ;;
+        --top|-n) return ;;
+        --split-seed) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --threads) return ;;
+        esac
+        ;;
+    "lda info"|"gap info")
+        options="--help --json --device"
+        case $previous in
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        esac
+        ;;
+    "gap train")
+        options="--help --output --factors --topics --iterations --inner-rounds --row-prior --column-prior --batch-rows --rate-decay --seed --type --tolerance --loss --no-loss --threads --device --algorithms --from --vocabulary --hold-out --leave-one-out --split-seed --held-out --observed --stream --checkpoint --checkpoint-seconds --resume --json --verbose --quiet"
+        case $previous in
+        --output|-o) _tamis_files; return ;;
+        --factors|-k) return ;;
+        --topics) return ;;
+        --iterations|-n) return ;;
+        --inner-rounds) return ;;
+        --row-prior) return ;;
+        --column-prior) return ;;
+        --batch-rows) return ;;
+        --rate-decay) return ;;
+        --seed|-s) return ;;
+        --type|-t) _tamis_words "fp32 fp64"; return ;;
+        --tolerance) return ;;
+        --threads) return ;;
+        --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
+        --algorithms) return ;;
+        --from) _tamis_words "auto matrix-market harwell-boeing metis smtx edges docword ldac ratings npy npz"; return ;;
+        --vocabulary) _tamis_files; return ;;
+        --hold-out) return ;;
+        --split-seed) return ;;
+        --held-out) _tamis_files; return ;;
+        --observed) _tamis_files; return ;;
+        --checkpoint|-c) _tamis_files; return ;;
+        --checkpoint-seconds) return ;;
+        --json|-j) _tamis_files; return ;;
+        esac
+        ;;
     esac
     if [[ $current == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$current"))

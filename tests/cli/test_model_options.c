@@ -1,0 +1,139 @@
+/* The options of training: their defaults are the library's, none is forgotten, and what a training that goes on may
+   change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exit.h"
+#include "model_options.h"
+#include "text.h"
+
+static const void *field(const tool_train_settings *settings, const tool_option *option) {
+    return (const char *)settings + option->offset;
+}
+
+static void check_same(const tool_option *option, const tool_train_settings *a, const tool_train_settings *b) {
+    const void *of_a = field(a, option), *of_b = field(b, option);
+    const bool same = option->value == TOOL_FLAG      ? *(const bool *)of_a == *(const bool *)of_b
+                      : option->value == TOOL_INTEGER ? *(const int64_t *)of_a == *(const int64_t *)of_b
+                      : option->value == TOOL_REAL    ? *(const double *)of_a == *(const double *)of_b
+                                                      : *(const int *)of_a == *(const int *)of_b;
+    if (!same) fail_msg("--%s has another default than the library", option->name);
+}
+
+static void defaults_are_those_of_the_library(void **state) {
+    (void)state;
+    for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++) {
+        tool_train_settings preset = {0}, of_library = {0};
+        tamis_model_options defaults;
+        tool_options_preset(tool_train_options[method], &preset);
+        assert_int_equal(TAMIS_MODEL_OPTIONS_INIT(&defaults, (tamis_method)method), TAMIS_OK);
+        tool_train_from_library(&defaults, &of_library);
+        int compared = 0;
+        for (const tool_option *option = tool_train_options[method]; option->name; option++) {
+            if (!tool_train_of_model(option) && strcmp(option->name, "type") != 0) continue;
+            check_same(option, &preset, &of_library);
+            compared++;
+        }
+        assert_true(compared >= 8);
+        assert_true(preset.checkpoint_seconds == defaults.checkpoint_seconds);
+    }
+}
+
+static void options_reach_the_library_and_come_back(void **state) {
+    (void)state;
+    for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++) {
+        tool_train_settings given = {.factors = 7,
+                                     .iterations = 3,
+                                     .seed = 9,
+                                     .cg_steps = 2,
+                                     .inner_rounds = 4,
+                                     .batch_rows = 11,
+                                     .threads = 2,
+                                     .type = TAMIS_F64,
+                                     .tolerance = 0.5,
+                                     .regularization = 0.25,
+                                     .confidence = 3,
+                                     .row_prior = 0.1,
+                                     .column_prior = 0.2,
+                                     .rate_decay = 0.7,
+                                     .rate = 0.01,
+                                     .column_regularization = 0.3,
+                                     .biases = true,
+                                     .nonnegative = true,
+                                     .map = true};
+        tool_train_settings back = {0};
+        tamis_model_options options;
+        assert_int_equal(TAMIS_MODEL_OPTIONS_INIT(&options, (tamis_method)method), TAMIS_OK);
+        tool_train_to_library(&given, &options);
+        assert_int_equal(options.factors, 7);
+        assert_int_equal(options.type, TAMIS_F64);
+        assert_true(options.skip_loss);
+        tool_train_from_library(&options, &back);
+        for (const tool_option *option = tool_train_options[method]; option->name; option++) {
+            if (tool_train_of_model(option)) check_same(option, &given, &back);
+        }
+    }
+}
+
+/* The arguments that the program was started with; they stay until the next ones. */
+static void give(int count, const char *const *words) {
+    static char storage[8][32];
+    char *arguments[8];
+    for (int i = 0; i < count; i++) {
+        snprintf(storage[i], sizeof storage[i], "%s", words[i]);
+        arguments[i] = storage[i];
+    }
+    tool_options_remember(count, arguments);
+}
+
+static void going_on_keeps_the_numbers(void **state) {
+    (void)state;
+    static const char *const more[] = {"data", "--iterations", "40", "--resume", "--factors", "12"};
+    static const char *const other[] = {"data", "--factors", "13"};
+    tamis_model_options checkpoint;
+    assert_int_equal(TAMIS_MODEL_OPTIONS_INIT(&checkpoint, TAMIS_ALS), TAMIS_OK);
+    checkpoint.factors = 12;
+    checkpoint.cg_steps = 4;
+    tool_train_settings settings = {0};
+    tool_options_preset(tool_train_options[TAMIS_ALS], &settings);
+    give(6, more);
+    assert_int_equal(tool_train_go_on(TAMIS_ALS, &checkpoint, &settings), 0);
+    assert_int_equal(settings.iterations, 40);
+    assert_int_equal(settings.factors, 12);
+    assert_int_equal(settings.cg_steps, 4);
+    give(3, other);
+    assert_int_equal(tool_train_go_on(TAMIS_ALS, &checkpoint, &settings), TOOL_USAGE);
+    tool_options_remember(0, NULL);
+}
+
+static void arguments_are_typed_again(void **state) {
+    (void)state;
+    static const char *const given[] = {"a b.csv", "-o", "it's", "--resume=old", "--x", "", "--resumed", "--resume"};
+    tool_text line = {0};
+    give(8, given);
+    tool_options_retype(&line, "resume");
+    assert_string_equal(tool_text_get(&line), " 'a b.csv' -o 'it'\\''s' --x '' --resumed");
+    tool_text_free(&line);
+    tool_options_retype(&line, NULL);
+    assert_non_null(strstr(tool_text_get(&line), "--resume=old"));
+    tool_text_free(&line);
+    tool_options_remember(0, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_those_of_the_library),
+        cmocka_unit_test(options_reach_the_library_and_come_back),
+        cmocka_unit_test(going_on_keeps_the_numbers),
+        cmocka_unit_test(arguments_are_typed_again),
+    };
+    tool_train_options_prepare();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* METHOD info: what a model is, what it was fitted to and how far. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "exit.h"
+#include "model_actions.h"
+#include "model_options.h"
+#include "model_report.h"
+#include "model_use.h"
+#include "text.h"
+
+typedef struct settings {
+    tool_use_settings use;
+} settings;
+
+static const tool_option options[] = {
+    TOOL_USE_JSON(settings, "an object instead of text"),
+    TOOL_USE_DEVICE(settings),
+    {.name = NULL},
+};
+
+static int64_t file_bytes(const char *path) {
+    struct stat there;
+    return stat(path, &there) == 0 ? (int64_t)there.st_size : 0;
+}
+
+/* The options with which the model was made, as one would type them. */
+static void add_options(const tamis_model_options *made, tool_text *text) {
+    tool_train_settings set = {0};
+    tool_train_from_library(made, &set);
+    for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
+        if (!tool_train_of_model(option)) continue;
+        const void *at = (const char *)&set + option->offset;
+        const char *separator = text->length ? ", " : "";
+        switch (option->value) {
+        case TOOL_FLAG: tool_text_add(text, "%s%s%s", separator, *(const bool *)at ? "" : "no-", option->name); break;
+        case TOOL_INTEGER:
+            tool_text_add(text, "%s%s %lld", separator, option->name, (long long)*(const int64_t *)at);
+            break;
+        case TOOL_REAL: tool_text_add(text, "%s%s %.7g", separator, option->name, *(const double *)at); break;
+        default: break;
+        }
+    }
+}
+
+static void print_text(const tool_use *use) {
+    const tamis_model_description *model = &use->description;
+    const tamis_model_options *made = &model->options;
+    printf("%s\n", use->path);
+    printf("  method      %s, %s factors, %s\n", tamis_method_name(use->method), tool_word_count(made->factors).text,
+           tamis_type_name(made->type));
+    if (model->rows > 0) {
+        printf("  data        %s x %s, %s entries", tool_word_count(model->rows).text,
+               tool_word_count(model->cols).text, tool_word_count(model->nnz).text);
+    } else {
+        printf("  data        %s columns, no rows kept", tool_word_count(model->cols).text);
+    }
+    if (isfinite(model->mean)) printf("; values %g to %g, %.4g in the mean", model->least, model->most, model->mean);
+    printf("\n  names       rows: %s, columns: %s\n", use->rows ? "yes" : "no", use->columns ? "yes" : "no");
+    printf("  iterations  %d of %d done", model->iterations_done, made->iterations);
+    if (isfinite(model->loss)) printf(", loss %.6g", model->loss);
+    if (isfinite(model->metric)) printf(", %s %.6g", tool_metric_name(use->method), model->metric);
+    tool_text text = {0};
+    add_options(made, &text);
+    printf("\n  options     ");
+    tool_wrap(stdout, tool_text_get(&text), 14, 14, tool_terminal_width());
+    tool_text_free(&text);
+    printf("  file        %s\n", tool_word_bytes(file_bytes(use->path)).text);
+}
+
+static void write_options(tool_json *json, const tamis_model_options *made) {
+    tool_train_settings set = {0};
+    tool_train_from_library(made, &set);
+    for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
+        const void *at = (const char *)&set + option->offset;
+        char name[64];
+        if (!tool_train_of_model(option)) continue;
+        snprintf(name, sizeof name, "%s", option->name);
+        for (char *dash = strchr(name, '-'); dash; dash = strchr(dash, '-')) *dash = '_';
+        if (option->value == TOOL_FLAG) tool_json_bool(json, name, *(const bool *)at);
+        if (option->value == TOOL_INTEGER) tool_json_integer(json, name, *(const int64_t *)at);
+        if (option->value == TOOL_REAL) tool_json_number(json, name, *(const double *)at);
+    }
+}
+
+static void print_json(const tool_use *use) {
+    const tamis_model_description *model = &use->description;
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "model", use->path);
+    tool_json_text(&json, "method", tamis_method_name(use->method));
+    tool_json_text(&json, "type", tamis_type_name(model->options.type));
+    tool_json_integer(&json, "rows", model->rows);
+    tool_json_integer(&json, "cols", model->cols);
+    tool_json_integer(&json, "nnz", model->nnz);
+    tool_json_integer(&json, "width", model->width);
+    tool_json_integer(&json, "iterations_done", model->iterations_done);
+    tool_json_number(&json, "loss", model->loss);
+    tool_json_text(&json, "metric_name", tool_metric_name(use->method));
+    tool_json_number(&json, "metric", model->metric);
+    tool_json_number(&json, "mean", model->mean);
+    tool_json_number(&json, "least", model->least);
+    tool_json_number(&json, "most", model->most);
+    tool_json_bool(&json, "row_names", use->rows != NULL);
+    tool_json_bool(&json, "column_names", use->columns != NULL);
+    tool_json_integer(&json, "file_bytes", file_bytes(use->path));
+    tool_json_object(&json, "options");
+    write_options(&json, &model->options);
+    tool_json_end_object(&json);
+    tool_json_end_object(&json);
+    tool_json_finish(&json);
+}
+
+static int run_info(const tool_command *group, const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    tool_use use;
+    const int code = tool_use_open(group, &set->use, operands[0], &use);
+    if (code) return code;
+    if (set->use.json) {
+        print_json(&use);
+    } else {
+        print_text(&use);
+    }
+    return tool_use_close(&use, TOOL_OK);
+}
+
+static const tool_example ratings_examples[] = {
+    {"tamis als info movies.model", "method, sizes, options, and how far it was fitted"},
+    {NULL, NULL},
+};
+
+static const tool_example words_examples[] = {
+    {"tamis lda info news.model", "method, sizes, options, and how far it was fitted"},
+    {NULL, NULL},
+};
+
+static const char description[] =
+    "Shows what a model, or a checkpoint of one, is: its method and sizes, the data that it "
+    "was fitted to, the options that it was made with, and how far it was fitted.";
+
+#define INFO(list)                                                                                                     \
+    {                                                                                                                  \
+        .name = "info", .summary = "what a model is", .operands = "MODEL", .least = 1, .most = 1,                      \
+        .description = description, .options = options, .examples = list, .settings_size = sizeof(settings),           \
+        .run_action = run_info                                                                                         \
+    }
+
+const tool_command tool_model_info_ratings = INFO(ratings_examples);
+const tool_command tool_model_info_words = INFO(words_examples);

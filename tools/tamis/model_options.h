@@ -1,0 +1,46 @@
+/* The options of training: what is asked on the command line, and how it becomes the library's options. */
+#ifndef TOOL_MODEL_OPTIONS_H
+#define TOOL_MODEL_OPTIONS_H
+
+#include <tamis/ml.h>
+
+#include "options.h"
+
+typedef struct tool_train_settings {
+    /* the model; names and meanings are those of tamis_model_options */
+    int64_t factors, iterations, seed, cg_steps, inner_rounds, batch_rows, threads;
+    int type, device;
+    double tolerance, regularization, confidence, row_prior, column_prior, rate_decay, rate, column_regularization;
+    bool loss, weighted, biases, nonnegative, map;
+    const char *algorithms;
+    /* the data */
+    const char *vocabulary, *held_out, *observed;
+    int from;
+    int64_t split_seed;
+    double hold_out;
+    bool leave_one_out, stream;
+    /* what is written */
+    const char *output, *checkpoint, *resume, *json;
+    double checkpoint_seconds;
+    bool verbose, quiet;
+} tool_train_settings;
+
+/* The options of each method's training, by tamis_method. They are filled when the program starts. */
+enum { TOOL_TRAIN_OPTIONS = 64 };
+extern tool_option tool_train_options[TAMIS_GAP + 1][TOOL_TRAIN_OPTIONS];
+void tool_train_options_prepare(void);
+
+/* Between the settings and the library's options, both ways. Fields that are no option of the method keep what they
+   hold. */
+void tool_train_to_library(const tool_train_settings *settings, tamis_model_options *options);
+void tool_train_from_library(const tamis_model_options *options, tool_train_settings *settings);
+
+/* Whether an option is a number that the model keeps, other than its type. --topics, the other name of --factors, is
+   not. */
+bool tool_train_of_model(const tool_option *option);
+
+/* For a training that goes on: fills the settings' model from that of the checkpoint, with what was given on the
+   command line over it. Returns 0, or TOOL_USAGE where it would change what the numbers are. */
+int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint, tool_train_settings *settings);
+
+#endif

@@ -1,0 +1,124 @@
+/* METHOD predict: what the model expects of pairs of a row and a column. */
+#include <stdlib.h>
+
+#include "exit.h"
+#include "model_actions.h"
+#include "model_use.h"
+#include "operands.h"
+#include "progress.h"
+
+typedef struct settings {
+    tool_use_settings use;
+    const char *new_rows;
+} settings;
+
+static const tool_option options[] = {
+    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new ones, and this is what is known of them",
+     offsetof(settings, new_rows), 0, 0, NULL},
+    TOOL_USE_JSON(settings, "a line of JSON for each pair"),
+    TOOL_USE_OUTPUT(settings),
+    TOOL_USE_FROM(settings),
+    TOOL_USE_DEVICE(settings),
+    TOOL_USE_THREADS(settings),
+    {.name = NULL},
+};
+
+static void write_pair(const tool_use *use, const tamis_names *rows, int64_t row, int64_t column, double prediction) {
+    if (use->settings->json) {
+        tool_json json = tool_json_start(use->out, false);
+        tool_json_object(&json, NULL);
+        tool_json_name(&json, "row", rows, row);
+        tool_json_name(&json, "column", use->columns, column);
+        tool_json_number(&json, "prediction", prediction);
+        tool_json_end_object(&json);
+        tool_json_finish(&json);
+        return;
+    }
+    tool_write_name(use->out, rows, row);
+    fputc('\t', use->out);
+    tool_write_name(use->out, use->columns, column);
+    fprintf(use->out, "\t%.7g\n", prediction);
+}
+
+static void write_pairs(const tool_use *use, const tamis_names *rows, const tamis_sparse *S,
+                        const double *predictions) {
+    for (int64_t row = 0; row < S->rows && !tool_interrupted(); row++) {
+        const int64_t end = tool_index_get(S->offsets, S->offset_type, row + 1);
+        for (int64_t at = tool_index_get(S->offsets, S->offset_type, row); at < end; at++) {
+            write_pair(use, rows, row, tool_index_get(S->columns, S->index_type, at), predictions[at]);
+        }
+    }
+}
+
+static int predict_pairs(const tool_use *use, const char *spec, const tool_data *data, const tool_data *known) {
+    tamis_array *W = NULL;
+    if (known) {
+        const int code = tool_use_transform(use, &known->S, &W);
+        if (code) return code;
+    }
+    int code = TOOL_OK;
+    double *predictions = tool_allocate((size_t)data->S.nnz, sizeof *predictions);
+    const tamis_status status = tamis_model_predict(use->model, W ? tamis_array_view(W) : NULL, &data->S, predictions);
+    if (status == TAMIS_OK) {
+        write_pairs(use, data->rows ? data->rows : use->rows, &data->S, predictions);
+    } else {
+        code = tool_library_error(status, spec);
+    }
+    free(predictions);
+    tamis_array_free(W);
+    return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
+}
+
+/* What a model keeps no rows of is known by the data themselves, unless there is more. */
+static int predict(const tool_use *use, const settings *set, const char *spec) {
+    const bool new_rows = set->new_rows || use->description.rows == 0;
+    const tool_data_request request = tool_use_request(use, spec, new_rows);
+    tool_data data, known;
+    int code = tool_data_open_pair(&request, set->new_rows ? set->new_rows : new_rows ? spec : NULL, &data, &known);
+    if (code) return code;
+    code = predict_pairs(use, spec, &data, new_rows ? &known : NULL);
+    tool_data_close(&data);
+    tool_data_close(&known);
+    return code;
+}
+
+static int run_predict(const tool_command *group, const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    tool_use use;
+    tool_interrupt_catch();
+    const int code = tool_use_open(group, &set->use, operands[0], &use);
+    return code ? code : tool_use_close(&use, predict(&use, set, operands[1]));
+}
+
+static const tool_example ratings_examples[] = {
+    {"tamis als predict movies.model pairs.tsv",
+     "how users would rate items: 'ann  casablanca' gives 'ann casablanca 4.3'"},
+    {"tamis als predict movies.model pairs.csv --new visitors.csv --json",
+     "of users that were not there, known by their ratings in visitors.csv"},
+    {NULL, NULL},
+};
+
+static const tool_example words_examples[] = {
+    {"tamis lda predict news.model today.ldac", "how probable each word is in each document"},
+    {NULL, NULL},
+};
+
+static const char description[] =
+    "Prints a line 'row column prediction', with tabs between, for each pair in DATA: lines 'user item', of which more "
+    "fields are not looked at, or the places of any matrix file. Names are those of the training; a model without names "
+    "counts rows and columns from 0. Pairs of which the model does not know the row or the column are left out, with a "
+    "warning. The pairs come in the order of rows.\n\n"
+    "Ratings are kept within the range of those of the training; lda gives the probability of a word, gap how often it "
+    "is expected. Models that keep no rows (lda, sfa, streams) find those of DATA from what is known of them: --new FILE, "
+    "or DATA itself.";
+
+#define PREDICT(list)                                                                                                  \
+    {                                                                                                                  \
+        .name = "predict", .summary = "what is expected of pairs of a row and a column", .operands = "MODEL DATA",     \
+        .least = 2, .most = 2, .description = description, .options = options, .examples = list,                       \
+        .settings_size = sizeof(settings), .run_action = run_predict                                                   \
+    }
+
+const tool_command tool_predict_ratings = PREDICT(ratings_examples);
+const tool_command tool_predict_words = PREDICT(words_examples);

@@ -1,0 +1,186 @@
+/* METHOD recommend: the columns with the largest predictions for rows of the training, or for new ones. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit.h"
+#include "model_actions.h"
+#include "model_use.h"
+#include "progress.h"
+#include "text.h"
+
+typedef struct settings {
+    tool_use_settings use;
+    int64_t top;
+    const char *seen, *new_rows;
+} settings;
+
+enum { ROWS_AT_ONCE = 1024, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
+
+static const tool_option options[] = {
+    {"top", 'n', TOOL_INTEGER, "N", "10", "how many for each", offsetof(settings, top), 1, 1e6, NULL},
+    {"seen", 0, TOOL_PATH, "FILE", NULL, "leave out what is in this file, such as the training's",
+     offsetof(settings, seen), 0, 0, NULL},
+    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new ones, and this is what is known of them; it is left out",
+     offsetof(settings, new_rows), 0, 0, NULL},
+    TOOL_USE_JSON(settings, "a line of JSON for each recommendation"),
+    TOOL_USE_OUTPUT(settings),
+    TOOL_USE_FROM(settings),
+    TOOL_USE_DEVICE(settings),
+    TOOL_USE_THREADS(settings),
+    {.name = NULL},
+};
+
+/* Whom to recommend to, and by what. */
+typedef struct listing {
+    const tool_use *use;
+    int64_t top;
+    const tamis_names *names; /* of the rows, or NULL */
+    tamis_array *W;           /* factors of new rows, or NULL */
+    tool_data known;          /* of --new or --seen */
+    int64_t row_count;        /* that there are */
+    int64_t *rows, count;     /* those wanted */
+} listing;
+
+/* ------------------------------------------------------------------------------------------ which rows */
+
+static int unknown_row(const listing *job, const char *name) {
+    if (!job->names) {
+        return tool_usage_error("'%s' is not a row: they are numbered 0 to %lld", name, (long long)job->row_count - 1);
+    }
+    const char **names = tool_allocate((size_t)job->row_count + 1, sizeof *names);
+    for (int64_t i = 0; i < job->row_count; i++) names[i] = tamis_names_at(job->names, i);
+    const char *nearest = tool_nearest(name, names);
+    free((void *)names);
+    return tool_usage_error("'%s' is not in %s%s%s%s", name, job->W ? "the new rows" : job->use->path,
+                            nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+static int64_t find_row(const listing *job, const char *name) {
+    if (job->names) return tamis_names_find(job->names, name, strlen(name));
+    int64_t index = -1;
+    return tool_parse_integer(name, strlen(name), &index) && index < job->row_count ? index : -1;
+}
+
+static int choose_rows(listing *job, int count, char **wanted) {
+    job->count = count > 0 ? count : job->row_count;
+    job->rows = tool_allocate((size_t)job->count, sizeof *job->rows);
+    for (int64_t i = 0; i < job->count; i++) {
+        job->rows[i] = count > 0 ? find_row(job, wanted[i]) : i;
+        if (job->rows[i] < 0) return unknown_row(job, wanted[i]);
+    }
+    return 0;
+}
+
+static int open_rows(listing *job, const settings *set) {
+    const tool_use *use = job->use;
+    const char *spec = set->new_rows ? set->new_rows : set->seen;
+    job->names = use->rows;
+    job->row_count = use->description.rows;
+    if (set->new_rows && set->seen) return tool_usage_error("--new leaves out what it holds itself: no --seen with it");
+    if (!set->new_rows && job->row_count == 0) {
+        return tool_usage_error("%s keeps nothing of the rows of its training: --new FILE says what is known of some",
+                                use->path);
+    }
+    if (!spec) return 0;
+    const tool_data_request request = tool_use_request(use, spec, set->new_rows != NULL);
+    const int code = tool_data_open(&request, &job->known);
+    if (code || !set->new_rows) return code;
+    job->names = job->known.rows;
+    job->row_count = job->known.S.rows;
+    return tool_use_transform(use, &job->known.S, &job->W);
+}
+
+/* ------------------------------------------------------------------------------------------ recommending */
+
+static void write_one(const listing *job, int64_t row, int rank, int64_t column, double score) {
+    FILE *out = job->use->out;
+    if (job->use->settings->json) {
+        tool_json json = tool_json_start(out, false);
+        tool_json_object(&json, NULL);
+        tool_json_name(&json, "row", job->names, row);
+        tool_json_integer(&json, "rank", rank);
+        tool_json_name(&json, "column", job->use->columns, column);
+        tool_json_number(&json, "score", score);
+        tool_json_end_object(&json);
+        tool_json_finish(&json);
+        return;
+    }
+    tool_write_name(out, job->names, row);
+    fprintf(out, "\t%d\t", rank);
+    tool_write_name(out, job->use->columns, column);
+    fprintf(out, "\t%.7g\n", score);
+}
+
+static int recommend_rows(const listing *job, int64_t from, int64_t count, int64_t *columns, double *scores) {
+    const int top = (int)job->top;
+    const tamis_status status =
+        tamis_model_recommend(job->use->model, job->W ? tamis_array_view(job->W) : NULL, job->rows + from, count,
+                              job->known.matrix ? &job->known.S : NULL, top, columns, scores);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    for (int64_t i = 0; i < count; i++) {
+        for (int rank = 0; rank < top && columns[i * top + rank] >= 0; rank++) {
+            write_one(job, job->rows[from + i], rank + 1, columns[i * top + rank], scores[i * top + rank]);
+        }
+    }
+    return 0;
+}
+
+static int recommend(const listing *job) {
+    int64_t at_once = RESULTS_AT_ONCE / (job->top > 0 ? job->top : 1) + 1;
+    if (at_once > ROWS_AT_ONCE) at_once = ROWS_AT_ONCE;
+    if (at_once > job->count) at_once = job->count;
+    int64_t *columns = tool_allocate((size_t)(at_once * job->top), sizeof *columns);
+    double *scores = tool_allocate((size_t)(at_once * job->top), sizeof *scores);
+    int code = 0;
+    for (int64_t from = 0; from < job->count && code == 0 && !tool_interrupted(); from += at_once) {
+        const int64_t left = job->count - from;
+        if (job->use->out != stdout) tool_progress((double)from / (double)job->count, "recommending");
+        code = recommend_rows(job, from, left < at_once ? left : at_once, columns, scores);
+    }
+    tool_progress_clear();
+    free(columns);
+    free(scores);
+    return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
+}
+
+static int run_recommend(const tool_command *group, const void *given, int count, char **operands) {
+    const settings *set = given;
+    tool_use use;
+    tool_interrupt_catch();
+    int code = tool_use_open(group, &set->use, operands[0], &use);
+    if (code) return code;
+    listing job = {.use = &use, .top = set->top < use.description.cols ? set->top : use.description.cols};
+    code = open_rows(&job, set);
+    if (code == 0) code = choose_rows(&job, count - 1, operands + 1);
+    if (code == 0) code = recommend(&job);
+    free(job.rows);
+    tamis_array_free(job.W);
+    tool_data_close(&job.known);
+    return tool_use_close(&use, code);
+}
+
+static const tool_example items_examples[] = {
+    {"tamis als recommend movies.model ann bob --seen ratings.csv", "ten movies each that they have not rated"},
+    {"tamis als recommend movies.model --new visitors.csv --top 3", "for visitors, who were not in the training"},
+    {NULL, NULL},
+};
+
+static const tool_example words_examples[] = {
+    {"tamis lda recommend news.model --new today.ldac --top 5", "words that these documents lack and that would fit"},
+    {NULL, NULL},
+};
+
+static const char description[] =
+    "Prints lines 'row rank column score', with tabs between, for each USER, or for all rows of the training: the columns "
+    "with the largest predictions, best first. Names are those of the training; a model without names counts from 0. "
+    "With --new the rows are those of a file, of which nothing else needs to be known to the model.";
+
+#define RECOMMEND(list)                                                                                                \
+    {                                                                                                                  \
+        .name = "recommend", .summary = "the columns with the largest predictions", .operands = "MODEL [USER ...]",    \
+        .least = 1, .most = -1, .description = description, .options = options, .examples = list,                      \
+        .settings_size = sizeof(settings), .run_action = run_recommend                                                 \
+    }
+
+const tool_command tool_recommend_items = RECOMMEND(items_examples);
+const tool_command tool_recommend_words = RECOMMEND(words_examples);

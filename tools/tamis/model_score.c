@@ -1,0 +1,145 @@
+/* METHOD score: how well a model foresees entries that it was not fitted to. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exit.h"
+#include "model_actions.h"
+#include "model_use.h"
+#include "table.h"
+#include "text.h"
+
+typedef struct settings {
+    tool_use_settings use;
+    const char *held_out, *observed;
+    bool fold_in;
+    int64_t top, split_seed;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option options[] = {
+    {"held-out", 0, TOOL_PATH, "FILE", NULL, "the entries to foresee", AT(held_out), 0, 0, NULL},
+    {"observed", 0, TOOL_PATH, "FILE", NULL,
+     "what is known of the rows: left out of recommendations, and what new rows and documents are found from",
+     AT(observed), 0, 0, NULL},
+    {"fold-in", 0, TOOL_FLAG, NULL, NULL, "the rows are new ones, to be found from --observed (documents always are)",
+     AT(fold_in), 0, 0, NULL},
+    {"top", 'n', TOOL_INTEGER, "N", "10", "of recommendations and of a topic's words, how many count", AT(top), 1, 1e6,
+     NULL},
+    {"split-seed", 0, TOOL_INTEGER, "SEED", "1",
+     "documents without --observed: of the half of their words that is known", AT(split_seed), 0, 9e18, NULL},
+    TOOL_USE_JSON(settings, "an object instead of a table"),
+    TOOL_USE_FROM(settings),
+    TOOL_USE_DEVICE(settings),
+    TOOL_USE_THREADS(settings),
+    {.name = NULL},
+};
+
+/* The numbers of a score, in the order in which they are shown; one that has no meaning for a method is NaN. # in
+   a meaning stands for --top. */
+static const struct {
+    const char *name, *title, *meaning;
+    size_t offset;
+} rows[] = {
+    {"rmse", "RMSE", "root of the mean squared error", offsetof(tamis_score, rmse)},
+    {"mae", "MAE", "mean absolute error", offsetof(tamis_score, mae)},
+    {"log_likelihood", "log-likelihood", "of a word, in the mean", offsetof(tamis_score, log_likelihood)},
+    {"perplexity", "perplexity", "as many words seem equally likely", offsetof(tamis_score, perplexity)},
+    {"precision", "precision", "share of the first # that are held-out entries", offsetof(tamis_score, precision)},
+    {"recall", "recall", "share of held-out entries among the first #", offsetof(tamis_score, recall)},
+    {"ndcg", "NDCG", "gain of the first # by their ranks, over the best there could be", offsetof(tamis_score, ndcg)},
+    {"coherence", "coherence", "NPMI of the first # words of a topic, in the mean", offsetof(tamis_score, coherence)},
+};
+
+static double number_at(const tamis_score *score, size_t i) {
+    return *(const double *)((const char *)score + rows[i].offset);
+}
+
+static void print_table(const tamis_score *score, int64_t top) {
+    printf("%s held-out %s of %s row%s\n", tool_word_count(score->entries).text,
+           score->entries == 1 ? "entry" : "entries", tool_word_count(score->rows).text, score->rows == 1 ? "" : "s");
+    tool_table table;
+    tool_table_start(&table, 3, (tool_column[]){{"", false, 0}, {"", true, 0}, {"", false, 0}});
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (isnan(number_at(score, i))) continue;
+        tool_word number;
+        snprintf(number.text, sizeof number.text, "%.5g", number_at(score, i));
+        const char *mark = strchr(rows[i].meaning, '#');
+        tool_text meaning = {0};
+        tool_text_add(&meaning, "%.*s", mark ? (int)(mark - rows[i].meaning) : 96, rows[i].meaning);
+        if (mark) tool_text_add(&meaning, "%lld%s", (long long)top, mark + 1);
+        tool_table_row(&table, (const char *[]){rows[i].title, number.text, tool_text_get(&meaning)});
+        tool_text_free(&meaning);
+    }
+    tool_table_print(&table, stdout, 2);
+}
+
+static void print_json(const tool_use *use, const tamis_score *score, int64_t top) {
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "model", use->path);
+    tool_json_text(&json, "method", tamis_method_name(use->method));
+    tool_json_integer(&json, "entries", score->entries);
+    tool_json_integer(&json, "rows", score->rows);
+    tool_json_integer(&json, "top", top);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tool_json_number(&json, rows[i].name, number_at(score, i));
+    tool_json_end_object(&json);
+    tool_json_finish(&json);
+}
+
+static int score_held_out(const tool_use *use, const settings *set) {
+    const bool fold_in = set->fold_in || tool_method_of_documents(use->method);
+    const tool_data_request request = tool_use_request(use, set->held_out, fold_in);
+    tool_held_out held;
+    int code = tool_hold_out_read(&request, set->observed, set->split_seed, &held);
+    if (code) return code;
+    tamis_score score;
+    const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, set->held_out);
+    } else if (set->use.json) {
+        print_json(use, &score, set->top);
+    } else {
+        print_table(&score, set->top);
+    }
+    tool_held_out_free(&held);
+    return code;
+}
+
+static int run_score(const tool_command *group, const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count;
+    if (!set->held_out) return tool_usage_error("against what? --held-out FILE is missing");
+    if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: goes with --observed FILE");
+    tool_use use;
+    const int code = tool_use_open(group, &set->use, operands[0], &use);
+    return code ? code : tool_use_close(&use, score_held_out(&use, set));
+}
+
+static const tool_example ratings_examples[] = {
+    {"tamis als score movies.model --held-out test.csv --observed train.csv",
+     "errors of ratings, and how good recommendations of new items are"},
+    {NULL, NULL},
+};
+
+static const tool_example words_examples[] = {
+    {"tamis lda score news.model --held-out docword.test.txt",
+     "perplexity of one half of each document, given the other"},
+    {NULL, NULL},
+};
+
+static const char description[] =
+    "Foresees the entries of --held-out and shows how well that went, by the measures that have a meaning for the method: "
+    "errors of ratings; precision, recall and NDCG of recommendations, where what a user has in --observed is left out; "
+    "perplexity of words, given what is known of their documents; coherence of topics over the documents of --observed.";
+
+#define SCORE(list)                                                                                                    \
+    {                                                                                                                  \
+        .name = "score", .summary = "how well held-out entries are foreseen", .operands = "MODEL", .least = 1,         \
+        .most = 1, .description = description, .options = options, .examples = list,                                   \
+        .settings_size = sizeof(settings), .run_action = run_score                                                     \
+    }
+
+const tool_command tool_score_ratings = SCORE(ratings_examples);
+const tool_command tool_score_words = SCORE(words_examples);

@@ -1,0 +1,300 @@
+/* METHOD train: reads data, fits a model to it while the table grows, and writes the model. What was reached is kept in
+   a checkpoint meanwhile, with which an interrupted training goes on. */
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "exit.h"
+#include "model_actions.h"
+#include "model_data.h"
+#include "model_options.h"
+#include "model_report.h"
+#include "progress.h"
+#include "text.h"
+
+static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
+
+typedef struct training {
+    tool_train_settings settings;
+    tamis_method method;
+    const char *data_spec;
+    char *checkpoint;   /* its file, NULL for none */
+    const char *resume; /* the file to go on with, NULL for none */
+    tool_device device;
+    tamis_model *model;
+    tool_data data; /* without --stream */
+    tamis_batches *batches;
+    tamis_sparse batch; /* of the stream, as wide as the vocabulary */
+    int64_t columns;
+    tamis_names *vocabulary;
+    tool_held_out held;
+    tool_training_report report;
+    double read_seconds;
+} training;
+
+/* ------------------------------------------------------------------------------------------ what is asked for */
+
+static bool is_file(const char *path) {
+    struct stat there;
+    return stat(path, &there) == 0;
+}
+
+static int check_settings(const tool_train_settings *set) {
+    if (!set->output) return tool_usage_error("where to? -o MODEL is missing");
+    const int ways = (set->hold_out > 0) + set->leave_one_out + (set->held_out != NULL);
+    if (ways > 1) return tool_usage_error("--hold-out, --leave-one-out and --held-out: only one of them");
+    if (set->observed && !set->held_out) return tool_usage_error("--observed: goes with --held-out");
+    if (set->stream && ways > 0 && !set->held_out) {
+        return tool_usage_error("--stream: what is held out must be in a file of its own, --held-out FILE");
+    }
+    return 0;
+}
+
+/* Hours of training should not end with a folder that is not there. */
+static int check_folder(const char *path) {
+    char *copy = memcpy(tool_allocate(strlen(path) + 1, 1), path, strlen(path) + 1);
+    const bool good = access(dirname(copy), W_OK) == 0;
+    free(copy);
+    if (good) return 0;
+    tool_error("%s: cannot be written: %s", path, strerror(errno));
+    return TOOL_FILE;
+}
+
+/* Which file the checkpoint is, and which one to go on with. */
+static int choose_checkpoint(training *run) {
+    const tool_train_settings *set = &run->settings;
+    struct stat there;
+    const bool device = stat(set->output, &there) == 0 && !S_ISREG(there.st_mode); /* which has nothing beside it */
+    if (set->checkpoint || !device) {
+        const char *base = set->checkpoint ? set->checkpoint : set->output;
+        const size_t bytes = strlen(base) + 8;
+        run->checkpoint = tool_allocate(bytes, 1);
+        snprintf(run->checkpoint, bytes, "%s%s", base, set->checkpoint ? "" : ".part");
+    }
+    if (!device && check_folder(set->output)) return TOOL_FILE;
+    if (run->checkpoint && check_folder(run->checkpoint)) return TOOL_FILE;
+    if (!set->resume) {
+        if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
+        return tool_usage_error("%s is there, of a training that was not finished: --resume goes on with it; to begin "
+                                "anew, remove it",
+                                run->checkpoint);
+    }
+    run->resume = *set->resume ? set->resume : run->checkpoint;
+    if (!run->resume) return tool_usage_error("--resume: with which FILE?");
+    if (is_file(run->resume)) return 0;
+    tool_error("%s: there is no such checkpoint to go on with", run->resume);
+    return TOOL_FILE;
+}
+
+/* ------------------------------------------------------------------------------------------ model and data */
+
+static void set_library_options(training *run, tamis_model_options *options) {
+    tool_train_to_library(&run->settings, options);
+    options->algorithms = run->settings.algorithms;
+    options->checkpoint = run->checkpoint;
+    options->checkpoint_seconds = run->settings.checkpoint_seconds;
+    options->callback = tool_training_report_add;
+    options->callback_context = &run->report;
+}
+
+static int make_model(training *run) {
+    tamis_model_options options;
+    tamis_status status = TAMIS_MODEL_OPTIONS_INIT(&options, run->method);
+    if (status == TAMIS_OK) {
+        set_library_options(run, &options);
+        status = tamis_model_create(run->device.device, &options, &run->model);
+    }
+    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+}
+
+static int load_model(training *run) {
+    tamis_model_description description;
+    tamis_status status = tamis_model_load(run->device.device, run->resume, &run->model);
+    if (status == TAMIS_OK) status = tamis_model_describe(run->model, &description);
+    if (status != TAMIS_OK) {
+        return tool_library_error(status, strstr(tamis_last_error(), run->resume) ? NULL : run->resume);
+    }
+    if (description.options.method != run->method) {
+        return tool_usage_error("%s is of %s, not of %s", run->resume, tamis_method_name(description.options.method),
+                                tamis_method_name(run->method));
+    }
+    const int code = tool_train_go_on(run->method, &description.options, &run->settings);
+    if (code) return code;
+    set_library_options(run, &description.options);
+    status = tamis_model_continue_with(run->model, &description.options);
+    return status == TAMIS_OK ? 0 : tool_library_error(status, run->resume);
+}
+
+/* Widens the batches of a stream to the vocabulary. */
+static tamis_status next_batch(void *context, const tamis_sparse **batch) {
+    training *run = context;
+    const tamis_status status = tamis_batches_next(run->batches, batch);
+    if (status != TAMIS_OK || !*batch) return status;
+    run->batch = **batch;
+    run->batch.cols = run->columns;
+    *batch = &run->batch;
+    return TAMIS_OK;
+}
+
+static int open_data(training *run) {
+    const tool_train_settings *set = &run->settings;
+    const double start = tool_seconds();
+    int code = 0;
+    if (set->stream) {
+        const int64_t rows = set->batch_rows > 0 ? set->batch_rows : STREAM_ROWS;
+        const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
+        if (status != TAMIS_OK) {
+            return tool_library_error(status, strstr(tamis_last_error(), run->data_spec) ? NULL : run->data_spec);
+        }
+        run->columns = tamis_batches_columns(run->batches);
+        tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
+    } else {
+        const tool_data_request request = {.spec = run->data_spec, .format = set->from, .method = run->method};
+        code = tool_data_open(&request, &run->data);
+        if (code) return code;
+        run->columns = run->data.S.cols;
+    }
+    if (set->vocabulary && run->data.columns) {
+        return tool_usage_error("--vocabulary: %s has names of its own", run->data_spec);
+    }
+    code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
+    run->data.S.cols = run->columns;
+    run->read_seconds = tool_seconds() - start;
+    return code;
+}
+
+static int hold_out(training *run) {
+    const tool_train_settings *set = &run->settings;
+    if (set->hold_out > 0 || set->leave_one_out) {
+        return tool_hold_out_split(run->method, run->data_spec, &run->data.S, set->leave_one_out, set->hold_out,
+                                   set->split_seed, &run->held);
+    }
+    if (!set->held_out) return 0;
+    const bool documents = tool_method_of_documents(run->method);
+    const tool_data_request request = {.spec = set->held_out,
+                                       .format = set->from,
+                                       .method = run->method,
+                                       .rows = documents ? NULL : run->data.rows,
+                                       .columns = run->vocabulary ? run->vocabulary : run->data.columns,
+                                       .row_count = documents ? 0 : run->data.S.rows,
+                                       .column_count = run->columns,
+                                       .new_rows = documents};
+    const int code = tool_hold_out_read(&request, set->observed, set->split_seed, &run->held);
+    if (code == 0 && !documents) run->held.view.observed = &run->data.S; /* not to be recommended again */
+    return code;
+}
+
+static int set_names(training *run) {
+    const tamis_names *columns = run->vocabulary ? run->vocabulary : run->data.columns;
+    const tamis_status status = tamis_model_set_names(run->model, run->data.rows, columns);
+    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ fitting */
+
+static int report_interrupted(const training *run) {
+    const tamis_iteration *last = &run->report.last;
+    tool_word where;
+    if (last->batch == last->batches) {
+        snprintf(where.text, sizeof where.text, "after iteration %d", last->iteration);
+    } else {
+        snprintf(where.text, sizeof where.text, "in iteration %d", last->iteration);
+    }
+    if (!run->checkpoint) {
+        tool_error("interrupted %s of %d", where.text, last->iterations);
+        return TOOL_INTERRUPTED;
+    }
+    tool_text line = {0};
+    tool_options_retype(&line, "resume");
+    tool_error("interrupted %s of %d; %s has what was reached. To go on:\ntamis %s train --resume%s", where.text,
+               last->iterations, run->checkpoint, tamis_method_name(run->method), tool_text_get(&line));
+    tool_text_free(&line);
+    return TOOL_INTERRUPTED;
+}
+
+static int fit(training *run, double *seconds) {
+    const double start = tool_seconds();
+    const tamis_held_out *held = run->held.view.entries ? &run->held.view : NULL;
+    const tamis_sparse *S =
+        run->held.kept && !run->settings.held_out ? tamis_matrix_view(run->held.kept) : &run->data.S;
+    const tamis_status status = run->settings.stream
+                                    ? tamis_model_fit_stream(run->model, next_batch, run, run->columns, held)
+                                    : tamis_model_fit(run->model, S, held);
+    *seconds = tool_seconds() - start;
+    tool_progress_clear();
+    if (run->report.written) return run->report.written;
+    if (status == TAMIS_ERROR_CANCELLED) return report_interrupted(run);
+    if (status != TAMIS_OK) return tool_library_error(status, run->data_spec);
+    return 0;
+}
+
+static int finish(training *run, double seconds) {
+    const tool_train_settings *set = &run->settings;
+    tamis_model_description description;
+    tamis_status status = tamis_model_save(run->model, set->output);
+    if (status != TAMIS_OK) {
+        const int code = tool_library_error(status, strstr(tamis_last_error(), set->output) ? NULL : set->output);
+        if (run->checkpoint && is_file(run->checkpoint)) {
+            tool_error("%s has the model: --resume -o ANOTHER writes it", run->checkpoint);
+        }
+        return code;
+    }
+    if (run->checkpoint) unlink(run->checkpoint);
+    status = tamis_model_describe(run->model, &description);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    const tool_training_summary summary = {
+        .model = set->output,
+        .data = run->data.name,
+        .device = run->device.description.name,
+        .rows = run->data.S.rows,
+        .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
+        .read_seconds = run->read_seconds,
+        .fit_seconds = seconds,
+    };
+    tool_training_report_end(&run->report, &summary, &description, set->quiet);
+    return run->report.written;
+}
+
+/* The model is made first: options out of range are refused before large data are read. */
+static int train(training *run) {
+    double seconds = 0;
+    int code = run->resume ? load_model(run) : make_model(run);
+    if (code == 0) code = open_data(run);
+    if (code == 0) code = hold_out(run);
+    if (code == 0) code = set_names(run);
+    if (code == 0) code = fit(run, &seconds);
+    return code ? code : finish(run, seconds);
+}
+
+int tool_train(const tool_command *group, const void *given, int count, char **operands) {
+    (void)count;
+    training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[0]};
+    const tamis_status status = tamis_method_from_name(group->name, &run.method);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    int code = check_settings(&run.settings);
+    if (code) return code;
+    tool_interrupt_catch();
+    code = choose_checkpoint(&run);
+    if (code == 0) code = tool_device_open(run.settings.device, false, &run.device);
+    if (code == 0) {
+        code = tool_training_report_open(&run.report, run.settings.json, run.settings.verbose, run.settings.quiet);
+    }
+    if (code == 0) {
+        code = train(&run);
+        const int closed = tool_training_report_close(&run.report);
+        if (code == 0) code = closed;
+    }
+    tool_held_out_free(&run.held);
+    tool_data_close(&run.data);
+    tamis_names_free(run.vocabulary);
+    tamis_batches_close(run.batches);
+    tamis_model_free(run.model);
+    tool_device_close(&run.device);
+    free(run.checkpoint);
+    return code;
+}
