@@ -1,5 +1,5 @@
 #!/bin/sh
-# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the dense companions, the kernels under
+# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the dense companions and the models, the kernels under
 # compute-sanitizer, `tamis check` of every algorithm, the memory of PyTorch and CuPy, the benchmarks beside cuSPARSE; then
 # docs/evidence/<chip>.json. Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python
 # packages put it. Each step has a time limit and the whole nine minutes; a step that fails is recorded, and the rest still runs.
@@ -64,7 +64,8 @@ begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense >>"$top/build.log" 2>&1; then
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense \
+        test_ml_fit test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -128,17 +129,25 @@ if [ "${device%%:*}" = cuda ]; then
     fi
 fi
 
-# ------------------------------------------------------------------------------------------ dense companions
+# ------------------------------------------------------------------------------------------ unit tests on the device
 
-if begin dense 60; then
-    timeout -k 5 "$limit" "$build/tests/unit/test_dense" "$device" >"$top/dense.log" 2>&1
-    code=$?
-    good=$(grep -c '^\[ *OK \]' "$top/dense.log")
-    bad=$(grep -c '^\[ *FAILED *\] [a-z]' "$top/dense.log")
-    if [ $code -eq 0 ] && [ "$good" -gt 0 ]; then state=passed; else state=failed; fi
-    [ $state = passed ] || grep -A3 'ERROR' "$top/dense.log" | head -12
-    record dense $state "$good" "$bad" 0 'include/tamis/dense.h against plain loops'
-fi
+# units NAME LIMIT NOTE TEST...: test programs that take a device's name
+units() {
+    begin "$1" "$2" || return
+    name=$1 note=$3 state=passed
+    shift 3
+    : >"$top/$name.log"
+    for test in "$@"; do
+        timeout -k 5 "$limit" "$build/tests/unit/$test" "$device" >>"$top/$name.log" 2>&1 || state=failed
+    done
+    good=$(grep -c '^\[ *OK \]' "$top/$name.log")
+    bad=$(grep -c '^\[ *FAILED *\] [a-z]' "$top/$name.log")
+    [ "$good" -gt 0 ] || state=failed
+    [ $state = passed ] || grep -A3 'ERROR' "$top/$name.log" | head -12
+    record "$name" $state "$good" "$bad" 0 "$note"
+}
+units dense 60 'include/tamis/dense.h against plain loops' test_dense
+units models 90 'every model of include/tamis/ml.h against plain restatements' test_ml_fit test_ml_recommenders test_ml_topics
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
 

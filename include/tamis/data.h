@@ -17,8 +17,13 @@ extern "C" {
 
 typedef struct tamis_names tamis_names; /* a dictionary: index 0 .. count - 1 <-> name, in the order of arrival */
 
+/* An empty dictionary, the caller's. */
 TAMIS_API tamis_status tamis_names_create(tamis_names **names);
-TAMIS_API void tamis_names_free(tamis_names *names); /* NULL is allowed */
+
+/* Frees a dictionary; NULL is allowed. */
+TAMIS_API void tamis_names_free(tamis_names *names);
+
+/* How many names it has. */
 TAMIS_API int64_t tamis_names_count(const tamis_names *names);
 
 /* The name of an index, or NULL past the end; it lives as long as the dictionary is not added to. */
@@ -47,6 +52,8 @@ typedef struct tamis_ratings_options {
     bool (*progress)(void *context, double share);
     void *progress_context;
 } tamis_ratings_options;
+
+/* The defaults of a tamis_ratings_options, and its size. */
 #define TAMIS_RATINGS_OPTIONS_INIT                                                                                     \
     { .size = sizeof(tamis_ratings_options), .missing_value = 1 }
 
@@ -61,6 +68,7 @@ TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_
 
 /* ---------------------------------------------------------------------------------------------- splits */
 
+/* What is held out. */
 typedef enum tamis_split_kind {
     TAMIS_SPLIT_ENTRIES = 0,   /* of each row, a share of its entries; rows keep one entry at least */
     TAMIS_SPLIT_LEAVE_ONE = 1, /* of each row of two entries or more, one */
@@ -78,6 +86,8 @@ typedef struct tamis_split_options {
     double share;  /* that is held out, 0 < share < 1 (0.1); leave-one does not look at it */
     uint64_t seed; /* the same seed, options and matrix give the same split on every machine (1) */
 } tamis_split_options;
+
+/* The defaults of a tamis_split_options, and its size. */
 #define TAMIS_SPLIT_OPTIONS_INIT                                                                                       \
     { .size = sizeof(tamis_split_options), .share = 0.1, .seed = 1 }
 

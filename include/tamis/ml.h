@@ -24,6 +24,7 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------------------- methods */
 
+/* What can be fitted. */
 typedef enum tamis_method {
     TAMIS_ALS = 0,          /* explicit ratings, alternating least squares by conjugate gradients */
     TAMIS_IMPLICIT_ALS = 1, /* counts of what was used: Hu, Koren, Volinsky 2008, by conjugate gradients */
@@ -99,17 +100,21 @@ typedef struct tamis_model_options {
 
 /* The defaults of a method. */
 TAMIS_API tamis_status tamis_model_options_init(tamis_model_options *options, size_t size, tamis_method method);
+
+/* The same with the size filled in. */
 #define TAMIS_MODEL_OPTIONS_INIT(options, method) tamis_model_options_init(options, sizeof *(options), method)
 
 /* ---------------------------------------------------------------------------------------------- models */
 
-typedef struct tamis_model tamis_model;
+typedef struct tamis_model tamis_model; /* a model on a device */
 
 /* Makes an empty model on a device, which must outlive it. Options are checked and copied (strings too). *model is the
    caller's, for tamis_model_free. TAMIS_ERROR_ARGUMENT names the option and its value. */
 TAMIS_API tamis_status tamis_model_create(tamis_device *device, const tamis_model_options *options,
                                           tamis_model **model);
-TAMIS_API void tamis_model_free(tamis_model *model); /* NULL is allowed */
+
+/* Frees a model; NULL is allowed. */
+TAMIS_API void tamis_model_free(tamis_model *model);
 
 /* Entries kept back from fitting, on which each iteration's metric is computed; NULL: no metric. Of documents (lda,
    gap) `entries` are the held-out words and `observed` the words of the same documents that their topics are found
@@ -189,6 +194,7 @@ TAMIS_API tamis_status tamis_model_score(tamis_model *model, const tamis_held_ou
 
 /* ---------------------------------------------------------------------------------------------- looking inside */
 
+/* What a model is, and where it stands. */
 typedef struct tamis_model_description {
     tamis_model_options options; /* strings and the callback are NULL */
     int64_t rows, cols, nnz;     /* of the data; rows is 0 where no row factors are kept (lda, sfa, streams) */
@@ -197,6 +203,8 @@ typedef struct tamis_model_description {
     double loss, metric;      /* of the last iteration; NaN where there is none */
     double mean, least, most; /* of the values fitted */
 } tamis_model_description;
+
+/* Describes a model. */
 TAMIS_API tamis_status tamis_model_describe(const tamis_model *model, tamis_model_description *description);
 
 /* Copies of the factors, rows x width or cols x width, of the model's type; the caller's, for tamis_array_free. With
@@ -210,6 +218,7 @@ TAMIS_API tamis_status tamis_model_continue_with(tamis_model *model, const tamis
 
 /* Names of rows and columns (users, items, words), kept and saved with the model; NULL: none. Copies are made. */
 TAMIS_API tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, const tamis_names *columns);
+
 /* The model's own, or NULL. */
 TAMIS_API const tamis_names *tamis_model_row_names(const tamis_model *model);
 TAMIS_API const tamis_names *tamis_model_column_names(const tamis_model *model);

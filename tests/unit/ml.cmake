@@ -16,9 +16,3 @@ tamis_add_test(NAME test_ml_recommenders SOURCES test_ml_recommenders.c ml_recom
 # Topic models, against plain loops.
 tamis_add_test(NAME test_ml_topics SOURCES test_ml_topics.c topics_reference.c
     LIBRARIES tamis_ml_static tamis_test_support TIMEOUT 300)
-# The recommenders on a device of their own memory, where no view begins within a buffer.
-if(NOT TAMIS_SANITIZE AND TAMIS_OPENMP)
-    add_test(NAME ml_recommenders_pocl COMMAND "${PROJECT_SOURCE_DIR}/tests/gpu/with.sh" pocl
-        "${CMAKE_CURRENT_BINARY_DIR}/ml_recommenders_pocl" $<TARGET_FILE:test_ml_recommenders> opencl:0)
-    set_tests_properties(ml_recommenders_pocl PROPERTIES LABELS medium TIMEOUT 600 SKIP_RETURN_CODE 77)
-endif()

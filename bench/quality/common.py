@@ -1,0 +1,179 @@
+"""What the comparisons share: data, splits, neutral metrics computed the same way for every library, running the program."""
+import gzip
+import json
+import lzma
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+import scipy.io
+import scipy.sparse
+
+
+def opened(path):
+    return {".gz": gzip.open, ".xz": lzma.open}.get(os.path.splitext(path)[1], open)(path, "rt")
+
+
+def matrix_market(path):
+    with opened(path) as file:
+        return scipy.sparse.csr_matrix(scipy.io.mmread(file))
+
+
+def lda_c(path, words):
+    rows, columns, counts = [], [], []
+    documents = 0
+    with opened(path) as file:
+        for line in file:
+            for pair in line.split()[1:]:
+                word, count = pair.split(":")
+                rows.append(documents)
+                columns.append(int(word))
+                counts.append(int(count))
+            documents += 1
+    return scipy.sparse.csr_matrix((counts, (rows, columns)), shape=(documents, words), dtype=numpy.float64)
+
+
+def docword(path):
+    with opened(path) as file:
+        documents, words, _ = (int(next(file)) for _ in range(3))
+        table = numpy.loadtxt(file, dtype=numpy.int64)
+    return scipy.sparse.csr_matrix((table[:, 2].astype(float), (table[:, 0] - 1, table[:, 1] - 1)), shape=(documents, words))
+
+
+def hold_out_entries(matrix, share, seed):
+    """Of each row a share of its entries, rounded; one entry stays at least."""
+    draw = numpy.random.default_rng(seed)
+    matrix = matrix.tocsr()
+    held = numpy.zeros(matrix.nnz, dtype=bool)
+    for i in range(matrix.shape[0]):
+        begin, end = matrix.indptr[i], matrix.indptr[i + 1]
+        count = min(int(round(share * (end - begin))), end - begin - 1)
+        if count > 0:
+            held[begin + draw.permutation(end - begin)[:count]] = True
+    return part(matrix, ~held), part(matrix, held)
+
+
+def part(matrix, keep):
+    rows = numpy.repeat(numpy.arange(matrix.shape[0]), numpy.diff(matrix.indptr))
+    return scipy.sparse.csr_matrix((matrix.data[keep], (rows[keep], matrix.indices[keep])), shape=matrix.shape)
+
+
+def hold_out_tokens(matrix, share, seed):
+    """Of each document every word's occurrence with that probability: (observed, held out)."""
+    draw = numpy.random.default_rng(seed)
+    matrix = matrix.tocsr()
+    away = draw.binomial(matrix.data.astype(numpy.int64), share).astype(float)
+    observed, held = matrix.copy(), matrix.copy()
+    observed.data = matrix.data - away
+    held.data = away
+    observed.eliminate_zeros()
+    held.eliminate_zeros()
+    return observed, held
+
+
+def known_rank(rows, columns, rank, share, noise, seed):
+    """Ratings made of known factors: the error that is left when they are found is that of the noise."""
+    draw = numpy.random.default_rng(seed)
+    left, right = draw.normal(size=(rows, rank)), draw.normal(size=(columns, rank)) / math.sqrt(rank)
+    kept = scipy.sparse.random(rows, columns, density=share, random_state=numpy.random.RandomState(seed), format="csr")
+    kept.data = numpy.ones_like(kept.data)
+    coo = kept.tocoo()
+    values = 3 + (left[coo.row] * right[coo.col]).sum(axis=1) + noise * draw.normal(size=coo.nnz)
+    return scipy.sparse.csr_matrix((values, (coo.row, coo.col)), shape=(rows, columns))
+
+
+# ------------------------------------------------------------------------------------------ metrics
+
+def errors(predicted, held, least, most):
+    """RMSE and MAE of predictions in the order of held's entries, clamped to the range of the ratings for everybody."""
+    difference = numpy.clip(predicted, least, most) - held.tocoo().data
+    return float(numpy.sqrt(numpy.mean(difference ** 2))), float(numpy.mean(numpy.abs(difference)))
+
+
+def ranking(recommended, held, top=10):
+    """Mean recall and NDCG over rows that have something held out; recommended: rows x top, -1 for none."""
+    recall, gain = [], []
+    discount = 1 / numpy.log2(numpy.arange(2, top + 2))
+    for i in range(held.shape[0]):
+        relevant = set(held.indices[held.indptr[i]:held.indptr[i + 1]])
+        if not relevant:
+            continue
+        hits = numpy.array([j in relevant for j in recommended[i][:top]])
+        recall.append(hits.sum() / min(len(relevant), top))
+        gain.append((hits * discount[:len(hits)]).sum() / discount[:min(len(relevant), top)].sum())
+    return float(numpy.mean(recall)), float(numpy.mean(gain))
+
+
+def perplexity(theta, phi, held):
+    """exp of minus the mean log probability of held-out words; theta: documents x topics, phi: topics x words."""
+    theta = theta / theta.sum(axis=1, keepdims=True)
+    phi = phi / phi.sum(axis=1, keepdims=True)
+    coo = held.tocoo()
+    probability = numpy.einsum("ik,ik->i", theta[coo.row], phi.T[coo.col])
+    return float(math.exp(-(coo.data * numpy.log(numpy.maximum(probability, 1e-12))).sum() / coo.data.sum()))
+
+
+def coherence(tops, documents):
+    """Mean NPMI of the pairs of each topic's top words, over documents; pairs that never meet count -1."""
+    present = (documents > 0).astype(numpy.float64).tocsc()
+    number = documents.shape[0]
+    topics = []
+    for words in tops:
+        columns = present[:, words]
+        together = (columns.T @ columns).toarray() / number
+        alone = numpy.diag(together)
+        values = []
+        for i in range(len(words)):
+            for j in range(i):
+                p = together[i, j]
+                values.append(-1 if p == 0 else 1 if p == 1 else math.log(p / (alone[i] * alone[j])) / -math.log(p))
+        topics.append(numpy.mean(values))
+    return float(numpy.mean(topics))
+
+
+# ------------------------------------------------------------------------------------------ the program
+
+class Program:
+    """Runs `tamis` on files in a folder of its own."""
+
+    def __init__(self, path, device):
+        self.path, self.device = os.path.abspath(path), device
+        self.folder = tempfile.TemporaryDirectory()
+        done = subprocess.run([self.path, "--version"], capture_output=True, text=True, check=True)
+        self.version = done.stdout.split()[1]
+
+    def file(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, matrix):
+        path = self.file(name + ".npz")
+        matrix = matrix.tocsr()
+        matrix.sort_indices()
+        scipy.sparse.save_npz(path, scipy.sparse.csr_matrix((matrix.data.astype(numpy.float32), matrix.indices.astype(numpy.int32),
+                                                             matrix.indptr.astype(numpy.int32)), shape=matrix.shape))
+        return path
+
+    def run(self, *words):
+        """Standard output, and the seconds that it took."""
+        start = time.perf_counter()
+        done = subprocess.run([self.path, *(str(word) for word in words)], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(str(word) for word in words)}: exit code {done.returncode}\n{done.stderr}")
+        return done.stdout, time.perf_counter() - start
+
+    def json_lines(self, *words):
+        return [json.loads(line) for line in self.run(*words, "--json")[0].splitlines() if line.strip()]
+
+    def json(self, *words):
+        return json.loads(self.run(*words, "--json")[0])
+
+
+def record(out, **fields):
+    out.write(json.dumps(fields) + "\n")
+    out.flush()
+    shown = {name: round(value, 4) if isinstance(value, float) else value for name, value in fields.items()}
+    print(" ".join(f"{name}={value}" for name, value in shown.items() if name not in ("record",)), file=sys.stderr)

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""LDA and GaP beside scikit-learn and gensim on the same split at the same number of passes: perplexity of held-out words by
+document completion, and NPMI coherence of the topics' first ten words over the training documents, both computed here for all.
+A tenth of the documents are tests; of their words half are observed.
+  topics.py PROGRAM OUT.jsonl --data kos=docword.kos.txt.gz|ap=ap.dat.xz:10473 [--topics 20,50] [--passes 10,20] [--seeds 1,2,3]"""
+import argparse
+import time
+
+import numpy
+import scipy.sparse
+
+from common import Program, coherence, docword, hold_out_tokens, lda_c, perplexity, record
+
+
+def split(matrix, seed):
+    """Training documents, and of the test documents what is observed and what is held out."""
+    draw = numpy.random.default_rng(seed)
+    order = draw.permutation(matrix.shape[0])
+    tests = numpy.sort(order[:matrix.shape[0] // 10])
+    train = numpy.sort(order[matrix.shape[0] // 10:])
+    observed, held = hold_out_tokens(matrix[tests], 0.5, seed)
+    return matrix[train], observed, held
+
+
+def of_program(method, *fixed):
+    def fit(program, train, observed, held, topics, passes, seed):
+        model = program.file("model")
+        _, seconds = program.run(method, "train", program.write("train", train), "-o", model, "--topics", topics, "--iterations",
+                                 passes, "--seed", seed, "--quiet", "--no-loss", "--device", program.device, *fixed)
+        score = program.json(method, "score", model, "--held-out", program.write("held", held), "--observed",
+                             program.write("observed", observed))
+        tops = [[int(word["word"]) for word in topic["words"]] for topic in program.json_lines(method, "topics", model, "--top", 10)]
+        return score["perplexity"], tops, seconds
+    return fit
+
+
+def of_sklearn(method):
+    def fit(program, train, observed, held, topics, passes, seed):
+        from sklearn.decomposition import LatentDirichletAllocation
+        model = LatentDirichletAllocation(n_components=topics, max_iter=passes, learning_method=method, random_state=seed,
+                                          evaluate_every=0, n_jobs=1)
+        start = time.perf_counter()
+        model.fit(train)
+        seconds = time.perf_counter() - start
+        phi = model.components_
+        return perplexity(model.transform(observed), phi, held), phi.argsort(axis=1)[:, ::-1][:, :10], seconds
+    return fit
+
+
+def of_gensim(program, train, observed, held, topics, passes, seed):
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaModel
+    start = time.perf_counter()
+    model = LdaModel(Sparse2Corpus(train, documents_columns=False), num_topics=topics, passes=passes, random_state=seed,
+                     id2word={i: str(i) for i in range(train.shape[1])}, eval_every=None)
+    seconds = time.perf_counter() - start
+    theta = model.inference(list(Sparse2Corpus(observed, documents_columns=False)))[0]
+    phi = model.get_topics()
+    return perplexity(theta, phi, held), phi.argsort(axis=1)[:, ::-1][:, :10], seconds
+
+
+def of_nmf(program, train, observed, held, topics, passes, seed):
+    from sklearn.decomposition import NMF
+    model = NMF(n_components=topics, beta_loss="kullback-leibler", solver="mu", init="random", max_iter=passes, tol=0,
+                random_state=seed)
+    start = time.perf_counter()
+    model.fit(train)
+    seconds = time.perf_counter() - start
+    phi = model.components_
+    theta = model.transform(observed) * phi.sum(axis=1)[None, :]
+    return perplexity(theta + 1e-12, phi, held), phi.argsort(axis=1)[:, ::-1][:, :10], seconds
+
+
+CONTESTANTS = {
+    "tamis lda": of_program("lda"),
+    "scikit-learn LDA online": of_sklearn("online"),
+    "scikit-learn LDA batch": of_sklearn("batch"),
+    "gensim LdaModel": of_gensim,
+    "tamis gap": of_program("gap"),
+    "scikit-learn NMF KL": of_nmf,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("out")
+    parser.add_argument("--data", action="append", default=[])
+    parser.add_argument("--topics", default="20,50")
+    parser.add_argument("--passes", default="10,20")
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    program = Program(given.program, given.device)
+    with open(given.out, "a") as out:
+        for data in given.data:
+            name, path = data.split("=", 1)
+            matrix = lda_c(path.rsplit(":", 1)[0], int(path.rsplit(":", 1)[1])) if ".dat" in path else docword(path)
+            for seed in [int(seed) for seed in given.seeds.split(",")]:
+                train, observed, held = split(matrix, seed)
+                for topics in [int(count) for count in given.topics.split(",")]:
+                    for passes in [int(count) for count in given.passes.split(",")]:
+                        for contestant, fit in CONTESTANTS.items():
+                            found, tops, seconds = fit(program, train, observed, held, topics, passes, seed)
+                            record(out, record="topics", data=name, rows=matrix.shape[0], cols=matrix.shape[1],
+                                   nnz=int(matrix.nnz), seed=seed, contestant=contestant, topics=topics, passes=passes,
+                                   perplexity=found, coherence=coherence(tops, train), seconds=seconds, version=program.version)
+
+
+if __name__ == "__main__":
+    main()
