@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-aarch64 gpu-check bench lab lint format docs fuzz install clean help
+.PHONY: build demo test test-aarch64 gpu-check bench lab quality lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -30,6 +30,9 @@ gpu-check: ## on a machine with a GPU: everything there is to check and measure,
 
 bench: build ## measure FILES="..." against the naive loop; without FILES, what TAMIS_MATRIX_PATH names
 	@scripts/bench.sh $(BUILD)/tools/tamis/tamis $(FILES)
+
+quality: build ## the models beside other libraries (from PyPI) on the same splits; JESTER=, MSWEB=, KOS=, AP= name real data
+	@JESTER="$(JESTER)" MSWEB="$(MSWEB)" KOS="$(KOS)" AP="$(AP)" DEVICE="$(or $(DEVICE),cpu)" scripts/quality.sh $(BUILD)/tools/tamis/tamis
 
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" scripts/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)

@@ -70,7 +70,7 @@ def theirs(program, train, setting, seed):
 
 
 CONTESTANTS = {"tamis implicit-als": ours, "implicit AlternatingLeastSquares": theirs}
-SETTINGS = grid(factors=[16, 32], regularization=[0.01, 1], confidence=[1, 10, 40])
+SETTINGS = grid(factors=[16, 32], regularization=[0.01, 1, 100], confidence=[1, 40])
 
 
 def compare(program, out, name, matrix, seeds):

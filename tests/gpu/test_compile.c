@@ -42,6 +42,7 @@ static const struct allowed {
     {"sddmm_panels.simt", 64, "saved around exp and divisions, 16-bit rows of 512"},
     {"chunks.simt", 16, "saved around exp"},
     {"softmax.simt", 16, "saved around exp"},
+    {"dense_sums.simt", 16, "saved around the logarithm"},
     {"study_dense_grid.simt", 16, "saved around 64-bit divisions"},
     {"study_fused_grid.simt", 32, "saved around exp and divisions"},
     {"study_spmm.simt", 32, "saved around exp and divisions"},
