@@ -82,9 +82,7 @@ failed:
     return status;
 }
 
-void tamis_device_close(tamis_device *device) {
-    tamis_release(device);
-}
+void tamis_device_close(tamis_device *device) { tamis_release(device); }
 
 tamis_status tamis_device_describe(const tamis_device *device, tamis_device_description *description) {
     tamis_clear_error();

@@ -207,9 +207,7 @@ tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, cons
     return tamis_plan_make(device, S, options, (tamis_plan_mode){false, false}, plan);
 }
 
-void tamis_plan_destroy(tamis_plan *plan) {
-    tamis_plan_release(plan);
-}
+void tamis_plan_destroy(tamis_plan *plan) { tamis_plan_release(plan); }
 
 tamis_status tamis_workspace_size(tamis_device *device, const tamis_sparse *S, const tamis_plan_options *options,
                                   size_t *bytes) {
