@@ -50,7 +50,7 @@ typedef struct tamis_iteration {
     double loss;               /* what the method makes small, after this iteration (see each method in the manual) */
     double metric;             /* on held-out entries: RMSE of ratings, perplexity of counts, of implicit data the share
                                   of held-out entries among the first ten (recall) */
-    double seconds, total_seconds;               /* this iteration, all so far */
+    double seconds, total_seconds;               /* this iteration; all since the model was made or loaded */
     double sddmm_share, spmm_share, fused_share; /* of the iteration's time in our sparse operations */
 } tamis_iteration;
 
@@ -129,7 +129,7 @@ typedef struct tamis_held_out {
  * all. A new model begins with seeded factors; one that was cancelled or loaded from a checkpoint goes on where it was
  * and gives the result of an uninterrupted run, bit for bit on the same device; S must be the same then
  * (TAMIS_ERROR_ARGUMENT says that it differs). The same data, options, device and number of threads give the same
- * model. TAMIS_ERROR_CANCELLED: the callback stopped it; the model is whole, as after its last iteration.
+ * model. TAMIS_ERROR_CANCELLED: the callback stopped it; the model is whole, as after its last mini-batch or iteration.
  * TAMIS_ERROR_ARGUMENT: S does not suit the method, the first bad entry is named (a negative count, NaN).
  */
 TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out);
@@ -143,7 +143,9 @@ TAMIS_API tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_s
 typedef tamis_status (*tamis_batch_source)(void *context, const tamis_sparse **batch);
 
 /* Fits in passes over a stream larger than memory: lda, gap, sfa. `cols` is the number of columns. Otherwise as
-   tamis_model_fit; a checkpoint is made between passes alone. */
+   tamis_model_fit; a checkpoint is made after each pass alone, and
+   what is stopped within one goes on from there when it is loaded; the model in memory has learnt from part of the
+   pass. */
 TAMIS_API tamis_status tamis_model_fit_stream(tamis_model *model, tamis_batch_source source, void *context,
                                               int64_t cols, const tamis_held_out *held_out);
 

@@ -185,7 +185,7 @@ static void end(tamis_model *model) {
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
-    if (fresh) {
+    if (model->iterations_done == 0) { /* not by `fresh`: a first iteration that failed has left something */
         const double size = 1 / sqrt((double)model->options.factors);
         TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 0));
         TRY(ml_dense_random(model, &model->column_factors, 1, -size, size));
@@ -245,7 +245,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY_GOTO(done, side_make(model, data, false, &work->sides[0]));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
-    const int64_t steps = model->width + 4 < 40 ? model->width + 4 : 40;
+    const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
     TRY_GOTO(done, solve(model, work, &work->sides[0], W, &model->column_factors, (int)steps));
     TRY_GOTO(done, tamis_device_finish(model->device, NULL));
 done:

@@ -47,15 +47,23 @@ static tamis_status end_call(tamis_model *model) {
     return TAMIS_OK;
 }
 
-tamis_status ml_times_take(tamis_model *model, double seconds[3]) {
+tamis_status ml_times_add(tamis_model *model) {
     ml_times *const times = &model->times;
-    for (int i = 0; i < 3; i++) seconds[i] = 0;
     for (int i = 0; i < times->calls; i++) {
         double took;
         TRY(tamis_device_between(model->device, times->marks[2 * i], times->marks[2 * i + 1], &took));
-        seconds[times->operation[i]] += took;
+        times->seconds[times->operation[i]] += took;
     }
     times->calls = 0;
+    return TAMIS_OK;
+}
+
+tamis_status ml_times_take(tamis_model *model, double seconds[3]) {
+    TRY(ml_times_add(model));
+    for (int i = 0; i < 3; i++) {
+        seconds[i] = model->times.seconds[i];
+        model->times.seconds[i] = 0;
+    }
     return TAMIS_OK;
 }
 

@@ -16,6 +16,7 @@ void ml_begin_iteration(tamis_model *model) {
                                       .metric = NAN};
     model->iteration_start = tamis_clock_seconds();
     model->times.calls = 0; /* what held-out entries took is no iteration's */
+    for (int i = 0; i < 3; i++) model->times.seconds[i] = 0;
 }
 
 static void tell(tamis_model *model) {
@@ -57,6 +58,7 @@ tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out
     report->spmm_share = seconds[TAMIS_OP_SPMM] / report->seconds;
     report->fused_share = seconds[TAMIS_OP_FUSED] / report->seconds;
     const double before = model->loss;
+    model->loss = model->metric = NAN;
     if (!model->options.skip_loss) {
         TRY(model->method->loss(model, &model->loss));
         TRY(ml_times_take(model, seconds)); /* not the iteration's */
@@ -107,7 +109,18 @@ static tamis_status same_data(tamis_model *model, const tamis_sparse *data) {
             "%lld x %lld with %lld now, or other values): make a new model for other data",
             model->iterations_done, (long long)model->rows, (long long)model->cols, (long long)model->nnz,
             (long long)data->rows, (long long)data->cols, (long long)data->nnz);
-    if (!begun) ml_describe_data(model, data);
+    const tamis_names *const names[] = {model->row_names, model->column_names};
+    const int64_t counts[] = {data->rows, data->cols};
+    for (int i = 0; i < 2; i++)
+        if (names[i] && tamis_names_count(names[i]) != counts[i])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "S has %lld %s, the model has names for %lld", (long long)counts[i],
+                              i == 0 ? "rows" : "columns", (long long)tamis_names_count(names[i]));
+    if (begun) {
+        model->rows = data->rows;
+        model->nnz = data->nnz;
+    } else {
+        ml_describe_data(model, data);
+    }
     model->data_sum = sum;
     return TAMIS_OK;
 }
@@ -139,7 +152,8 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     tamis_clear_error();
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
     const int64_t cols = model->cols;
-    if (model->iterations_done == 0 && model->batches_done == 0) model->cols = 0; /* a failed fit leaves no trace */
+    if (model->iterations_done == 0 && model->batches_done == 0 && model->steps == 0)
+        model->cols = 0; /* a failed fit leaves no trace */
     tamis_matrix *data;
     tamis_status status = ml_canonical(model, S, "S", &data);
     if (status != TAMIS_OK) {

@@ -29,7 +29,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, const ch
     if (status != TAMIS_OK) return status;
     model->parts[0] += loss;
     model->parts[1] += weight;
-    return TAMIS_OK;
+    return ml_times_add(model); /* a pass may have any number of mini-batches */
 }
 
 tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *batch) {
@@ -50,10 +50,14 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
 static tamis_status pass(tamis_model *model, tamis_batch_source source, void *context, int64_t cols, int64_t *rows) {
     const int64_t whole = model->iterations_done > 0 ? model->rows : 0; /* not known in the first pass */
     if (whole == 0) model->rows = model->nnz = 0;
+    model->parts[0] = model->parts[1] = 0; /* of a pass that was stopped */
     *rows = 0;
     for (int64_t number = 1; !model->stopped; number++) {
         const tamis_sparse *batch = NULL;
-        TRY(source(context, &batch));
+        const tamis_status status = source(context, &batch);
+        if (status != TAMIS_OK && !*tamis_last_error())
+            return tamis_fail(status, "the source of mini-batches gave the error \"%s\"", tamis_status_name(status));
+        if (status != TAMIS_OK) return status;
         if (!batch) {
             model->report.batches = number - 1;
             return TAMIS_OK;
@@ -85,6 +89,7 @@ static tamis_status run(tamis_model *model, tamis_batch_source source, void *con
         if (rows == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the stream has no mini-batch");
         if (model->iterations_done == 0 && held_out) TRY(ml_check_held_out(model, held_out, rows));
         TRY(ml_end_iteration(model, held_out));
+        TRY(ml_checkpoint(model, true)); /* what is stopped within a pass goes on from here */
     }
     return TAMIS_OK;
 }

@@ -224,7 +224,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY_GOTO(done, side_make(model, data, false, &half));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
-    const int64_t steps = model->width + 4 < 40 ? model->width + 4 : 40;
+    const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
     TRY_GOTO(done, solve(model, &half, W, &model->column_factors, (int)steps));
     TRY_GOTO(done, tamis_device_finish(model->device, NULL));
 done:

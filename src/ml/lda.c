@@ -210,7 +210,8 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     const bool measured = !model->options.skip_loss;
     TRY(ml_batches_make(model, data, rows, shuffle, plans, measured ? 3 : 2, &work->batches));
     work->documents = documents;
-    if (fresh) TRY(make_topics(model, data, work));
+    /* not by `fresh`: one that failed may have left topics without content */
+    if (model->steps == 0) TRY(make_topics(model, data, work));
     TRY(make_scratch(model, work));
     TRY(ml_dense_make(model, data->cols, topics, &work->N));
     TRY(ml_dense_make(model, work->batches.rows, topics, &work->U));
@@ -227,6 +228,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
 
 static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
     lda *const work = model->work;
+    if (batch->total <= 0) return TAMIS_OK; /* nothing is to be learnt from no words */
     TRY(learn(model, batch));
     model->parts[0] += work->loss;
     model->parts[1] += work->weight;
@@ -249,6 +251,8 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
     TRY_GOTO(done, prepare(model, batch, batch->rows > 0 ? batch->rows : 1, false, documents));
     const lda *const work = model->work;
+    *sum = *weight = 0;
+    if (work->batches.batch[0].total <= 0) goto done;
     TRY_GOTO(done, learn(model, &work->batches.batch[0]));
     TRY_GOTO(done, tamis_device_finish(model->device, NULL)); /* the work goes */
     model->steps++;

@@ -115,7 +115,7 @@ static tamis_status fetch(tamis_model *model, tamis_array **factors, bool of_row
     if (!model || !factors) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", model ? "factors" : "model");
     *factors = NULL;
     if (model->cols == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model was not fitted to anything yet");
-    if (of_rows && model->row_factors.cols == 0)
+    if (of_rows && (model->row_factors.cols == 0 || model->row_factors.rows != model->rows))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s keeps no factors of rows: use tamis_model_transform",
                           tamis_method_name(model->options.method));
     return ml_dense_fetch(model, of_rows ? &model->row_factors : &model->column_factors, factors);

@@ -80,11 +80,16 @@ extern const ml_method ml_als, ml_implicit_als, ml_ccd, ml_lda, ml_sfa, ml_gap;
    biases, a running average): numbered by the method. */
 enum { ML_STATES = 4, ML_PARTS = 4 };
 
+/* Conjugate-gradient steps for new rows: as many as the system has unknowns end it but for rounding; no more than
+ * these. */
+enum { FOLD_IN_MOST = 200 };
+
 /* Time in sparse calls, by marks in the stream: read when an iteration is over. */
 typedef struct ml_times {
     void **marks; /* two a call */
     int8_t *operation;
     int calls, capacity;
+    double seconds[3]; /* of marks that were read, by tamis_operation */
 } ml_times;
 
 struct tamis_model {
@@ -163,6 +168,8 @@ tamis_status ml_spmm(tamis_model *model, tamis_plan *plan, const tamis_dense *B,
 tamis_status ml_fused(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
                       const tamis_dense *D, double alpha, double beta, const tamis_dense *E);
 /* Seconds in each operation since the last call, by tamis_operation; waits. */
+/* Adds what the marks say to times.seconds and frees them for new calls; waits. */
+tamis_status ml_times_add(tamis_model *model);
 tamis_status ml_times_take(tamis_model *model, double seconds[3]);
 void ml_times_free(tamis_model *model);
 

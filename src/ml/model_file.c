@@ -101,6 +101,10 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
         if (sections[i].present && (sections[i].rows != lines || sections[i].cols != width))
             return disagree(status, path, i, &sections[i], lines, width);
     }
+    const int64_t sfa_states[ML_STATES][2] = {{model->cols, width}, {model->cols, 1}, {model->cols, 2}, {width, width}};
+    for (int i = 0; i < ML_STATES && o->method == TAMIS_SFA; i++)
+        if (sections[2 + i].rows != sfa_states[i][0] || sections[2 + i].cols != sfa_states[i][1])
+            return disagree(status, path, 2 + i, &sections[2 + i], sfa_states[i][0], sfa_states[i][1]);
     for (int i = 0; i < ML_FILE_SECTIONS; i++)
         if (sections[i].present && ml_section_kind_of(i) == ML_SECTION_MATRIX && sections[i].type != o->type)
             return tamis_fail(status, "%s: %s is %s, but the model is %s", path, ml_section_names[i],

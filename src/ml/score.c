@@ -273,6 +273,7 @@ tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_ou
     if (!score) return tamis_fail(TAMIS_ERROR_ARGUMENT, "score is NULL");
     if (top < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "top = %d is negative", top);
     if (top == 0) top = TOP;
+    if (model->cols > 0 && top > model->cols) top = (int)model->cols;
     tamis_status status;
     scoring s = {.model = model};
     tamis_score made = nothing();

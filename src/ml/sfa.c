@@ -382,7 +382,6 @@ static tamis_status loss(tamis_model *model, double *result) {
 }
 
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
-    (void)whole; /* each user counts by itself */
     for (int64_t t = 0; t < batch->nnz; t++) {
         const double rating = number_at(batch->values, batch->value_type, t);
         model->least = fmin(model->least, rating);
@@ -390,7 +389,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     }
     const bool anew = model->steps == 0;
     TRY(make_model(model, batch));
-    TRY(learn_biases(model, batch, anew));
+    if (whole == 0) TRY(learn_biases(model, batch, anew)); /* each rating once, not in every pass of a stream */
     sfa *work;
     TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, true, false, &work));
     tamis_status status;
@@ -414,8 +413,8 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, false, true, &work));
     tamis_status status;
     /* to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
-    const int64_t steps = model->width + 4 < 40 ? model->width + 4 : 40;
-    TRY_GOTO(done, make_whitening(model, work, share_of(data->rows, data->cols, data->nnz)));
+    const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
+    TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
     TRY_GOTO(done, use_whitening(model, work));
     TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, W));
     TRY_GOTO(done, tamis_device_finish(model->device, NULL));

@@ -14,7 +14,7 @@ typedef struct settings {
     const char *seen, *new_rows;
 } settings;
 
-enum { ROWS_AT_ONCE = 1024, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
+enum { ROWS_AT_ONCE = 1 << 16, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
 
 static const tool_option options[] = {
     {"top", 'n', TOOL_INTEGER, "N", "10", "how many for each", offsetof(settings, top), 1, 1e6, NULL},

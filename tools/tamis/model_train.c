@@ -52,6 +52,9 @@ static int check_settings(const tool_train_settings *set) {
     if (set->stream && ways > 0 && !set->held_out) {
         return tool_usage_error("--stream: what is held out must be in a file of its own, --held-out FILE");
     }
+    if (set->stream && set->from != TAMIS_FILE_AUTO) {
+        return tool_usage_error("--from: a stream's format is told by its name and content");
+    }
     return 0;
 }
 
@@ -76,6 +79,9 @@ static int choose_checkpoint(training *run) {
         run->checkpoint = tool_allocate(bytes, 1);
         snprintf(run->checkpoint, bytes, "%s%s", base, set->checkpoint ? "" : ".part");
     }
+    if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
+        return tool_usage_error("--checkpoint: %s is where the model goes; it needs a name of its own", set->output);
+    }
     if (!device && check_folder(set->output)) return TOOL_FILE;
     if (run->checkpoint && check_folder(run->checkpoint)) return TOOL_FILE;
     if (!set->resume) {
@@ -86,6 +92,10 @@ static int choose_checkpoint(training *run) {
     }
     run->resume = *set->resume ? set->resume : run->checkpoint;
     if (!run->resume) return tool_usage_error("--resume: with which FILE?");
+    if (run->checkpoint && strcmp(run->resume, run->checkpoint) != 0 && is_file(run->checkpoint)) {
+        return tool_usage_error("%s is there, of another training that was not finished: go on with it, or remove it",
+                                run->checkpoint);
+    }
     if (is_file(run->resume)) return 0;
     tool_error("%s: there is no such checkpoint to go on with", run->resume);
     return TOOL_FILE;
@@ -190,8 +200,11 @@ static int hold_out(training *run) {
 }
 
 static int set_names(training *run) {
-    const tamis_names *columns = run->vocabulary ? run->vocabulary : run->data.columns;
-    const tamis_status status = tamis_model_set_names(run->model, run->data.rows, columns);
+    const tamis_names *rows = run->data.rows, *columns = run->vocabulary ? run->vocabulary : run->data.columns;
+    if (!rows && !columns) return 0; /* those of a model that is gone on with stay */
+    if (!rows) rows = tamis_model_row_names(run->model);
+    if (!columns) columns = tamis_model_column_names(run->model);
+    const tamis_status status = tamis_model_set_names(run->model, rows, columns);
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
@@ -205,7 +218,7 @@ static int report_interrupted(const training *run) {
     } else {
         snprintf(where.text, sizeof where.text, "in iteration %d", last->iteration);
     }
-    if (!run->checkpoint) {
+    if (!run->checkpoint || !is_file(run->checkpoint)) {
         tool_error("interrupted %s of %d", where.text, last->iterations);
         return TOOL_INTERRUPTED;
     }

@@ -9,6 +9,10 @@ static int load(const tool_command *group, tool_use *use) {
     tamis_status status = tamis_device_set_threads(use->device.device, (int)use->settings->threads);
     if (status == TAMIS_OK) status = tamis_model_load(use->device.device, use->path, &use->model);
     if (status == TAMIS_OK) status = tamis_model_describe(use->model, &use->description);
+    if (status == TAMIS_OK) { /* as many threads as are asked for here, not when it was trained */
+        use->description.options.threads = (int)use->settings->threads;
+        status = tamis_model_continue_with(use->model, &use->description.options);
+    }
     if (status != TAMIS_OK) return tool_library_error(status, strstr(tamis_last_error(), use->path) ? NULL : use->path);
     use->method = use->description.options.method;
     if (strcmp(tamis_method_name(use->method), group->name) != 0) {
