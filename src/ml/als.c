@@ -14,6 +14,7 @@
  * Memory beside data and factors: four matrices of each side's size, and the ratings less means for either order.
  */
 #include "ml/model.h"
+#include "ml/numbers.h"
 
 #include <math.h>
 
@@ -255,61 +256,33 @@ done:
 
 /* ------------------------------------------------------------------------------------------ prediction */
 
-static double number_at(const tamis_dense *dense, int64_t row, int64_t col) {
-    const int64_t at = row * dense->stride + col;
-    return dense->type == TAMIS_F64 ? ((const double *)dense->data)[at] : (double)((const float *)dense->data)[at];
-}
-
-static void put_number(const tamis_dense *dense, int64_t row, int64_t col, double value) {
-    const int64_t at = row * dense->stride + col;
-    if (dense->type == TAMIS_F64)
-        ((double *)dense->data)[at] = value;
-    else
-        ((float *)dense->data)[at] = (float)value;
-}
-
-/* [x, b_u] and [y, b_i] become [x, b_u, 1] and [y, 1, b_i]. */
-static tamis_status widen(const tamis_dense *from, bool columns, tamis_array **wide) {
+/* [x, b_u] becomes [x, b_u, 1]; of columns [y, b_i] becomes [y, 1, b_i]. */
+static tamis_status widen(bool columns, tamis_array **factors) {
+    const tamis_dense *const from = tamis_array_view(*factors);
     const int64_t k = from->cols - 1;
-    TRY(tamis_array_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, wide));
-    const tamis_dense *const to = tamis_array_view(*wide);
+    tamis_array *wide;
+    TRY(tamis_array_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, &wide));
+    const tamis_dense *const to = tamis_array_view(wide);
     for (int64_t i = 0; i < from->rows; i++) {
-        for (int64_t j = 0; j < k; j++) put_number(to, i, j, number_at(from, i, j));
-        put_number(to, i, k, columns ? 1 : number_at(from, i, k));
-        put_number(to, i, k + 1, columns ? number_at(from, i, k) : 1);
+        for (int64_t j = 0; j < k; j++) ml_put_element(to, i, j, ml_element(from, i, j));
+        ml_put_element(to, i, k, columns ? 1 : ml_element(from, i, k));
+        ml_put_element(to, i, k + 1, columns ? ml_element(from, i, k) : 1);
     }
+    tamis_array_free(*factors);
+    *factors = wide;
     return TAMIS_OK;
-}
-
-static tamis_status operand(const tamis_model *model, const tamis_dense *given, bool columns, tamis_array **made) {
-    tamis_array *own = NULL;
-    if (!given) {
-        TRY(ml_dense_fetch(model, columns ? &model->column_factors : &model->row_factors, &own));
-        given = tamis_array_view(own);
-        if (!biased(model)) {
-            *made = own;
-            return TAMIS_OK;
-        }
-    }
-    tamis_status status = TAMIS_OK;
-    if (biased(model)) {
-        status = widen(given, columns, made);
-    } else {
-        TRY(tamis_array_create(given->rows, given->cols, given->type, TAMIS_ROW_MAJOR, made));
-        for (int64_t i = 0; i < given->rows; i++)
-            for (int64_t j = 0; j < given->cols; j++) put_number(tamis_array_view(*made), i, j, number_at(given, i, j));
-    }
-    tamis_array_free(own);
-    return status;
 }
 
 static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
     *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
-    if (want_rows) TRY(operand(model, W, false, &made->A));
-    const tamis_status status = operand(model, NULL, true, &made->B);
+    TRY(ml_plain_operands(model, W, want_rows, made));
+    if (!biased(model)) return TAMIS_OK;
+    tamis_status status = want_rows ? widen(false, &made->A) : TAMIS_OK;
+    if (status == TAMIS_OK) status = widen(true, &made->B);
     if (status != TAMIS_OK) {
         tamis_array_free(made->A);
-        made->A = NULL;
+        tamis_array_free(made->B);
+        made->A = made->B = NULL;
     }
     return status;
 }

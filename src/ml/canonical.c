@@ -3,17 +3,10 @@
  * keeps of its data, and the fingerprint by which it knows them again.
  */
 #include "ml/model.h"
+#include "ml/numbers.h"
 
 #include <math.h>
 #include <string.h>
-
-static double value_at(const tamis_sparse *S, int64_t t) {
-    return S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t];
-}
-
-static int64_t column_at(const tamis_sparse *S, int64_t t) {
-    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
-}
 
 /* The row of an entry of CSR with int64 offsets. */
 static int64_t row_of(const tamis_sparse *S, int64_t t) {
@@ -32,10 +25,10 @@ static int64_t row_of(const tamis_sparse *S, int64_t t) {
 static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {
     const bool counts = model->method->kind == ML_COUNTS;
     for (int64_t t = 0; t < S->nnz; t++) {
-        const double value = value_at(S, t);
+        const double value = ml_value(S, t);
         if (isfinite(value) && !(counts && value < 0)) continue;
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s has the value %g at row %lld, column %lld: %s", what, value,
-                          (long long)row_of(S, t), (long long)column_at(S, t),
+                          (long long)row_of(S, t), (long long)ml_column(S, t),
                           isfinite(value) ? "counts cannot be negative" : "expected a finite number");
     }
     return TAMIS_OK;
@@ -104,7 +97,7 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *S) {
         model->most = S->nnz > 0 ? -INFINITY : 0;
     }
     for (int64_t t = 0; t < S->nnz; t++) {
-        const double value = value_at(S, t);
+        const double value = ml_value(S, t);
         sum += value;
         model->least = fmin(model->least, value);
         model->most = fmax(model->most, value);

@@ -12,6 +12,7 @@
  */
 #include <math.h>
 
+#include "ml/numbers.h"
 #include "ml/using.h"
 #include "sparse/index.h"
 
@@ -57,9 +58,7 @@ static void release(counting *c) {
     tamis_release(c->touched);
 }
 
-static bool occurs(const tamis_sparse *S, int64_t t) {
-    return (S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t]) > 0;
-}
+static bool occurs(const tamis_sparse *S, int64_t t) { return ml_value(S, t) > 0; }
 
 static void count_document(counting *c, const tamis_sparse *S, int64_t row) {
     const int64_t *const offsets = S->offsets;

@@ -15,6 +15,7 @@
  * Memory beside pattern and factors: c - 1 and c p for either order, three matrices of each side's size.
  */
 #include "ml/model.h"
+#include "ml/numbers.h"
 
 #include <math.h>
 
@@ -124,10 +125,6 @@ static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, 
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static double value_at(const tamis_sparse *S, int64_t t) {
-    return S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t];
-}
-
 /* Users from 0, items at random, but those that nobody used at 0: that is where they belong, and so they never count.
  */
 static tamis_status make_first(tamis_model *model, const side *columns) {
@@ -184,7 +181,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     model->work = work;
     for (int i = 0; i < 2; i++) TRY(side_make(model, data, i == 1, &work->sides[i]));
     for (int64_t t = 0; t < data->nnz; t++) {
-        const double r = value_at(data, t);
+        const double r = ml_value(data, t);
         if (r > 0) work->wanted += 1 + model->options.confidence * r;
     }
     /* not by `fresh`: a begin() that failed may have left factors without content */

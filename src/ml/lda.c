@@ -35,6 +35,7 @@
 
 #include "ml/minibatch.h"
 #include "ml/mixture.h"
+#include "ml/numbers.h"
 
 enum { INFER = 0, COUNT = 1, SAMPLE = 2 }; /* plans of a mini-batch */
 
@@ -93,12 +94,6 @@ static int64_t batch_rows(const tamis_model *model, const tamis_sparse *data) {
 
 /* ------------------------------------------------------------------------------------------ one mini-batch */
 
-static tamis_dense first_rows(const tamis_dense *X, int64_t rows) {
-    tamis_dense view = *X;
-    view.rows = rows;
-    return view;
-}
-
 /* M from L. */
 static tamis_status make_weights(tamis_model *model, const lda *work) {
     tamis_device *const device = model->device;
@@ -128,7 +123,7 @@ static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dens
 /* -sum S ln P of a mini-batch whose posteriors are in G, which becomes theta; phi is made in N. */
 static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch, const tamis_dense *G) {
     tamis_device *const device = model->device;
-    const tamis_dense norms = first_rows(&work->norms, batch->rows);
+    const tamis_dense norms = ml_first_rows(&work->norms, batch->rows);
     TRY(tamis_dense_row_sums(device, NULL, G, &norms));
     TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_ROWS, &norms, 0, G, 0, G));
     TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, &work->masses, 0, &model->column_factors, 0, &work->N));
@@ -147,8 +142,8 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
     lda *const work = model->work;
     tamis_device *const device = model->device;
     const tamis_dense *const L = &model->column_factors, *const M = &work->M, *const N = &work->N;
-    const tamis_dense U = first_rows(&work->U, batch->rows), E = first_rows(&work->E, batch->rows);
-    const tamis_dense G = first_rows(&work->G, batch->rows);
+    const tamis_dense U = ml_first_rows(&work->U, batch->rows), E = ml_first_rows(&work->E, batch->rows);
+    const tamis_dense G = ml_first_rows(&work->G, batch->rows);
     const bool measured = batch->plans[SAMPLE] != NULL;
     TRY(make_weights(model, work));
     TRY(infer(model, batch->plans[INFER], M, model->options.inner_rounds, &U, &E, measured ? &G : NULL));

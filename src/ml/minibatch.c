@@ -5,6 +5,7 @@
  * should be no more mini-batches than nonzeros / columns.
  */
 #include "ml/minibatch.h"
+#include "ml/numbers.h"
 
 #include <string.h>
 
@@ -78,8 +79,7 @@ done:
 
 static double total_of(const tamis_sparse *S, int64_t first, int64_t end) {
     double total = 0;
-    for (int64_t t = first; t < end; t++)
-        total += S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t];
+    for (int64_t t = first; t < end; t++) total += ml_value(S, t);
     return total;
 }
 

@@ -1,38 +1,26 @@
 /* The operands of topic models, on the host, with sums in double. */
 #include "ml/mixture.h"
-
-static double number_at(const tamis_dense *X, int64_t i, int64_t j) {
-    const int64_t at = i * (X->stride > 0 ? X->stride : X->cols) + j;
-    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
-}
-
-static void put_number(const tamis_dense *X, int64_t i, int64_t j, double value) {
-    const int64_t at = i * (X->stride > 0 ? X->stride : X->cols) + j;
-    if (X->type == TAMIS_F64)
-        ((double *)X->data)[at] = value;
-    else
-        ((float *)X->data)[at] = (float)value;
-}
+#include "ml/numbers.h"
 
 static void divide_columns(const tamis_dense *B, double *sums) {
     for (int64_t j = 0; j < B->cols; j++) sums[j] = 0;
     for (int64_t i = 0; i < B->rows; i++)
-        for (int64_t j = 0; j < B->cols; j++) sums[j] += number_at(B, i, j);
+        for (int64_t j = 0; j < B->cols; j++) sums[j] += ml_element(B, i, j);
     for (int64_t i = 0; i < B->rows; i++)
         for (int64_t j = 0; j < B->cols; j++)
-            put_number(B, i, j, sums[j] > 0 ? number_at(B, i, j) / sums[j] : 1 / (double)B->rows);
+            ml_put_element(B, i, j, sums[j] > 0 ? ml_element(B, i, j) / sums[j] : 1 / (double)B->rows);
 }
 
 /* A_i = W_i o sizes, or sizes alone, over the sum. */
 static void weigh_row(const tamis_dense *W, const tamis_dense *A, int64_t i, const double *sizes) {
     double sum = 0, all = 0;
     for (int64_t j = 0; j < A->cols; j++) {
-        sum += number_at(W, i, j) * sizes[j];
+        sum += ml_element(W, i, j) * sizes[j];
         all += sizes[j];
     }
     for (int64_t j = 0; j < A->cols; j++) {
-        const double share = sum > 0 ? number_at(W, i, j) * sizes[j] / sum : sizes[j] / all;
-        put_number(A, i, j, all > 0 ? share : 1 / (double)A->cols);
+        const double share = sum > 0 ? ml_element(W, i, j) * sizes[j] / sum : sizes[j] / all;
+        ml_put_element(A, i, j, all > 0 ? share : 1 / (double)A->cols);
     }
 }
 

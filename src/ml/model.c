@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static tamis_status copy_text(const char *text, char **copy) {
+tamis_status ml_copy_text(const char *text, char **copy) {
     *copy = NULL;
     if (!text) return TAMIS_OK;
     const size_t length = strlen(text) + 1;
@@ -27,7 +27,7 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->loss = model->metric = NAN;
     char *checkpoint = NULL;
     tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
-    if (status == TAMIS_OK) status = copy_text(options->checkpoint, &checkpoint);
+    if (status == TAMIS_OK) status = ml_copy_text(options->checkpoint, &checkpoint);
     model->options.checkpoint = checkpoint;
     if (status != TAMIS_OK) {
         tamis_model_free(model);

@@ -202,6 +202,8 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
 tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **model);
 /* options.c: options.algorithms, taken apart. */
 tamis_status ml_algorithms(const char *text, char algorithms[3][48]);
+/* model.c: a copy for tamis_release; NULL of NULL. */
+tamis_status ml_copy_text(const char *text, char **copy);
 /* options.c */
 tamis_status ml_options_check(const tamis_model_options *options);
 /* score.c: the number that a fit's callback gets as metric. */

@@ -81,12 +81,8 @@ tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_opt
     if (options->method != model->options.method)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.method = %s, the model is of %s",
                           tamis_method_name(options->method), tamis_method_name(model->options.method));
-    char *checkpoint = NULL;
-    if (options->checkpoint) {
-        const size_t length = strlen(options->checkpoint) + 1;
-        TRY(tamis_allocate((int64_t)length, 1, "the checkpoint's path", (void **)&checkpoint));
-        memcpy(checkpoint, options->checkpoint, length);
-    }
+    char *checkpoint;
+    TRY(ml_copy_text(options->checkpoint, &checkpoint));
     tamis_model_options *const own = &model->options;
     tamis_release((void *)(uintptr_t)own->checkpoint);
     own->checkpoint = checkpoint;

@@ -4,6 +4,7 @@
  */
 #include "base/random.h"
 #include "ml/model.h"
+#include "ml/numbers.h"
 
 /* ------------------------------------------------------------------------------------------ dense */
 
@@ -158,10 +159,7 @@ tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_d
     TRY(tamis_allocate(host->rows, size, "the number of nonzeros of each row", &numbers));
     for (int64_t i = 0; i < host->rows; i++) {
         const double count = (double)(offset_at(host, i + 1) - offset_at(host, i));
-        if (model->options.type == TAMIS_F64)
-            ((double *)numbers)[i] = count;
-        else
-            ((float *)numbers)[i] = (float)count;
+        ml_put_number(numbers, model->options.type, i, count);
     }
     tamis_status status = ml_dense_make(model, host->rows, 1, counts);
     if (status == TAMIS_OK) status = ml_dense_write(model, counts, numbers);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "ml/numbers.h"
 #include "ml/using.h"
 #include "sparse/check.h"
 
@@ -166,9 +167,7 @@ static void release(copies *c) {
 }
 
 static void expect(const ml_operands *operands, tamis_type type, const void *dots, int64_t count, double *predictions) {
-    for (int64_t t = 0; t < count; t++)
-        predictions[t] =
-            ml_expectation(operands, type == TAMIS_F64 ? ((const double *)dots)[t] : (double)((const float *)dots)[t]);
+    for (int64_t t = 0; t < count; t++) predictions[t] = ml_expectation(operands, ml_number(dots, type, t));
 }
 
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions) {

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ml/numbers.h"
 #include "ml/using.h"
 #include "sparse/index.h"
 
@@ -25,15 +26,6 @@ typedef struct scoring {
     tamis_array *W;
     ml_operands operands; /* A has a line for each row of the entries */
 } scoring;
-
-static double value_at(const tamis_sparse *S, int64_t t) {
-    return S->value_type == TAMIS_F64 ? ((const double *)S->values)[t] : (double)((const float *)S->values)[t];
-}
-
-static double element(const tamis_dense *X, int64_t row, int64_t col) {
-    const int64_t at = row * X->cols + col;
-    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
-}
 
 /* ------------------------------------------------------------------------------------------ making ready */
 
@@ -85,7 +77,7 @@ static void release(scoring *s) {
 static void score_ratings(const tamis_sparse *S, const double *predictions, tamis_score *score) {
     double squares = 0, sizes = 0;
     for (int64_t t = 0; t < S->nnz; t++) {
-        const double error = predictions[t] - value_at(S, t);
+        const double error = predictions[t] - ml_value(S, t);
         squares += error * error;
         sizes += fabs(error);
     }
@@ -98,7 +90,7 @@ static tamis_status column_total(const ml_operands *operands, double **total) {
     const tamis_dense *const B = tamis_array_view(operands->B);
     TRY(tamis_allocate_zeroed(B->cols, sizeof **total, "sums of columns", (void **)total));
     for (int64_t j = 0; j < B->rows; j++)
-        for (int64_t k = 0; k < B->cols; k++) (*total)[k] += element(B, j, k);
+        for (int64_t k = 0; k < B->cols; k++) (*total)[k] += ml_element(B, j, k);
     return TAMIS_OK;
 }
 
@@ -111,9 +103,9 @@ static tamis_status score_counts(const scoring *s, const double *predictions, ta
     TRY(column_total(&s->operands, &total));
     for (int64_t i = 0; i < S->rows; i++) {
         double all = everywhere;
-        for (int64_t k = 0; k < A->cols; k++) all += element(A, i, k) * total[k];
+        for (int64_t k = 0; k < A->cols; k++) all += ml_element(A, i, k) * total[k];
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
-            const double probability = all == 0 ? 0 : predictions[t] / all, count = value_at(S, t);
+            const double probability = all == 0 ? 0 : predictions[t] / all, count = ml_value(S, t);
             if (count == 0) continue;
             sum += count * log(probability < least_probability ? least_probability : probability);
             weights += count;
@@ -140,7 +132,7 @@ static tamis_status score_entries(const scoring *s, tamis_score *score) {
 /* ------------------------------------------------------------------------------------------ recommendations */
 
 static bool is_relevant(const scoring *s, int64_t t) {
-    return s->model->method->kind == ML_RATINGS || value_at(s->entries, t) > 0;
+    return s->model->method->kind == ML_RATINGS || ml_value(s->entries, t) > 0;
 }
 
 static int64_t relevant_in(const scoring *s, int64_t row) {

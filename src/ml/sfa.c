@@ -22,6 +22,7 @@
  * users, one number a rating of it, and two matrices of the items' size.
  */
 #include "ml/minibatch.h"
+#include "ml/numbers.h"
 
 #include <math.h>
 
@@ -69,27 +70,12 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ numbers on the host */
 
-static double number_at(const void *numbers, tamis_type type, int64_t t) {
-    return type == TAMIS_F64 ? ((const double *)numbers)[t] : (double)((const float *)numbers)[t];
-}
-
-static void put_number(void *numbers, tamis_type type, int64_t t, double value) {
-    if (type == TAMIS_F64)
-        ((double *)numbers)[t] = value;
-    else
-        ((float *)numbers)[t] = (float)value;
-}
-
-static int64_t column_at(const tamis_sparse *S, int64_t t) {
-    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
-}
-
 /* From doubles into a matrix on the device. */
 static tamis_status write_numbers(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
     const int64_t count = dense->rows * dense->cols;
     void *cast;
     TRY(tamis_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
-    for (int64_t i = 0; i < count; i++) put_number(cast, dense->type, i, numbers[i]);
+    for (int64_t i = 0; i < count; i++) ml_put_number(cast, dense->type, i, numbers[i]);
     const tamis_status status = ml_dense_write(model, dense, cast);
     tamis_release(cast);
     return status;
@@ -102,7 +88,7 @@ static tamis_status read_numbers(const tamis_model *model, const tamis_dense *de
     TRY(ml_dense_fetch(model, dense, &array));
     const tamis_status status = tamis_allocate(count, sizeof **numbers, "numbers of the device", (void **)numbers);
     for (int64_t i = 0; status == TAMIS_OK && i < count; i++)
-        (*numbers)[i] = number_at(tamis_array_view(array)->data, dense->type, i);
+        (*numbers)[i] = ml_number(tamis_array_view(array)->data, dense->type, i);
     tamis_array_free(array);
     return status;
 }
@@ -120,8 +106,8 @@ static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, b
         TRY_GOTO(done, read_numbers(model, &model->states[SUMS], &sums));
     TRY_GOTO(done, tamis_allocate(cols, sizeof *biases, "the biases of items", (void **)&biases));
     for (int64_t t = 0; t < data->nnz; t++) {
-        double *const of_item = sums + 2 * column_at(data, t);
-        of_item[0] += number_at(data->values, data->value_type, t);
+        double *const of_item = sums + 2 * ml_column(data, t);
+        of_item[0] += ml_value(data, t);
         of_item[1] += 1;
     }
     for (int64_t i = 0; i < cols; i++)
@@ -141,8 +127,7 @@ static tamis_status centre(const tamis_model *model, const tamis_sparse *data, v
     const tamis_status status =
         tamis_allocate(data->nnz, tamis_type_size(data->value_type), "ratings less biases", centred);
     for (int64_t t = 0; status == TAMIS_OK && t < data->nnz; t++)
-        put_number(*centred, data->value_type, t,
-                   number_at(data->values, data->value_type, t) - model->mean - biases[column_at(data, t)]);
+        ml_put_number(*centred, data->value_type, t, ml_value(data, t) - model->mean - biases[ml_column(data, t)]);
     tamis_release(biases);
     return status;
 }
@@ -265,18 +250,13 @@ failed:
     return status;
 }
 
-static tamis_dense first_rows(const tamis_dense *all, int64_t rows) {
-    tamis_dense some = *all;
-    some.rows = rows;
-    return some;
-}
-
 /* U of a mini-batch's users; the items are whitened as they are now. */
 static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *batch, int steps, const tamis_dense *U) {
     tamis_device *const device = model->device;
     const int64_t rows = batch->rows;
-    const tamis_dense X = first_rows(&work->X, rows), P = first_rows(&work->P, rows), R = first_rows(&work->R, rows),
-                      AP = first_rows(&work->AP, rows), rr = first_rows(&work->rr, rows);
+    const tamis_dense X = ml_first_rows(&work->X, rows), P = ml_first_rows(&work->P, rows),
+                      R = ml_first_rows(&work->R, rows), AP = ml_first_rows(&work->AP, rows),
+                      rr = ml_first_rows(&work->rr, rows);
     const tamis_dense *const M = &work->items;
     TRY(tamis_dense_multiply(device, NULL, 1, &model->column_factors, &work->T, 0, M));
     TRY(tamis_dense_fill(device, NULL, &X, 0));
@@ -311,7 +291,7 @@ static tamis_status loss_of(tamis_model *model, const sfa *work, const ml_batch 
 static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *batch, double *loss) {
     tamis_device *const device = model->device;
     const tamis_dense *const M = &model->column_factors;
-    const tamis_dense U = first_rows(&work->U, batch->rows);
+    const tamis_dense U = ml_first_rows(&work->U, batch->rows);
     *loss = 0;
     TRY(solve(model, work, batch, model->options.cg_steps, &U));
     if (!model->options.skip_loss) TRY(loss_of(model, work, batch, &U, loss));
@@ -383,7 +363,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     for (int64_t t = 0; t < batch->nnz; t++) {
-        const double rating = number_at(batch->values, batch->value_type, t);
+        const double rating = ml_value(batch, t);
         model->least = fmin(model->least, rating);
         model->most = fmax(model->most, rating);
     }
@@ -432,8 +412,8 @@ static tamis_status widen(const tamis_dense *from, const tamis_dense *last, tami
     void *const to = tamis_array_view(*wide)->data;
     for (int64_t i = 0; i < from->rows; i++) {
         for (int64_t j = 0; j < k; j++)
-            put_number(to, from->type, i * (k + 1) + j, number_at(from->data, from->type, i * stride + j));
-        put_number(to, from->type, i * (k + 1) + k, last ? number_at(last->data, last->type, i) : 1);
+            ml_put_number(to, from->type, i * (k + 1) + j, ml_number(from->data, from->type, i * stride + j));
+        ml_put_number(to, from->type, i * (k + 1) + k, last ? ml_number(last->data, last->type, i) : 1);
     }
     return TAMIS_OK;
 }

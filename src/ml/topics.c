@@ -1,16 +1,12 @@
 /* The heaviest columns of each factor. */
 #include "ml/best.h"
+#include "ml/numbers.h"
 #include "ml/using.h"
-
-static double weight_at(const tamis_dense *X, int64_t row, int64_t col) {
-    const int64_t at = row * X->cols + col;
-    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
-}
 
 /* Weights of counts are shares of the topic's mass; of a topic without mass they stay as they are. */
 static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
     double mass = 0;
-    for (int64_t j = 0; j < X->rows; j++) mass += weight_at(X, j, factor);
+    for (int64_t j = 0; j < X->rows; j++) mass += ml_element(X, j, factor);
     if (!(mass > 0)) return;
     for (int i = 0; i < best->kept; i++) best->scores[i] /= mass;
 }
@@ -26,7 +22,7 @@ tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weig
     for (int64_t k = 0; k < factors; k++)
         best[k] = (ml_best){.columns = columns + k * n, .scores = weights + k * n, .n = n};
     for (int64_t j = 0; j < X->rows; j++)
-        for (int64_t k = 0; k < factors; k++) ml_best_offer(&best[k], j, weight_at(X, j, k));
+        for (int64_t k = 0; k < factors; k++) ml_best_offer(&best[k], j, ml_element(X, j, k));
     for (int64_t k = 0; k < factors; k++) {
         if (model->method->kind == ML_COUNTS) share(X, k, &best[k]);
         ml_best_finish(&best[k]);

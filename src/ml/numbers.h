@@ -1,0 +1,42 @@
+/* Single numbers of host arrays whose type is known at run time: fp32 or fp64, indices of either size. */
+#ifndef TAMIS_ML_NUMBERS_H
+#define TAMIS_ML_NUMBERS_H
+
+#include <tamis/tamis.h>
+
+static inline double ml_number(const void *numbers, tamis_type type, int64_t at) {
+    return type == TAMIS_F64 ? ((const double *)numbers)[at] : (double)((const float *)numbers)[at];
+}
+
+static inline void ml_put_number(void *numbers, tamis_type type, int64_t at, double value) {
+    if (type == TAMIS_F64)
+        ((double *)numbers)[at] = value;
+    else
+        ((float *)numbers)[at] = (float)value;
+}
+
+/* Of a row-major matrix; stride 0 is a packed one. */
+static inline int64_t ml_place_of(const tamis_dense *X, int64_t row, int64_t col) {
+    return row * (X->stride > 0 ? X->stride : X->cols) + col;
+}
+static inline double ml_element(const tamis_dense *X, int64_t row, int64_t col) {
+    return ml_number(X->data, X->type, ml_place_of(X, row, col));
+}
+static inline void ml_put_element(const tamis_dense *X, int64_t row, int64_t col, double value) {
+    ml_put_number(X->data, X->type, ml_place_of(X, row, col), value);
+}
+
+/* Of entry t of a sparse matrix that has values. */
+static inline double ml_value(const tamis_sparse *S, int64_t t) { return ml_number(S->values, S->value_type, t); }
+static inline int64_t ml_column(const tamis_sparse *S, int64_t t) {
+    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
+}
+
+/* The first rows of a packed matrix: what a mini-batch needs of scratch for the largest one. */
+static inline tamis_dense ml_first_rows(const tamis_dense *X, int64_t rows) {
+    tamis_dense view = *X;
+    view.rows = rows;
+    return view;
+}
+
+#endif
