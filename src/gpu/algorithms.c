@@ -76,6 +76,8 @@ static const traits nonzeros = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_
                                             [TAMIS_OP_SPMM] = &tamis_gpu_spmm_chunks,
                                             [TAMIS_OP_FUSED] = &tamis_gpu_fused_chunks},
                                 .predict = tamis_gpu_predict_nonzeros};
+static const traits rows = {.methods = {[TAMIS_OP_SPMM] = &tamis_gpu_spmm_rows},
+                            .predict = tamis_gpu_predict_whole_rows};
 static const traits panels = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_panels},
                               .predict = tamis_gpu_predict_panels,
                               .also = tamis_gpu_panels_accept};
@@ -125,6 +127,16 @@ static const tamis_algorithm algorithms[] = {
       false, false},
      false,
      &nonzeros,
+     accepts,
+     predict,
+     prepare},
+    {{"gpu-rows", "gpu", SPMM, "ours; ideas of paper 003",
+      "lists of cut rows and an order of the rows, built by the plan on the device; scratch for the sums of pieces",
+      "SpMM of rows that differ: graphs, genes, attention masks; tables of B larger than L2, by slices of C",
+      "team (4 to 32): lanes a row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B under way; limit: nonzeros from which a row is cut; slice: columns of C a team, 0 by the model; order (0, 1): rows by falling length",
+      false, false},
+     false,
+     &rows,
      accepts,
      predict,
      prepare},

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "gpu/methods/panels_build.h"
+#include "gpu/methods/rows.h"
 #include "gpu/runtime.h"
 
 static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
@@ -110,6 +111,27 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
              1e3 * longest);
+}
+
+double tamis_gpu_rows_seconds(const tamis_problem *p, int64_t columns) {
+    const double width = (double)p->width, slices = ceil(fmax(width, 1) / (double)columns);
+    return slices * (double)p->nnz * row_each(p, fmax(width, 1) / slices * (double)tamis_type_size(p->type));
+}
+
+/* The same with long rows cut: none is waited for but a piece, and the pieces' sums are written and read again. Not
+   measured yet: a hundredth more than row-simd, so that it is chosen where rows differ. */
+void tamis_gpu_predict_whole_rows(const tamis_problem *p, tamis_prediction *prediction) {
+    const double limit = (double)tamis_gpu_rows_limit(p), longest = fmin((double)p->profile->max, limit);
+    const double bytes = (double)tamis_type_size(p->type) * fmin((double)p->width, (double)tamis_gpu_rows_slice(p));
+    const double tail = longest * (20e-9 + 90e-12 * bytes) * scale_of(p);
+    const bool cuts = (double)p->profile->max > limit;
+    const double sums = cuts ? 2 * (double)p->nnz / limit * (double)p->width * 4 : 0;
+    const double seconds = tamis_gpu_rows_seconds(p, tamis_gpu_rows_slice(p)) + (double)p->rows * 60e-12;
+    prediction->call_seconds = 1.01 * (filling(seconds) + tail) + (cuts ? 3e-6 + sums / gather_rate(p, sums) : 0);
+    prediction->setup_seconds = cuts || p->profile->variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
+             limit, (long long)p->profile->max);
 }
 
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
