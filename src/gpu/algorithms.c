@@ -121,9 +121,9 @@ static const traits sm_sm = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sm_sm}, .
 
 static const tamis_algorithm algorithms[] = {
     {{"gpu-nonzeros", "gpu", ALL, "ours; ideas of paper 001",
-      "the row of each nonzero (sddmm) or the split (others), written by the plan",
+      "the row of each nonzero (sddmm) or the split (others), written by the plan; scratch for sums where K comes in slices",
       "rows of any length, hubs; one call; rows of B that few rows of S share",
-      "team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; loads (1 to 8): rows of B under way; pieces (1 to 8): 16-byte pieces a lane reads of a row; group (32 to 1024): work-items; chunk: nonzeros a group (sddmm); items: nonzeros and rows a team (spmm, fused)",
+      "team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; loads (1 to 8): rows of B under way; pieces (1 to 8): 16-byte pieces a lane reads of a row; group (32 to 1024): work-items; chunk: nonzeros a group, run: batches in a row a team, slice: elements of K a launch (0 by the model), walk (0, 1): wide rows a few nonzeros at a time (sddmm); items: nonzeros and rows a team (spmm, fused)",
       false, false},
      false,
      &nonzeros,
@@ -141,9 +141,9 @@ static const tamis_algorithm algorithms[] = {
      predict,
      prepare},
     {{"gpu-panels", "gpu", SDDMM, "ours; ideas of papers 000 and 004",
-      "nonzeros sorted into cells by the plan, on the device: 12 bytes a nonzero",
+      "nonzeros sorted into cells by the plan, on the device: 12 bytes a nonzero; scratch for sums where K comes in slices",
       "rows near each other share columns: densities of some per cent, meshes; a plan of several calls",
-      "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros a group; team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; pieces (1 to 8): 16-byte pieces a lane holds of a row; group (32 to 1024): work-items",
+      "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros a group; team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; pieces (1 to 8): 16-byte pieces a lane holds of a row; group (32 to 1024): work-items; run: batches in a row a team; slice: elements of K a launch, 0 by the model",
       false, false},
      true,
      &panels,
