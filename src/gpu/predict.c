@@ -108,27 +108,48 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
              bytes, slices_of(p, slice), 100 * p->fresh_share, 1e-12 * gather_rate(p, table / slices_of(p, slice)));
 }
 
-/* Cells of wide rows have too few columns to keep the teams of a group busy, and at several kilobytes take as long as
-   one nonzero of each team does: slices of as many bytes as the model's constants were fitted at. */
+/*
+ * Seconds a nonzero of gpu-panels in all its launches. The wider a slice, the fewer columns a cell has, and the fewer
+ * nonzeros: a group takes 512 at a time, and what a cell has less leaves teams idle. That alone explains what rows of 8
+ * to 32 KB took without slices; slices of one kilobyte and more take somewhat longer besides.
+ */
+static double panels_each(const tamis_problem *p, int64_t slice) {
+    enum { AT_ONCE = 512, SHARED = 64 << 10, COLUMNS = 256, NARROW = 1024 };
+    const double fresh = fmax(p->panel_fresh[1], 1e-6), slices = slices_of(p, slice), bytes = row_bytes(p) / slices;
+    const double columns = fmax(1, fmin(SHARED / fmax(bytes, 1), COLUMNS)), nonzeros = columns / fresh;
+    const double busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
+    const double once = 4.27 + 0.0385 * bytes + 0.5 * bytes * fresh;
+    const double idle = bytes > 512 ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
+    return slices * once * idle * (bytes > NARROW ? 1.3 : 1) * 1e-12 * scale_of(p) + sums_each(p, slices);
+}
+
 int64_t tamis_gpu_panels_slice(const tamis_problem *p) {
-    enum { FITTED = 512, WHOLE = 1024 }; /* bytes; up to so many pass at once */
+    enum { WIDEST = 4096, NARROWEST = 512 }; /* bytes */
     const tamis_gpu_device *const device = p->device;
-    const int64_t row = p->inner * (int64_t)tamis_type_size(p->type);
-    const bool fits = !device || row + 16 <= device->limits.shared_most;
-    return tamis_gpu_slice_even(p, row <= WHOLE && fits ? (int64_t)1 << 40 : FITTED);
+    const int64_t size = (int64_t)tamis_type_size(p->type);
+    int64_t chosen = 0;
+    double best = 0;
+    for (int64_t bytes = (int64_t)1 << 40; bytes >= NARROWEST; bytes = bytes > WIDEST ? WIDEST : bytes / 2) {
+        const int64_t slice = tamis_gpu_slice_even(p, bytes);
+        if (device && slice * size + 16 > device->limits.shared_most && bytes > NARROWEST) continue;
+        const double seconds = (double)p->nnz * panels_each(p, slice) + slices_of(p, slice) * launch_seconds;
+        if (chosen && seconds > 0.9 * best) continue; /* it must pay */
+        chosen = slice;
+        best = seconds;
+    }
+    return chosen;
 }
 
 void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *prediction) {
     const double nnz = (double)p->nnz, fresh = p->panel_fresh[1];
-    const double slices = slices_of(p, tamis_gpu_panels_slice(p)), bytes = row_bytes(p) / slices;
-    const double once = (4.27 + 0.0385 * bytes + 0.5 * bytes * fresh) * 1e-12 * scale_of(p);
-    const double each = slices * once + sums_each(p, slices);
+    const int64_t slice = tamis_gpu_panels_slice(p);
+    const double slices = slices_of(p, slice), bytes = row_bytes(p) / slices;
     /* few parts fill the last round of groups badly; short rows give it little to do meanwhile */
     const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
     const double parts = fmax(1, nnz / (double)tamis_gpu_panel_part(p->nnz, multiprocessors));
     const double narrow = 128 / fmax(bytes, 128);
     const double uneven = 1 + 0.55 * narrow * narrow * multiprocessors / parts;
-    prediction->call_seconds = filling(nnz * each * uneven) + 3e-6 + (slices - 1) * launch_seconds;
+    prediction->call_seconds = filling(nnz * panels_each(p, slice) * uneven) + 3e-6 + (slices - 1) * launch_seconds;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of 256 rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",

@@ -28,15 +28,6 @@ static int64_t teams_of(const tamis_gpu_device *device) {
     return most(1, device->limits.multiprocessors * threads / 2 / LANES_MOST);
 }
 
-int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
-    enum { LEAST = 64, MOST = 4096, SHARES = 4 /* a team's part of the whole in so many tasks */ };
-    const tamis_profile *const rows = problem->profile;
-    const int64_t teams = problem->device ? teams_of(problem->device) : 1;
-    const bool alike = (double)rows->max <= 2 * rows->mean + LEAST && problem->rows >= 2 * teams;
-    if (alike) return most(rows->max, LEAST);
-    return up(least(most(problem->nnz / (teams * SHARES), LEAST), MOST), LANES_MOST) * LANES_MOST;
-}
-
 /* The widest has the fewest visits to S; a narrower one may keep its slice of B in L2. */
 int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
     const int64_t size = (int64_t)tamis_type_size(problem->type), narrowest = 128 / size;
@@ -51,6 +42,17 @@ int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
         best = seconds;
     }
     return slice;
+}
+
+int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
+    enum { LEAST = 64, MOST = 4096, SHARES = 4 /* a team's part of the whole in so many tasks */ };
+    const tamis_profile *const rows = problem->profile;
+    const int64_t teams = problem->device ? teams_of(problem->device) : 1;
+    const int64_t slices = up(most(problem->width, 1), tamis_gpu_rows_slice(problem)); /* each has tasks of its own */
+    const bool alike = (double)rows->max <= 2 * rows->mean + LEAST && problem->rows * slices >= 2 * teams;
+    if (alike) return most(rows->max, LEAST);
+    const int64_t share = (int64_t)((double)problem->nnz * (double)slices / (double)(teams * SHARES));
+    return up(least(most(share, LEAST), MOST), LANES_MOST) * LANES_MOST;
 }
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
