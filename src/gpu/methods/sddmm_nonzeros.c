@@ -66,7 +66,7 @@ static int64_t registers_of(const tamis_problem *problem, const int64_t *v, int6
     /* ends of rows that are looked at, and 16-bit numbers on their way to 32, take as much again as a row under way */
     const bool plain = inner % (v[TEAM_LANES] * v[PIECES] * piece) == 0 && piece != 8;
     return real * ((v[LOADS] + 1) * v[PIECES] * piece + v[BATCH]) + 2 * index * v[BATCH] + 24 +
-           (plain ? 0 : v[PIECES] * piece);
+           (plain ? 0 : v[PIECES] * piece) + (problem->once ? 8 : 0); /* rows that are searched for */
 }
 
 /* The kernel of the whole slices, or that of the last one where it is shorter. */
