@@ -213,7 +213,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
 /* ------------------------------------------------------------------------------------------ executing */
 
 static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t count = p->numbers[CUT_COUNT], groups = p->device->limits.groups_most[0];
+    const int64_t count = p->numbers[CUT_COUNT], groups = up(count, MERGE_GROUP / MERGE_TEAM);
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, count);
     tamis_gpu_add_int64(&call, p->numbers[PIECES]);
@@ -224,8 +224,8 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_ope
     tamis_gpu_add_int64(&call, x->out_stride);
     tamis_gpu_add_real(&call, p->problem.type, x->alpha);
     tamis_gpu_add_real(&call, p->problem.type, x->beta);
-    return tamis_gpu_launch_kernel(p, stream, MERGE, least(count, groups), up(p->problem.width, MERGE_TEAM),
-                                   MERGE_GROUP, 0, &call);
+    return tamis_gpu_launch_kernel(p, stream, MERGE, least(groups, p->device->limits.groups_most[0]),
+                                   up(p->problem.width, MERGE_TEAM), MERGE_GROUP, 0, &call);
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
