@@ -170,6 +170,11 @@ void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_
 }
 
 void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
+    tamis_gpu_sddmm_arguments_of(p, x, p->problem.inner, call);
+}
+
+void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands *x, int64_t inner,
+                                  tamis_gpu_call *call) {
     const tamis_problem *const problem = &p->problem;
     tamis_gpu_add_int64(call, problem->rows);
     tamis_gpu_add_int64(call, problem->cols);
@@ -181,7 +186,7 @@ void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x,
     tamis_gpu_add_int64(call, x->a_stride);
     tamis_gpu_add_place(call, x->b);
     tamis_gpu_add_int64(call, x->b_stride);
-    tamis_gpu_add_int64(call, problem->inner);
+    tamis_gpu_add_int64(call, inner);
     tamis_gpu_add_place(call, x->out);
     tamis_gpu_add_edge(p, x, call);
     tamis_gpu_add_int32(call, tamis_gpu_wide(p, x));

@@ -11,7 +11,7 @@
 #include "gpu/jit.h"
 #include "gpu/runtime.h"
 
-enum { TAMIS_GPU_KERNELS = 8, TAMIS_GPU_MEMORIES = 8, TAMIS_GPU_PARAMETERS = 8, TAMIS_GPU_NUMBERS = 12 };
+enum { TAMIS_GPU_KERNELS = 8, TAMIS_GPU_MEMORIES = 8, TAMIS_GPU_PARAMETERS = 10, TAMIS_GPU_NUMBERS = 12 };
 
 typedef struct tamis_gpu_method {
     const char *name;
@@ -70,6 +70,9 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, si
 /* The arguments that EDGE_PARAMETERS and SDDMM_PARAMETERS of kernels/edges.h name. */
 void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
 void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
+/* The same for rows of `inner` elements, which may be parts of the problem's. */
+void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands *x, int64_t inner,
+                                  tamis_gpu_call *call);
 
 /* Bits of `wide`: 1 where rows of A, B (and D) can be read 16 bytes at a time and lie less than 2^31 bytes apart, 2
    where columns can be read 16 bytes at a time. */

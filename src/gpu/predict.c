@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #include "gpu/methods/panels_build.h"
+#include "gpu/methods/rows.h"
+#include "gpu/methods/slices.h"
 #include "gpu/runtime.h"
 
 static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
@@ -50,41 +52,108 @@ static double row_each(const tamis_problem *p, double bytes) {
     return near + 0.68 * p->fresh_share * beyond;
 }
 
-/* Seconds a nonzero of SDDMM: what a team does for each, and rows of B that the L1 cache has not; the larger, since one
-   hides the other. */
+/* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not; the
+   larger, since one hides the other. Rows of more than two kilobytes leave L1 room for too few of them. */
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
     const double work = 4.2 + 0.061 * bytes + 1.3 * p->fresh_share;
-    const double rows = (0.0615 + 0.0527 * p->fresh_share) * bytes;
+    const double rows = (0.0615 + 0.0527 * p->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
     const double beyond = fmax(0, bytes / gather_rate(p, table) - bytes / gather_rate(p, 1 << 20));
     return fmax(work, rows) * 1e-12 * scale_of(p) + 0.3 * p->fresh_share * beyond;
+}
+
+/* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
+static double sums_each(const tamis_problem *p, double slices) {
+    const double bytes = 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1);
+    return bytes / (1e9 * (p->ceilings->memory_gbs[0] > 0 ? p->ceilings->memory_gbs[0] : 4000));
+}
+
+static double slices_of(const tamis_problem *p, int64_t slice) {
+    return slice > 0 && p->inner > slice ? ceil((double)p->inner / (double)slice) : 1;
+}
+
+/* What all launches take for a nonzero. */
+static double nonzeros_each(const tamis_problem *p, int64_t slice) {
+    const double slices = slices_of(p, slice), bytes = row_bytes(p) / slices;
+    return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + sums_each(p, slices);
+}
+
+int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
+    enum { WIDEST = 2048, NARROWEST = 512 }; /* bytes */
+    int64_t chosen = tamis_gpu_slice_even(p, (int64_t)1 << 40);
+    if (p->inner * (int64_t)tamis_type_size(p->type) <= WIDEST) return chosen; /* as measured: narrower gains nothing */
+    double best = (double)p->nnz * nonzeros_each(p, chosen);
+    for (int64_t bytes = WIDEST; bytes >= NARROWEST; bytes /= 2) {
+        const int64_t slice = tamis_gpu_slice_even(p, bytes);
+        const double seconds = (double)p->nnz * nonzeros_each(p, slice) + slices_of(p, slice) * launch_seconds;
+        if (seconds > 0.9 * best) continue; /* it must pay */
+        chosen = slice;
+        best = seconds;
+    }
+    return chosen;
 }
 
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
     /* one form serves SpMM and fused; they carry rows of sums beside it */
     static const double by_operation[] = {1, 1.7, 2.2};
     const double bytes = row_bytes(p), table = (double)p->cols * bytes;
-    const double each = p->operation == TAMIS_OP_SDDMM ? sddmm_each(p, bytes, table) : row_each(p, bytes);
+    const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
+    const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : row_each(p, bytes);
     const double seconds = (double)p->nnz * each * by_operation[p->operation];
     /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
-    prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? filling(seconds) : filling_of(seconds, 18e-6)) + 2e-6;
+    prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? filling(seconds) : filling_of(seconds, 18e-6)) + 2e-6 +
+                               (slices_of(p, slice) - 1) * launch_seconds;
     snprintf(prediction->reason, sizeof prediction->reason,
-             "a row of %.3g bytes a nonzero; %.0f %% of them not seen within 2048 nonzeros, those at %.3g TB/s", bytes,
-             100 * p->fresh_share, 1e-12 * gather_rate(p, table));
+             "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them not seen within 2048 nonzeros, those at "
+             "%.3g TB/s",
+             bytes, slices_of(p, slice), 100 * p->fresh_share, 1e-12 * gather_rate(p, table / slices_of(p, slice)));
+}
+
+/*
+ * Seconds a nonzero of gpu-panels in all its launches. The wider a slice, the fewer columns a cell has, and the fewer
+ * nonzeros: a group takes 512 at a time, and what a cell has less leaves teams idle. That alone explains what rows of 8
+ * to 32 KB took without slices; slices of one kilobyte and more take somewhat longer besides.
+ */
+static double panels_each(const tamis_problem *p, int64_t slice) {
+    enum { AT_ONCE = 512, SHARED = 64 << 10, COLUMNS = 256, NARROW = 1024 };
+    const double fresh = fmax(p->panel_fresh[1], 1e-6), slices = slices_of(p, slice), bytes = row_bytes(p) / slices;
+    const double columns = fmax(1, fmin(SHARED / fmax(bytes, 1), COLUMNS)), nonzeros = columns / fresh;
+    const double busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
+    const double once = 4.27 + 0.0385 * bytes + 0.5 * bytes * fresh;
+    const double idle = bytes > 512 ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
+    return slices * once * idle * (bytes > NARROW ? 1.3 : 1) * 1e-12 * scale_of(p) + sums_each(p, slices);
+}
+
+int64_t tamis_gpu_panels_slice(const tamis_problem *p) {
+    enum { WIDEST = 4096, NARROWEST = 512 }; /* bytes */
+    const tamis_gpu_device *const device = p->device;
+    const int64_t size = (int64_t)tamis_type_size(p->type);
+    int64_t chosen = 0;
+    double best = 0;
+    for (int64_t bytes = (int64_t)1 << 40; bytes >= NARROWEST; bytes = bytes > WIDEST ? WIDEST : bytes / 2) {
+        const int64_t slice = tamis_gpu_slice_even(p, bytes);
+        if (device && slice * size + 16 > device->limits.shared_most && bytes > NARROWEST) continue;
+        const double seconds = (double)p->nnz * panels_each(p, slice) + slices_of(p, slice) * launch_seconds;
+        if (chosen && seconds > 0.9 * best) continue; /* it must pay */
+        chosen = slice;
+        best = seconds;
+    }
+    return chosen;
 }
 
 void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *prediction) {
-    const double nnz = (double)p->nnz, bytes = row_bytes(p), fresh = p->panel_fresh[1];
-    const double each = (4.27 + 0.0385 * bytes + 0.5 * bytes * fresh) * 1e-12 * scale_of(p);
+    const double nnz = (double)p->nnz, fresh = p->panel_fresh[1];
+    const int64_t slice = tamis_gpu_panels_slice(p);
+    const double slices = slices_of(p, slice), bytes = row_bytes(p) / slices;
     /* few parts fill the last round of groups badly; short rows give it little to do meanwhile */
     const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
     const double parts = fmax(1, nnz / (double)tamis_gpu_panel_part(p->nnz, multiprocessors));
     const double narrow = 128 / fmax(bytes, 128);
     const double uneven = 1 + 0.55 * narrow * narrow * multiprocessors / parts;
-    prediction->call_seconds = filling(nnz * each * uneven) + 3e-6;
+    prediction->call_seconds = filling(nnz * panels_each(p, slice) * uneven) + 3e-6 + (slices - 1) * launch_seconds;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
-             "in panels of 256 rows %.1f nonzeros share a row of B; the cells are sorted once",
-             fresh > 0 ? 1 / fresh : 0);
+             "in panels of 256 rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
+             fresh > 0 ? 1 / fresh : 0, slices);
 }
 
 void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *prediction) {
@@ -110,6 +179,27 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
              1e3 * longest);
+}
+
+double tamis_gpu_rows_seconds(const tamis_problem *p, int64_t columns) {
+    const double width = (double)p->width, slices = ceil(fmax(width, 1) / (double)columns);
+    return slices * (double)p->nnz * row_each(p, fmax(width, 1) / slices * (double)tamis_type_size(p->type));
+}
+
+/* The same with long rows cut: none is waited for but a piece, and the pieces' sums are written and read again. Not
+   measured yet: a hundredth more than row-simd, so that it is chosen where rows differ. */
+void tamis_gpu_predict_whole_rows(const tamis_problem *p, tamis_prediction *prediction) {
+    const double limit = (double)tamis_gpu_rows_limit(p), longest = fmin((double)p->profile->max, limit);
+    const double bytes = (double)tamis_type_size(p->type) * fmin((double)p->width, (double)tamis_gpu_rows_slice(p));
+    const double tail = longest * (20e-9 + 90e-12 * bytes) * scale_of(p);
+    const bool cuts = (double)p->profile->max > limit;
+    const double sums = cuts ? 2 * (double)p->nnz / limit * (double)p->width * 4 : 0;
+    const double seconds = tamis_gpu_rows_seconds(p, tamis_gpu_rows_slice(p)) + (double)p->rows * 60e-12;
+    prediction->call_seconds = 1.01 * (filling(seconds) + tail) + (cuts ? 3e-6 + sums / gather_rate(p, sums) : 0);
+    prediction->setup_seconds = cuts || p->profile->variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
+             limit, (long long)p->profile->max);
 }
 
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {

@@ -196,13 +196,19 @@ static void draw_gpu_parameters(run *r, tamis_random *random) {
     static const char *const nonzeros[] = {"team=4,batch=8", "team=16,batch=4,loads=2,pieces=1"};
     if (strcmp(r->algorithm, "gpu-nonzeros") == 0 && r->operation != TAMIS_OP_SDDMM)
         snprintf(r->parameters, sizeof r->parameters, "items=%lld", (long long)(4 + tamis_random_below(random, 60)));
+    const long long slice = (long long)tamis_random_below(random, 3) * 40; /* of K; 0: by the model */
+    static const char *const teams[] = {"team=32,split=4,order=1", "team=4,split=1,loads=2,slice=8", "order=0"};
+    if (strcmp(r->algorithm, "gpu-rows") == 0)
+        snprintf(r->parameters, sizeof r->parameters, "%s,limit=%lld", teams[tamis_random_below(random, 3)],
+                 (long long)(1 + tamis_random_below(random, 60)));
     if (strcmp(r->algorithm, "gpu-panels") == 0)
-        snprintf(r->parameters, sizeof r->parameters, "panel=%lld,columns=%lld,part=%lld",
+        snprintf(r->parameters, sizeof r->parameters, "panel=%lld,columns=%lld,part=%lld,slice=%lld",
                  (long long)(1 + tamis_random_below(random, 20)), (long long)(1 + tamis_random_below(random, 8)),
-                 (long long)(1 + tamis_random_below(random, 200)));
+                 (long long)(1 + tamis_random_below(random, 200)), slice);
     if (strcmp(r->algorithm, "gpu-nonzeros") == 0 && r->operation == TAMIS_OP_SDDMM)
-        snprintf(r->parameters, sizeof r->parameters, "%s,chunk=%lld", nonzeros[tamis_random_below(random, 2)],
-                 (long long)(8 + tamis_random_below(random, 90)));
+        snprintf(r->parameters, sizeof r->parameters, "%s,chunk=%lld,slice=%lld,walk=%lld",
+                 nonzeros[tamis_random_below(random, 2)], (long long)(8 + tamis_random_below(random, 90)), slice,
+                 (long long)tamis_random_below(random, 2));
 }
 
 /* Parameters that cut chunks and tiles even in small problems. */

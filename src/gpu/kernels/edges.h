@@ -69,3 +69,19 @@ FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, in
     const real s = HAS_VALUES ? real_of(values[HAS_VALUES ? t : 0]) : (real)1;
     store_sample(out, t, edge_value(EDGE, HAS_VALUES, x, s, edge_scale, edge_slope, edge_epsilon), alpha, beta);
 }
+
+/*
+ * K in slices, a launch each (SLICED; see methods/slices.h): `sums` holds what the launches before have summed. `stage`
+ * has bit 0 in the first, bit 1 in the last.
+ */
+#define SLICE_PARAMETERS OUT(real, sums), int32 stage
+#if defined(SLICED)
+FUNCTION void finish_slice(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, GLOBAL real *sums, int stage,
+                           EDGE_PARAMETERS) {
+    if (SLICED && !(stage & 1)) x += sums[t];
+    if (!SLICED || stage & 2)
+        finish_sample(out, values, t, x, EDGE_ARGUMENTS);
+    else
+        sums[t] = x;
+}
+#endif

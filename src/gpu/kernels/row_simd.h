@@ -38,14 +38,29 @@ FUNCTION void load_block(simt_team team, index *own, GLOBAL const index *columns
     for (int i = 0; i < OWN; i++) own[i] = columns[min64(at + i * TEAM + team.lane, end - 1)];
 }
 
-/* Column j of the block. Without shuffles it is read again: from the cache of a processor. */
-FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index *columns, int64 at, int64 end, int j) {
-#if SIMT_SUBGROUP == 0
-    return columns[min64(at + j, end - 1)];
-#elif defined(SIMT_OPENCL)
-    return intel_sub_group_shuffle(own[j / TEAM], (uint)((int)get_sub_group_local_id() - team.lane + j % TEAM));
+/* With ROTATES a batch finds its columns at the front of `own`: this puts the next one's there. `s`: the batch's place. */
+FUNCTION void rotate_block(index *own, int s) {
+    if ((s + BATCH) % TEAM == 0) {
+        const int by = BATCH > TEAM ? BATCH / TEAM : 1;
+        UNROLL
+        for (int i = 0; i + by < OWN; i++) own[i] = own[i + by];
+    }
+}
+
+/* Column `first` + j of the block. Without shuffles it is read again: from the cache of a processor. */
+FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index *columns, int64 at, int64 end, int first,
+                            int j) {
+#if defined(ROTATES)
+    const int slot = j / TEAM;
 #else
-    return __shfl_sync(team.mask, own[j / TEAM], j % TEAM, TEAM);
+    const int slot = (first + j) / TEAM;
+#endif
+#if SIMT_SUBGROUP == 0
+    return columns[min64(at + first + j, end - 1)];
+#elif defined(SIMT_OPENCL)
+    return intel_sub_group_shuffle(own[slot], (uint)((int)get_sub_group_local_id() - team.lane + (first + j) % TEAM));
+#else
+    return __shfl_sync(team.mask, own[slot], (first + j) % TEAM, TEAM);
 #endif
 }
 
@@ -63,7 +78,7 @@ FUNCTION void multiply_batch(const int wide, simt_team team, real *sum, real *x,
     UNROLL
     for (int j = 0; j < BATCH; j++) {
         sum[j] = 0;
-        column[j] = block_column(team, own, columns, at, end, first + j);
+        column[j] = block_column(team, own, columns, at, end, first, j);
     }
     for (int64 from = 0; from < inner; from += SLICE) {
         if (!HELD) load_vector(wide, x, a_row, team.lane, from, inner);

@@ -45,6 +45,7 @@
 #else
 #define UNROLL _Pragma("unroll")
 #endif
+#define ONE_BY_ONE _Pragma("nounroll") /* a loop whose body is large enough */
 typedef int int32;
 typedef long int64;
 typedef uint uint32;
@@ -86,6 +87,7 @@ FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
 #define GROUPS_X                  ((int64)gridDim.x)
 #define LOCAL_ID                  ((int)threadIdx.x)
 #define UNROLL                    _Pragma("unroll")
+#define ONE_BY_ONE                _Pragma("unroll 1") /* a loop whose body is large enough */
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif
@@ -207,6 +209,26 @@ FUNCTION void load_piece(real *to, GLOBAL const element *from) {
     to[2] = real_of((ushort)(x.y & 0xffffu)), to[3] = real_of((ushort)(x.y >> 16));
     to[4] = real_of((ushort)(x.z & 0xffffu)), to[5] = real_of((ushort)(x.z >> 16));
     to[6] = real_of((ushort)(x.w & 0xffffu)), to[7] = real_of((ushort)(x.w >> 16));
+#endif
+}
+
+/* And back. */
+FUNCTION void store_piece(GLOBAL element *to, const real *from) {
+#if ELEMENT == 64
+    double2 x;
+    x.x = from[0], x.y = from[1];
+    *(GLOBAL double2 *)to = x;
+#elif ELEMENT == 32
+    float4 x;
+    x.x = from[0], x.y = from[1], x.z = from[2], x.w = from[3];
+    *(GLOBAL float4 *)to = x;
+#else
+    uint4 x;
+    x.x = (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16;
+    x.y = (uint32)element_of(from[2]) | (uint32)element_of(from[3]) << 16;
+    x.z = (uint32)element_of(from[4]) | (uint32)element_of(from[5]) << 16;
+    x.w = (uint32)element_of(from[6]) | (uint32)element_of(from[7]) << 16;
+    *(GLOBAL uint4 *)to = x;
 #endif
 }
 

@@ -6,6 +6,7 @@
 
 enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
 enum { MAIN, MERGE_SHORT, MERGE_LONG };               /* kernels */
+enum { TASK_SUMS, TASK_MERGE };                       /* of chunks.simt */
 enum { STARTS, CHAINS };                              /* kept memory */
 enum { CHUNKS, SHORT_CHAINS, LONG_CHAINS, OUT_SPAN }; /* numbers */
 enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LONG = 16 /* chunks that are worth a group */ };
@@ -47,6 +48,13 @@ static void define_width(tamis_gpu_definitions *definitions, tamis_prepared *p, 
     p->numbers[OUT_SPAN] = team * lane * piece;
 }
 
+/* One module for what comes before and after the sums. */
+static void define_merge(tamis_gpu_definitions *definitions, const tamis_prepared *p) {
+    tamis_gpu_define_problem(definitions, p, MERGE_GROUP, MERGE_TEAM);
+    tamis_gpu_define(definitions, "TASK", TASK_MERGE);
+    tamis_gpu_define(definitions, "FUSED", is_fused(p));
+}
+
 static tamis_status compile(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const int team = (int)v[TEAM_LANES];
@@ -57,25 +65,13 @@ static tamis_status compile(tamis_prepared *p) {
     define_width(&definitions, p, team, piece == 8 ? 1 : 2);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "FUSED", is_fused(p));
-    tamis_gpu_define(&definitions, "GROUP_A_CHAIN", 0);
     TRY(tamis_gpu_add_kernel(p, MAIN, "chunks.simt", "chunks", &definitions, 0));
-    for (int kernel = MERGE_SHORT; kernel <= MERGE_LONG; kernel++) {
-        tamis_gpu_definitions merge = {.used = 0};
-        tamis_gpu_define_problem(&merge, p, MERGE_GROUP, MERGE_TEAM);
-        tamis_gpu_define(&merge, "K", 0);
-        tamis_gpu_define(&merge, "PIECES", 1);
-        tamis_gpu_define(&merge, "EXACT", 0);
-        tamis_gpu_define(&merge, "WIDTH", 0);
-        tamis_gpu_define(&merge, "WIDTH_PIECES", 1);
-        tamis_gpu_define(&merge, "WIDTH_EXACT", 0);
-        tamis_gpu_define(&merge, "BATCH", 4);
-        tamis_gpu_define(&merge, "LOADS", 1);
-        tamis_gpu_define(&merge, "FUSED", is_fused(p));
-        tamis_gpu_define(&merge, "GROUP_A_CHAIN", kernel == MERGE_LONG);
-        TRY(tamis_gpu_add_kernel(p, kernel, "chunks.simt", "chunks_merge", &merge, 0));
-    }
-    return TAMIS_OK;
+    tamis_gpu_definitions merge = {.used = 0};
+    define_merge(&merge, p);
+    TRY(tamis_gpu_add_kernel(p, MERGE_SHORT, "chunks.simt", "chunks_merge", &merge, 0));
+    return tamis_gpu_add_kernel(p, MERGE_LONG, "chunks.simt", "chunks_merge_long", &merge, 0);
 }
 
 /* ------------------------------------------------------------------------------------------ the split */
@@ -86,12 +82,7 @@ static tamis_status split(tamis_prepared *p) {
     tamis_gpu_call call = {.count = 0};
     const int64_t chunks = p->numbers[CHUNKS];
     const tamis_gpu_launch grid = {{tamis_gpu_groups(chunks + 1), 1}, MERGE_GROUP, 0};
-    tamis_gpu_define_problem(&definitions, p, MERGE_GROUP, MERGE_TEAM);
-    const char *const names[] = {"K", "PIECES", "EXACT", "WIDTH", "WIDTH_PIECES", "WIDTH_EXACT", "BATCH", "LOADS"};
-    const int values[] = {0, 1, 0, 0, 1, 0, 4, 1};
-    for (int i = 0; i < 8; i++) tamis_gpu_define(&definitions, names[i], values[i]);
-    tamis_gpu_define(&definitions, "FUSED", is_fused(p));
-    tamis_gpu_define(&definitions, "GROUP_A_CHAIN", 0);
+    define_merge(&definitions, p);
     TRY(tamis_gpu_add_kept(p, STARTS, chunks + 1, 8, "the split into chunks"));
     TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, "chunks_split", 0, &kernel));
     tamis_gpu_add_int64(&call, p->problem.rows);

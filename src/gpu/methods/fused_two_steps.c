@@ -21,7 +21,9 @@ static const part samplers[] = {{&tamis_gpu_sddmm_nonzeros, tamis_gpu_predict_no
                                 {&tamis_gpu_sddmm_panels, tamis_gpu_predict_panels, true, tamis_gpu_panels_accept},
                                 {&tamis_gpu_sddmm_tensor, tamis_gpu_predict_tensor, true, tamis_gpu_tensor_accept}};
 static const part multipliers[] = {{&tamis_gpu_spmm_chunks, tamis_gpu_predict_nonzeros, false, NULL},
-                                   {&tamis_gpu_row_simd_spmm, tamis_gpu_predict_rows, false, NULL}};
+                                   {&tamis_gpu_row_simd_spmm, tamis_gpu_predict_rows, false, NULL},
+                                   {&tamis_gpu_spmm_rows, tamis_gpu_predict_whole_rows, false, NULL}};
+enum { SAMPLERS = sizeof samplers / sizeof samplers[0], MULTIPLIERS = sizeof multipliers / sizeof multipliers[0] };
 
 /* The first part's problem, or the second's. */
 static tamis_problem half_of(const tamis_problem *problem, bool second) {
@@ -62,8 +64,8 @@ static const part *choose(const tamis_problem *half, const part *parts, int coun
 void tamis_gpu_predict_two_steps(const tamis_problem *problem, tamis_prediction *prediction) {
     const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
     tamis_prediction samples, products;
-    const part *const sampler = choose(&first, samplers, 3, &samples);
-    const part *const multiplier = choose(&second, multipliers, 2, &products);
+    const part *const sampler = choose(&first, samplers, SAMPLERS, &samples);
+    const part *const multiplier = choose(&second, multipliers, MULTIPLIERS, &products);
     prediction->call_seconds = samples.call_seconds + products.call_seconds;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
@@ -78,8 +80,9 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     tamis_problem first = half_of(&p->problem, false), second = half_of(&p->problem, true);
     tamis_prediction prediction;
     tamis_prepared_sizes sizes[2];
-    TRY(tamis_gpu_prepare(choose(&first, samplers, 3, &prediction)->method, &first, dry, &p->inner));
-    TRY(tamis_gpu_prepare(choose(&second, multipliers, 2, &prediction)->method, &second, dry, &p->inner_second));
+    TRY(tamis_gpu_prepare(choose(&first, samplers, SAMPLERS, &prediction)->method, &first, dry, &p->inner));
+    TRY(tamis_gpu_prepare(choose(&second, multipliers, MULTIPLIERS, &prediction)->method, &second, dry,
+                          &p->inner_second));
     tamis_gpu_sizes(p->inner, &sizes[0]);
     tamis_gpu_sizes(p->inner_second, &sizes[1]);
     const size_t most =

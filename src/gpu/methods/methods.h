@@ -6,7 +6,7 @@
 
 /* ours */
 extern const tamis_gpu_method tamis_gpu_sddmm_nonzeros, tamis_gpu_sddmm_panels, tamis_gpu_sddmm_tensor,
-    tamis_gpu_spmm_chunks, tamis_gpu_fused_chunks, tamis_gpu_fused_two_steps;
+    tamis_gpu_spmm_chunks, tamis_gpu_spmm_rows, tamis_gpu_fused_chunks, tamis_gpu_fused_two_steps;
 /* paper 000 */
 extern const tamis_gpu_method tamis_gpu_shared, tamis_gpu_preprocessing, tamis_gpu_convert, tamis_gpu_dynamic;
 /* paper 001 */

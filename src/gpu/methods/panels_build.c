@@ -197,12 +197,7 @@ static bool places_fit(const tamis_problem *problem, char *reason, size_t bytes)
 }
 
 bool tamis_gpu_panels_accept(const tamis_problem *problem, char *reason, size_t bytes) {
-    const tamis_gpu_limits *const limits = &((const tamis_gpu_device *)problem->device)->limits;
-    const int64_t row = (problem->inner + 8) * (int64_t)tamis_type_size(problem->type); /* rounded to whole pieces */
-    if (row <= limits->shared_most) return places_fit(problem, reason, bytes);
-    snprintf(reason, bytes, "a row of B of %lld elements does not fit the %lld bytes of shared memory",
-             (long long)problem->inner, (long long)limits->shared_most);
-    return false;
+    return places_fit(problem, reason, bytes); /* long rows come in slices that fit shared memory */
 }
 
 bool tamis_gpu_tensor_accept(const tamis_problem *problem, char *reason, size_t bytes) {

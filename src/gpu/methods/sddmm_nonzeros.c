@@ -1,24 +1,44 @@
 /* Host side of sddmm_nonzeros.simt: ours, equal nonzeros whatever the rows. */
 #include "base/status.h"
 #include "gpu/methods/methods.h"
+#include "gpu/methods/slices.h"
 #include "gpu/structure.h"
 
-enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN };
-enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
+enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK };
+enum { WHOLE, REST }; /* kernels: of whole slices, of the last one */
+enum { ROWS = 0 };    /* kept memory: the row of each nonzero */
+
+/* Rows of B that pass in several steps, for short rows of S: few lanes a row, four nonzeros at once, small groups. */
+static void walk(int64_t *parameters) {
+    parameters[TEAM_LANES] = 8;
+    parameters[BATCH] = parameters[LOADS] = 4;
+    parameters[PIECES] = parameters[RUN] = parameters[WALK] = 1;
+    parameters[GROUP] = 64;
+    parameters[CHUNK] = 32;
+}
 
 /* A row of B is read by as many lanes as it has pieces, up to sixteen; groups are small and short where there are few
    nonzeros, so that every multiprocessor has some. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
-    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
-    const int64_t pieces = (problem->inner + piece - 1) / piece;
+    enum { WALKED = 16 /* nonzeros of a row, below which its row of A is not worth keeping from step to step */ };
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), slice = tamis_gpu_nonzeros_slice(problem);
+    const int64_t pieces = (slice + piece - 1) / piece;
     int64_t team = 4, group = 128, chunk = 512, loads = 4;
     while (team < 16 && 2 * team <= pieces) team *= 2;
+    parameters[SLICE] = slice;
+    parameters[WALK] = 0;
+    if (pieces > 64 && problem->nnz < problem->rows * WALKED && !device->limits.is_cpu) {
+        walk(parameters);
+        return;
+    }
     const int64_t multiprocessors = device->limits.multiprocessors, wanted = multiprocessors * 16;
     const bool long_rows = pieces > 2 * team || pieces > 16;
     if (long_rows) {
+        /* 8192 nonzeros of 32 pieces are work enough for a multiprocessor; of longer rows fewer */
+        const int64_t enough = pieces > 32 ? 8192 * 32 / pieces : 8192;
         group = 256;
         chunk = 1024;
-        if (problem->nnz >= multiprocessors * 8192) {
+        if (problem->nnz >= multiprocessors * (enough > 1024 ? enough : 1024)) {
             /* one group a multiprocessor: neighbouring rows of S find rows of B in L1; and whole rounds of them */
             const int64_t rounds = problem->nnz / multiprocessors / 8192 + 1;
             group = 1024;
@@ -40,50 +60,72 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 }
 
 /* Registers of a work-item, about: rows under way, sums, indices, and what goes with them. */
-static int64_t registers_of(const tamis_problem *problem, const int64_t *v) {
+static int64_t registers_of(const tamis_problem *problem, const int64_t *v, int64_t inner) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), real = problem->type == TAMIS_F64 ? 2 : 1;
     const int64_t index = problem->index_type == TAMIS_I64 ? 2 : 1;
     /* ends of rows that are looked at, and 16-bit numbers on their way to 32, take as much again as a row under way */
-    const bool plain = problem->inner % (v[TEAM_LANES] * v[PIECES] * piece) == 0 && piece != 8;
+    const bool plain = inner % (v[TEAM_LANES] * v[PIECES] * piece) == 0 && piece != 8;
     return real * ((v[LOADS] + 1) * v[PIECES] * piece + v[BATCH]) + 2 * index * v[BATCH] + 24 +
-           (plain ? 0 : v[PIECES] * piece);
+           (plain ? 0 : v[PIECES] * piece) + (problem->once ? 8 : 0); /* rows that are searched for */
+}
+
+/* The kernel of the whole slices, or that of the last one where it is shorter. */
+static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
+    int64_t *const v = p->parameters;
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    const int pieces = tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "RUN", v[RUN]);
+    tamis_gpu_define(&definitions, "WALK", v[WALK]);
+    tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
+    tamis_gpu_define(&definitions, "ROWS_KNOWN", !p->problem.once);
+    TRY(tamis_gpu_add_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0));
+    if (kernel == WHOLE) v[PIECES] = pieces;
+    return TAMIS_OK;
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
     enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
     int64_t *const v = p->parameters;
-    tamis_gpu_definitions definitions = {.used = 0};
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
+    v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_nonzeros_slice(&p->problem));
+    const int64_t rest = tamis_gpu_slice_rest(&p->problem, v[SLICE]);
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    while (v[GROUP] > 128 && registers_of(&p->problem, v) > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;
+    const int64_t whole_needs = registers_of(&p->problem, v, v[SLICE]);
+    const int64_t rest_needs = rest ? registers_of(&p->problem, v, rest) : 0;
+    const int64_t needs = rest_needs > whole_needs ? rest_needs : whole_needs;
+    while (v[GROUP] > 128 && needs > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
     const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
     const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1; /* no more groups than a launch has */
     v[CHUNK] = ((v[CHUNK] > least ? v[CHUNK] : least) + whole - 1) / whole * whole;
-    const bool known = !p->problem.once;
+    p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
-    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
-    v[PIECES] = tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)v[PIECES]);
-    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
-    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
-    tamis_gpu_define(&definitions, "RUN", v[RUN]);
-    tamis_gpu_define(&definitions, "ROWS_KNOWN", known);
-    TRY(tamis_gpu_add_kernel(p, 0, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0));
-    if (!known) return TAMIS_OK;
+    if (rest) TRY(compile(p, REST, rest)); /* before WHOLE settles the pieces */
+    TRY(compile(p, WHOLE, v[SLICE] < p->problem.inner ? v[SLICE] : p->problem.inner));
+    if (p->problem.once) return TAMIS_OK; /* rows are searched for */
     TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
     TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]));
     return p->device->runtime->finish(p->device, NULL); /* executions may be on streams that do not wait for this one */
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t chunk = p->parameters[CHUNK];
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_memory(&call, p->memories[ROWS]);
-    tamis_gpu_add_int64(&call, chunk);
-    return tamis_gpu_launch_kernel(p, stream, 0, (p->problem.nnz + chunk - 1) / chunk, 1, (int)p->parameters[GROUP], 0,
-                                   &call);
+    const int64_t chunk = p->parameters[CHUNK], slice = p->parameters[SLICE];
+    int64_t begin = 0;
+    do {
+        tamis_gpu_call call = {.count = 0};
+        tamis_gpu_slice_arguments(p, x, slice, begin, &call);
+        tamis_gpu_add_memory(&call, p->memories[ROWS]);
+        tamis_gpu_add_int64(&call, chunk);
+        const int kernel = begin > 0 && begin + slice > p->problem.inner ? REST : WHOLE;
+        TRY(tamis_gpu_launch_kernel(p, stream, kernel, (p->problem.nnz + chunk - 1) / chunk, 1,
+                                    (int)p->parameters[GROUP], 0, &call));
+        begin += slice;
+    } while (begin < p->problem.inner);
+    return TAMIS_OK;
 }
 
 const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
@@ -94,7 +136,9 @@ const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
                    {"pieces", 1, 8},
                    {"group", 32, 1024},
                    {"chunk", 8, 1 << 20},
-                   {"run", 1, 64}},
+                   {"run", 1, 64},
+                   {"slice", 0, 1 << 20},
+                   {"walk", 0, 1}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,

@@ -2,8 +2,10 @@
 #include "base/status.h"
 #include "gpu/methods/methods.h"
 #include "gpu/methods/panels_build.h"
+#include "gpu/methods/slices.h"
 
-enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN };
+enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN, SLICE };
+enum { WHOLE, REST };              /* kernels: of whole slices, of the last one */
 enum { PART_COUNT, SHARED_BYTES }; /* numbers */
 enum { SHARED_TARGET = 64 << 10, SHARED_SMALL = 32 << 10 };
 
@@ -16,33 +18,53 @@ static int64_t power_below(double x, int64_t lowest, int64_t highest) {
     return power;
 }
 
-/* A row of B in shared memory, in whole pieces. */
-static int64_t pitch_of(const tamis_problem *problem) {
+/* A row of B in shared memory, or its slice, in whole pieces. */
+static int64_t pitch_of(const tamis_problem *problem, int64_t slice) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
-    return most(piece, (problem->inner + piece - 1) / piece * piece);
+    return most(piece, (slice + piece - 1) / piece * piece);
 }
 
 /* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that what is
    gathered serves many, and the panel's rows of A still come from the caches. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
-    const int64_t row_bytes = pitch_of(problem) * (int64_t)tamis_type_size(problem->type);
-    const int64_t budget = least(device->limits.shared_most, SHARED_TARGET);
+    const int64_t slice = tamis_gpu_panels_slice(problem);
+    const int64_t row_bytes = pitch_of(problem, slice) * (int64_t)tamis_type_size(problem->type);
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
-    v[COLUMNS] = most(1, least(budget / row_bytes, 256));
+    v[COLUMNS] = 0; /* by the slice in force */
     v[PANEL] = 256;
     v[PART] = tamis_gpu_panel_part(problem->nnz, device->limits.multiprocessors);
-    v[TEAM_LANES] = power_below((double)problem->inner / (double)piece, 2, 8);
+    v[TEAM_LANES] = power_below((double)slice / (double)piece, 2, 8);
     v[BATCH] = 8;
     v[PIECES] = 4;
     v[GROUP] = device->limits.is_cpu ? 64 : 512;
+    v[SLICE] = slice;
     v[RUN] = row_bytes < 256 ? 1 : 1024; /* wide rows of A are worth keeping */
+}
+
+/* The kernel of the whole slices, or that of the last one where it is shorter. */
+static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
+    int64_t *const v = p->parameters;
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    const int pieces = tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "RUN", v[RUN]);
+    tamis_gpu_define(&definitions, "PITCH", pitch_of(&p->problem, inner));
+    tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
+    tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
+    TRY(tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]));
+    if (kernel == WHOLE) v[PIECES] = pieces;
+    return TAMIS_OK;
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
     int64_t *const v = p->parameters;
-    const int64_t pitch = pitch_of(&p->problem), size = (int64_t)tamis_type_size(p->problem.type);
-    tamis_gpu_definitions definitions = {.used = 0};
+    const int64_t size = (int64_t)tamis_type_size(p->problem.type);
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
+    v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_panels_slice(&p->problem));
+    const int64_t pitch = pitch_of(&p->problem, v[SLICE]), rest = tamis_gpu_slice_rest(&p->problem, v[SLICE]);
+    const int64_t budget = least(p->device->limits.shared_most, SHARED_TARGET);
+    if (v[COLUMNS] == 0) v[COLUMNS] = most(1, least(budget / (pitch * size), 256));
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     p->numbers[SHARED_BYTES] = v[COLUMNS] * pitch * size;
     if (p->numbers[SHARED_BYTES] > p->device->limits.shared_most)
@@ -50,23 +72,26 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
                           "gpu-panels: %lld columns of %lld elements need %lld bytes of shared memory; %s has %lld",
                           (long long)v[COLUMNS], (long long)pitch, (long long)p->numbers[SHARED_BYTES],
                           p->device->limits.name, (long long)p->device->limits.shared_most);
+    p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
-    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
-    v[PIECES] = tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)v[PIECES]);
-    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
-    tamis_gpu_define(&definitions, "RUN", v[RUN]);
-    tamis_gpu_define(&definitions, "PITCH", pitch);
-    tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
-    TRY(tamis_gpu_add_kernel(p, 0, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]));
+    if (rest) TRY(compile(p, REST, rest)); /* before WHOLE settles the pieces */
+    TRY(compile(p, WHOLE, v[SLICE] < p->problem.inner ? v[SLICE] : p->problem.inner));
     return tamis_gpu_panels_keep(p, v[PANEL], v[COLUMNS], v[PART], &p->numbers[PART_COUNT]);
 }
 
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_panels_arguments(p, p->parameters[PANEL], &call);
-    return tamis_gpu_launch_kernel(p, stream, 0, p->numbers[PART_COUNT], 1, (int)p->parameters[GROUP],
-                                   p->numbers[SHARED_BYTES], &call);
+    const int64_t slice = p->parameters[SLICE];
+    int64_t begin = 0;
+    do {
+        tamis_gpu_call call = {.count = 0};
+        tamis_gpu_slice_arguments(p, x, slice, begin, &call);
+        tamis_gpu_panels_arguments(p, p->parameters[PANEL], &call);
+        const int kernel = begin > 0 && begin + slice > p->problem.inner ? REST : WHOLE;
+        TRY(tamis_gpu_launch_kernel(p, stream, kernel, p->numbers[PART_COUNT], 1, (int)p->parameters[GROUP],
+                                    p->numbers[SHARED_BYTES], &call));
+        begin += slice;
+    } while (begin < p->problem.inner);
+    return TAMIS_OK;
 }
 
 const tamis_gpu_method tamis_gpu_sddmm_panels = {
@@ -78,7 +103,8 @@ const tamis_gpu_method tamis_gpu_sddmm_panels = {
                    {"batch", 4, 8},
                    {"pieces", 1, 8},
                    {"group", 32, 1024},
-                   {"run", 1, 1024}},
+                   {"run", 1, 1024},
+                   {"slice", 0, 1 << 20}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,

@@ -1,0 +1,274 @@
+/* Host side of rows.simt: SpMM by whole rows, long ones cut and merged. The lists of cut rows are made on the device;
+   two numbers come to the host. */
+#include "gpu/methods/rows.h"
+
+#include "base/status.h"
+#include "gpu/methods/methods.h"
+#include "gpu/predict.h"
+#include "gpu/structure.h"
+#include "gpu/utility.h"
+
+enum { TEAM_LANES, SPLIT, GROUP, LOADS, LIMIT, SLICE, ORDERED };
+enum { SUMS, MERGE };               /* kernels */
+enum { CUTS, PIECE_CUT, ORDER };    /* kept memory */
+enum { CUT_COUNT, PIECES, SLICES }; /* numbers */
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+
+static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
+
+/* ------------------------------------------------------------------------------------------ choosing */
+
+/* Teams that a device has under way, of 32 lanes, where registers let half of its work-items be there at once. */
+static int64_t teams_of(const tamis_gpu_device *device) {
+    const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
+    return most(1, device->limits.multiprocessors * threads / 2 / LANES_MOST);
+}
+
+/* The widest has the fewest visits to S; a narrower one may keep its slice of B in L2. */
+int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
+    const int64_t size = (int64_t)tamis_type_size(problem->type), narrowest = 128 / size;
+    int64_t widest = LANES_MOST * REALS_MOST, slice = 0;
+    double best = 0;
+    if (problem->type == TAMIS_F64) widest /= 2;
+    while (widest > piece_of(problem) && widest / 2 >= problem->width) widest /= 2;
+    for (int64_t columns = widest; columns >= least(widest, narrowest); columns /= 2) {
+        const double seconds = tamis_gpu_rows_seconds(problem, columns);
+        if (slice && seconds > 0.9 * best) continue; /* it must pay */
+        slice = columns;
+        best = seconds;
+    }
+    return slice;
+}
+
+int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
+    enum { LEAST = 64, MOST = 4096, SHARES = 4 /* a team's part of the whole in so many tasks */ };
+    const tamis_profile *const rows = problem->profile;
+    const int64_t teams = problem->device ? teams_of(problem->device) : 1;
+    const int64_t slices = up(most(problem->width, 1), tamis_gpu_rows_slice(problem)); /* each has tasks of its own */
+    const bool alike = (double)rows->max <= 2 * rows->mean + LEAST && problem->rows * slices >= 2 * teams;
+    if (alike) return most(rows->max, LEAST);
+    const int64_t share = (int64_t)((double)problem->nnz * (double)slices / (double)(teams * SHARES));
+    return up(least(most(share, LEAST), MOST), LANES_MOST) * LANES_MOST;
+}
+
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
+    const double mean = problem->rows > 0 ? (double)problem->nnz / (double)problem->rows : 0;
+    const int64_t slice = tamis_gpu_rows_slice(problem);
+    int64_t lanes = 1, split = 1;
+    while (lanes < LANES_MOST && lanes * piece_of(problem) < least(slice, problem->width)) lanes *= 2;
+    const int64_t pieces = most(1, slice / (lanes * piece_of(problem)));
+    /* a warp a row where rows are long enough to keep all of it busy a few times */
+    while (lanes * split < LANES_MOST && (lanes * split < 4 || mean >= (double)(8 * split))) split *= 2;
+    v[TEAM_LANES] = lanes * split;
+    v[SPLIT] = split;
+    v[GROUP] = device->limits.is_cpu ? 64 : 128;
+    v[LOADS] = mean < 16 ? 4 : 8; /* past the end of a row the last one is loaded again */
+    while (v[LOADS] > 1 && v[LOADS] * pieces * piece_of(problem) > 32) v[LOADS] /= 2;
+    v[LIMIT] = tamis_gpu_rows_limit(problem);
+    v[SLICE] = slice;
+    v[ORDERED] = !problem->once && problem->profile->variation > 0.5;
+}
+
+/* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
+static int64_t lane_pieces(const tamis_prepared *p) {
+    const int64_t piece = piece_of(&p->problem), lanes = p->parameters[TEAM_LANES] / p->parameters[SPLIT];
+    const int64_t pieces_most = (p->problem.type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece;
+    int64_t pieces = 1;
+    if (p->device->limits.subgroup != 32) return 2;
+    while (pieces < pieces_most && pieces * lanes * piece < p->parameters[SLICE]) pieces *= 2;
+    return pieces;
+}
+
+static tamis_status check(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
+    if (v[SPLIT] > v[TEAM_LANES]) v[SPLIT] = v[TEAM_LANES];
+    if (v[SLICE] == 0) v[SLICE] = tamis_gpu_rows_slice(&p->problem);
+    /* a slice narrower than the lanes: more nonzeros side by side */
+    while (v[SPLIT] < v[TEAM_LANES] && v[TEAM_LANES] / v[SPLIT] * piece_of(&p->problem) > v[SLICE]) v[SPLIT] *= 2;
+    while (v[LOADS] > 1 && v[LOADS] * v[SPLIT] > v[TEAM_LANES]) v[LOADS] /= 2; /* more than a block has */
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
+    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    const int64_t lanes = v[TEAM_LANES] / v[SPLIT];
+    v[SLICE] = lanes * lane_pieces(p) * piece_of(&p->problem);
+    p->numbers[SLICES] = up(p->problem.width, v[SLICE]);
+    const int64_t highest = p->device->limits.groups_most[1], lines = up(p->problem.width, MERGE_TEAM);
+    if (most(p->numbers[SLICES], lines) > highest)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
+                          (long long)p->problem.width, p->device->limits.name, (long long)(highest * MERGE_TEAM));
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ lists */
+
+static tamis_gpu_kinds kinds_of(const tamis_prepared *p) {
+    return (tamis_gpu_kinds){TAMIS_F32, p->problem.index_type, p->problem.offset_type};
+}
+
+static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t items, const tamis_gpu_call *call) {
+    return tamis_gpu_utility(p->device, NULL, "rows.simt", kernel, kinds_of(p), tamis_gpu_groups(items), call);
+}
+
+static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total) {
+    return p->device->runtime->read(p->device, NULL, total, (tamis_place){sums, p->problem.rows * 8}, sizeof *total);
+}
+
+/* Which rows are cut, and the cut row of each piece. */
+static tamis_status list_cuts(tamis_prepared *p) {
+    tamis_status status = TAMIS_OK;
+    const int64_t rows = p->problem.rows;
+    void *is_cut = NULL, *pieces = NULL, *scratch = NULL;
+    tamis_gpu_call counting = {.count = 0}, listing = {.count = 0};
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(rows + 1) * 8, "marks of rows that are cut", &is_cut));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(rows + 1) * 8, "counts of pieces", &pieces));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
+    tamis_gpu_add_int64(&counting, rows);
+    tamis_gpu_add_int64(&counting, p->parameters[LIMIT]);
+    tamis_gpu_add_memory(&counting, p->problem.offsets);
+    tamis_gpu_add_memory(&counting, is_cut);
+    tamis_gpu_add_memory(&counting, pieces);
+    TRY_GOTO(done, launch(p, "rows_count", rows + 1, &counting));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, NULL, is_cut, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, NULL, pieces, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, total_of(p, is_cut, &p->numbers[CUT_COUNT]));
+    TRY_GOTO(done, total_of(p, pieces, &p->numbers[PIECES]));
+    if (p->numbers[CUT_COUNT] == 0) goto done;
+    TRY_GOTO(done, tamis_gpu_add_kept(p, CUTS, 2 * p->numbers[CUT_COUNT], 8, "rows that are cut"));
+    TRY_GOTO(done, tamis_gpu_add_kept(p, PIECE_CUT, p->numbers[PIECES], 8, "pieces of rows"));
+    tamis_gpu_add_int64(&listing, rows);
+    tamis_gpu_add_memory(&listing, is_cut);
+    tamis_gpu_add_memory(&listing, pieces);
+    tamis_gpu_add_memory(&listing, p->memories[CUTS]);
+    tamis_gpu_add_memory(&listing, p->memories[PIECE_CUT]);
+    TRY_GOTO(done, launch(p, "rows_list", rows * 32, &listing));
+    TRY_GOTO(done, p->device->runtime->finish(p->device, NULL)); /* executions may be on streams that do not wait */
+done:
+    tamis_gpu_release(p->device, is_cut);
+    tamis_gpu_release(p->device, pieces);
+    tamis_gpu_release(p->device, scratch);
+    return status;
+}
+
+/* Rows by falling length. */
+static tamis_status list_order(tamis_prepared *p) {
+    enum { CLASSES = 64 };
+    tamis_status status = TAMIS_OK;
+    const int64_t rows = p->problem.rows;
+    void *keys = NULL;
+    tamis_gpu_call call = {.count = 0};
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)rows * 8, "lengths of rows", &keys));
+    TRY_GOTO(done, tamis_gpu_add_kept(p, ORDER, rows, 8, "an order of the rows"));
+    tamis_gpu_add_int64(&call, rows);
+    tamis_gpu_add_memory(&call, p->problem.offsets);
+    tamis_gpu_add_memory(&call, keys);
+    tamis_gpu_add_memory(&call, p->memories[ORDER]);
+    TRY_GOTO(done, launch(p, "rows_classes", rows, &call));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, rows, CLASSES, &keys, &p->memories[ORDER]));
+    TRY_GOTO(done, p->device->runtime->finish(p->device, NULL));
+done:
+    tamis_gpu_release(p->device, keys);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
+
+static tamis_status compile(tamis_prepared *p) {
+    enum { TASK_SUMS = 1, TASK_MERGE };
+    const int64_t *const v = p->parameters;
+    const bool exact = p->device->limits.subgroup == 32 && p->problem.width % v[SLICE] == 0;
+    tamis_gpu_definitions definitions = {.used = 0}, merge = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
+    tamis_gpu_define(&definitions, "SPLIT", v[SPLIT]);
+    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "WIDTH", exact && p->problem.width <= 1024 ? p->problem.width : 0);
+    tamis_gpu_define(&definitions, "WIDTH_PIECES", lane_pieces(p));
+    tamis_gpu_define(&definitions, "WIDTH_EXACT", exact);
+    tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
+    TRY(tamis_gpu_add_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0));
+    if (p->numbers[CUT_COUNT] == 0) return TAMIS_OK;
+    tamis_gpu_define_problem(&merge, p, MERGE_GROUP, MERGE_TEAM);
+    tamis_gpu_define(&merge, "TASK", TASK_MERGE);
+    return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
+}
+
+static tamis_status prepare(tamis_prepared *p, bool dry) {
+    const int64_t *const v = p->parameters;
+    const bool cuts = p->profile.max > v[LIMIT];
+    TRY(check(p));
+    if (cuts) { /* a cut row has more than `limit` nonzeros, and one piece that may be short */
+        const int64_t pieces = p->problem.nnz / v[LIMIT] + least(p->problem.rows, p->problem.nnz / v[LIMIT]);
+        p->scratch_bytes = (size_t)(pieces * p->problem.width) * tamis_gpu_real_size(p->problem.type);
+    }
+    if (dry || p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
+    if (cuts) TRY(list_cuts(p));
+    if (v[ORDERED]) TRY(list_order(p));
+    return compile(p);
+}
+
+/* ------------------------------------------------------------------------------------------ executing */
+
+static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const int64_t count = p->numbers[CUT_COUNT], groups = up(count, MERGE_GROUP / MERGE_TEAM);
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, count);
+    tamis_gpu_add_int64(&call, p->numbers[PIECES]);
+    tamis_gpu_add_memory(&call, p->memories[CUTS]);
+    tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_int64(&call, p->problem.width);
+    tamis_gpu_add_place(&call, x->out);
+    tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_real(&call, p->problem.type, x->alpha);
+    tamis_gpu_add_real(&call, p->problem.type, x->beta);
+    return tamis_gpu_launch_kernel(p, stream, MERGE, least(groups, p->device->limits.groups_most[0]),
+                                   up(p->problem.width, MERGE_TEAM), MERGE_GROUP, 0, &call);
+}
+
+static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const tamis_problem *const problem = &p->problem;
+    const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
+    const int64_t groups = up(p->numbers[PIECES] + problem->rows, teams);
+    const size_t size = tamis_type_size(problem->type);
+    const int whole = tamis_gpu_aligned(p->device, x->out, x->out_stride, size) ? 4 : 0;
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, problem->rows);
+    tamis_gpu_add_int64(&call, p->numbers[PIECES]);
+    tamis_gpu_add_int64(&call, p->parameters[LIMIT]);
+    tamis_gpu_add_memory(&call, p->memories[CUTS]);
+    tamis_gpu_add_memory(&call, p->memories[PIECE_CUT]);
+    tamis_gpu_add_memory(&call, p->memories[ORDER]);
+    tamis_gpu_add_memory(&call, problem->offsets);
+    tamis_gpu_add_memory(&call, problem->columns);
+    tamis_gpu_add_place(&call, x->values);
+    tamis_gpu_add_int32(&call, problem->has_values);
+    tamis_gpu_add_place(&call, x->b);
+    tamis_gpu_add_int64(&call, x->b_stride);
+    tamis_gpu_add_int64(&call, problem->width);
+    tamis_gpu_add_place(&call, x->out);
+    tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_real(&call, problem->type, x->alpha);
+    tamis_gpu_add_real(&call, problem->type, x->beta);
+    tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x) | whole);
+    TRY(tamis_gpu_launch_kernel(p, stream, SUMS, least(groups, p->device->limits.groups_most[0]), p->numbers[SLICES],
+                                (int)p->parameters[GROUP], 0, &call));
+    return p->numbers[CUT_COUNT] > 0 ? merge(p, stream, x) : TAMIS_OK;
+}
+
+const tamis_gpu_method tamis_gpu_spmm_rows = {
+    .name = "gpu-rows",
+    .parameters = {{"team", 4, 32},
+                   {"split", 1, 32},
+                   {"group", 32, 1024},
+                   {"loads", 1, 8},
+                   {"limit", 1, 1 << 30},
+                   {"slice", 0, 1 << 20},
+                   {"order", 0, 1}},
+    .defaults = defaults,
+    .prepare = prepare,
+    .execute = execute,
+};

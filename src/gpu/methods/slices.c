@@ -1,0 +1,35 @@
+/* Slices of K: how long they are and what their launches are given. */
+#include "gpu/methods/slices.h"
+
+enum { LINE = 128 /* bytes: slices begin at whole lines */ };
+
+static int64_t unit_of(const tamis_problem *problem) { return LINE / (int64_t)tamis_type_size(problem->type); }
+
+static int64_t whole(int64_t elements, int64_t unit) { return (elements + unit - 1) / unit * unit; }
+
+int64_t tamis_gpu_slice_taken(const tamis_problem *problem, int64_t asked, int64_t otherwise) {
+    const int64_t slice = whole(asked ? asked : otherwise, unit_of(problem));
+    return slice < problem->inner ? slice : problem->inner > 0 ? problem->inner : 1;
+}
+
+int64_t tamis_gpu_slice_even(const tamis_problem *problem, int64_t bytes) {
+    const int64_t row = problem->inner * (int64_t)tamis_type_size(problem->type);
+    const int64_t count = (row + bytes / 2) / bytes; /* a slice may be half as long again, not half as long */
+    return tamis_gpu_slice_taken(problem, count > 1 ? (problem->inner + count - 1) / count : problem->inner, 1);
+}
+
+size_t tamis_gpu_slice_scratch(const tamis_problem *problem, int64_t slice) {
+    return tamis_gpu_sliced(problem, slice) ? (size_t)problem->nnz * tamis_gpu_real_size(problem->type) : 0;
+}
+
+void tamis_gpu_slice_arguments(const tamis_prepared *p, const tamis_operands *x, int64_t slice, int64_t begin,
+                               tamis_gpu_call *call) {
+    enum { FIRST = 1, LAST = 2 };
+    const int64_t bytes = begin * (int64_t)tamis_type_size(p->problem.type), left = p->problem.inner - begin;
+    tamis_operands part = *x;
+    part.a = tamis_gpu_after(x->a, bytes);
+    part.b = tamis_gpu_after(x->b, bytes);
+    tamis_gpu_sddmm_arguments_of(p, &part, slice < left ? slice : left, call);
+    tamis_gpu_add_place(call, x->scratch);
+    tamis_gpu_add_int32(call, (begin == 0 ? FIRST : 0) | (slice >= left ? LAST : 0));
+}
