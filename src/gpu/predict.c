@@ -94,7 +94,7 @@ int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
 
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
     /* one form serves SpMM and fused; they carry rows of sums beside it */
-    static const double by_operation[] = {1, 1.7, 2.2};
+    static const double by_operation[] = {1, 2.0, 2.2};
     const double bytes = row_bytes(p), table = (double)p->cols * bytes;
     const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
     const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : row_each(p, bytes);
@@ -109,18 +109,49 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
 }
 
 /*
+ * A panel's height in rows, for cells of up to `columns` columns, and the share of its nonzeros whose column it has not
+ * seen. A cell of few nonzeros gathers rows of B for little, so that panels are made higher where that helps: where
+ * twice the height has far fewer such columns. Measured on rows of random columns, slices of 512 bytes: cells of 819,
+ * 1638 and 3277 nonzeros take 64, 51 and 42 ps a nonzero, of 4915 and 9830 both 32.
+ */
+static int64_t height_of(const tamis_problem *p, double columns, double *fresh) {
+    enum { LOWEST = 256, HIGHEST = 2048, ENOUGH = 6000, PANELS = 4 /* at least */ };
+    const double ratio = p->panel_fresh[0] > 0 ? p->panel_fresh[1] / p->panel_fresh[0] : 1;
+    int64_t height = LOWEST;
+    *fresh = fmax(p->panel_fresh[1], 1e-6);
+    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && columns / *fresh < ENOUGH) {
+        height *= 2;
+        *fresh *= ratio;
+    }
+    return height;
+}
+
+/* Columns of a cell: what fills the shared memory of a group. */
+static double columns_of(double bytes) {
+    enum { SHARED = 64 << 10, COLUMNS = 256 };
+    return fmax(1, fmin(SHARED / fmax(bytes, 1), COLUMNS));
+}
+
+int64_t tamis_gpu_panels_height(const tamis_problem *p, int64_t slice) {
+    double fresh;
+    return height_of(p, columns_of(row_bytes(p) / slices_of(p, slice)), &fresh);
+}
+
+/*
  * Seconds a nonzero of gpu-panels in all its launches. The wider a slice, the fewer columns a cell has, and the fewer
  * nonzeros: a group takes 512 at a time, and what a cell has less leaves teams idle. That alone explains what rows of 8
- * to 32 KB took without slices; slices of one kilobyte and more take somewhat longer besides.
+ * to 32 KB took without slices; of more than 512 bytes a row passes in several steps, which takes half as long again.
  */
 static double panels_each(const tamis_problem *p, int64_t slice) {
-    enum { AT_ONCE = 512, SHARED = 64 << 10, COLUMNS = 256, NARROW = 1024 };
-    const double fresh = fmax(p->panel_fresh[1], 1e-6), slices = slices_of(p, slice), bytes = row_bytes(p) / slices;
-    const double columns = fmax(1, fmin(SHARED / fmax(bytes, 1), COLUMNS)), nonzeros = columns / fresh;
-    const double busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
+    enum { AT_ONCE = 512, NARROW = 512 };
+    const double slices = slices_of(p, slice), bytes = row_bytes(p) / slices, columns = columns_of(bytes);
+    double fresh;
+    height_of(p, columns, &fresh);
+    const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
     const double once = 4.27 + 0.0385 * bytes + 0.5 * bytes * fresh;
-    const double idle = bytes > 512 ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
-    return slices * once * idle * (bytes > NARROW ? 1.3 : 1) * 1e-12 * scale_of(p) + sums_each(p, slices);
+    const double idle =
+        bytes > NARROW ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
+    return slices * once * idle * (bytes > NARROW ? 1.5 : 1) * 1e-12 * scale_of(p) + sums_each(p, slices);
 }
 
 int64_t tamis_gpu_panels_slice(const tamis_problem *p) {
@@ -141,9 +172,11 @@ int64_t tamis_gpu_panels_slice(const tamis_problem *p) {
 }
 
 void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *prediction) {
-    const double nnz = (double)p->nnz, fresh = p->panel_fresh[1];
+    const double nnz = (double)p->nnz;
     const int64_t slice = tamis_gpu_panels_slice(p);
     const double slices = slices_of(p, slice), bytes = row_bytes(p) / slices;
+    double fresh;
+    const int64_t height = height_of(p, columns_of(bytes), &fresh);
     /* few parts fill the last round of groups badly; short rows give it little to do meanwhile */
     const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
     const double parts = fmax(1, nnz / (double)tamis_gpu_panel_part(p->nnz, multiprocessors));
@@ -152,8 +185,8 @@ void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *predicti
     prediction->call_seconds = filling(nnz * panels_each(p, slice) * uneven) + 3e-6 + (slices - 1) * launch_seconds;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
-             "in panels of 256 rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
-             fresh > 0 ? 1 / fresh : 0, slices);
+             "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
+             (long long)height, 1 / fresh, slices);
 }
 
 void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *prediction) {
@@ -168,7 +201,7 @@ void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *predicti
 
 /* Rows dealt whole to groups that are neighbours: quick where rows are alike, and as slow as the longest row. */
 void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction) {
-    static const double by_operation[] = {1.45, 1.0, 1.4};
+    static const double by_operation[] = {1.45, 1.1, 1.4};
     const double bytes = row_bytes(p), longest = (double)p->profile->max * (20e-9 + 90e-12 * bytes) * scale_of(p);
     const double each = row_each(p, bytes) * by_operation[p->operation];
     /* SDDMM: a row of A is loaded for a few nonzeros; the others: the output */
@@ -181,21 +214,23 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
              1e3 * longest);
 }
 
-double tamis_gpu_rows_seconds(const tamis_problem *p, int64_t columns) {
-    const double width = (double)p->width, slices = ceil(fmax(width, 1) / (double)columns);
-    return slices * (double)p->nnz * row_each(p, fmax(width, 1) / slices * (double)tamis_type_size(p->type));
-}
-
-/* The same with long rows cut: none is waited for but a piece, and the pieces' sums are written and read again. Not
-   measured yet: a hundredth more than row-simd, so that it is chosen where rows differ. */
+/*
+ * The same with long rows cut, which start first and are waited for only where they take longer than all the rest; what
+ * pieces sum is written and read again. Of each slice of C a row costs beside its nonzeros.
+ */
 void tamis_gpu_predict_whole_rows(const tamis_problem *p, tamis_prediction *prediction) {
-    const double limit = (double)tamis_gpu_rows_limit(p), longest = fmin((double)p->profile->max, limit);
-    const double bytes = (double)tamis_type_size(p->type) * fmin((double)p->width, (double)tamis_gpu_rows_slice(p));
+    const double size = (double)tamis_type_size(p->type), limit = (double)tamis_gpu_rows_limit(p);
+    const double width = fmax((double)p->width, 1), slices = ceil(width / (double)tamis_gpu_rows_slice(p));
+    const double bytes = width / slices * size, longest = fmin((double)p->profile->max, limit);
+    const double seen = 0.0702 * bytes * 1e-12 * scale_of(p);
+    const double beyond = fmax(0, bytes / gather_rate(p, (double)p->cols * bytes) - seen);
+    const double each = (2.5 + 0.05 * bytes) * 1e-12 * scale_of(p) + 0.68 * p->fresh_share * beyond;
+    const double row = (50 + 11 * (double)tamis_gpu_rows_team(p)) * 1e-12 * scale_of(p);
+    const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
     const double tail = longest * (20e-9 + 90e-12 * bytes) * scale_of(p);
     const bool cuts = (double)p->profile->max > limit;
-    const double sums = cuts ? 2 * (double)p->nnz / limit * (double)p->width * 4 : 0;
-    const double seconds = tamis_gpu_rows_seconds(p, tamis_gpu_rows_slice(p)) + (double)p->rows * 60e-12;
-    prediction->call_seconds = 1.01 * (filling(seconds) + tail) + (cuts ? 3e-6 + sums / gather_rate(p, sums) : 0);
+    const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
+    prediction->call_seconds = fmax(filling(seconds), tail) + (cuts ? 3e-6 + sums / gather_rate(p, sums) : 0);
     prediction->setup_seconds = cuts || p->profile->variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",

@@ -9,9 +9,6 @@ typedef void tamis_gpu_predictor(const tamis_problem *problem, tamis_prediction 
 tamis_gpu_predictor tamis_gpu_predict_nonzeros, tamis_gpu_predict_panels, tamis_gpu_predict_tensor,
     tamis_gpu_predict_rows, tamis_gpu_predict_whole_rows, tamis_gpu_predict_two_steps;
 
-/* What SpMM takes for its nonzeros, `columns` columns of C at a time. */
-double tamis_gpu_rows_seconds(const tamis_problem *problem, int64_t columns);
-
 /* `relative` times what gpu-nonzeros takes. */
 void tamis_gpu_predict_relative(const tamis_problem *problem, double relative, tamis_prediction *prediction);
 

@@ -335,7 +335,7 @@ static tamis_status sample_columns(tamis_gpu_device *device, tamis_problem *p) {
 
 /* ------------------------------------------------------------------------------------------ panels */
 
-enum { PANELS = 6, PANEL_MOST = 1 << 17 /* nonzeros of a panel that are looked at */ };
+enum { PANELS = 6, PANEL_MOST = 1 << 18 /* nonzeros of a panel that are looked at */ };
 
 /* Distinct columns of one panel, counted in a bitmap; a panel of more nonzeros than are worth a look is taken to use
    every column that it could. */

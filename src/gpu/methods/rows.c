@@ -2,9 +2,10 @@
    two numbers come to the host. */
 #include "gpu/methods/rows.h"
 
+#include <math.h>
+
 #include "base/status.h"
 #include "gpu/methods/methods.h"
-#include "gpu/predict.h"
 #include "gpu/structure.h"
 #include "gpu/utility.h"
 
@@ -13,6 +14,7 @@ enum { SUMS, MERGE };               /* kernels */
 enum { CUTS, PIECE_CUT, ORDER };    /* kept memory */
 enum { CUT_COUNT, PIECES, SLICES }; /* numbers */
 enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
+enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -22,55 +24,69 @@ static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tam
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
-/* Teams that a device has under way, of 32 lanes, where registers let half of its work-items be there at once. */
-static int64_t teams_of(const tamis_gpu_device *device) {
+/* Teams that a device has under way where registers let half of its work-items be there at once. */
+static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
     const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
-    return most(1, device->limits.multiprocessors * threads / 2 / LANES_MOST);
+    return most(1, device->limits.multiprocessors * threads / 2 / lanes);
 }
 
-/* The widest has the fewest visits to S; a narrower one may keep its slice of B in L2. */
+static double mean_of(const tamis_problem *problem) {
+    return problem->rows > 0 ? (double)problem->nnz / (double)problem->rows : 0;
+}
+
+/* Columns of C: 512 bytes, which leave L1 room for the rows of B that rows of S have in common, and half of that where
+   long rows differ; more where these are near anyway (meshes), or rows are so short that going to each several times
+   costs more. */
 int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
-    const int64_t size = (int64_t)tamis_type_size(problem->type), narrowest = 128 / size;
-    int64_t widest = LANES_MOST * REALS_MOST, slice = 0;
-    double best = 0;
-    if (problem->type == TAMIS_F64) widest /= 2;
-    while (widest > piece_of(problem) && widest / 2 >= problem->width) widest /= 2;
-    for (int64_t columns = widest; columns >= least(widest, narrowest); columns /= 2) {
-        const double seconds = tamis_gpu_rows_seconds(problem, columns);
-        if (slice && seconds > 0.9 * best) continue; /* it must pay */
-        slice = columns;
-        best = seconds;
-    }
+    const int64_t size = (int64_t)tamis_type_size(problem->type);
+    const double mean = mean_of(problem);
+    const bool is_near = problem->fresh_share < 0.35;
+    const bool differ = mean >= VERY_LONG && problem->profile->variation > 0.5;
+    const int64_t bytes = mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512;
+    int64_t slice = least(bytes / size, LANES_MOST * REALS_MOST / (problem->type == TAMIS_F64 ? 2 : 1));
+    while (slice > piece_of(problem) && slice / 2 >= problem->width) slice /= 2;
     return slice;
 }
 
+/* Lanes of a team, and those of them that a row of C has: two pieces each where there are many, so that what is handed
+   round serves two loads. Long rows have a warp each, whose lanes beyond those take nonzeros side by side. */
+static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pieces) {
+    enum { LANES_USUAL = 16, LANES_FEWEST = 4 };
+    const int64_t columns = least(tamis_gpu_rows_slice(problem), most(problem->width, 1));
+    const int64_t across = up(columns, piece_of(problem));
+    *lanes = 1;
+    while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
+    if (across > 4 * *lanes) *lanes = LANES_MOST;
+    *pieces = up(across, *lanes);
+    return mean_of(problem) < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
+}
+
+int64_t tamis_gpu_rows_team(const tamis_problem *problem) {
+    int64_t lanes, pieces;
+    return team_of(problem, &lanes, &pieces);
+}
+
+/* A row is cut where it is longer than a team's part of the whole; the usual rows are not, unless they are so few that
+   their number leaves teams without any. */
 int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
-    enum { LEAST = 64, MOST = 4096, SHARES = 4 /* a team's part of the whole in so many tasks */ };
-    const tamis_profile *const rows = problem->profile;
-    const int64_t teams = problem->device ? teams_of(problem->device) : 1;
-    const int64_t slices = up(most(problem->width, 1), tamis_gpu_rows_slice(problem)); /* each has tasks of its own */
-    const bool alike = (double)rows->max <= 2 * rows->mean + LEAST && problem->rows * slices >= 2 * teams;
-    if (alike) return most(rows->max, LEAST);
-    const int64_t share = (int64_t)((double)problem->nnz * (double)slices / (double)(teams * SHARES));
-    return up(least(most(share, LEAST), MOST), LANES_MOST) * LANES_MOST;
+    enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */ };
+    const int64_t teams = problem->device ? teams_of(problem->device, tamis_gpu_rows_team(problem)) : 1;
+    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * mean_of(problem);
+    const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
+    return up(most((int64_t)limit, LEAST), LANES_MOST) * LANES_MOST;
 }
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
-    const double mean = problem->rows > 0 ? (double)problem->nnz / (double)problem->rows : 0;
-    const int64_t slice = tamis_gpu_rows_slice(problem);
-    int64_t lanes = 1, split = 1;
-    while (lanes < LANES_MOST && lanes * piece_of(problem) < least(slice, problem->width)) lanes *= 2;
-    const int64_t pieces = most(1, slice / (lanes * piece_of(problem)));
-    /* a warp a row where rows are long enough to keep all of it busy a few times */
-    while (lanes * split < LANES_MOST && (lanes * split < 4 || mean >= (double)(8 * split))) split *= 2;
-    v[TEAM_LANES] = lanes * split;
-    v[SPLIT] = split;
+    int64_t lanes, pieces;
+    v[TEAM_LANES] = team_of(problem, &lanes, &pieces);
+    v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
-    v[LOADS] = mean < 16 ? 4 : 8; /* past the end of a row the last one is loaded again */
-    while (v[LOADS] > 1 && v[LOADS] * pieces * piece_of(problem) > 32) v[LOADS] /= 2;
+    /* past the end of a row the last one is loaded again; more under way helps in between alone */
+    v[LOADS] = pieces == 2 && v[SPLIT] == 1 && mean_of(problem) >= SHORT ? 4 : most(1, 4 / pieces);
     v[LIMIT] = tamis_gpu_rows_limit(problem);
-    v[SLICE] = slice;
-    v[ORDERED] = !problem->once && problem->profile->variation > 0.5;
+    v[SLICE] = tamis_gpu_rows_slice(problem);
+    /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
+    v[ORDERED] = !problem->once && problem->profile->variation > 0.5 && problem->fresh_share > 0.6;
 }
 
 /* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
@@ -234,6 +250,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
     const int64_t groups = up(p->numbers[PIECES] + problem->rows, teams);
     const size_t size = tamis_type_size(problem->type);
     const int whole = tamis_gpu_aligned(p->device, x->out, x->out_stride, size) ? 4 : 0;
+    const int wide = tamis_gpu_wide(p, x) & (problem->width % piece_of(problem) == 0 ? ~0 : ~1);
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, problem->rows);
     tamis_gpu_add_int64(&call, p->numbers[PIECES]);
@@ -253,7 +270,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
     tamis_gpu_add_place(&call, x->scratch);
     tamis_gpu_add_real(&call, problem->type, x->alpha);
     tamis_gpu_add_real(&call, problem->type, x->beta);
-    tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x) | whole);
+    tamis_gpu_add_int32(&call, wide | whole);
     TRY(tamis_gpu_launch_kernel(p, stream, SUMS, least(groups, p->device->limits.groups_most[0]), p->numbers[SLICES],
                                 (int)p->parameters[GROUP], 0, &call));
     return p->numbers[CUT_COUNT] > 0 ? merge(p, stream, x) : TAMIS_OK;

@@ -10,4 +10,7 @@ int64_t tamis_gpu_rows_limit(const tamis_problem *problem);
 /* Columns of C that a team takes at once: its slice of B is what L2 has to hold. */
 int64_t tamis_gpu_rows_slice(const tamis_problem *problem);
 
+/* Lanes of a team. */
+int64_t tamis_gpu_rows_team(const tamis_problem *problem);
+
 #endif

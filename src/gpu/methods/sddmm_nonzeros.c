@@ -8,26 +8,34 @@ enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK };
 enum { WHOLE, REST }; /* kernels: of whole slices, of the last one */
 enum { ROWS = 0 };    /* kept memory: the row of each nonzero */
 
-/* Rows of B that pass in several steps, for short rows of S: few lanes a row, four nonzeros at once, small groups. */
+/* Rows of B that pass in several steps: few lanes a row, four nonzeros at once, small groups. */
 static void walk(int64_t *parameters) {
     parameters[TEAM_LANES] = 8;
     parameters[BATCH] = parameters[LOADS] = 4;
     parameters[PIECES] = parameters[RUN] = parameters[WALK] = 1;
-    parameters[GROUP] = 64;
-    parameters[CHUNK] = 32;
+    parameters[GROUP] = 128;
+    parameters[CHUNK] = 64;
+}
+
+/* A row of A is not worth keeping from step to step where it has few nonzeros, or where rows of B that are new take
+   most of the time anyway; that they are near (meshes) is worth large groups. */
+static bool walks(const tamis_problem *problem, int64_t pieces) {
+    const double mean = problem->rows > 0 ? (double)problem->nnz / (double)problem->rows : 0;
+    const double fresh = problem->fresh_share;
+    if (pieces >= 64) return mean < 16 || mean < 110 * fresh || fresh > 0.4;
+    return pieces >= 32 && fresh > 0.78;
 }
 
 /* A row of B is read by as many lanes as it has pieces, up to sixteen; groups are small and short where there are few
    nonzeros, so that every multiprocessor has some. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
-    enum { WALKED = 16 /* nonzeros of a row, below which its row of A is not worth keeping from step to step */ };
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), slice = tamis_gpu_nonzeros_slice(problem);
     const int64_t pieces = (slice + piece - 1) / piece;
     int64_t team = 4, group = 128, chunk = 512, loads = 4;
     while (team < 16 && 2 * team <= pieces) team *= 2;
     parameters[SLICE] = slice;
     parameters[WALK] = 0;
-    if (pieces > 64 && problem->nnz < problem->rows * WALKED && !device->limits.is_cpu) {
+    if (walks(problem, pieces) && !device->limits.is_cpu) {
         walk(parameters);
         return;
     }

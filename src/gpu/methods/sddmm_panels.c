@@ -31,7 +31,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     const int64_t row_bytes = pitch_of(problem, slice) * (int64_t)tamis_type_size(problem->type);
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
     v[COLUMNS] = 0; /* by the slice in force */
-    v[PANEL] = 256;
+    v[PANEL] = tamis_gpu_panels_height(problem, slice);
     v[PART] = tamis_gpu_panel_part(problem->nnz, device->limits.multiprocessors);
     v[TEAM_LANES] = power_below((double)slice / (double)piece, 2, 8);
     v[BATCH] = 8;

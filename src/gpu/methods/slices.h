@@ -15,6 +15,9 @@ int64_t tamis_gpu_slice_even(const tamis_problem *problem, int64_t bytes);
 int64_t tamis_gpu_nonzeros_slice(const tamis_problem *problem);
 int64_t tamis_gpu_panels_slice(const tamis_problem *problem);
 
+/* Rows of a panel of gpu-panels, by the cost model. */
+int64_t tamis_gpu_panels_height(const tamis_problem *problem, int64_t slice);
+
 /* A slice as asked for, in whole cache lines and no more than K; 0: `otherwise`. */
 int64_t tamis_gpu_slice_taken(const tamis_problem *problem, int64_t asked, int64_t otherwise);
 
