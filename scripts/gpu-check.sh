@@ -64,8 +64,8 @@ begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense \
-        test_ml_fit test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense test_device_memory \
+        test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -146,8 +146,8 @@ units() {
     [ $state = passed ] || grep -A3 'ERROR' "$top/$name.log" | head -12
     record "$name" $state "$good" "$bad" 0 "$note"
 }
-units dense 60 'include/tamis/dense.h against plain loops' test_dense
-units models 90 'every model of include/tamis/ml.h against plain restatements' test_ml_fit test_ml_recommenders test_ml_topics
+units dense 60 'include/tamis/dense.h against plain loops; copies of memory' test_dense test_device_memory
+units models 90 'every model of include/tamis/ml.h against plain restatements' test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
 

@@ -35,6 +35,10 @@ TAMIS_API int64_t tamis_names_find(const tamis_names *names, const char *name, s
 /* Adds a name, or finds it where it is there. Not empty, no zero byte in it. Unique names: each has one index. */
 TAMIS_API tamis_status tamis_names_add(tamis_names *names, const char *name, size_t length, int64_t *index);
 
+/* A dictionary with the same names under the same indices, the caller's, that either may be added to by itself. On an
+   error *copy is as it was. */
+TAMIS_API tamis_status tamis_names_copy(const tamis_names *names, tamis_names **copy);
+
 /* A vocabulary: a name a line, the line's number from 0 its index (plain, .gz, .xz or .zst). Empty lines at the end do
    not count. A name that comes twice is TAMIS_ERROR_FORMAT with both lines. */
 TAMIS_API tamis_status tamis_names_read(const char *path, tamis_names **names);

@@ -229,6 +229,14 @@ TAMIS_API tamis_status tamis_device_write(tamis_device *device, void *stream, vo
 TAMIS_API tamis_status tamis_device_read(tamis_device *device, void *stream, void *to, const void *from, size_t offset,
                                          size_t bytes);
 
+/*
+ * A copy within a device's memory, from `from_offset` bytes into one piece of it to `to_offset` bytes into another, or
+ * into the same one: TAMIS_ERROR_ARGUMENT where the two ranges of one piece overlap. On a GPU it is only put into the
+ * stream, as executions are; nothing passes through host memory.
+ */
+TAMIS_API tamis_status tamis_device_copy(tamis_device *device, void *stream, void *to, size_t to_offset,
+                                         const void *from, size_t from_offset, size_t bytes);
+
 /* Waits until all work of the stream is done. Executions of plans on a GPU only put work into it. */
 TAMIS_API tamis_status tamis_device_finish(tamis_device *device, void *stream);
 
@@ -330,7 +338,9 @@ TAMIS_API void tamis_plan_destroy(tamis_plan *plan);
 TAMIS_API tamis_status tamis_workspace_size(tamis_device *device, const tamis_sparse *S,
                                             const tamis_plan_options *options, size_t *bytes);
 
-/* Another set of values for later executions: nnz (times batch) elements of options.type; NULL means ones. */
+/* Another set of values for later executions: nnz (times batch) elements of options.type; NULL means ones (for softmax:
+   no bias). On a GPU the first NULL allocates, and a plan that was made without values keeps to that:
+   TAMIS_ERROR_ARGUMENT. */
 TAMIS_API tamis_status tamis_plan_set_values(tamis_plan *plan, const void *values, int64_t batch_stride);
 
 /*

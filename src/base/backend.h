@@ -127,6 +127,7 @@ typedef struct tamis_backend {
     void (*release_memory)(void *device, void *memory);
     tamis_status (*copy_in)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
     tamis_status (*copy_out)(void *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*copy_within)(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
     tamis_status (*finish)(void *device, void *stream); /* waits for all work of the stream */
 
     /* points in time of a stream; *mark of NULL makes one */

@@ -151,6 +151,19 @@ tamis_status tamis_device_read(tamis_device *device, void *stream, void *to, con
     return device->backend->copy_out(device->handle, stream, to, place, bytes);
 }
 
+tamis_status tamis_device_copy(tamis_device *device, void *stream, void *to, size_t to_offset, const void *from,
+                               size_t from_offset, size_t bytes) {
+    tamis_clear_error();
+    TRY(check_copy(device, to, from, bytes));
+    const size_t apart = to_offset > from_offset ? to_offset - from_offset : from_offset - to_offset;
+    if (to == from && apart < bytes)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "to_offset = %zu, from_offset = %zu: %zu bytes from each of them overlap, and to = from",
+                          to_offset, from_offset, bytes);
+    const tamis_place place = {(void *)(uintptr_t)from, (int64_t)from_offset};
+    return device->backend->copy_within(device->handle, stream, (tamis_place){to, (int64_t)to_offset}, place, bytes);
+}
+
 tamis_status tamis_device_finish(tamis_device *device, void *stream) {
     tamis_clear_error();
     TRY(need_device(device));

@@ -181,6 +181,7 @@ void tamis_plan_release(tamis_plan *plan) {
     backend->release_memory(handle, plan->order.columns);
     backend->release_memory(handle, plan->order.permutation);
     backend->release_memory(handle, plan->own_workspace);
+    backend->release_memory(handle, plan->own_values);
     tamis_release(plan);
 }
 
@@ -220,16 +221,57 @@ tamis_status tamis_workspace_size(tamis_device *device, const tamis_sparse *S, c
     return TAMIS_OK;
 }
 
+/* Kernels of a GPU were compiled to read values or not to. What leaves the result as if there were none: ones, and of
+   softmax, to which values are a bias, zeros. */
+static tamis_status make_own_values(tamis_plan *plan) {
+    enum { PIECE = 1 << 14 };
+    const tamis_backend *const backend = plan->device->backend;
+    const tamis_type type = plan->options.type;
+    const size_t size = tamis_type_size(type);
+    const int64_t nnz = plan->problem.nnz;
+    if (plan->own_values || nnz == 0) return TAMIS_OK;
+    const double one = plan->options.operation != TAMIS_OP_SPMM && plan->options.edge == TAMIS_EDGE_SOFTMAX ? 0 : 1;
+    const float single = (float)one;
+    const uint16_t half = type == TAMIS_F16 ? tamis_f16_from_f32(single) : tamis_bf16_from_f32(single);
+    const void *const element = type == TAMIS_F64   ? (const void *)&one
+                                : type == TAMIS_F32 ? (const void *)&single
+                                                    : (const void *)&half;
+    const int64_t count = nnz < PIECE ? nnz : PIECE;
+    void *made = NULL;
+    char *piece = NULL;
+    tamis_status status;
+    TRY_GOTO(done, tamis_allocate(count, size, "values of a pattern", (void **)&piece));
+    for (int64_t i = 0; i < count; i++) memcpy(piece + (size_t)i * size, element, size);
+    TRY_GOTO(done, backend->allocate(plan->device->handle, (size_t)nnz * size, "values of a pattern", &made));
+    for (int64_t at = 0; at < nnz; at += count) {
+        const tamis_place to = {made, at * (int64_t)size};
+        const int64_t left = nnz - at;
+        TRY_GOTO(done,
+                 backend->copy_in(plan->device->handle, NULL, to, piece, (size_t)(left < count ? left : count) * size));
+    }
+    plan->own_values = made;
+    made = NULL;
+done:
+    backend->release_memory(plan->device->handle, made);
+    tamis_release(piece);
+    return status;
+}
+
 tamis_status tamis_plan_set_values(tamis_plan *plan, const void *values, int64_t batch_stride) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (batch_stride < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch_stride = %lld is negative", (long long)batch_stride);
-    if (needs_values(plan) && (values != NULL) != plan->problem.has_values &&
-        plan->device->backend->location == TAMIS_DEVICE)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "values %s NULL: on a GPU a plan that was made %s values keeps to that; make another plan",
-                          values ? "is not" : "=", values ? "without" : "with");
+    const bool compiled = needs_values(plan) && plan->device->backend->location == TAMIS_DEVICE;
+    if (compiled && values && !plan->problem.has_values)
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "values is not NULL: on a GPU a plan that was made without values keeps to that; make another plan");
+    if (compiled && !values && plan->problem.has_values) {
+        TRY(make_own_values(plan));
+        values = plan->own_values;
+        batch_stride = 0;
+    }
     plan->values = values;
     plan->values_stride = batch_stride;
     return TAMIS_OK;

@@ -18,6 +18,8 @@ struct tamis_plan {
     tamis_sparse pattern;       /* the caller's view */
     const void *values;         /* the values in force, of the caller's order */
     int64_t values_stride;
+    void *own_values; /* what stands for values = NULL where kernels read values whatever happens; in the backend's
+                         memory */
     tamis_problem problem;
     tamis_profile profile;
     tamis_ceilings ceilings;

@@ -86,6 +86,7 @@ const tamis_backend tamis_cpu_backend = {
     .release_memory = tamis_cpu_release_memory,
     .copy_in = tamis_cpu_copy_in,
     .copy_out = tamis_cpu_copy_out,
+    .copy_within = tamis_cpu_copy_within,
     .finish = tamis_cpu_finish,
     .mark = tamis_cpu_mark,
     .between = tamis_cpu_between,

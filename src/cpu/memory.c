@@ -31,6 +31,13 @@ tamis_status tamis_cpu_copy_out(void *device, void *stream, void *to, tamis_plac
     return TAMIS_OK;
 }
 
+tamis_status tamis_cpu_copy_within(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes) {
+    (void)device;
+    (void)stream;
+    if (bytes) memmove((char *)to.base + to.bytes, (const char *)from.base + from.bytes, bytes);
+    return TAMIS_OK;
+}
+
 tamis_status tamis_cpu_finish(void *device, void *stream) {
     (void)device;
     (void)stream;

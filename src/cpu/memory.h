@@ -8,6 +8,7 @@ tamis_status tamis_cpu_allocate(void *device, size_t bytes, const char *what, vo
 void tamis_cpu_release_memory(void *device, void *memory);
 tamis_status tamis_cpu_copy_in(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
 tamis_status tamis_cpu_copy_out(void *device, void *stream, void *to, tamis_place from, size_t bytes);
+tamis_status tamis_cpu_copy_within(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
 tamis_status tamis_cpu_finish(void *device, void *stream);
 tamis_status tamis_cpu_mark(void *device, void *stream, void **mark);
 tamis_status tamis_cpu_between(void *device, void *start, void *end, double *seconds);

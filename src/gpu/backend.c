@@ -91,6 +91,9 @@ static tamis_status copy_in(void *device, void *stream, tamis_place to, const vo
 static tamis_status copy_out(void *device, void *stream, void *to, tamis_place from, size_t bytes) {
     return runtime_of(device)->read(device, stream, to, from, bytes);
 }
+static tamis_status copy_within(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes) {
+    return runtime_of(device)->copy(device, stream, to, from, bytes);
+}
 static tamis_status finish(void *device, void *stream) { return runtime_of(device)->finish(device, stream); }
 static tamis_status mark(void *device, void *stream, void **point) {
     return runtime_of(device)->mark(device, stream, point);
@@ -129,6 +132,7 @@ const tamis_backend tamis_cuda_backend = {
     .release_memory = release_memory,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy_within = copy_within,
     .finish = finish,
     .mark = mark,
     .between = between,
@@ -159,6 +163,7 @@ const tamis_backend tamis_opencl_backend = {
     .release_memory = release_memory,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy_within = copy_within,
     .finish = finish,
     .mark = mark,
     .between = between,

@@ -61,6 +61,7 @@ typedef struct cuda_api {
     cu_result (*memory_info)(size_t *free_bytes, size_t *total);
     cu_result (*copy_in)(cu_pointer to, const void *from, size_t bytes, cu_stream stream);
     cu_result (*copy_out)(void *to, cu_pointer from, size_t bytes, cu_stream stream);
+    cu_result (*copy_within)(cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream);
     cu_result (*fill)(cu_pointer to, unsigned char byte, size_t bytes, cu_stream stream);
     cu_result (*stream_synchronize)(cu_stream stream);
     cu_result (*module_load)(cu_module *module, const void *image);

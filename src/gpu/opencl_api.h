@@ -82,6 +82,8 @@ typedef struct opencl_api {
                      const void *from, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*read)(ocl_queue queue, ocl_memory memory, uint32_t blocking, size_t offset, size_t bytes, void *to,
                     uint32_t waits, const ocl_event *wait, ocl_event *event);
+    int32_t (*copy)(ocl_queue queue, ocl_memory from, ocl_memory to, size_t from_offset, size_t to_offset, size_t bytes,
+                    uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*fill)(ocl_queue queue, ocl_memory memory, const void *pattern, size_t pattern_bytes, size_t offset,
                     size_t bytes, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*marker)(ocl_queue queue, uint32_t waits, const ocl_event *wait, ocl_event *event);

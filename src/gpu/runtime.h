@@ -91,6 +91,7 @@ struct tamis_gpu_runtime {
     void (*release)(tamis_gpu_device *device, void *memory);
     tamis_status (*write)(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes);
     tamis_status (*read)(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes); /* waits */
+    tamis_status (*copy)(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
     tamis_status (*fill)(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes);
     tamis_status (*finish)(tamis_gpu_device *device, void *stream);
     tamis_status (*memory)(tamis_gpu_device *device, int64_t *free_bytes); /* -1 where it cannot be told */

@@ -74,6 +74,7 @@ static void look(void) {
                                     {"cuMemGetInfo_v2", (void (**)(void)) & api.memory_info},
                                     {"cuMemcpyHtoDAsync_v2", (void (**)(void)) & api.copy_in},
                                     {"cuMemcpyDtoHAsync_v2", (void (**)(void)) & api.copy_out},
+                                    {"cuMemcpyDtoDAsync_v2", (void (**)(void)) & api.copy_within},
                                     {"cuMemsetD8Async", (void (**)(void)) & api.fill},
                                     {"cuStreamSynchronize", (void (**)(void)) & api.stream_synchronize},
                                     {"cuModuleLoadData", (void (**)(void)) & api.module_load},
@@ -340,6 +341,15 @@ static tamis_status read_memory(tamis_gpu_device *device, void *stream, void *to
     return check(device, result, "copying from the device");
 }
 
+static tamis_status copy_memory(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from,
+                                size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    TRY(enter(device));
+    const cu_result result = api.copy_within(pointer_of(to), pointer_of(from), bytes, stream);
+    leave();
+    return check(device, result, "copying within the device");
+}
+
 static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
     if (bytes == 0) return TAMIS_OK;
     TRY(enter(device));
@@ -396,6 +406,7 @@ const tamis_gpu_runtime tamis_gpu_cuda = {.name = "cuda",
                                           .release = release,
                                           .write = write_memory,
                                           .read = read_memory,
+                                          .copy = copy_memory,
                                           .fill = fill,
                                           .finish = finish,
                                           .memory = memory_free,

@@ -71,6 +71,7 @@ static void look(void) {
                                     {"clEnqueueNDRangeKernel", (void (**)(void)) & api.launch},
                                     {"clEnqueueWriteBuffer", (void (**)(void)) & api.write},
                                     {"clEnqueueReadBuffer", (void (**)(void)) & api.read},
+                                    {"clEnqueueCopyBuffer", (void (**)(void)) & api.copy},
                                     {"clEnqueueFillBuffer", (void (**)(void)) & api.fill},
                                     {"clEnqueueMarkerWithWaitList", (void (**)(void)) & api.marker},
                                     {"clFinish", (void (**)(void)) & api.finish},
@@ -352,6 +353,15 @@ static tamis_status read_memory(tamis_gpu_device *device, void *stream, void *to
                  "copying from the device");
 }
 
+static tamis_status copy_memory(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from,
+                                size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device,
+                 api.copy(queue_of(device, stream), from.base, to.base, (size_t)from.bytes, (size_t)to.bytes, bytes, 0,
+                          NULL, NULL),
+                 "copying within the device");
+}
+
 static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
     const unsigned char pattern = (unsigned char)byte;
     if (bytes == 0) return TAMIS_OK;
@@ -405,6 +415,7 @@ const tamis_gpu_runtime tamis_gpu_opencl = {.name = "opencl",
                                             .release = release,
                                             .write = write_memory,
                                             .read = read_memory,
+                                            .copy = copy_memory,
                                             .fill = fill,
                                             .finish = finish,
                                             .memory = memory_free,

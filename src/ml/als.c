@@ -194,6 +194,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     als *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     model->work = work;
+    TRY(ml_times_reserve(model, 2.0 * (3 + model->options.cg_steps)));
     if (biased(model)) TRY(make_units(model, work));
     for (int i = 0; i < 2; i++) {
         TRY(side_make(model, data, i == 1, &work->sides[i]));
@@ -257,8 +258,9 @@ done:
 /* ------------------------------------------------------------------------------------------ prediction */
 
 /* [x, b_u] becomes [x, b_u, 1]; of columns [y, b_i] becomes [y, 1, b_i]. */
-static tamis_status widen(bool columns, tamis_array **factors) {
-    const tamis_dense *const from = tamis_array_view(*factors);
+static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
+    TRY(ml_operand_fetch(model, operand));
+    const tamis_dense *const from = &operand->host;
     const int64_t k = from->cols - 1;
     tamis_array *wide;
     TRY(tamis_array_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, &wide));
@@ -268,23 +270,17 @@ static tamis_status widen(bool columns, tamis_array **factors) {
         ml_put_element(to, i, k, columns ? 1 : ml_element(from, i, k));
         ml_put_element(to, i, k + 1, columns ? ml_element(from, i, k) : 1);
     }
-    tamis_array_free(*factors);
-    *factors = wide;
+    tamis_array_free(operand->own);
+    ml_operand_take(operand, wide);
     return TAMIS_OK;
 }
 
-static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
-    TRY(ml_plain_operands(model, W, want_rows, made));
+    ml_plain_operands(model, W, made);
     if (!biased(model)) return TAMIS_OK;
-    tamis_status status = want_rows ? widen(false, &made->A) : TAMIS_OK;
-    if (status == TAMIS_OK) status = widen(true, &made->B);
-    if (status != TAMIS_OK) {
-        tamis_array_free(made->A);
-        tamis_array_free(made->B);
-        made->A = made->B = NULL;
-    }
-    return status;
+    TRY(widen(model, false, &made->A));
+    return widen(model, true, &made->B);
 }
 
 const ml_method ml_als = {.id = TAMIS_ALS,

@@ -21,9 +21,10 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
 
 /* ------------------------------------------------------------------------------------------ time */
 
-static tamis_status room_for_call(ml_times *times) {
-    if (times->calls < times->capacity) return TAMIS_OK;
-    const int capacity = times->capacity > 0 ? 2 * times->capacity : 64;
+/* Calls whose marks are kept at once. Of more the first ones are read before the rest is made, which waits. */
+enum { CALLS_MOST = 1 << 16 };
+
+static tamis_status make_room(ml_times *times, int capacity) {
     TRY(tamis_reallocate(2 * times->capacity, 2 * capacity, sizeof *times->marks, "marks of time",
                          (void **)&times->marks));
     for (int i = 2 * times->capacity; i < 2 * capacity; i++) times->marks[i] = NULL;
@@ -33,9 +34,25 @@ static tamis_status room_for_call(ml_times *times) {
     return TAMIS_OK;
 }
 
+tamis_status ml_times_reserve(tamis_model *model, double calls) {
+    ml_times *const times = &model->times;
+    const int capacity = calls < CALLS_MOST ? (int)calls : CALLS_MOST;
+    if (capacity > times->capacity) TRY(make_room(times, capacity));
+    for (int i = 0; i < 2 * capacity; i++)
+        if (!times->marks[i]) TRY(tamis_device_mark(model->device, NULL, &times->marks[i]));
+    return TAMIS_OK;
+}
+
+static tamis_status room_for_call(tamis_model *model) {
+    ml_times *const times = &model->times;
+    if (times->calls < times->capacity) return TAMIS_OK;
+    if (times->capacity >= CALLS_MOST) return ml_times_add(model);
+    return make_room(times, times->capacity > 0 ? 2 * times->capacity : 64);
+}
+
 static tamis_status begin_call(tamis_model *model, tamis_operation operation) {
     ml_times *const times = &model->times;
-    TRY(room_for_call(times));
+    TRY(room_for_call(model));
     times->operation[times->calls] = (int8_t)operation;
     return tamis_device_mark(model->device, NULL, &times->marks[2 * times->calls]);
 }

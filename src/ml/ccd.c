@@ -21,7 +21,8 @@
  *
  * Memory beside data and factors: the residual in either order, and seven vectors of each side's size.
  */
-#include "ml/model.h"
+#include "ml/numbers.h"
+#include "ml/sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,6 +44,7 @@ typedef struct side {
 typedef struct ccd {
     side sides[2];                 /* rows, columns */
     tamis_dense shift, unit, step; /* width x width, and 1 x width twice */
+    tamis_dense decrease[2];       /* of the objective by a round's update of rows, columns: 1 x 1 */
     bool residual_is_new[2];       /* it is what the factors give */
 } ccd;
 
@@ -101,7 +103,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(make_lambda(model, half));
     tamis_dense *const vectors[] = {&half->feature, &half->before,  &half->next,
                                     &half->divisor, &half->squares, &half->cut};
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_dense_make(model, S->rows, 1, vectors[i]));
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_vector_make(model, S->rows, vectors[i]));
     TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &half->exact));
     TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 1, 0, &half->rank_one));
     TRY(ml_plan(model, S, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->numerator));
@@ -132,12 +134,12 @@ static void take(side *half) {
 }
 
 /* By how much the objective has fallen with the last update: its curvature times the squared change (of a clamped
-   number it is more). Before take(). */
-static tamis_status decrease_of(tamis_model *model, side *half, double *decrease) {
+   number it is more). Before take(), with `squares` free. */
+static tamis_status decrease_of(tamis_model *model, side *half, const tamis_dense *decrease) {
     tamis_device *const device = model->device;
     TRY(tamis_dense_combine(device, NULL, -1, &half->next, 1, &half->feature));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, &half->divisor, &half->feature, &half->cut));
-    return tamis_dense_dot(device, NULL, model->workspace, &half->cut, &half->feature, decrease);
+    return ml_vector_dot(model, &half->cut, &half->feature, &half->squares, decrease);
 }
 
 /* residual = residual + sign * feature x feature^T. */
@@ -194,7 +196,7 @@ static tamis_status put_back(const tamis_model *model, const ccd *work, side *ha
 
 static void free_work(tamis_model *model, ccd *work) {
     for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
-    tamis_dense *const matrices[] = {&work->shift, &work->unit, &work->step};
+    tamis_dense *const matrices[] = {&work->shift, &work->unit, &work->step, &work->decrease[0], &work->decrease[1]};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
     tamis_release(work);
 }
@@ -210,8 +212,12 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     ccd *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
     model->work = work;
+    TRY(ml_times_reserve(model, 2 + (double)model->width * (4 + 4.0 * model->options.inner_rounds)));
     TRY(make_units(model, work));
-    for (int i = 0; i < 2; i++) TRY(side_make(model, data, i == 1, &work->sides[i]));
+    for (int i = 0; i < 2; i++) {
+        TRY(side_make(model, data, i == 1, &work->sides[i]));
+        TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
+    }
     if (model->iterations_done > 0) return TAMIS_OK;
     /* not by `fresh`: a begin() that failed may have left factors without content */
     const double size = 1 / sqrt((double)model->options.factors);
@@ -227,20 +233,29 @@ static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
     return TAMIS_OK;
 }
 
+/* Of both halves of a round: the one number that the host waits for. */
+static tamis_status read_decrease(const tamis_model *model, const ccd *work, double *decrease) {
+    double number;
+    TRY(tamis_dense_combine(model->device, NULL, 1, &work->decrease[0], 1, &work->decrease[1]));
+    TRY(ml_dense_read(model, &work->decrease[1], &number));
+    *decrease = ml_number(&number, model->options.type, 0);
+    return TAMIS_OK;
+}
+
 /* Columns first: in the first iteration they are 0 and the rows random. *largest is the largest decrease that a round
    of this iteration has made. */
 static tamis_status rounds(tamis_model *model, ccd *work, bool very_first, double *largest) {
     side *const rows = &work->sides[0], *const columns = &work->sides[1];
     const int count = model->options.inner_rounds;
     for (int round = 0; round < count; round++) {
-        double of_columns = 0, of_rows = 0;
+        double decrease = 0;
         TRY(update(model, columns, &rows->feature, &rows->squares));
-        if (count > 1) TRY(decrease_of(model, columns, &of_columns));
+        if (count > 1) TRY(decrease_of(model, columns, &work->decrease[1]));
         take(columns);
         TRY(update(model, rows, &columns->feature, &columns->squares));
-        if (count > 1) TRY(decrease_of(model, rows, &of_rows));
+        if (count > 1) TRY(decrease_of(model, rows, &work->decrease[0]));
         take(rows);
-        const double decrease = of_columns + of_rows;
+        if (count > 1) TRY(read_decrease(model, work, &decrease));
         if (decrease < 1e-3 * *largest) return TAMIS_OK;
         /* that of the very first round is out of all proportion, and is no measure */
         if (decrease > *largest && !(very_first && round == 0)) *largest = decrease;
@@ -358,9 +373,10 @@ done:
 
 /* ------------------------------------------------------------------------------------------ prediction */
 
-static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.offset = centre(model), .least = model->least, .most = model->most};
-    return ml_plain_operands(model, W, want_rows, made);
+    ml_plain_operands(model, W, made);
+    return TAMIS_OK;
 }
 
 const ml_method ml_ccd = {.id = TAMIS_CCD,

@@ -32,16 +32,19 @@ tamis_status ml_checkpoint(tamis_model *model, bool now) {
     return tamis_model_save(model, model->options.checkpoint);
 }
 
+void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches) {
+    tamis_iteration *const report = &model->report;
+    report->batch = batch;
+    report->batches = batches;
+    report->seconds = tamis_clock_seconds() - model->iteration_start;
+    report->total_seconds = model->total_seconds + report->seconds;
+    tell(model);
+}
+
 tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on) {
     *go_on = true;
     if (batch == batches) return TAMIS_OK; /* the iteration's own report follows */
-    if (model->options.callback) {
-        model->report.batch = batch;
-        model->report.batches = batches;
-        model->report.seconds = tamis_clock_seconds() - model->iteration_start;
-        model->report.total_seconds = model->total_seconds + model->report.seconds;
-        tell(model);
-    }
+    ml_tell_batch(model, batch, batches);
     *go_on = !model->stopped;
     return *go_on ? ml_checkpoint(model, false) : TAMIS_OK;
 }

@@ -68,13 +68,7 @@ static tamis_status pass(tamis_model *model, tamis_batch_source source, void *co
         int64_t count;
         TRY(step(model, batch, "a mini-batch", whole, &count));
         *rows += count;
-        model->report.batch = number;
-        if (model->options.callback) {
-            model->report.batches = 0;
-            model->report.seconds = tamis_clock_seconds() - model->iteration_start;
-            model->report.total_seconds = model->total_seconds + model->report.seconds;
-            if (!model->options.callback(model->options.callback_context, &model->report)) model->stopped = true;
-        }
+        ml_tell_batch(model, number, 0); /* how many there will be is not known */
     }
     return TAMIS_OK;
 }

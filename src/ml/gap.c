@@ -17,7 +17,7 @@
  * be made as probable as one likes by a larger X and a smaller Y.
  *
  * Memory: the data twice, one matrix words x topics (in mini-batches two), one documents of a mini-batch x topics
- * (several mini-batches: two, and one on the host).
+ * (several mini-batches: two).
  */
 #include <math.h>
 
@@ -37,8 +37,8 @@ typedef struct gap {
     tamis_dense X, E;         /* documents x topics; X with several mini-batches alone, else the model's own rows */
     tamis_dense N;            /* words x topics */
     tamis_dense Y_sums, sums; /* column sums of Y and X */
-    void *samples, *staged;   /* staged: rows of X on the host */
-    double divergence;        /* of the mini-batch that was last measured */
+    void *samples;
+    double counts, of_counts; /* of all mini-batches: their sum, and what measure_counts says of them */
 } gap;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -97,17 +97,31 @@ static tamis_status count(tamis_model *model, const gap *work, const ml_batch *b
     return tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums);
 }
 
-/* The sum, not yet for each count. Y_sums must be those of Y. */
-static tamis_status measure(tamis_model *model, gap *work, const ml_batch *batch, const tamis_dense *X) {
-    tamis_device *const device = model->device;
+/* Of counts alone: sum F ln F - sum F. */
+static tamis_status measure_counts(const tamis_model *model, const ml_batch *batch, double *sum) {
+    const tamis_sparse *const F = &batch->S.view;
+    const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)F->values, F->nnz);
+    TRY(tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &counts, tiny, sum));
+    *sum -= batch->total;
+    return TAMIS_OK;
+}
+
+/* sum F ln P of a mini-batch. */
+static tamis_status measure_likelihood(tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X,
+                                       double *sum) {
     const tamis_sparse *const F = &batch->S.view;
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)F->values, F->nnz);
     const tamis_dense samples = ml_values_view(model, work->samples, F->nnz);
-    const double shape = model->options.row_prior;
-    double expected, likelihood, own, logarithms = 0, total = 0;
     TRY(ml_sddmm(model, batch->plans[SAMPLE], X, &model->column_factors, 1, 0, work->samples));
-    TRY(tamis_dense_log_dot(device, NULL, model->workspace, &counts, &samples, tiny, &likelihood));
-    TRY(tamis_dense_log_dot(device, NULL, model->workspace, &counts, &counts, tiny, &own));
+    return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, tiny, sum);
+}
+
+/* What depends on the sums over rows: sum P - (a - 1) sum ln X + sum X / b, of a mini-batch or of all rows at once. */
+static tamis_status measure_rows(const tamis_model *model, const gap *work, const tamis_dense *X, double *sum) {
+    tamis_device *const device = model->device;
+    const double shape = model->options.row_prior;
+    double expected, logarithms = 0, total = 0;
+    TRY(tamis_dense_column_sums(device, NULL, model->workspace, &model->column_factors, &work->Y_sums));
     TRY(tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums));
     TRY(tamis_dense_dot(device, NULL, model->workspace, &work->sums, &work->Y_sums, &expected));
     if (shape < 1 || shape > 1) TRY(tamis_dense_log_dot(device, NULL, model->workspace, NULL, X, tiny, &logarithms));
@@ -115,8 +129,7 @@ static tamis_status measure(tamis_model *model, gap *work, const ml_batch *batch
         TRY(tamis_dense_fill(device, NULL, &work->Y_sums, 1));
         TRY(tamis_dense_dot(device, NULL, model->workspace, &work->sums, &work->Y_sums, &total));
     }
-    work->divergence =
-        expected - likelihood + own - batch->total - (shape - 1) * logarithms + inverse_scale(model) * total;
+    *sum = expected - (shape - 1) * logarithms + inverse_scale(model) * total;
     return TAMIS_OK;
 }
 
@@ -130,17 +143,15 @@ static tamis_status load_rows(const tamis_model *model, const gap *work, const m
     *X = work->X;
     X->rows = batch->rows;
     const size_t line = (size_t)X->cols * tamis_type_size(X->type);
-    TRY(tamis_device_read(model->device, NULL, work->staged, model->row_factors.data, (size_t)batch->first * line,
-                          (size_t)batch->rows * line));
-    return ml_dense_write(model, X, work->staged);
+    return tamis_device_copy(model->device, NULL, X->data, 0, model->row_factors.data, (size_t)batch->first * line,
+                             (size_t)batch->rows * line);
 }
 
 static tamis_status store_rows(const tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X) {
     if (work->batches.count == 1) return TAMIS_OK;
     const size_t line = (size_t)X->cols * tamis_type_size(X->type);
-    TRY(ml_dense_read(model, X, work->staged));
-    return tamis_device_write(model->device, NULL, model->row_factors.data, (size_t)batch->first * line, work->staged,
-                              (size_t)batch->rows * line);
+    return tamis_device_copy(model->device, NULL, model->row_factors.data, (size_t)batch->first * line, X->data, 0,
+                             (size_t)batch->rows * line);
 }
 
 /* ------------------------------------------------------------------------------------------ fitting */
@@ -150,7 +161,6 @@ static void free_work(const tamis_model *model, gap *work) {
     tamis_dense *const matrices[] = {&work->X, &work->E, &work->N, &work->Y_sums, &work->sums};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
     if (work->samples) tamis_device_free(model->device, work->samples);
-    tamis_release(work->staged);
     tamis_release(work);
 }
 
@@ -184,9 +194,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     TRY(ml_dense_make(model, topics, 1, &work->sums));
     if (measured) TRY(ml_values_make(model, work->batches.nnz, &work->samples));
     if (keep && work->batches.count == 1) return TAMIS_OK;
-    TRY(ml_dense_make(model, work->batches.rows, topics, &work->X));
-    return tamis_allocate(work->batches.rows * topics, tamis_type_size(model->options.type), "rows of a mini-batch",
-                          &work->staged);
+    return ml_dense_make(model, work->batches.rows, topics, &work->X);
 }
 
 static tamis_status make_states(tamis_model *model, bool *fresh) {
@@ -200,7 +208,14 @@ static tamis_status make_states(tamis_model *model, bool *fresh) {
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     const int64_t all = data->rows > 0 ? data->rows : 1;
     TRY(prepare(model, data, model->options.batch_rows > 0 ? model->options.batch_rows : all, true));
-    const gap *const work = model->work;
+    gap *const work = model->work;
+    for (int64_t i = 0; i < work->batches.count && !model->options.skip_loss; i++) {
+        double sum;
+        TRY(measure_counts(model, &work->batches.batch[i], &sum));
+        work->of_counts += sum;
+        work->counts += work->batches.batch[i].total;
+    }
+    TRY(ml_times_reserve(model, (double)work->batches.count * (1.0 + model->options.inner_rounds)));
     bool fresh;
     return work->batches.count > 1 ? make_states(model, &fresh) : TAMIS_OK;
 }
@@ -235,18 +250,19 @@ static tamis_status iterate(tamis_model *model) {
 
 /* Of the model as it is now; of a stream's pass what its mini-batches had. */
 static tamis_status loss(tamis_model *model, double *result) {
-    gap *const work = model->work;
+    const gap *const work = model->work;
     double sum = model->parts[0], counts = model->parts[1];
     if (work) {
-        sum = counts = 0;
+        double likelihood;
+        TRY(measure_rows(model, work, &model->row_factors, &sum));
+        sum += work->of_counts;
+        counts = work->counts;
         for (int64_t i = 0; i < work->batches.count; i++) {
             const ml_batch *const batch = &work->batches.batch[i];
             tamis_dense X;
             TRY(load_rows(model, work, batch, &X));
-            TRY(tamis_dense_column_sums(model->device, NULL, model->workspace, &model->column_factors, &work->Y_sums));
-            TRY(measure(model, work, batch, &X));
-            sum += work->divergence;
-            counts += batch->total;
+            TRY(measure_likelihood(model, work, batch, &X, &likelihood));
+            sum -= likelihood;
         }
     }
     *result = counts > 0 ? sum / counts : NAN;
@@ -273,15 +289,18 @@ static tamis_status average(tamis_model *model, const gap *work, const ml_batch 
     return tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, denominator, tiny, numerator, 0, Y);
 }
 
-static tamis_status learn_once(tamis_model *model, gap *work, double *sum, double *weight) {
+static tamis_status learn_once(tamis_model *model, const gap *work, double *sum, double *weight) {
     const ml_batch *const batch = &work->batches.batch[0];
     const tamis_dense *const X = &work->X;
     const int rounds = model->options.inner_rounds > STREAM_ROUNDS ? model->options.inner_rounds : STREAM_ROUNDS;
     TRY(tamis_dense_fill(model->device, NULL, X, 1));
     TRY(update_rows(model, work, batch->plans[INFER], rounds, X, &work->E));
     if (batch->plans[SAMPLE]) {
-        TRY(measure(model, work, batch, X));
-        *sum = work->divergence;
+        double of_counts, likelihood;
+        TRY(measure_counts(model, batch, &of_counts));
+        TRY(measure_likelihood(model, work, batch, X, &likelihood));
+        TRY(measure_rows(model, work, X, sum));
+        *sum += of_counts - likelihood;
         *weight = batch->total;
     }
     TRY(count(model, work, batch, X));
@@ -322,8 +341,8 @@ done:
 }
 
 /* P(word | document): P with its rows divided by their sums. */
-static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
-    return ml_mixture(model, W, want_rows, true, made);
+static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
+    return ml_mixture(model, W, true, made);
 }
 
 const ml_method ml_gap = {.id = TAMIS_GAP,

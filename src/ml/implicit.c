@@ -179,6 +179,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     implicit *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of implicit-als", (void **)&work));
     model->work = work;
+    TRY(ml_times_reserve(model, 2.0 * (2 + model->options.cg_steps)));
     for (int i = 0; i < 2; i++) TRY(side_make(model, data, i == 1, &work->sides[i]));
     for (int64_t t = 0; t < data->nnz; t++) {
         const double r = ml_value(data, t);
@@ -231,9 +232,10 @@ done:
 
 /* ------------------------------------------------------------------------------------------ prediction */
 
-static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.least = -INFINITY, .most = INFINITY};
-    return ml_plain_operands(model, W, want_rows, made);
+    ml_plain_operands(model, W, made);
+    return TAMIS_OK;
 }
 
 const ml_method ml_implicit_als = {.id = TAMIS_IMPLICIT_ALS,

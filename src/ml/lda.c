@@ -218,7 +218,9 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
-    return prepare(model, data, batch_rows(model, data), true, (double)data->rows);
+    TRY(prepare(model, data, batch_rows(model, data), true, (double)data->rows));
+    const lda *const work = model->work;
+    return ml_times_reserve(model, (double)work->batches.count * (2.0 + model->options.inner_rounds));
 }
 
 static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
@@ -278,8 +280,8 @@ done:
     return status;
 }
 
-static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
-    return ml_mixture(model, W, want_rows, false, made);
+static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
+    return ml_mixture(model, W, false, made);
 }
 
 const ml_method ml_lda = {.id = TAMIS_LDA,

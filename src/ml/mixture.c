@@ -36,24 +36,22 @@ static tamis_status make_rows(const tamis_model *model, const tamis_dense *W, co
     return status;
 }
 
-tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool want_rows, bool sized,
-                        ml_operands *operands) {
+tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool sized, ml_operands *operands) {
     *operands = (ml_operands){.least = 0, .most = 1};
-    if (want_rows && !W && model->row_factors.cols == 0)
+    if (!W && model->row_factors.cols == 0)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s keeps no factors of rows: use tamis_model_transform",
                           tamis_method_name(model->options.method));
     double *sizes;
+    tamis_array *made;
     TRY(tamis_allocate(model->width, sizeof *sizes, "the sums of topics", (void **)&sizes));
     tamis_status status;
-    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &operands->B));
-    divide_columns(tamis_array_view(operands->B), sizes);
+    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &made));
+    ml_operand_take(&operands->B, made);
+    divide_columns(&operands->B.host, sizes);
     for (int64_t j = 0; !sized && j < model->width; j++) sizes[j] = 1;
-    if (want_rows) TRY_GOTO(done, make_rows(model, W, sizes, &operands->A));
+    TRY_GOTO(done, make_rows(model, W, sizes, &made));
+    ml_operand_take(&operands->A, made);
 done:
     tamis_release(sizes);
-    if (status != TAMIS_OK) {
-        tamis_array_free(operands->B);
-        operands->B = NULL;
-    }
     return status;
 }

@@ -9,7 +9,6 @@
  * A_dk = w_dk / sum over k of w_dk, where w is W (NULL: the model's rows), and with `sized` W times the column's sum.
  * Rows of A sum to 1, also a row of zeros: it gets what a row of ones would. So a row of A B^T sums to 1.
  */
-tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool want_rows, bool sized,
-                        ml_operands *operands);
+tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool sized, ml_operands *operands);
 
 #endif

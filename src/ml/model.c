@@ -129,32 +129,15 @@ tamis_status tamis_model_column_factors(tamis_model *model, tamis_array **factor
 
 /* ------------------------------------------------------------------------------------------ names */
 
-static tamis_status copy_names(const tamis_names *from, tamis_names **copy) {
-    *copy = NULL;
-    if (!from) return TAMIS_OK;
-    tamis_status status;
-    TRY(tamis_names_create(copy));
-    for (int64_t i = 0; i < tamis_names_count(from); i++) {
-        const char *const name = tamis_names_at(from, i);
-        int64_t index;
-        TRY_GOTO(failed, tamis_names_add(*copy, name, strlen(name), &index));
-    }
-    return TAMIS_OK;
-failed:
-    tamis_names_free(*copy);
-    *copy = NULL;
-    return status;
-}
-
 tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, const tamis_names *columns) {
     tamis_clear_error();
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
     if (columns && model->cols > 0 && tamis_names_count(columns) != model->cols)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns has %lld names, the model has %lld columns",
                           (long long)tamis_names_count(columns), (long long)model->cols);
-    tamis_names *own_rows, *own_columns;
-    TRY(copy_names(rows, &own_rows));
-    const tamis_status status = copy_names(columns, &own_columns);
+    tamis_names *own_rows = NULL, *own_columns = NULL;
+    if (rows) TRY(tamis_names_copy(rows, &own_rows));
+    const tamis_status status = columns ? tamis_names_copy(columns, &own_columns) : TAMIS_OK;
     if (status != TAMIS_OK) {
         tamis_names_free(own_rows);
         return status;

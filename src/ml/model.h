@@ -6,7 +6,7 @@
  *   fit.c        the loop over iterations    place.c     matrices on the device
  *   calls.c      plans and timed calls       methods.c   the table of methods
  *   canonical.c  data as methods take them   fit_stream.c partial_fit, fits of streams
- *   operands.c   predictions as products
+ *   operands.c   predictions as products     sums.c       sums that stay on the device
  *   als.c implicit.c ccd.c sfa.c lda.c gap.c the methods, on public calls alone
  *   predict.c recommend.c topics.c score.c   using a model
  *   model_file.c                             saving and loading
@@ -29,12 +29,18 @@ typedef enum ml_kind {
     ML_COUNTS = 2   /* words of documents: no negative value */
 } ml_kind;
 
-/*
- * Predictions are clamp(offset + <A_i, B_j>, least, most): host arrays of the model's type that the caller frees. A has
- * a line a row, B a line a column, both of the same width.
- */
+/* One side of predictions: packed, of the model's type. On the host, and `there`, where it is not NULL, the same on the
+   model's device; then host.data is NULL on a GPU until ml_operand_fetch(). */
+typedef struct ml_operand {
+    tamis_dense host;
+    const tamis_dense *there; /* the model's factors */
+    tamis_array *own;         /* host's memory where it is the operand's own, else it is the model's or W's */
+} ml_operand;
+
+/* Predictions are clamp(offset + <A_i, B_j>, least, most). A has a line a row, B a line a column, both of the same
+   width. They live as long as the model's factors stay as they are, and W. For ml_operands_free(). */
 typedef struct ml_operands {
-    tamis_array *A, *B;
+    ml_operand A, B;
     double offset, least, most;
 } ml_operands;
 
@@ -49,13 +55,17 @@ typedef struct ml_method {
 
     /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always there,
        offsets int64; it lives until end(). begin() makes what the model has not yet (factors, states: see
-       ml_model_factors) and keeps plans and scratch in model->work. iterate() does one pass: all allocation is in
-       begin(). Methods of mini-batches go on from model->batches_done, raise it after each, and call ml_after_batch().
+       ml_model_factors) and keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: all
+       allocation is in begin(), that of time marks too (ml_times_reserve). Methods of mini-batches go on from
+       model->batches_done, raise it after each, and call ml_after_batch().
      */
     tamis_status (*begin)(tamis_model *model, const tamis_sparse *data);
     tamis_status (*iterate)(tamis_model *model);
     tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NaN where it is not known */
-    void (*end)(tamis_model *model);                        /* frees model->work; called after a failed begin() too */
+    /* Between two mini-batches: adds to `parts`, a copy of model->parts, what of them is still on the device. NULL:
+       nothing ever is. iterate() leaves nothing there. */
+    tamis_status (*pending)(const tamis_model *model, double parts[]);
+    void (*end)(tamis_model *model); /* frees model->work; called after a failed begin() too */
 
     /* One mini-batch of new rows, data as above; `whole` is an estimate of all rows there are (0: unknown). *loss is of
        this batch: the sum and what it is divided by, so that batches can be added up. NULL without mini_batches. */
@@ -64,9 +74,9 @@ typedef struct ml_method {
     /* Rows of `data` (as above) in the model's factors: W is data->rows x width on the device. */
     tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
 
-    /* W: row factors on the host (as tamis_model_transform gives them), or NULL: the model's own. want_rows false: only
-       B is made. */
-    tamis_status (*operands)(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *operands);
+    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
+       for ml_operands_free() after an error too. */
+    tamis_status (*operands)(tamis_model *model, const tamis_dense *W, ml_operands *operands);
 } ml_method;
 
 enum { ML_METHODS = 6 };
@@ -167,9 +177,11 @@ tamis_status ml_spmm(tamis_model *model, tamis_plan *plan, const tamis_dense *B,
                      const tamis_dense *C);
 tamis_status ml_fused(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
                       const tamis_dense *D, double alpha, double beta, const tamis_dense *E);
-/* Seconds in each operation since the last call, by tamis_operation; waits. */
+/* For begin(): room for the marks of that many calls, so that those of an iteration allocate nothing. */
+tamis_status ml_times_reserve(tamis_model *model, double calls);
 /* Adds what the marks say to times.seconds and frees them for new calls; waits. */
 tamis_status ml_times_add(tamis_model *model);
+/* Seconds in each operation since the last call, by tamis_operation; waits. */
 tamis_status ml_times_take(tamis_model *model, double seconds[3]);
 void ml_times_free(tamis_model *model);
 
@@ -183,8 +195,13 @@ tamis_status ml_model_state(tamis_model *model, int number, int64_t rows, int64_
 /* model.c: makes model->workspace where it is not there yet: a model that was loaded has none. */
 tamis_status ml_model_workspace(tamis_model *model);
 
-/* operands.c: A (a copy of W, or the model's own) and B where they are the factors as they are; the rest is left. */
-tamis_status ml_plain_operands(const tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *operands);
+/* operands.c: A (W, or the model's own) and B where they are the factors as they are; the rest is left. */
+void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
+/* An operand of an array, which becomes its own. */
+void ml_operand_take(ml_operand *operand, tamis_array *array);
+/* Brings it onto the host, where it is not there yet. */
+tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand);
+void ml_operands_free(ml_operands *operands);
 
 /* fit.c: after each mini-batch: tells the callback. *go_on is false where it said stop. */
 tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on);

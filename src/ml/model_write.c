@@ -101,7 +101,9 @@ tamis_status tamis_model_save(const tamis_model *model, const char *path) {
     int64_t file_bytes;
     describe(model, sections);
     TRY(ml_sections_check(TAMIS_ERROR_INTERNAL, path, model, sections)); /* else it could not be read again */
-    TRY(ml_header_write(model, sections, &header));
+    tamis_model now = *model;                                            /* with the sums of a pass under way */
+    if (model->method->pending) TRY(model->method->pending(model, now.parts));
+    TRY(ml_header_write(&now, sections, &header));
     TRY(ml_sections_place(header.used, sections, &file_bytes));
     void *piece;
     TRY(tamis_allocate(PIECE, 1, "writing a model", &piece));

@@ -181,6 +181,24 @@ tamis_status tamis_names_add(tamis_names *names, const char *name, size_t length
     return TAMIS_OK;
 }
 
+tamis_status tamis_names_copy(const tamis_names *names, tamis_names **copy) {
+    tamis_clear_error();
+    if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected a dictionary");
+    if (!copy) return tamis_fail(TAMIS_ERROR_ARGUMENT, "copy = NULL: expected where to put the dictionary");
+    tamis_names *made = NULL;
+    tamis_status status;
+    TRY_GOTO(failed, tamis_names_create(&made));
+    for (int64_t i = 0; i < names->count; i++) {
+        int64_t index;
+        TRY_GOTO(failed, tamis_names_add(made, names->bytes + names->starts[i], (size_t)length_of(names, i), &index));
+    }
+    *copy = made;
+    return TAMIS_OK;
+failed:
+    tamis_names_free(made);
+    return status;
+}
+
 void ml_names_truncate(tamis_names *names, int64_t count) {
     if (count >= names->count) return;
     names->bytes_used = names->starts[count];

@@ -1,26 +1,37 @@
-/* What predictions are made of where they are plain products of factors. */
-#include <string.h>
-
+/*
+ * What predictions are made of. Where they are plain products of factors nothing is copied: the CPU's factors are host
+ * memory, and a GPU's stay where they are until somebody asks for them on the host.
+ */
 #include "ml/model.h"
 
-/* A packed copy, the caller's. */
-static tamis_status copy_of(const tamis_dense *from, tamis_array **made) {
-    TRY(tamis_array_create(from->rows, from->cols, from->type, TAMIS_ROW_MAJOR, made));
-    const size_t size = tamis_type_size(from->type), bytes = (size_t)from->cols * size;
-    const size_t stride = (size_t)(from->stride > 0 ? from->stride : from->cols) * size;
-    char *const to = tamis_array_view(*made)->data;
-    for (int64_t i = 0; i < from->rows && bytes > 0; i++)
-        memcpy(to + (size_t)i * bytes, (const char *)from->data + (size_t)i * stride, bytes);
+void ml_operand_take(ml_operand *operand, tamis_array *array) {
+    *operand = (ml_operand){.host = *tamis_array_view(array), .own = array};
+}
+
+static void use_factors(const tamis_dense *factors, ml_operand *operand) {
+    *operand = (ml_operand){.host = *factors, .there = factors};
+    if (factors->location == TAMIS_HOST) return;
+    operand->host.location = TAMIS_HOST;
+    operand->host.data = NULL;
+}
+
+tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand) {
+    if (operand->host.data || !operand->there || !operand->there->data) return TAMIS_OK;
+    TRY(ml_dense_fetch(model, operand->there, &operand->own));
+    operand->host = *tamis_array_view(operand->own);
     return TAMIS_OK;
 }
 
-tamis_status ml_plain_operands(const tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *operands) {
-    operands->A = operands->B = NULL;
-    if (want_rows) TRY(W ? copy_of(W, &operands->A) : ml_dense_fetch(model, &model->row_factors, &operands->A));
-    const tamis_status status = ml_dense_fetch(model, &model->column_factors, &operands->B);
-    if (status != TAMIS_OK) {
-        tamis_array_free(operands->A);
-        operands->A = NULL;
-    }
-    return status;
+void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands) {
+    use_factors(&model->column_factors, &operands->B);
+    if (W)
+        operands->A = (ml_operand){.host = *W};
+    else
+        use_factors(&model->row_factors, &operands->A);
+}
+
+void ml_operands_free(ml_operands *operands) {
+    tamis_array_free(operands->A.own);
+    tamis_array_free(operands->B.own);
+    *operands = (ml_operands){0};
 }

@@ -68,12 +68,6 @@ failed:
     return status;
 }
 
-void ml_operands_free(ml_operands *operands) {
-    tamis_array_free(operands->A);
-    tamis_array_free(operands->B);
-    *operands = (ml_operands){0};
-}
-
 /* ------------------------------------------------------------------------------------------ transform */
 
 tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_array **W) {
@@ -153,9 +147,10 @@ static tamis_status pattern_to_device(copies *c, const tamis_sparse *S, tamis_sp
     return to_device(c, S->columns, S->nnz, index, &there->columns);
 }
 
-static tamis_status dense_to_device(copies *c, const tamis_array *array, tamis_dense *there) {
+static tamis_status dense_to_device(copies *c, const ml_operand *operand, tamis_dense *there) {
     const void *data;
-    *there = *tamis_array_view(array);
+    *there = operand->there ? *operand->there : operand->host;
+    if (operand->there) return TAMIS_OK;
     TRY(to_device(c, there->data, there->rows * there->cols, tamis_type_size(there->type), &data));
     there->data = (void *)(uintptr_t)data;
     there->location = c->model->location;
@@ -176,14 +171,14 @@ tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const t
     copies c = {.model = model};
     tamis_sparse pattern;
     tamis_dense A, B;
-    const tamis_type type = tamis_array_view(operands->A)->type;
+    const tamis_type type = operands->A.host.type;
     const size_t size = tamis_type_size(type);
     void *host, *dots;
     TRY(tamis_allocate(S->nnz, size, "predictions", &host));
     dots = host;
     TRY_GOTO(done, pattern_to_device(&c, S, &pattern));
-    TRY_GOTO(done, dense_to_device(&c, operands->A, &A));
-    TRY_GOTO(done, dense_to_device(&c, operands->B, &B));
+    TRY_GOTO(done, dense_to_device(&c, &operands->A, &A));
+    TRY_GOTO(done, dense_to_device(&c, &operands->B, &B));
     if (model->location != TAMIS_HOST) {
         TRY_GOTO(done, tamis_device_allocate(model->device, (size_t)S->nnz * size, &c.blocks[c.count]));
         dots = c.blocks[c.count++];
@@ -218,10 +213,9 @@ tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const
         TRY(ml_gather_rows(model, W, NULL, rows, &packed));
         W = tamis_array_view(packed);
     }
-    tamis_status status = model->method->operands(model, W, true, &operands);
-    tamis_array_free(packed);
-    if (status != TAMIS_OK) return status;
-    status = ml_predict(model, &operands, S, predictions);
+    tamis_status status = model->method->operands(model, W, &operands);
+    if (status == TAMIS_OK) status = ml_predict(model, &operands, S, predictions);
     ml_operands_free(&operands);
+    tamis_array_free(packed);
     return status;
 }

@@ -33,7 +33,8 @@ enum {
 
 typedef struct scorer {
     tamis_model *model;
-    const tamis_dense *A, *B; /* on the host */
+    const tamis_dense *A, *B; /* on the host; of B the size alone where ... */
+    const tamis_dense *there; /* ... this is not NULL: B on the device */
     size_t size;              /* of an element */
     bool on_host;
     int threads;
@@ -227,7 +228,12 @@ static tamis_status place_tiles(scorer *s) {
     for (int64_t i = 0; i < s->tile_count; i++) {
         const int64_t first = i * s->tile, left = s->B->rows - first;
         TRY(ml_dense_make(s->model, left < s->tile ? left : s->tile, s->B->cols, &s->tiles[i]));
-        TRY(ml_dense_write(s->model, &s->tiles[i], line_of(s->B, first)));
+        const size_t line = (size_t)s->B->cols * s->size;
+        if (s->there)
+            TRY(tamis_device_copy(s->model->device, NULL, s->tiles[i].data, 0, s->there->data, (size_t)first * line,
+                                  (size_t)s->tiles[i].rows * line));
+        else
+            TRY(ml_dense_write(s->model, &s->tiles[i], line_of(s->B, first)));
     }
     TRY(ml_dense_make(s->model, s->A->cols, s->block, &s->turned));
     return ml_dense_make(s->model, s->tile, s->block, &s->scores);
@@ -255,8 +261,9 @@ static tamis_status scorer_make(scorer *s) {
 tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const int64_t *rows,
                           const tamis_sparse *seen, int n, int64_t *columns, double *scores) {
     scorer s = {.model = model,
-                .A = tamis_array_view(operands->A),
-                .B = tamis_array_view(operands->B),
+                .A = &operands->A.host,
+                .B = &operands->B.host,
+                .there = operands->B.there,
                 .on_host = model->location == TAMIS_HOST};
     s.size = tamis_type_size(s.A->type);
     if (s.A->rows == 0 || n == 0) return TAMIS_OK;
@@ -318,10 +325,9 @@ tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, con
     tamis_array *asked;
     TRY(ml_gather_rows(model, W, rows, count, &asked));
     ml_operands operands = {0};
-    tamis_status status = model->method->operands(model, tamis_array_view(asked), true, &operands);
-    tamis_array_free(asked);
-    if (status != TAMIS_OK) return status;
-    status = ml_recommend(model, &operands, rows, seen, n, columns, scores);
+    tamis_status status = model->method->operands(model, tamis_array_view(asked), &operands);
+    if (status == TAMIS_OK) status = ml_recommend(model, &operands, rows, seen, n, columns, scores);
     ml_operands_free(&operands);
+    tamis_array_free(asked);
     return status;
 }

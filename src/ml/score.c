@@ -62,7 +62,7 @@ static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_i
         s->observed = tamis_matrix_view(s->own_observed);
     }
     if (fold_in) TRY(ml_transform(model, s->observed, "held_out.observed", &s->W));
-    return model->method->operands(model, tamis_array_view(s->W), true, &s->operands);
+    return model->method->operands(model, tamis_array_view(s->W), &s->operands);
 }
 
 static void release(scoring *s) {
@@ -87,7 +87,7 @@ static void score_ratings(const tamis_sparse *S, const double *predictions, tami
 
 /* A row's predictions of all columns together: its product with the sum of B's lines, in double. */
 static tamis_status column_total(const ml_operands *operands, double **total) {
-    const tamis_dense *const B = tamis_array_view(operands->B);
+    const tamis_dense *const B = &operands->B.host; /* of counts it is there */
     TRY(tamis_allocate_zeroed(B->cols, sizeof **total, "sums of columns", (void **)total));
     for (int64_t j = 0; j < B->rows; j++)
         for (int64_t k = 0; k < B->cols; k++) (*total)[k] += ml_element(B, j, k);
@@ -96,7 +96,7 @@ static tamis_status column_total(const ml_operands *operands, double **total) {
 
 static tamis_status score_counts(const scoring *s, const double *predictions, tamis_score *score) {
     const tamis_sparse *const S = s->entries;
-    const tamis_dense *const A = tamis_array_view(s->operands.A);
+    const tamis_dense *const A = &s->operands.A.host;
     const int64_t *const offsets = S->offsets;
     const double everywhere = s->operands.offset * (double)S->cols;
     double *total, sum = 0, weights = 0;
@@ -189,14 +189,15 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
     int64_t *columns = NULL;
     double *scores = NULL;
     ml_operands part = s->operands;
-    part.A = NULL;
+    tamis_array *lines = NULL;
     int64_t entries;
     if (__builtin_mul_overflow(count, (int64_t)top, &entries))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d recommendations of %lld rows are too many", top,
                           (long long)count);
     TRY_GOTO(done, tamis_allocate(entries, sizeof *columns, "recommendations", (void **)&columns));
     TRY_GOTO(done, tamis_allocate(entries, sizeof *scores, "recommendations", (void **)&scores));
-    TRY_GOTO(done, take_lines(tamis_array_view(s->operands.A), rows, count, &part.A));
+    TRY_GOTO(done, take_lines(&s->operands.A.host, rows, count, &lines));
+    part.A = (ml_operand){.host = *tamis_array_view(lines)};
     TRY_GOTO(done, ml_recommend(s->model, &part, rows, s->observed, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;
     for (int64_t i = 0; i < count; i++) add_row(s, rows[i], relevant_in(s, rows[i]), top, columns + i * top, score);
@@ -206,12 +207,13 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
 done:
     tamis_release(columns);
     tamis_release(scores);
-    tamis_array_free(part.A);
+    tamis_array_free(lines);
     return status;
 }
 
-static tamis_status score_ranking(const scoring *s, int top, tamis_score *score) {
+static tamis_status score_ranking(scoring *s, int top, tamis_score *score) {
     int64_t *rows, count = 0;
+    TRY(ml_operand_fetch(s->model, &s->operands.A));
     TRY(tamis_allocate(s->entries->rows, sizeof *rows, "rows with held-out entries", (void **)&rows));
     for (int64_t i = 0; i < s->entries->rows; i++)
         if (relevant_in(s, i) > 0) rows[count++] = i;

@@ -18,11 +18,16 @@
  * States: 0 ADAGRAD's sums of squares, 1 biases, 2 sum and number of an item's ratings, 3 T of the pass under way (so
  * that a fit that was stopped within one goes on with it).
  *
+ * The loss of each mini-batch stays on the device, one number in a vector of as many as there are mini-batches, until a
+ * pass ends or the model is saved within one; whenever that is, they are added up in their order on the host, in
+ * double.
+ *
  * Memory beside data and items: each mini-batch in either order with four plans, six matrices of the largest one's
  * users, one number a rating of it, and two matrices of the items' size.
  */
 #include "ml/minibatch.h"
 #include "ml/numbers.h"
+#include "ml/sums.h"
 
 #include <math.h>
 
@@ -42,7 +47,13 @@ typedef struct sfa {
     tamis_dense items, gradient;      /* items whitened */
     tamis_dense T, transposed, shift; /* the change of variables; lambda T^T T */
     bool own_T;                       /* T is no state of the model */
-    void *errors;
+    double *numbers;                  /* width x width on the host, and as they are on the device */
+    void *narrow;
+    tamis_dense errors, zeros, dots;           /* a rating each; a vector of zeros; scratch of sums */
+    tamis_dense of_errors, of_users, of_items; /* sums of squares: 1 x 1 */
+    tamis_dense losses;                        /* of the pass's mini-batches, in the order in which they came */
+    void *host_losses;
+    int64_t summed; /* mini-batches of the pass whose losses are in model->parts */
 } sfa;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -70,7 +81,7 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ numbers on the host */
 
-/* From doubles into a matrix on the device. */
+/* From doubles into a matrix on the device: for begin() alone. */
 static tamis_status write_numbers(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
     const int64_t count = dense->rows * dense->cols;
     void *cast;
@@ -81,7 +92,7 @@ static tamis_status write_numbers(const tamis_model *model, const tamis_dense *d
     return status;
 }
 
-/* The caller's, by tamis_release. */
+/* The caller's, by tamis_release: for begin() alone. */
 static tamis_status read_numbers(const tamis_model *model, const tamis_dense *dense, double **numbers) {
     const int64_t count = dense->rows * dense->cols;
     tamis_array *array;
@@ -153,39 +164,41 @@ static void invert_cholesky(double *B, int64_t n, double least) {
     }
 }
 
-/* T, from the items as they are; `share` of the ratings are there. */
-static tamis_status make_whitening(const tamis_model *model, const sfa *work, double share) {
-    const int64_t n = model->width;
-    const double lambda = model->options.regularization;
-    double *B;
-    TRY(tamis_dense_gram(model->device, NULL, model->workspace, share, &model->column_factors, lambda, &work->T));
-    TRY(read_numbers(model, &work->T, &B));
-    invert_cholesky(B, n, lambda);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++) { /* transposed, zeros below */
-            B[i * n + j] = B[j * n + i];
-            if (j > i) B[j * n + i] = 0;
-        }
-    const tamis_status status = write_numbers(model, &work->T, B);
-    tamis_release(B);
-    return status;
-}
-
-/* What follows from T. */
+/* What follows from T, which is in work->narrow. */
 static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
     const int64_t n = model->width;
-    double *T;
-    TRY(read_numbers(model, &work->T, &T));
+    const tamis_type type = model->options.type;
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < i; j++) {
-            T[i * n + j] = T[j * n + i];
-            T[j * n + i] = 0;
+        for (int64_t j = 0; j < i; j++) { /* zeros are below */
+            ml_put_number(work->narrow, type, i * n + j, ml_number(work->narrow, type, j * n + i));
+            ml_put_number(work->narrow, type, j * n + i, 0);
         }
-    const tamis_status status = write_numbers(model, &work->transposed, T);
-    tamis_release(T);
-    if (status != TAMIS_OK) return status;
+    TRY(ml_dense_write(model, &work->transposed, work->narrow));
     return tamis_dense_gram(model->device, NULL, model->workspace, model->options.regularization, &work->T, 0,
                             &work->shift);
+}
+
+/* T, from the items as they are, and what follows from it; `share` of the ratings are there. */
+static tamis_status make_whitening(const tamis_model *model, const sfa *work, double share) {
+    const int64_t n = model->width;
+    const tamis_type type = model->options.type;
+    const double lambda = model->options.regularization;
+    double *const B = work->numbers;
+    TRY(tamis_dense_gram(model->device, NULL, model->workspace, share, &model->column_factors, lambda, &work->T));
+    TRY(ml_dense_read(model, &work->T, work->narrow));
+    for (int64_t i = 0; i < n * n; i++) B[i] = ml_number(work->narrow, type, i);
+    invert_cholesky(B, n, lambda);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) /* transposed, zeros below */
+            ml_put_number(work->narrow, type, i * n + j, j < i ? 0 : B[j * n + i]);
+    TRY(ml_dense_write(model, &work->T, work->narrow));
+    return use_whitening(model, work);
+}
+
+/* The same for a pass that goes on: T is there. */
+static tamis_status take_whitening(const tamis_model *model, const sfa *work) {
+    TRY(ml_dense_read(model, &work->T, work->narrow));
+    return use_whitening(model, work);
 }
 
 /* ------------------------------------------------------------------------------------------ mini-batches */
@@ -193,12 +206,31 @@ static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
 static void free_work(const tamis_model *model, sfa *work) {
     if (!work) return;
     ml_batches_free(model, &work->batches);
-    tamis_dense *const matrices[] = {&work->X, &work->P,     &work->R,        &work->AP,         &work->rr,
-                                     &work->U, &work->items, &work->gradient, &work->transposed, &work->shift};
+    tamis_dense *const matrices[] = {
+        &work->X,     &work->P,        &work->R,          &work->AP,     &work->rr,       &work->U,
+        &work->items, &work->gradient, &work->transposed, &work->shift,  &work->errors,   &work->zeros,
+        &work->dots,  &work->of_users, &work->of_items,   &work->losses, &work->of_errors};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
     if (work->own_T) ml_dense_free(model, &work->T);
-    if (work->errors) tamis_device_free(model->device, work->errors);
+    tamis_release(work->numbers);
+    tamis_release(work->narrow);
+    tamis_release(work->host_losses);
     tamis_release(work);
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* What measure() takes. */
+static tamis_status make_sums(const tamis_model *model, sfa *work) {
+    const int64_t users = work->batches.rows, items = model->column_factors.rows, ratings = work->batches.nnz;
+    tamis_dense *const sums[] = {&work->of_errors, &work->of_users, &work->of_items};
+    TRY(ml_vector_make(model, ratings, &work->errors));
+    TRY(ml_vector_make(model, 1, &work->zeros));
+    TRY(ml_dense_make(model, larger(ml_vector_scratch(ratings), larger(users, items)), 1, &work->dots));
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) TRY(ml_dense_make(model, 1, 1, sums[i]));
+    TRY(ml_dense_make(model, work->batches.count, 1, &work->losses));
+    return tamis_allocate(work->batches.count, tamis_type_size(model->options.type), "losses of mini-batches",
+                          &work->host_losses);
 }
 
 /* The dense matrices, for the largest mini-batch. */
@@ -211,9 +243,11 @@ static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *wo
     TRY(ml_dense_make(model, cols, width, &work->items));
     TRY(ml_dense_make(model, width, width, &work->transposed));
     TRY(ml_dense_make(model, width, width, &work->shift));
+    TRY(tamis_allocate(width * width, sizeof(double), "the preconditioner", (void **)&work->numbers));
+    TRY(tamis_allocate(width * width, tamis_type_size(model->options.type), "the preconditioner", &work->narrow));
     if (!fitting) return TAMIS_OK;
     TRY(ml_dense_make(model, cols, width, &work->gradient));
-    return model->options.skip_loss ? TAMIS_OK : ml_values_make(model, work->batches.nnz, &work->errors);
+    return model->options.skip_loss ? TAMIS_OK : make_sums(model, work);
 }
 
 /* Mini-batches of `rows` rows. T is the model's state, or an own one. `fitting`: with what the items' step takes. */
@@ -271,30 +305,42 @@ static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *b
     return tamis_dense_multiply(device, NULL, 1, &X, &work->transposed, 0, U);
 }
 
-/* The mini-batch's share of the objective, with its users and the items before their step. */
-static tamis_status loss_of(tamis_model *model, const sfa *work, const ml_batch *batch, const tamis_dense *U,
-                            double *loss) {
+/* The mini-batch's share of the objective, with its users and the items before their step, into work->losses. */
+static tamis_status measure(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number,
+                            const tamis_dense *U) {
     tamis_device *const device = model->device;
     const tamis_dense *const M = &model->column_factors;
-    const tamis_dense errors = ml_values_view(model, work->errors, batch->S.view.nnz);
-    double sum, users, items;
-    TRY(ml_sddmm(model, batch->plans[ERRORS], U, M, 1, 0, work->errors));
-    TRY(tamis_dense_dot(device, NULL, model->workspace, &errors, &errors, &sum));
-    TRY(tamis_dense_dot(device, NULL, model->workspace, U, U, &users));
-    TRY(tamis_dense_dot(device, NULL, model->workspace, M, M, &items));
-    *loss =
-        sum + model->options.regularization * users + model->options.column_regularization * (double)U->rows * items;
+    const double of_items = model->options.column_regularization * (double)U->rows;
+    const size_t size = tamis_type_size(model->options.type);
+    tamis_dense errors;
+    TRY(ml_sddmm(model, batch->plans[ERRORS], U, M, 1, 0, work->errors.data));
+    TRY(ml_vector_first(model, &work->errors, batch->S.view.nnz, &work->zeros, &errors));
+    TRY(ml_vector_dot(model, &errors, &errors, &work->dots, &work->of_errors));
+    TRY(ml_dot(model, U, U, &work->dots, &work->of_users));
+    TRY(ml_dot(model, M, M, &work->dots, &work->of_items));
+    TRY(tamis_dense_combine(device, NULL, model->options.regularization, &work->of_users, 1, &work->of_errors));
+    TRY(tamis_dense_combine(device, NULL, of_items, &work->of_items, 1, &work->of_errors));
+    return tamis_device_copy(device, NULL, work->losses.data, (size_t)number * size, work->of_errors.data, 0, size);
+}
+
+/* Adds losses first .. end - 1 to *sum: waits. */
+static tamis_status add_losses(const tamis_model *model, const sfa *work, int64_t first, int64_t end, double *sum) {
+    const tamis_type type = model->options.type;
+    const size_t size = tamis_type_size(type);
+    if (model->options.skip_loss || first >= end) return TAMIS_OK;
+    TRY(tamis_device_read(model->device, NULL, work->host_losses, work->losses.data, (size_t)first * size,
+                          (size_t)(end - first) * size));
+    for (int64_t i = 0; i < end - first; i++) *sum += ml_number(work->host_losses, type, i);
     return TAMIS_OK;
 }
 
-/* Users, then items. *loss is 0 where it is not wanted. */
-static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *batch, double *loss) {
+/* Users, then items. `number` is where the loss goes. */
+static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number) {
     tamis_device *const device = model->device;
     const tamis_dense *const M = &model->column_factors;
     const tamis_dense U = ml_first_rows(&work->U, batch->rows);
-    *loss = 0;
     TRY(solve(model, work, batch, model->options.cg_steps, &U));
-    if (!model->options.skip_loss) TRY(loss_of(model, work, batch, &U, loss));
+    if (!model->options.skip_loss) TRY(measure(model, work, batch, number, &U));
     TRY(ml_fused(model, batch->plans[GRADIENT], M, &U, &U, 1, 0, &work->gradient));
     TRY(tamis_dense_combine(device, NULL, -model->options.column_regularization * (double)U.rows, M, 1,
                             &work->gradient));
@@ -335,24 +381,29 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     sfa *work;
     TRY(make_work(model, data, batch_rows, true, false, &work));
     model->work = work;
-    return model->batches_done > 0 ? use_whitening(model, work) : TAMIS_OK;
+    TRY(ml_times_reserve(model, (double)work->batches.count * (3.0 + model->options.cg_steps)));
+    return model->batches_done > 0 ? take_whitening(model, work) : TAMIS_OK;
 }
 
 static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
-    double loss;
-    TRY(learn(model, model->work, batch, &loss));
-    model->parts[0] += loss;
+    TRY(learn(model, model->work, batch, model->batches_done));
     model->parts[1] += (double)batch->S.view.nnz;
     return TAMIS_OK;
 }
 
+static tamis_status pending(const tamis_model *model, double parts[]) {
+    const sfa *const work = model->work;
+    return work ? add_losses(model, work, work->summed, model->batches_done, &parts[0]) : TAMIS_OK;
+}
+
 static tamis_status iterate(tamis_model *model) {
     sfa *const work = model->work;
-    if (model->batches_done == 0) {
-        TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
-        TRY(use_whitening(model, work));
-    }
-    return ml_batches_pass(model, &work->batches, learn_and_sum);
+    work->summed = model->batches_done;
+    if (model->batches_done == 0) TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
+    TRY(ml_batches_pass(model, &work->batches, learn_and_sum));
+    TRY(pending(model, model->parts));
+    work->summed = model->batches_done;
+    return TAMIS_OK;
 }
 
 /* A rating's share, on the way through the pass. */
@@ -374,8 +425,9 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, true, false, &work));
     tamis_status status;
     TRY_GOTO(done, make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
-    TRY_GOTO(done, use_whitening(model, work));
-    TRY_GOTO(done, learn(model, work, &work->batches.batch[0], sum));
+    TRY_GOTO(done, learn(model, work, &work->batches.batch[0], 0));
+    *sum = 0;
+    TRY_GOTO(done, add_losses(model, work, 0, 1, sum));
     TRY_GOTO(done, tamis_device_finish(model->device, NULL));
     *weight = (double)batch->nnz;
     model->steps++;
@@ -395,7 +447,6 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     /* to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
     const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
     TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
-    TRY_GOTO(done, use_whitening(model, work));
     TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, W));
     TRY_GOTO(done, tamis_device_finish(model->device, NULL));
 done:
@@ -419,22 +470,20 @@ static tamis_status widen(const tamis_dense *from, const tamis_dense *last, tami
 }
 
 /* <[u, 1], [m, b]>. */
-static tamis_status operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
-    if (want_rows && !W)
+    if (!W)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "sfa keeps no factors of rows: give those of tamis_model_transform as W");
-    tamis_array *items = NULL, *biases = NULL;
+    tamis_array *items = NULL, *biases = NULL, *wide;
     tamis_status status;
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));
     TRY_GOTO(done, ml_dense_fetch(model, &model->states[BIASES], &biases));
-    if (want_rows) TRY_GOTO(done, widen(W, NULL, &made->A));
-    TRY_GOTO(done, widen(tamis_array_view(items), tamis_array_view(biases), &made->B));
+    TRY_GOTO(done, widen(W, NULL, &wide));
+    ml_operand_take(&made->A, wide);
+    TRY_GOTO(done, widen(tamis_array_view(items), tamis_array_view(biases), &wide));
+    ml_operand_take(&made->B, wide);
 done:
-    if (status != TAMIS_OK) {
-        tamis_array_free(made->A);
-        made->A = NULL;
-    }
     tamis_array_free(items);
     tamis_array_free(biases);
     return status;
@@ -448,6 +497,7 @@ const ml_method ml_sfa = {.id = TAMIS_SFA,
                           .begin = begin,
                           .iterate = iterate,
                           .loss = loss,
+                          .pending = pending,
                           .end = end,
                           .step = step,
                           .transform = transform,

@@ -25,10 +25,9 @@ static inline double ml_expectation(const ml_operands *operands, double dot) {
     const double value = operands->offset + dot;
     return value < operands->least ? operands->least : value > operands->most ? operands->most : value;
 }
-void ml_operands_free(ml_operands *operands);
 
-/* recommend.c: the n best columns of each line of A, of which line i is row rows[i] of `seen` (NULL: row i). Arguments
-   have been checked, but not the arrays of `seen`. */
+/* recommend.c: the n best columns of each line of A, which is on the host, and of which line i is row rows[i] of `seen`
+   (NULL: row i). Arguments have been checked, but not the arrays of `seen`. */
 tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const int64_t *rows,
                           const tamis_sparse *seen, int n, int64_t *columns, double *scores);
 /* seen.c: the columns of those rows of `seen`, sorted, as CSR of `count` rows with int64 offsets and columns. `seen` is

@@ -122,6 +122,13 @@ static tamis_status fake_read(tamis_gpu_device *device, void *stream, void *to, 
     return TAMIS_OK;
 }
 
+static tamis_status fake_copy(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from, size_t bytes) {
+    (void)device;
+    (void)stream;
+    if (bytes) memcpy((char *)to.base + to.bytes, (const char *)from.base + from.bytes, bytes);
+    return TAMIS_OK;
+}
+
 static tamis_status fake_fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
     (void)device;
     (void)stream;
@@ -172,6 +179,7 @@ static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
                                                .release = fake_release,
                                                .write = fake_write,
                                                .read = fake_read,
+                                               .copy = fake_copy,
                                                .fill = fake_fill,
                                                .finish = fake_finish,
                                                .memory = fake_memory,

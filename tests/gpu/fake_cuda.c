@@ -165,6 +165,13 @@ EXPORT(cuMemcpyDtoHAsync_v2, void *to, const void *from, size_t bytes, void *str
     return SUCCESS;
 }
 
+EXPORT(cuMemcpyDtoDAsync_v2, void *to, const void *from, size_t bytes, void *stream) {
+    (void)stream;
+    MAY_FAIL;
+    memcpy(to, from, bytes);
+    return SUCCESS;
+}
+
 EXPORT(cuMemsetD8Async, void *to, unsigned char byte, size_t bytes, void *stream) {
     (void)stream;
     MAY_FAIL;

@@ -87,6 +87,7 @@ SAME_FUNCTION(kernel_release, clReleaseKernel);
 SAME_FUNCTION(launch, clEnqueueNDRangeKernel);
 SAME_FUNCTION(write, clEnqueueWriteBuffer);
 SAME_FUNCTION(read, clEnqueueReadBuffer);
+SAME_FUNCTION(copy, clEnqueueCopyBuffer);
 SAME_FUNCTION(fill, clEnqueueFillBuffer);
 SAME_FUNCTION(marker, clEnqueueMarkerWithWaitList);
 SAME_FUNCTION(finish, clFinish);

@@ -27,7 +27,8 @@ enum { PATHS = 700, ENTRIES_MOST = 64 };
 typedef struct task {
     tamis_operation operation;
     tamis_edge edge;
-    bool once; /* a single call in place of a plan */
+    bool once;     /* a single call in place of a plan */
+    bool stripped; /* the plan is made with values, which are taken away */
     problem p;
     mirror on;
     float *out;
@@ -91,6 +92,14 @@ static tamis_status run_plan(task *t) {
     if (status != TAMIS_OK) {
         CHECK(plan == NULL);
         return status;
+    }
+    if (t->stripped) {
+        t->p.S.values = NULL; /* of what is expected */
+        status = tamis_plan_set_values(plan, NULL, 0);
+        if (status != TAMIS_OK) {
+            tamis_plan_destroy(plan);
+            return status;
+        }
     }
     switch (t->operation) {
     case TAMIS_OP_SDDMM: status = tamis_plan_sddmm(plan, NULL, &m->A, &m->B, 1, 0, m->memory[7]); break;
@@ -172,6 +181,40 @@ static void memory_ends(const void *unused) {
     CHECK(tamis_device_open(device_name, &device) == TAMIS_ERROR_MEMORY);
     tamis_memory_fail_at(0);
     CHECK(device == NULL && tamis_memory_live() == live);
+}
+
+/* A plan that was made with values computes as one without where they are taken away, and gives up nothing when memory
+   ends; the other way round is refused. */
+static void values_are_taken_away(const void *unused) {
+    (void)unused;
+    for (int type = 0; type <= TAMIS_BF16; type++)
+        for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++) {
+            if (edge == TAMIS_EDGE_MASK || (type > TAMIS_F32 && edge % 7 != 0)) continue; /* compiling takes time */
+            task t;
+            type_now = (tamis_type)type;
+            task_open(&t, edge % 2 ? TAMIS_OP_FUSED : TAMIS_OP_SDDMM, (tamis_edge)edge);
+            t.stripped = true;
+            const tamis_status status = run_task(&t);
+            CHECK(status == TAMIS_OK || (type == TAMIS_F64 && status == TAMIS_ERROR_UNSUPPORTED));
+            if (status == TAMIS_OK) CHECK(is_right(&t));
+            task_close(&t);
+        }
+    type_now = TAMIS_F32;
+    task t;
+    task_open(&t, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE);
+    t.stripped = true;
+    fail_each(&t);
+    tamis_plan *plan = NULL;
+    tamis_sparse pattern = t.on.S;
+    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+    o.operation = TAMIS_OP_SPMM;
+    o.width = 20;
+    pattern.values = NULL;
+    CHECK(tamis_plan_create(t.device, &pattern, &o, &plan) == TAMIS_OK);
+    CHECK(tamis_plan_set_values(plan, NULL, 0) == TAMIS_OK);
+    CHECK(tamis_plan_set_values(plan, t.on.S.values, 0) == TAMIS_ERROR_ARGUMENT && error_has("made without values"));
+    tamis_plan_destroy(plan);
+    task_close(&t);
 }
 
 /* More than there is, by the device's own word. */
@@ -466,6 +509,7 @@ int main(int argc, char **argv) {
     setenv("TAMIS_PROBE", "0", 1);
     verdict("memory ends, at each allocation", process_run("    in turn", memory_ends, NULL));
     verdict("more memory than there is", process_run("    at once", memory_is_too_small, NULL));
+    verdict("values that are taken away", process_run("    of a plan", values_are_taken_away, NULL));
     verdict("a kernel that does not compile", process_run("    and then one that does", kernel_does_not_compile, NULL));
     verdict("the next process finds the kernels", cache_is_used());
     verdict("bytes flipped all over", damage_is_repaired("    the next process", flip));

@@ -102,6 +102,7 @@ static tamis_status work(tamis_device *device, const mirror *m, const problem *p
     if (status == TAMIS_OK) status = tamis_plan_sddmm(plan, NULL, &m->A, &m->B, 1, 0, m->memory[7]);
     if (status == TAMIS_OK) status = tamis_device_mark(device, NULL, &end);
     if (status == TAMIS_OK) status = tamis_device_between(device, start, end, &seconds);
+    if (status == TAMIS_OK) status = tamis_device_copy(device, NULL, m->memory[7], 0, m->memory[7], 64, 64);
     if (status == TAMIS_OK) status = tamis_device_finish(device, NULL);
     snprintf(said, sizeof said, "%s", tamis_last_error());
     if (start) tamis_device_forget(device, start);
@@ -178,6 +179,11 @@ static const fault faults[] = {
     {"a launch that fails", "cuLaunchKernel=719", EACH, TAMIS_ERROR_DEVICE, {"launching", "FAKE_ERROR_719"}},
     {"a device lost, from then on", "*=719", FROM, TAMIS_ERROR_DEVICE, {NULL}},
     {"any call", "*=999", EACH, TAMIS_ERROR_DEVICE, {NULL}},
+    {"a copy within the device",
+     "cuMemcpyDtoDAsync_v2=700",
+     EACH,
+     TAMIS_ERROR_DEVICE,
+     {"copying within the device", "FAKE_ERROR_700"}},
     {"waiting", "cuStreamSynchronize=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}},
     {"an event", "cuEventRecord=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}},
 };

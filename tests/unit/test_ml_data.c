@@ -62,6 +62,10 @@ static void names_refuse_wrong_arguments(void **state) {
     assert_int_equal(tamis_names_create(NULL), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "names = NULL: expected where to put the dictionary");
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    assert_int_equal(tamis_names_copy(NULL, &names), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
+    assert_int_equal(tamis_names_copy(names, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "copy = NULL: expected where to put the dictionary");
     assert_int_equal(tamis_names_add(NULL, "a", 1, &index), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
     assert_int_equal(tamis_names_add(names, NULL, 1, &index), TAMIS_ERROR_ARGUMENT);
@@ -85,6 +89,27 @@ static void names_refuse_wrong_arguments(void **state) {
     assert_int_equal(tamis_names_read("/no/such/file", &names), TAMIS_ERROR_FILE);
     assert_string_equal(tamis_last_error(), "/no/such/file: cannot open: No such file or directory");
     assert_null(names);
+}
+
+/* Each of the two can be added to by itself; when memory ends nothing of a copy is left. */
+static void names_are_copied(void **state) {
+    (void)state;
+    tamis_names *names = NULL, *copy = NULL;
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    add(names, "pear");
+    add(names, "two words");
+    const int64_t live = tamis_memory_live();
+    for (int64_t n = 1; !copy; n++) {
+        tamis_memory_fail_at(n);
+        const tamis_status status = tamis_names_copy(names, &copy);
+        tamis_memory_fail_at(0);
+        if (status != TAMIS_OK) assert_true(status == TAMIS_ERROR_MEMORY && !copy && tamis_memory_live() == live);
+    }
+    assert_int_equal(add(copy, "plum"), 2);
+    expect_names(names, "pear|two words");
+    tamis_names_free(names);
+    expect_names(copy, "pear|two words|plum");
+    tamis_names_free(copy);
 }
 
 /* Against a list that is searched from its beginning. */
@@ -564,6 +589,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_numbered_as_they_come),
         cmocka_unit_test(names_refuse_wrong_arguments),
+        cmocka_unit_test(names_are_copied),
         cmocka_unit_test(many_names_are_found_again),
         cmocka_unit_test(names_can_come_from_the_dictionary),
         cmocka_unit_test(vocabularies_are_read),

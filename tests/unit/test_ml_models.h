@@ -95,20 +95,19 @@ static inline tamis_sparse data_shuffled(data *d) {
 
 /* Counts without a real method's fitting: predictions are the products themselves, and a new row's factors are the sums
    of its columns' times its counts. */
-static inline tamis_status fake_operands(tamis_model *model, const tamis_dense *W, bool want_rows, ml_operands *made) {
+static inline tamis_status fake_operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.least = 0, .most = INFINITY};
-    if (want_rows && W) {
-        TRY(tamis_array_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &made->A));
-        memcpy(tamis_array_view(made->A)->data, W->data, (size_t)(W->rows * W->cols) * tamis_type_size(W->type));
-    } else if (want_rows) {
-        TRY(ml_dense_fetch(model, &model->row_factors, &made->A));
+    tamis_array *array;
+    if (W) {
+        TRY(tamis_array_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &array));
+        memcpy(tamis_array_view(array)->data, W->data, (size_t)(W->rows * W->cols) * tamis_type_size(W->type));
+    } else {
+        TRY(ml_dense_fetch(model, &model->row_factors, &array));
     }
-    const tamis_status status = ml_dense_fetch(model, &model->column_factors, &made->B);
-    if (status != TAMIS_OK) {
-        tamis_array_free(made->A);
-        made->A = NULL;
-    }
-    return status;
+    ml_operand_take(&made->A, array);
+    TRY(ml_dense_fetch(model, &model->column_factors, &array));
+    ml_operand_take(&made->B, array);
+    return TAMIS_OK;
 }
 
 static inline tamis_status fake_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W) {
@@ -199,6 +198,15 @@ typedef struct plain {
     bool biases;
 } plain;
 
+static inline tamis_array *copy_of_operand(const tamis_model *model, ml_operand *operand) {
+    tamis_array *copy;
+    EXPECT_OK(ml_operand_fetch(model, operand));
+    const tamis_dense *const X = &operand->host;
+    EXPECT_OK(tamis_array_create(X->rows, X->cols, X->type, TAMIS_ROW_MAJOR, &copy));
+    memcpy(tamis_array_view(copy)->data, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
+    return copy;
+}
+
 static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
     plain p = {.offset = model->mean, .least = model->least, .most = model->most, .biases = model->options.biases};
     tamis_array *packed = NULL;
@@ -216,9 +224,16 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
         return p;
     }
     ml_operands operands;
-    EXPECT_OK(model->method->operands(model, tamis_array_view(packed), true, &operands));
+    EXPECT_OK(model->method->operands(model, tamis_array_view(packed), &operands));
+    p = (plain){copy_of_operand(model, &operands.A),
+                copy_of_operand(model, &operands.B),
+                operands.offset,
+                operands.least,
+                operands.most,
+                false};
+    ml_operands_free(&operands);
     tamis_array_free(packed);
-    return (plain){operands.A, operands.B, operands.offset, operands.least, operands.most, false};
+    return p;
 }
 
 static inline void plain_free(plain *p) {

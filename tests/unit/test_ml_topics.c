@@ -187,14 +187,14 @@ static void lda_new_documents(void **state) {
         works(tamis_array_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
         works(tamis_model_transform(model, &c.S, tamis_array_view(W)));
         ml_operands operands;
-        works(ml_lda.operands(model, tamis_array_view(W), true, &operands));
+        works(ml_lda.operands(model, tamis_array_view(W), &operands));
         double *const got = unpack(W), *const L = columns_of(model), *const want = calloc(80 * 5, sizeof *want);
         const reference_lda o = {
             .alpha = options.row_prior, .rounds = 20, .maximum_a_posteriori = options.maximum_a_posteriori};
         reference_lda_infer(&c.S, L, 5, &o, want);
         near("posteriors", got, want, 80 * 5, options.type);
         for (int k = 0; k < 5; k++) assert_true(fabs(got[3 * 5 + k] - options.row_prior) < 1e-7); /* an empty one */
-        double *const A = unpack(operands.A), *const B = unpack(operands.B);
+        double *const A = unpack(operands.A.own), *const B = unpack(operands.B.own);
         for (int64_t d = 0; d < 80; d++) {
             double sum = 0;
             for (int64_t w = 0; w < 60; w++)
@@ -483,8 +483,8 @@ static void awkward_data(void **state) {
             works(tamis_array_create(shape[0], shape[2], TAMIS_F32, TAMIS_ROW_MAJOR, &W));
             works(tamis_model_transform(model, &c.S, tamis_array_view(W)));
             ml_operands operands;
-            works(model->method->operands(model, m % 2 && batches ? NULL : tamis_array_view(W), true, &operands));
-            double *const w = unpack(W), *const A = unpack(operands.A), *const B = unpack(operands.B);
+            works(model->method->operands(model, m % 2 && batches ? NULL : tamis_array_view(W), &operands));
+            double *const w = unpack(W), *const A = unpack(operands.A.own), *const B = unpack(operands.B.own);
             for (int64_t i = 0; i < shape[0] * shape[2]; i++) assert_true(isfinite(w[i]) && isfinite(A[i]));
             for (int64_t i = 0; i < shape[1] * shape[2]; i++) assert_true(isfinite(B[i]));
             works(tamis_model_partial_fit(model, &c.S));
@@ -539,9 +539,8 @@ static tamis_status whole_story(const tamis_model_options *options, const corpus
     if (status == TAMIS_OK) status = tamis_model_partial_fit(model, &c->S);
     if (status == TAMIS_OK) status = tamis_array_create(c->S.rows, 3, TAMIS_F32, TAMIS_ROW_MAJOR, &W);
     if (status == TAMIS_OK) status = tamis_model_transform(model, &c->S, tamis_array_view(W));
-    if (status == TAMIS_OK) status = model->method->operands(model, tamis_array_view(W), true, &operands);
-    tamis_array_free(operands.A);
-    tamis_array_free(operands.B);
+    if (status == TAMIS_OK) status = model->method->operands(model, tamis_array_view(W), &operands);
+    ml_operands_free(&operands);
     tamis_array_free(W);
     tamis_model_free(model);
     return status;

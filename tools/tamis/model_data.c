@@ -112,24 +112,13 @@ static int report_left_out(const char *spec, int64_t left_out, int64_t total) {
 
 /* ------------------------------------------------------------------------------------------ reading */
 
-static int copy_names(const tamis_names *from, tamis_names **copy) {
-    tamis_status status = tamis_names_create(copy);
-    for (int64_t i = 0; status == TAMIS_OK && i < tamis_names_count(from); i++) {
-        const char *name = tamis_names_at(from, i);
-        int64_t index = 0;
-        status = tamis_names_add(*copy, name, strlen(name), &index);
-    }
-    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
-}
-
 /* Ids as names. Dictionaries are copies: the reader adds to them what it does not find, unless both are known. */
 static int read_named(const tool_data_request *request, tool_data *data) {
     const bool known_rows = request->rows && !request->new_rows;
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
-    int code = 0;
-    if (known_rows) code = copy_names(request->rows, &data->rows);
-    if (request->columns && code == 0) code = copy_names(request->columns, &data->columns);
-    if (code) return code;
+    tamis_status status = known_rows ? tamis_names_copy(request->rows, &data->rows) : TAMIS_OK;
+    if (status == TAMIS_OK && request->columns) status = tamis_names_copy(request->columns, &data->columns);
+    if (status != TAMIS_OK) return tool_library_error(status, NULL);
     options.users = data->rows;
     options.items = data->columns;
     options.known_only = known_rows && request->columns;
@@ -137,7 +126,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     options.progress_context = data->name;
     int64_t skipped = 0;
     tamis_names *rows = NULL, *columns = NULL;
-    const tamis_status status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
+    status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
     tool_progress_clear();
     if (status != TAMIS_OK) {
         return tool_library_error(status, strstr(tamis_last_error(), request->spec) ? NULL : request->spec);

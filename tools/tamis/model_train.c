@@ -44,13 +44,19 @@ static bool is_file(const char *path) {
     return stat(path, &there) == 0;
 }
 
-static int check_settings(const tool_train_settings *set) {
+static int check_settings(const tool_train_settings *set, tamis_method method) {
     if (!set->output) return tool_usage_error("where to? -o MODEL is missing");
     const int ways = (set->hold_out > 0) + set->leave_one_out + (set->held_out != NULL);
     if (ways > 1) return tool_usage_error("--hold-out, --leave-one-out and --held-out: only one of them");
     if (set->observed && !set->held_out) return tool_usage_error("--observed: goes with --held-out");
     if (set->stream && ways > 0 && !set->held_out) {
         return tool_usage_error("--stream: what is held out must be in a file of its own, --held-out FILE");
+    }
+    if (set->stream && set->held_out && !tool_method_of_documents(method)) {
+        return tool_usage_error(
+            "--held-out: not with --stream: of a stream's rows, which these entries would be of, %s "
+            "keeps nothing; 'tamis %s score' measures the model on others",
+            tamis_method_name(method), tamis_method_name(method));
     }
     if (set->stream && set->from != TAMIS_FILE_AUTO) {
         return tool_usage_error("--from: a stream's format is told by its name and content");
@@ -289,7 +295,7 @@ int tool_train(const tool_command *group, const void *given, int count, char **o
     training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[0]};
     const tamis_status status = tamis_method_from_name(group->name, &run.method);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    int code = check_settings(&run.settings);
+    int code = check_settings(&run.settings, run.method);
     if (code) return code;
     tool_interrupt_catch();
     code = choose_checkpoint(&run);

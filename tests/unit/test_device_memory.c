@@ -1,0 +1,135 @@
+/*
+ * Copies between host and device memory, and within a device's: places, sizes, order, and what is refused.
+ *   test_device_memory [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/tamis.h>
+
+#include "base/memory.h"
+
+enum { BYTES = 1000 };
+
+static const char *device_name = "cpu";
+static tamis_device *device;
+static void *memory[2];
+static unsigned char pattern[2][BYTES];
+
+static void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+static void refuses(tamis_status status, const char *message) {
+    assert_int_equal(status, TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), message);
+}
+
+static void write_patterns(void) {
+    for (int m = 0; m < 2; m++) {
+        for (int i = 0; i < BYTES; i++) pattern[m][i] = (unsigned char)(7 * i + 101 * m + i / 256);
+        works(tamis_device_write(device, NULL, memory[m], 0, pattern[m], BYTES));
+    }
+}
+
+static void has(int m, const unsigned char *expected) {
+    unsigned char found[BYTES];
+    works(tamis_device_read(device, NULL, found, memory[m], 0, BYTES));
+    assert_memory_equal(found, expected, BYTES);
+}
+
+static void read_and_write(void **state) {
+    (void)state;
+    unsigned char part[40];
+    write_patterns();
+    has(0, pattern[0]);
+    works(tamis_device_read(device, NULL, part, memory[1], 333, sizeof part));
+    assert_memory_equal(part, pattern[1] + 333, sizeof part);
+    works(tamis_device_write(device, NULL, memory[0], BYTES - sizeof part, part, sizeof part));
+    memcpy(pattern[0] + BYTES - sizeof part, part, sizeof part);
+    has(0, pattern[0]);
+}
+
+/* Any place, any size; what is around it stays. */
+static void copies_within(void **state) {
+    static const size_t cases[][3] = {{0, 0, BYTES}, {0, 1, 1},       {1, 0, 7},         {5, 992, 8},
+                                      {992, 4, 8},   {128, 256, 512}, {3, 700, 299},     {700, 3, 300},
+                                      {BYTES, 0, 0}, {0, BYTES, 0},   {BYTES - 1, 17, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const size_t to = cases[i][0], from = cases[i][1], bytes = cases[i][2];
+        write_patterns();
+        works(tamis_device_copy(device, NULL, memory[0], to, memory[1], from, bytes));
+        memcpy(pattern[0] + to, pattern[1] + from, bytes);
+        has(0, pattern[0]);
+        has(1, pattern[1]);
+        if ((to > from ? to - from : from - to) < bytes) continue;
+        works(tamis_device_copy(device, NULL, memory[1], to, memory[1], from, bytes));
+        memcpy(pattern[1] + to, pattern[1] + from, bytes);
+        has(1, pattern[1]);
+    }
+}
+
+/* One after another without waiting: each sees what the one before it left. */
+static void copies_are_in_order(void **state) {
+    (void)state;
+    write_patterns();
+    for (size_t i = 1; i < BYTES; i++) {
+        works(tamis_device_copy(device, NULL, memory[0], i, memory[0], i - 1, 1));
+        pattern[0][i] = pattern[0][i - 1];
+    }
+    has(0, pattern[0]);
+    works(tamis_device_finish(device, NULL));
+}
+
+static void copies_are_refused(void **state) {
+    (void)state;
+    char host[8] = "";
+    write_patterns();
+    refuses(tamis_device_copy(NULL, NULL, memory[0], 0, memory[1], 0, 1),
+            "device = NULL: open one with tamis_device_open");
+    refuses(tamis_device_copy(device, NULL, NULL, 0, memory[1], 0, 3), "to = NULL: 3 bytes have nowhere to go");
+    refuses(tamis_device_copy(device, NULL, memory[0], 0, NULL, 0, 3),
+            "from = NULL: 3 bytes have nowhere to come from");
+    refuses(tamis_device_write(device, NULL, NULL, 0, host, 3), "to = NULL: 3 bytes have nowhere to go");
+    refuses(tamis_device_read(device, NULL, host, NULL, 0, 3), "from = NULL: 3 bytes have nowhere to come from");
+    refuses(tamis_device_copy(device, NULL, memory[0], 10, memory[0], 10, 1),
+            "to_offset = 10, from_offset = 10: 1 bytes from each of them overlap, and to = from");
+    refuses(tamis_device_copy(device, NULL, memory[0], 0, memory[0], 99, 100),
+            "to_offset = 0, from_offset = 99: 100 bytes from each of them overlap, and to = from");
+    refuses(tamis_device_copy(device, NULL, memory[0], 99, memory[0], 0, 100),
+            "to_offset = 99, from_offset = 0: 100 bytes from each of them overlap, and to = from");
+    works(tamis_device_copy(device, NULL, NULL, 0, NULL, 0, 0));
+    has(0, pattern[0]);
+    has(1, pattern[1]);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    if (tamis_device_open(device_name, &device) != TAMIS_OK) return 1;
+    for (int m = 0; m < 2; m++)
+        if (tamis_device_allocate(device, BYTES, &memory[m]) != TAMIS_OK) return 1;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    for (int m = 0; m < 2; m++) tamis_device_free(device, memory[m]);
+    tamis_device_close(device);
+    return tamis_memory_live() != 0 && strcmp(device_name, "cpu") == 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(read_and_write), cmocka_unit_test(copies_within),
+                                       cmocka_unit_test(copies_are_in_order), cmocka_unit_test(copies_are_refused)};
+    if (argc > 1) device_name = argv[1];
+    setenv("TAMIS_PROBE", "0", 1);
+    if (tamis_device_open(device_name, &device) != TAMIS_OK) {
+        printf("skipped: %s\n", tamis_last_error());
+        return 77;
+    }
+    tamis_device_close(device);
+    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+}

@@ -1,0 +1,198 @@
+/*
+ * What fitting takes from memory: all of it before the first iteration, for every method, so that a fit of many
+ * iterations makes as many allocations as one of none; and a model saved within a pass, which is that of a fit that was
+ * stopped there, whatever of it was still on the device.
+ *   test_ml_memory [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/ml.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+enum { ROWS = 70, COLS = 45, NNZ_MOST = ROWS * COLS };
+
+static const char *device_name = "cpu";
+static tamis_device *device;
+static int64_t offsets[ROWS + 1];
+static int32_t columns[NNZ_MOST];
+static float values[NNZ_MOST];
+static tamis_sparse S;
+
+static void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+/* Whole numbers from 1 to 5, which are ratings, uses and counts alike. */
+static void draw(void) {
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < ROWS; i++) {
+        for (int64_t j = 0; j < COLS && i % 11 != 4; j++) {
+            const uint64_t place = (uint64_t)(i * COLS + j);
+            if (tamis_random_uniform_at(3, 1, place) >= 0.3) continue;
+            columns[nnz] = (int32_t)j;
+            values[nnz++] = (float)(1 + (int)(5 * tamis_random_uniform_at(3, 2, place)));
+        }
+        offsets[i + 1] = nnz;
+    }
+    S = (tamis_sparse){.rows = ROWS,
+                       .cols = COLS,
+                       .nnz = nnz,
+                       .offset_type = TAMIS_I64,
+                       .offsets = offsets,
+                       .columns = columns,
+                       .values = values};
+}
+
+static tamis_model *model_of(const tamis_model_options *options) {
+    tamis_model *model;
+    works(tamis_model_create(device, options, &model));
+    return model;
+}
+
+/* ------------------------------------------------------------------------------------------ allocations */
+
+static int64_t allocations_of(tamis_model_options options, int iterations) {
+    options.iterations = iterations;
+    tamis_model *const model = model_of(&options);
+    const int64_t before = tamis_memory_count();
+    works(tamis_model_fit(model, &S, NULL));
+    const int64_t count = tamis_memory_count() - before;
+    tamis_model_free(model);
+    return count;
+}
+
+/* Each method in its ways: bit 0 of `way` more of what it may do, bit 1 mini-batches, bit 2 no loss, bit 3 fp64. */
+static void iterations_allocate_nothing(void **state) {
+    (void)state;
+    for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++)
+        for (int way = 0; way < 16; way++) {
+            tamis_model_options options;
+            works(TAMIS_MODEL_OPTIONS_INIT(&options, (tamis_method)method));
+            options.factors = 6;
+            options.biases = options.nonnegative = options.maximum_a_posteriori = way & 1;
+            if (method == TAMIS_GAP && way & 1) {
+                options.row_prior = 1.5;
+                options.column_prior = 2;
+            }
+            options.batch_rows = way & 2 ? 17 : 0;
+            options.skip_loss = way & 4;
+            options.type = way & 8 ? TAMIS_F64 : TAMIS_F32;
+            allocations_of(options, 0); /* the first one on a GPU compiles */
+            const int64_t none = allocations_of(options, 0), many = allocations_of(options, 4);
+            if (none != many)
+                fail_msg("%s, way %d: 4 iterations make %lld allocations, none %lld",
+                         tamis_method_name((tamis_method)method), way, (long long)many, (long long)none);
+        }
+}
+
+/* ------------------------------------------------------------------------------------------ saved within a pass */
+
+typedef struct watch {
+    tamis_model *model;
+    const char *path; /* the model is saved there after `calls` calls */
+    int calls, stop_after;
+} watch;
+
+static bool look(void *context, const tamis_iteration *iteration) {
+    watch *const w = context;
+    (void)iteration;
+    w->calls++;
+    if (w->path && w->calls == 6) works(tamis_model_save(w->model, w->path));
+    return w->calls != w->stop_after;
+}
+
+static char *content_of(const char *path, size_t *bytes) {
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    char *const content = malloc(1 << 20);
+    assert_non_null(content);
+    *bytes = fread(content, 1, 1 << 20, file);
+    fclose(file);
+    return content;
+}
+
+static void same_files(const char *a, const char *b) {
+    size_t sizes[2];
+    char *const contents[] = {content_of(a, &sizes[0]), content_of(b, &sizes[1])};
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(contents[0], contents[1], sizes[0]);
+    for (int i = 0; i < 2; i++) free(contents[i]);
+}
+
+/* Five mini-batches a pass: the sixth call comes after the first of the second pass. */
+static void saving_within_a_pass(void **state) {
+    static const tamis_method methods[] = {TAMIS_LDA, TAMIS_SFA, TAMIS_GAP};
+    (void)state;
+    char folder[] = "/tmp/tamis-test-XXXXXX", paths[3][64];
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 3; i++) snprintf(paths[i], sizeof paths[i], "%s/%d.model", folder, i);
+    for (int m = 0; m < 3; m++) {
+        watch w = {.path = paths[0]};
+        tamis_model_options options;
+        works(TAMIS_MODEL_OPTIONS_INIT(&options, methods[m]));
+        options.factors = 5;
+        options.iterations = 2; /* the pass that is gone on with is the last: its loss is the model's */
+        options.batch_rows = 15;
+        options.callback = look;
+        options.callback_context = &w;
+        tamis_model *const whole = w.model = model_of(&options);
+        works(tamis_model_fit(whole, &S, NULL));
+        assert_true(w.calls > 6);
+        w = (watch){.stop_after = 6};
+        tamis_model *const stopped = model_of(&options);
+        assert_int_equal(tamis_model_fit(stopped, &S, NULL), TAMIS_ERROR_CANCELLED);
+        works(tamis_model_save(stopped, paths[1]));
+        tamis_model *loaded[2];
+        tamis_model_description ends[3];
+        works(tamis_model_describe(whole, &ends[2]));
+        for (int i = 0; i < 2; i++) {
+            works(tamis_model_load(device, paths[i], &loaded[i]));
+            works(tamis_model_fit(loaded[i], &S, NULL));
+            works(tamis_model_describe(loaded[i], &ends[i]));
+            assert_true(ends[i].loss == ends[2].loss); /* to the bit */
+            works(tamis_model_save(loaded[i], paths[i]));
+        }
+        works(tamis_model_save(whole, paths[2]));
+        same_files(paths[0], paths[1]);
+        same_files(paths[0], paths[2]);
+        for (int i = 0; i < 2; i++) tamis_model_free(loaded[i]);
+        tamis_model_free(whole);
+        tamis_model_free(stopped);
+    }
+    for (int i = 0; i < 3; i++) unlink(paths[i]);
+    rmdir(folder);
+}
+
+static int64_t live;
+
+static int set_up(void **state) {
+    (void)state;
+    draw();
+    live = tamis_memory_live();
+    return tamis_device_open(device_name, &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return strcmp(device_name, "cpu") == 0 && tamis_memory_live() != live;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_allocate_nothing),
+                                       cmocka_unit_test(saving_within_a_pass)};
+    if (argc > 1) device_name = argv[1];
+    setenv("TAMIS_PROBE", "0", 1);
+    if (tamis_device_open(device_name, &device) != TAMIS_OK) {
+        printf("skipped: %s\n", tamis_last_error());
+        return 77;
+    }
+    tamis_device_close(device);
+    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+}
