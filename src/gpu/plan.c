@@ -111,8 +111,8 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
 }
 
-/* An exact K makes the fastest code and one more kernel to compile: widths of up to 1024 that fill whole pieces get
-   one, odd ones share the code of their class. */
+/* An exact K makes the fastest code and one more kernel to compile: widths of up to 1024 of whole pieces get one, odd
+   ones share the code of their class. */
 int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
                            int pieces_most) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
@@ -121,10 +121,13 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
     int64_t lane = quick ? 1 : pieces_most;
     while (lane < pieces_most && lane * team < pieces) lane *= 2;
     const bool exact = quick && inner > 0 && inner % (team * piece * lane) == 0;
-    const bool fixed = exact && inner <= 1024;
+    const bool whole = inner % piece == 0 && p->problem.inner % piece == 0 && p->problem.width % piece == 0;
+    const bool fixed = quick && inner > 0 && whole && inner <= 1024;
     tamis_gpu_define(definitions, "K", fixed ? inner : 0);
     tamis_gpu_define(definitions, "PIECES", lane);
     tamis_gpu_define(definitions, "EXACT", exact);
+    tamis_gpu_define(definitions, "WHOLE_PIECES", quick && whole);
+    tamis_gpu_define(definitions, "ONE_STEP", inner <= team * piece * lane);
     return (int)lane;
 }
 

@@ -238,12 +238,30 @@ FUNCTION void load_piece_narrow(real *to, GLOBAL const element *from, int64 coun
     for (int i = 0; i < PIECE; i++) to[i] = i < count ? real_of(from[i]) : (real)0;
 }
 
+/* WHOLE_PIECES promises rows of whole pieces: there is all of one or nothing. */
+#ifndef WHOLE_PIECES
+#define WHOLE_PIECES 0
+#endif
+
+/* A piece of which `left` elements are there; zeros follow. `wide` promises a 16-byte aligned address. */
+FUNCTION void load_piece_left(real *to, GLOBAL const element *from, int64 left, int wide) {
+#if WHOLE_PIECES
+    if (wide) {
+        UNROLL
+        for (int i = 0; i < PIECE; i++) to[i] = 0;
+        if (left > 0) load_piece(to, from);
+        return;
+    }
+#endif
+    if (wide && left >= PIECE)
+        load_piece(to, from);
+    else
+        load_piece_narrow(to, from, left);
+}
+
 /* Elements at .. at + PIECE of a row of `count`; `wide` promises alignment of the row. Beyond the row: zeros. */
 FUNCTION void load_row_piece(real *to, GLOBAL const element *row, int64 at, int64 count, int wide) {
-    if (wide && at + PIECE <= count)
-        load_piece(to, row + at);
-    else
-        load_piece_narrow(to, row + at, count - at);
+    load_piece_left(to, row + at, count - at, wide);
 }
 
 /* The same from shared memory, always aligned. */
@@ -263,9 +281,9 @@ FUNCTION void load_piece_shared(real *to, LOCAL const element *from) {
 #endif
 }
 
-/* One piece as it is from memory to shared memory: `left` elements are there, zeros follow. */
+/* One piece as it is from memory to shared memory: `left` elements are there, one at least, zeros follow. */
 FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, int64 left, int wide) {
-    if (wide && left >= PIECE) {
+    if (wide && (WHOLE_PIECES || left >= PIECE)) {
         *(LOCAL uint4 *)to = *(GLOBAL const uint4 *)from;
     } else {
         UNROLL
@@ -291,14 +309,6 @@ FUNCTION void load_indices(index *to, GLOBAL const index *from, int count, int a
 #endif
     UNROLL
     for (int i = 0; i < count; i++) to[i] = from[i];
-}
-
-/* A piece of which `left` elements are there; zeros follow. `wide` promises a 16-byte aligned address. */
-FUNCTION void load_piece_left(real *to, GLOBAL const element *from, int64 left, int wide) {
-    if (wide && left >= PIECE)
-        load_piece(to, from);
-    else
-        load_piece_narrow(to, from, left);
 }
 
 /* Row number `at` of a matrix. `wide` also promises that a row's distance in bytes fits 31 bits: one instruction. */

@@ -82,7 +82,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     /* past the end of a row the last one is loaded again; more under way helps in between alone */
-    v[LOADS] = pieces == 2 && v[SPLIT] == 1 && mean_of(problem) >= SHORT ? 4 : most(1, 4 / pieces);
+    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && mean_of(problem) >= SHORT) ? 4 : 2;
     v[LIMIT] = tamis_gpu_rows_limit(problem);
     v[SLICE] = tamis_gpu_rows_slice(problem);
     /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
