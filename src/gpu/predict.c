@@ -16,6 +16,8 @@
 static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
 static const double launch_seconds = 5e-6;
 
+enum { NARROW = 512 }; /* bytes of a row that a team of gpu-panels holds */
+
 static double scale_of(const tamis_problem *p) {
     return p->ceilings->measured && p->ceilings->l2_gbs[0] > 0 ? fitted_l2 / p->ceilings->l2_gbs[0] : 1;
 }
@@ -143,12 +145,14 @@ int64_t tamis_gpu_panels_height(const tamis_problem *p, int64_t slice) {
  * to 32 KB took without slices; of more than 512 bytes a row passes in several steps, which takes half as long again.
  */
 static double panels_each(const tamis_problem *p, int64_t slice) {
-    enum { AT_ONCE = 512, NARROW = 512 };
+    enum { AT_ONCE = 512 };
     const double slices = slices_of(p, slice), bytes = row_bytes(p) / slices, columns = columns_of(bytes);
     double fresh;
     height_of(p, columns, &fresh);
     const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
-    const double once = 4.27 + 0.0385 * bytes + 0.5 * bytes * fresh;
+    double step = 16; /* bytes that a team takes whether a row has them or not */
+    while (step < NARROW && step < bytes) step *= 2;
+    const double once = 4.27 + 0.0385 * step * ceil(bytes / step) + 0.5 * bytes * fresh;
     const double idle =
         bytes > NARROW ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
     return slices * once * idle * (bytes > NARROW ? 1.5 : 1) * 1e-12 * scale_of(p) + sums_each(p, slices);
@@ -182,7 +186,10 @@ void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *predicti
     const double parts = fmax(1, nnz / (double)tamis_gpu_panel_part(p->nnz, multiprocessors));
     const double narrow = 128 / fmax(bytes, 128);
     const double uneven = 1 + 0.55 * narrow * narrow * multiprocessors / parts;
-    prediction->call_seconds = filling(nnz * panels_each(p, slice) * uneven) + 3e-6 + (slices - 1) * launch_seconds;
+    const double each = panels_each(p, slice);
+    /* a multiprocessor's only group, whose rows pass in several steps, waits for each of them */
+    const double alone = bytes > NARROW ? 2.2 * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
+    prediction->call_seconds = filling(fmax(nnz * each * uneven, alone)) + 3e-6 + (slices - 1) * launch_seconds;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",

@@ -49,3 +49,20 @@ const cross_case cross_cases[] = {
     {"K < L", "the widths are apart", 25, 25, 200, 3, 300, SHAPE_UNIFORM, 0, 0},
 };
 const int cross_case_count = sizeof cross_cases / sizeof cross_cases[0];
+
+const cross_case cross_narrow_cases[] = {
+    {"narrow", "rows of S of no, one and up to some sixty nonzeros", 40, 30, 600, 1, 1, SHAPE_RAGGED, 0, 0},
+    {"narrow, padded", "single elements far apart, the padding as it was", 40, 30, 600, 1, 1, SHAPE_RAGGED,
+     CASE_PADDED | CASE_UNALIGNED | CASE_BETA, 0},
+    {"narrow, pattern", "ones instead of values", 40, 30, 600, 1, 1, SHAPE_RAGGED, CASE_PATTERN | CASE_BETA, 0},
+    {"narrow, int64", "columns of 64 bits", 40, 30, 600, 1, 1, SHAPE_RAGGED,
+     CASE_WIDE_INDEX | CASE_WIDE_OFFSET | CASE_PADDED, 0},
+    {"narrow, few", "stretches shorter than four nonzeros", 9, 30, 7, 1, 1, SHAPE_UNIFORM, 0, 0},
+    {"narrow, empty ends", "segments without nonzeros first and last", 31, 20, 90, 1, 1, SHAPE_SPARSE_ENDS, CASE_BETA,
+     0},
+    {"narrow, long row", "more products than the buffer takes", 3, 900, 9000, 1, 1, SHAPE_HUB, CASE_BETA, 0},
+    {"narrow, infinity", "what stands for nonzeros past the end must not be seen", 40, 30, 600, 1, 1, SHAPE_RAGGED, 0,
+     INFINITY},
+    {"narrow, NaN", "masked lanes must not spread it", 40, 30, 600, 1, 1, SHAPE_RAGGED, CASE_PADDED, NAN},
+};
+const int cross_narrow_case_count = sizeof cross_narrow_cases / sizeof cross_narrow_cases[0];

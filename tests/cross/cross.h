@@ -30,6 +30,10 @@ enum { /* what a case insists on; the rest is drawn at random */
 extern const cross_case cross_cases[];
 extern const int cross_case_count;
 
+/* Rows of the dense operands narrower than a vector: the sizes are for width 1, and test_narrow() tries others. */
+extern const cross_case cross_narrow_cases[];
+extern const int cross_narrow_case_count;
+
 typedef struct cross_counts {
     long run, declined, failed;
 } cross_counts;

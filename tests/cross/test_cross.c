@@ -1,5 +1,5 @@
 /*
- * Every algorithm, edge and type against the oracle over the table of cases and over all small widths.
+ * Every algorithm, edge and type against the oracle over the tables of cases and over all small widths.
  *   test_cross [SHARE [ROUNDS [DEVICE]]]    runs each combination with a chance of SHARE per cent, ROUNDS times, on
  *                                           the CPU or on DEVICE (skipped with the reason where that is absent)
  */
@@ -53,8 +53,24 @@ static void test_widths(void **state) {
     end(&counts);
 }
 
+/* K and L of 1 to 9, alike and apart. */
+static void test_narrow(void **state) {
+    (void)state;
+    cross_counts counts = {0};
+    tamis_random random = tamis_random_start(seed, 3);
+    for (int64_t k = 1; k <= 9; k++)
+        for (int i = 0; i < cross_narrow_case_count; i++) {
+            cross_case c = cross_narrow_cases[i];
+            c.inner = k;
+            c.width = i % 2 ? 10 - k : k;
+            each(&c, &random, &counts);
+        }
+    end(&counts);
+}
+
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths),
+                                       cmocka_unit_test(test_narrow)};
     if (argc > 1) share = atoi(argv[1]);
     if (argc > 2) rounds = atoi(argv[2]);
     if (argc > 3) device = argv[3];

@@ -25,6 +25,7 @@ static int64_t draw_row(const problem_options *o, tamis_random *random) {
     case SHAPE_HUB: return tamis_random_below(random, 5) ? o->rows / 2 : tamis_random_below(random, o->rows);
     case SHAPE_LAST_ROW: return o->rows - 1;
     case SHAPE_SPARSE_ENDS: return o->rows / 3 + tamis_random_below(random, o->rows - 2 * (o->rows / 3));
+    case SHAPE_RAGGED: return tamis_random_below(random, 1 + tamis_random_below(random, o->rows));
     case SHAPE_UNIFORM: break;
     }
     return tamis_random_below(random, o->rows);

@@ -11,10 +11,11 @@
 #include "base/random.h"
 
 typedef enum shape {
-    SHAPE_UNIFORM,    /* entries anywhere */
-    SHAPE_HUB,        /* most entries in one row in the middle */
-    SHAPE_LAST_ROW,   /* all entries in the last row */
-    SHAPE_SPARSE_ENDS /* the first and the last third of the rows are empty */
+    SHAPE_UNIFORM,     /* entries anywhere */
+    SHAPE_HUB,         /* most entries in one row in the middle */
+    SHAPE_LAST_ROW,    /* all entries in the last row */
+    SHAPE_SPARSE_ENDS, /* the first and the last third of the rows are empty */
+    SHAPE_RAGGED       /* ever shorter rows, the last ones empty */
 } shape;
 
 typedef struct problem_options {

@@ -7,34 +7,20 @@
  *
  * A block of up to SUM_BLOCK vectors of the output row lives in registers for the whole segment; wider rows are
  * computed block by block. Narrow blocks keep several sets of sums, so that consecutive multiply-adds do not wait for
- * each other. Moves: each row of B once a nonzero, each output row once a segment at most.
+ * each other; rows of up to four elements, fewer than a vector has, have loops of their own (narrow_sums.h). Moves:
+ * each row of B once a nonzero, each output row once a segment at most.
  */
 #ifndef TAMIS_CPU_KERNELS_ACCUMULATE_H
 #define TAMIS_CPU_KERNELS_ACCUMULATE_H
 
 #include "cpu/kernels/dots.h"
-#include "cpu/kernels/segment.h"
+#include "cpu/kernels/narrow_sums.h"
 
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
 #define SUM_BLOCK 16
 #else
 #define SUM_BLOCK 8
 #endif
-
-typedef struct sum_arguments {
-    const char *b;
-    int64_t b_stride;
-    const void *columns;
-    char *out;
-    int64_t out_stride;
-    real beta;
-    int64_t width;    /* elements of a row */
-    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
-    int64_t nnz;
-    int ones; /* the weights are all 1 and not stored */
-} sum_arguments;
-
-typedef void sum_function(const sum_arguments *arguments, const segment *segments, int count, const real *weights);
 
 /* `count` vectors of the row from element `first` on, the last one masked to `tail` lanes where `masked` is set. */
 INLINE void sum_block(const sum_arguments *arguments, const segment *segments, int segment_count, const real *weights,
@@ -127,6 +113,10 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
 /* Blocks of a width known at compile time; 1 to 8 vectors and the full SUM_BLOCK have instances. */
 INLINE void sum_of_type(const sum_arguments *arguments, const segment *segments, int count, const real *weights,
                         tamis_type type, int wide_columns) {
+    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST) {
+        narrow_sums(arguments, segments, count, weights, type, wide_columns);
+        return;
+    }
     int64_t first = 0, left = arguments->width;
     while (left >= SUM_BLOCK * LANES) {
         sum_block(arguments, segments, count, weights, type, wide_columns, first, SUM_BLOCK, 0, 0);

@@ -9,12 +9,13 @@
  *
  * A width of up to BLOCK vectors has an instance of its own (count of vectors and the presence of a masked tail are
  * constants, so nothing but loads and multiply-adds is left); wider rows run through blocks of that size with the
- * accumulators kept across them. Moves: each row of B once a nonzero, each row of A once a segment.
+ * accumulators kept across them. Rows of up to four elements, fewer than a vector has, have loops of their own
+ * (narrow_dots.h). Moves: each row of B once a nonzero, each row of A once a segment.
  */
 #ifndef TAMIS_CPU_KERNELS_DOTS_H
 #define TAMIS_CPU_KERNELS_DOTS_H
 
-#include "cpu/kernels/segment.h"
+#include "cpu/kernels/narrow_dots.h"
 
 /* Vectors of A kept in registers beside eight accumulators. */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
@@ -22,19 +23,6 @@
 #else
 #define DOT_BLOCK 4
 #endif
-
-typedef struct dot_arguments {
-    const char *a, *b;
-    int64_t a_stride, b_stride;
-    const void *columns;
-    int64_t vectors;  /* whole vectors of a row */
-    int tail;         /* elements after them */
-    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
-    int64_t nnz;
-    int64_t lines; /* cache lines of a row of B */
-} dot_arguments;
-
-typedef void dot_function(const dot_arguments *arguments, const segment *segments, int count, real *x);
 
 INLINE void prefetch_lines(const char *p, int64_t lines) {
     for (int64_t i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
@@ -58,8 +46,8 @@ INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int ta
 }
 
 /* Rows of at most DOT_BLOCK vectors: `count` of them, the last one masked where `masked` is set. */
-INLINE void dots_narrow(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
-                        tamis_type type, int wide_columns, int count, int masked) {
+INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
+                      tamis_type type, int wide_columns, int count, int masked) {
     const char *const b = arguments->b;
     const int64_t b_stride = arguments->b_stride;
     const int tail = arguments->tail;
@@ -165,36 +153,40 @@ INLINE void dots_wide(const dot_arguments *arguments, const segment *segments, i
 
 INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments, int count, real *x, tamis_type type,
                          int wide_columns) {
-    const int narrow = arguments->vectors + (arguments->tail > 0) <= DOT_BLOCK;
-    if (!narrow) {
+    if (arguments->vectors == 0 && arguments->tail > 0 && arguments->tail <= NARROW_DOTS_MOST) {
+        narrow_dots(arguments, segments, count, x, type, wide_columns);
+        return;
+    }
+    const int kept = arguments->vectors + (arguments->tail > 0) <= DOT_BLOCK;
+    if (!kept) {
         dots_wide(arguments, segments, count, x, type, wide_columns);
         return;
     }
     const int vectors = (int)arguments->vectors;
     if (arguments->tail > 0) switch (vectors + 1) {
-        case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 1); return;
-        case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 1); return;
-        case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 1); return;
-        case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 1); return;
+        case 1: dots_kept(arguments, segments, count, x, type, wide_columns, 1, 1); return;
+        case 2: dots_kept(arguments, segments, count, x, type, wide_columns, 2, 1); return;
+        case 3: dots_kept(arguments, segments, count, x, type, wide_columns, 3, 1); return;
+        case 4: dots_kept(arguments, segments, count, x, type, wide_columns, 4, 1); return;
 #if DOT_BLOCK == 8
-        case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 1); return;
-        case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 1); return;
-        case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 1); return;
-        case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 1); return;
+        case 5: dots_kept(arguments, segments, count, x, type, wide_columns, 5, 1); return;
+        case 6: dots_kept(arguments, segments, count, x, type, wide_columns, 6, 1); return;
+        case 7: dots_kept(arguments, segments, count, x, type, wide_columns, 7, 1); return;
+        case 8: dots_kept(arguments, segments, count, x, type, wide_columns, 8, 1); return;
 #endif
         default: return;
         }
     switch (vectors) {
-    case 0: dots_narrow(arguments, segments, count, x, type, wide_columns, 0, 0); return;
-    case 1: dots_narrow(arguments, segments, count, x, type, wide_columns, 1, 0); return;
-    case 2: dots_narrow(arguments, segments, count, x, type, wide_columns, 2, 0); return;
-    case 3: dots_narrow(arguments, segments, count, x, type, wide_columns, 3, 0); return;
-    case 4: dots_narrow(arguments, segments, count, x, type, wide_columns, 4, 0); return;
+    case 0: dots_kept(arguments, segments, count, x, type, wide_columns, 0, 0); return;
+    case 1: dots_kept(arguments, segments, count, x, type, wide_columns, 1, 0); return;
+    case 2: dots_kept(arguments, segments, count, x, type, wide_columns, 2, 0); return;
+    case 3: dots_kept(arguments, segments, count, x, type, wide_columns, 3, 0); return;
+    case 4: dots_kept(arguments, segments, count, x, type, wide_columns, 4, 0); return;
 #if DOT_BLOCK == 8
-    case 5: dots_narrow(arguments, segments, count, x, type, wide_columns, 5, 0); return;
-    case 6: dots_narrow(arguments, segments, count, x, type, wide_columns, 6, 0); return;
-    case 7: dots_narrow(arguments, segments, count, x, type, wide_columns, 7, 0); return;
-    case 8: dots_narrow(arguments, segments, count, x, type, wide_columns, 8, 0); return;
+    case 5: dots_kept(arguments, segments, count, x, type, wide_columns, 5, 0); return;
+    case 6: dots_kept(arguments, segments, count, x, type, wide_columns, 6, 0); return;
+    case 7: dots_kept(arguments, segments, count, x, type, wide_columns, 7, 0); return;
+    case 8: dots_kept(arguments, segments, count, x, type, wide_columns, 8, 0); return;
 #endif
     default: return;
     }

@@ -21,6 +21,35 @@ typedef struct segment {
     int flags;
 } segment;
 
+/* What the inner loops of sampled dot products (dots.h) and weighted sums (accumulate.h) are handed. */
+typedef struct dot_arguments {
+    const char *a, *b;
+    int64_t a_stride, b_stride;
+    const void *columns;
+    int64_t vectors;  /* whole vectors of a row */
+    int tail;         /* elements after them */
+    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
+    int64_t nnz;
+    int64_t lines; /* cache lines of a row of B */
+} dot_arguments;
+
+typedef void dot_function(const dot_arguments *arguments, const segment *segments, int count, real *x);
+
+typedef struct sum_arguments {
+    const char *b;
+    int64_t b_stride;
+    const void *columns;
+    char *out;
+    int64_t out_stride;
+    real beta;
+    int64_t width;    /* elements of a row */
+    int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
+    int64_t nnz;
+    int ones; /* the weights are all 1 and not stored */
+} sum_arguments;
+
+typedef void sum_function(const sum_arguments *arguments, const segment *segments, int count, const real *weights);
+
 INLINE const char *column_pointer(const void *columns, int64_t t, int wide) {
     return (const char *)columns + t * (wide ? 8 : 4);
 }

@@ -45,11 +45,42 @@ INLINE int64_t walk_clip_begin(const walk *w, int64_t z) {
 }
 INLINE int64_t walk_clip_end(const walk *w, int64_t z) { return z > w->range->nonzero_end ? w->range->nonzero_end : z; }
 
+/* Row by row, rows that fit, from segment `count` on: all but a few of a matrix, and their list costs as much as the
+   products of short narrow rows. Returns the number of segments. */
+INLINE int walk_fill_whole_rows(walk *w, segment *segments, int64_t count, int64_t *left, int wide_offsets) {
+    const char *const offsets = w->job->offsets; /* read as columns are: 32 or 64 bits */
+    const int64_t most = w->most, end_row = w->row_end;
+    int64_t row = w->row, rest = *left;
+    int64_t begin = row < end_row ? walk_clip_begin(w, column_at(offsets, row, wide_offsets)) : 0;
+    for (; row < end_row && count < most && rest > 0; row++) {
+        const int64_t end = walk_clip_end(w, column_at(offsets, row + 1, wide_offsets));
+        const int64_t n = end > begin ? end - begin : 0;
+        if (n > rest) break;
+        segments[count] = (segment){.row = row,
+                                    .begin = begin,
+                                    .count = n,
+                                    .accumulator = (real *)w->range->carry,
+                                    .load_scale = 1,
+                                    .final_scale = 1};
+        count += n > 0 || w->with_empty;
+        rest -= n;
+        begin = end > begin ? end : begin;
+    }
+    w->row = row;
+    *left = rest;
+    return (int)count;
+}
+
 /* Row by row: up to `limit` nonzeros. A row that does not fit is continued by the next call. */
 static int walk_fill_rows(walk *w, segment *segments, int64_t limit, int64_t *nonzeros) {
     int count = 0;
     int64_t left = limit;
     while (w->row < w->row_end && count < w->most && left > 0) {
+        if (w->position < 0) {
+            count = w->job->wide_offsets ? walk_fill_whole_rows(w, segments, count, &left, 1)
+                                         : walk_fill_whole_rows(w, segments, count, &left, 0);
+            if (w->row == w->row_end || count == w->most || left == 0) break;
+        }
         const int64_t row_begin = walk_clip_begin(w, offset_at(w->job, w->row));
         const int64_t row_end = walk_clip_end(w, offset_at(w->job, w->row + 1));
         const int64_t begin = w->position < 0 ? row_begin : w->position;

@@ -22,6 +22,7 @@ static void walk(int64_t *parameters) {
 static bool walks(const tamis_problem *problem, int64_t pieces) {
     const double mean = problem->rows > 0 ? (double)problem->nnz / (double)problem->rows : 0;
     const double fresh = problem->fresh_share;
+    if (pieces > 16 && pieces < 28) return true; /* a whole step would leave lanes without a piece */
     if (pieces >= 64) return mean < 16 || mean < 110 * fresh || fresh > 0.4;
     return pieces >= 32 && fresh > 0.78;
 }
