@@ -2,7 +2,7 @@
 # Each model trained from a real file on a device and on the CPU, and once more on the device with kill -9 in the middle and --resume,
 # which must give the same bytes: models.sh PROGRAM DEVICE OUT.jsonl. Prints a table. On what of these is named:
 #   JESTER=jester5k.mtx  MSWEB=visits.csv  KOS=docword.kos.txt[.gz]  AP=ap.dat
-#   ITERATIONS (20), KILLED_ITERATIONS (400): of a training that is killed
+#   ITERATIONS (20), KILLED_ITERATIONS (100): of a training that is killed
 set -eu
 program=$1 device=$2 out=$3
 work=$(mktemp -d)
@@ -25,7 +25,7 @@ one() {
     [ -n "$data" ] || return 0
     case $method in lda | gap) width=--topics ;; esac
     train --device "$device" --iterations 2 -o "$work/first" # kernels are compiled
-    for where in "$device" cpu; do
+    for where in "$device" $([ "$device" = cpu ] || echo cpu); do
         rm -f "$work/run.jsonl"
         train --device "$where" --iterations "${ITERATIONS:-20}" -o "$work/model" --json "$work/run.jsonl"
         sed "s/^{/{\"data\": \"$name\", \"model\": \"$method\", \"on\": \"$where\", /" "$work/run.jsonl" >>"$out"
@@ -46,20 +46,29 @@ one() {
 
 iterations() { if [ -e "$work/killed.jsonl" ]; then grep -c '"iteration":' "$work/killed.jsonl" || :; else echo 0; fi; }
 
-# A training that is killed once it has a few iterations, and goes on, beside one that was left alone.
+# A training that is killed once it has a few iterations, and goes on, beside one that was left alone; of twice as many
+# iterations where it was too quick for that.
 compare() {
-    rm -f "$work"/killed* "$work/whole"
-    set -- --device "$device" --iterations "${KILLED_ITERATIONS:-400}" --checkpoint-seconds 0
-    train "$@" -o "$work/whole"
-    "$program" "$method" train "$data" "$width" 32 --seed 1 --hold-out 0.1 --quiet "$@" -o "$work/killed" --json "$work/killed.jsonl" &
-    running=$!
-    while kill -0 $running 2>/dev/null && [ "$(iterations)" -lt 5 ]; do sleep 0.01; done
-    kill -9 $running 2>/dev/null || { echo 'was over before it could be killed'; return; }
-    wait $running 2>/dev/null || :
-    [ ! -e "$work/killed" ] || { echo 'was over before it could be killed'; return; }
-    done=$(iterations)
-    train "$@" -o "$work/killed" --resume
-    if cmp -s "$work/whole" "$work/killed"; then echo "the same bytes after $done of ${KILLED_ITERATIONS:-400}"; else echo 'other bytes'; fi
+    count=${KILLED_ITERATIONS:-100}
+    for _ in 1 2 3 4 5; do
+        rm -f "$work"/killed* "$work/whole"
+        set -- --device "$device" --iterations "$count" --checkpoint-seconds 0
+        "$program" "$method" train "$data" "$width" 32 --seed 1 --hold-out 0.1 --quiet "$@" -o "$work/killed" --json "$work/killed.jsonl" &
+        running=$!
+        while kill -0 $running 2>/dev/null && [ "$(iterations)" -lt 5 ]; do sleep 0.01; done
+        kill -9 $running 2>/dev/null || :
+        wait $running 2>/dev/null || :
+        if [ -e "$work/killed" ]; then
+            count=$((2 * count))
+            continue
+        fi
+        done=$(iterations)
+        train "$@" -o "$work/whole"
+        train "$@" -o "$work/killed" --resume
+        if cmp -s "$work/whole" "$work/killed"; then echo "the same bytes after $done of $count"; else echo 'other bytes'; fi
+        return
+    done
+    echo 'was over before it could be killed'
 }
 
 one als jester "${JESTER:-}"

@@ -113,15 +113,17 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
 /*
  * A panel's height in rows, for cells of up to `columns` columns, and the share of its nonzeros whose column it has not
  * seen. A cell of few nonzeros gathers rows of B for little, so that panels are made higher where that helps: where
- * twice the height has far fewer such columns. Measured on rows of random columns, slices of 512 bytes: cells of 819,
- * 1638 and 3277 nonzeros take 64, 51 and 42 ps a nonzero, of 4915 and 9830 both 32.
+ * twice the height has far fewer such columns, and rows that are neighbours have few in common (meshes gain nothing:
+ * the columns of a band grow with its rows, which two heights alone do not show). Measured on rows of random columns,
+ * slices of 512 bytes: cells of 819, 1638 and 3277 nonzeros take 64, 51 and 42 ps a nonzero, of 4915 and 9830 both 32.
  */
 static int64_t height_of(const tamis_problem *p, double columns, double *fresh) {
     enum { LOWEST = 256, HIGHEST = 2048, ENOUGH = 6000, PANELS = 4 /* at least */ };
     const double ratio = p->panel_fresh[0] > 0 ? p->panel_fresh[1] / p->panel_fresh[0] : 1;
     int64_t height = LOWEST;
     *fresh = fmax(p->panel_fresh[1], 1e-6);
-    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && columns / *fresh < ENOUGH) {
+    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && p->fresh_share > 0.35 &&
+           columns / *fresh < ENOUGH) {
         height *= 2;
         *fresh *= ratio;
     }
