@@ -76,8 +76,8 @@ FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, in
  */
 #define SLICE_PARAMETERS OUT(real, sums), int32 stage
 #if defined(SLICED)
-FUNCTION void finish_slice(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, GLOBAL real *sums, int stage,
-                           EDGE_PARAMETERS) {
+FUNCTION void finish_slice(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, GLOBAL real *sums,
+                           int stage, EDGE_PARAMETERS) {
     if (SLICED && !(stage & 1)) x += sums[t];
     if (!SLICED || stage & 2)
         finish_sample(out, values, t, x, EDGE_ARGUMENTS);

@@ -38,7 +38,8 @@ FUNCTION void load_block(simt_team team, index *own, GLOBAL const index *columns
     for (int i = 0; i < OWN; i++) own[i] = columns[min64(at + i * TEAM + team.lane, end - 1)];
 }
 
-/* With ROTATES a batch finds its columns at the front of `own`: this puts the next one's there. `s`: the batch's place. */
+/* With ROTATES a batch finds its columns at the front of `own`: this puts the next one's there. `s`: the batch's place.
+ */
 FUNCTION void rotate_block(index *own, int s) {
     if ((s + BATCH) % TEAM == 0) {
         const int by = BATCH > TEAM ? BATCH / TEAM : 1;
@@ -48,8 +49,8 @@ FUNCTION void rotate_block(index *own, int s) {
 }
 
 /* Column `first` + j of the block. Without shuffles it is read again: from the cache of a processor. */
-FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index *columns, int64 at, int64 end, int first,
-                            int j) {
+FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index *columns, int64 at, int64 end,
+                            int first, int j) {
 #if defined(ROTATES)
     const int slot = j / TEAM;
 #else
