@@ -6,7 +6,7 @@
 
 #undef tamis_fail
 
-static _Thread_local char message[512];
+static _Thread_local char message[TAMIS_MESSAGE_MOST];
 
 tamis_status tamis_fail(tamis_status status, const char *format, ...) {
     va_list arguments;

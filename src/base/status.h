@@ -5,6 +5,8 @@
 #include "base/private.h"
 #include <tamis/tamis.h>
 
+enum { TAMIS_MESSAGE_MOST = 512 }; /* bytes of a message, with the 0 at its end */
+
 /* Sets the thread's message and returns `status`: return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner = %lld ...", ...). */
 TAMIS_PRIVATE_API tamis_status tamis_fail(tamis_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

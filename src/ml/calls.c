@@ -47,7 +47,8 @@ static tamis_status room_for_call(tamis_model *model) {
     ml_times *const times = &model->times;
     if (times->calls < times->capacity) return TAMIS_OK;
     if (times->capacity >= CALLS_MOST) return ml_times_add(model);
-    return make_room(times, times->capacity > 0 ? 2 * times->capacity : 64);
+    const int wanted = times->capacity > 0 ? 2 * times->capacity : 64;
+    return make_room(times, wanted < CALLS_MOST ? wanted : CALLS_MOST);
 }
 
 static tamis_status begin_call(tamis_model *model, tamis_operation operation) {

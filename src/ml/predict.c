@@ -74,8 +74,11 @@ tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char 
     tamis_status status;
     tamis_matrix *data = NULL;
     tamis_dense on_device = {0};
-    const int calls = model->times.calls; /* of an iteration: these do not belong to it */
     *W = NULL;
+    /* of an iteration that this is called within: what is executed here does not belong to it */
+    if (model->times.calls > 0) TRY(ml_times_add(model));
+    double seconds[3];
+    memcpy(seconds, model->times.seconds, sizeof seconds);
     TRY_GOTO(done, ml_canonical(model, S, what, &data));
     TRY_GOTO(done, ml_model_workspace(model));
     const tamis_sparse *const view = tamis_matrix_view(data);
@@ -83,7 +86,8 @@ tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char 
     if (view->rows > 0) TRY_GOTO(done, model->method->transform(model, view, &on_device));
     status = ml_dense_fetch(model, &on_device, W);
 done:
-    model->times.calls = calls;
+    model->times.calls = 0;
+    memcpy(model->times.seconds, seconds, sizeof seconds);
     ml_dense_free(model, &on_device);
     tamis_matrix_free(data);
     return status;

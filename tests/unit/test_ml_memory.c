@@ -1,7 +1,7 @@
 /*
  * What fitting takes from memory: all of it before the first iteration, for every method, so that a fit of many
  * iterations makes as many allocations as one of none; and a model saved within a pass, which is that of a fit that was
- * stopped there, whatever of it was still on the device.
+ * stopped there, whatever of it was still on the device; and a pass that an error ended.
  *   test_ml_memory [DEVICE]
  */
 #include "cmocka_first.h"
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <tamis/ml.h>
 #include <unistd.h>
 
@@ -169,6 +170,43 @@ static void saving_within_a_pass(void **state) {
     rmdir(folder);
 }
 
+/* A pass that ends because its checkpoint has no folder goes on once it has one, to the loss of one that never ended.
+ */
+static void going_on_after_an_error(void **state) {
+    static const tamis_method methods[] = {TAMIS_LDA, TAMIS_SFA, TAMIS_GAP};
+    (void)state;
+    char folder[] = "/tmp/tamis-test-XXXXXX", inner[64], path[96];
+    assert_non_null(mkdtemp(folder));
+    snprintf(inner, sizeof inner, "%s/later", folder);
+    snprintf(path, sizeof path, "%s/model", inner);
+    for (int m = 0; m < 3; m++) {
+        tamis_model_options options;
+        works(TAMIS_MODEL_OPTIONS_INIT(&options, methods[m]));
+        options.factors = 5;
+        options.iterations = 1;
+        options.batch_rows = 15;
+        tamis_model *const whole = model_of(&options);
+        works(tamis_model_fit(whole, &S, NULL));
+        options.checkpoint = path;
+        options.checkpoint_seconds = 0;
+        tamis_model *const ended = model_of(&options);
+        assert_int_equal(tamis_model_fit(ended, &S, NULL), TAMIS_ERROR_FILE);
+        assert_non_null(strstr(tamis_last_error(), path));
+        assert_int_equal(mkdir(inner, 0700), 0);
+        works(tamis_model_fit(ended, &S, NULL));
+        tamis_model_description ends[2];
+        works(tamis_model_describe(whole, &ends[0]));
+        works(tamis_model_describe(ended, &ends[1]));
+        if (!(ends[0].loss == ends[1].loss))
+            fail_msg("%s: %.9g, undisturbed %.9g", tamis_method_name(methods[m]), ends[1].loss, ends[0].loss);
+        tamis_model_free(whole);
+        tamis_model_free(ended);
+        unlink(path);
+        rmdir(inner);
+    }
+    rmdir(folder);
+}
+
 static int64_t live;
 
 static int set_up(void **state) {
@@ -186,7 +224,8 @@ static int tear_down(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_allocate_nothing),
-                                       cmocka_unit_test(saving_within_a_pass)};
+                                       cmocka_unit_test(saving_within_a_pass),
+                                       cmocka_unit_test(going_on_after_an_error)};
     if (argc > 1) device_name = argv[1];
     setenv("TAMIS_PROBE", "0", 1);
     if (tamis_device_open(device_name, &device) != TAMIS_OK) {

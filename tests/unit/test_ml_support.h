@@ -32,4 +32,16 @@ static inline void ml_expect_message(const char *path, const char *rest) {
     assert_string_equal(tamis_last_error(), message);
 }
 
+/* In their order, with bars between. */
+static inline void expect_names(const tamis_names *names, const char *joined) {
+    char text[4096] = "";
+    size_t used = 0;
+    for (int64_t i = 0; i < tamis_names_count(names); i++) {
+        const char *const name = tamis_names_at(names, i);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "|" : "", name);
+        assert_int_equal(tamis_names_find(names, name, strlen(name)), i);
+    }
+    assert_string_equal(text, joined);
+}
+
 #endif

@@ -7,7 +7,7 @@
  *
  * A block of up to SUM_BLOCK vectors of the output row lives in registers for the whole segment; wider rows are
  * computed block by block. Narrow blocks keep several sets of sums, so that consecutive multiply-adds do not wait for
- * each other; rows of up to four elements, fewer than a vector has, have loops of their own (narrow_sums.h). Moves:
+ * each other; rows of up to NARROW_SUMS_MOST elements have loops of their own (narrow_sums.h). Moves:
  * each row of B once a nonzero, each output row once a segment at most.
  */
 #ifndef TAMIS_CPU_KERNELS_ACCUMULATE_H

@@ -9,7 +9,7 @@
  *
  * A width of up to BLOCK vectors has an instance of its own (count of vectors and the presence of a masked tail are
  * constants, so nothing but loads and multiply-adds is left); wider rows run through blocks of that size with the
- * accumulators kept across them. Rows of up to four elements, fewer than a vector has, have loops of their own
+ * accumulators kept across them. Rows of up to NARROW_DOTS_MOST elements have loops of their own
  * (narrow_dots.h). Moves: each row of B once a nonzero, each row of A once a segment.
  */
 #ifndef TAMIS_CPU_KERNELS_DOTS_H

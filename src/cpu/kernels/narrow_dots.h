@@ -1,5 +1,5 @@
 /*
- * Sampled dot products of rows of one to four elements: x[t] = <A_row, B_column>, as dots.h.
+ * Sampled dot products of rows of up to NARROW_DOTS_MOST elements, four at most: x[t] = <A_row, B_column>, as dots.h.
  *
  *   1. The row of A is written once for each nonzero of its segment, 16 nonzeros at a time: what is too much is
  *      overwritten by the next segment.

@@ -1,5 +1,5 @@
 /*
- * Weighted sums of rows of one to four elements, as accumulate.h.
+ * Weighted sums of rows of up to NARROW_SUMS_MOST elements, four at most, as accumulate.h.
  *
  *   1. Four nonzeros at a time, whatever the rows of S: weight[t] * B_column(t) goes into the buffer (narrow.h).
  *   2. A segment's part of the buffer is added up in vectors, the last one masked. At width 1 eight segments share one

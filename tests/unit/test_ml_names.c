@@ -1,0 +1,232 @@
+/* Dictionaries of names, and vocabularies. */
+#include "base/random.h"
+#include "ml/names.h"
+#include "test_ml_support.h"
+
+static int64_t add(tamis_names *names, const char *name) {
+    int64_t index = -5;
+    assert_int_equal(tamis_names_add(names, name, strlen(name), &index), TAMIS_OK);
+    assert_string_equal(tamis_last_error(), "");
+    return index;
+}
+
+static void names_are_numbered_as_they_come(void **state) {
+    (void)state;
+    tamis_names *names = NULL;
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    assert_int_equal(tamis_names_count(names), 0);
+    assert_int_equal(tamis_names_find(names, "a", 1), -1);
+    assert_null(tamis_names_at(names, 0));
+    assert_int_equal(add(names, "pear"), 0);
+    assert_int_equal(add(names, "apple"), 1);
+    assert_int_equal(add(names, "pear"), 0);
+    assert_int_equal(add(names, "pea"), 2);
+    assert_int_equal(add(names, "\xc3\xa9t\xc3\xa9 2"), 3);
+    assert_int_equal(tamis_names_count(names), 4);
+    assert_int_equal(tamis_names_find(names, "pearl", 4), 0);
+    assert_int_equal(tamis_names_find(names, "pearl", 5), -1);
+    assert_int_equal(tamis_names_find(names, "pear", 0), -1);
+    assert_int_equal(tamis_names_find(names, NULL, 3), -1);
+    assert_null(tamis_names_at(names, -1));
+    assert_null(tamis_names_at(names, 4));
+    expect_names(names, "pear|apple|pea|\xc3\xa9t\xc3\xa9 2");
+    ml_names_truncate(names, 1);
+    expect_names(names, "pear");
+    assert_int_equal(add(names, "pea"), 1);
+    tamis_names_free(names);
+    tamis_names_free(NULL);
+    assert_int_equal(tamis_names_count(NULL), 0);
+    assert_null(tamis_names_at(NULL, 0));
+    assert_int_equal(tamis_names_find(NULL, "a", 1), -1);
+}
+
+static void names_refuse_wrong_arguments(void **state) {
+    (void)state;
+    tamis_names *names = NULL;
+    int64_t index = 7;
+    assert_int_equal(tamis_names_create(NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected where to put the dictionary");
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    assert_int_equal(tamis_names_copy(NULL, &names), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
+    assert_int_equal(tamis_names_copy(names, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "copy = NULL: expected where to put the dictionary");
+    assert_int_equal(tamis_names_add(NULL, "a", 1, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
+    assert_int_equal(tamis_names_add(names, NULL, 1, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "name = NULL: expected a name");
+    assert_int_equal(tamis_names_add(names, "a", 1, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "index = NULL: expected where to put the index");
+    assert_int_equal(tamis_names_add(names, "a", 0, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "length = 0: expected a name of one byte or more");
+    assert_int_equal(tamis_names_add(names, "a", SIZE_MAX, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "length = 18446744073709551615: more than the address space");
+    assert_int_equal(tamis_names_add(names, "ab\0c", 4, &index), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "name[2] = 0: expected a name without zero bytes");
+    assert_int_equal(index, 7);
+    assert_int_equal(tamis_names_count(names), 0);
+    tamis_names_free(names);
+    names = NULL;
+    assert_int_equal(tamis_names_read(NULL, &names), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "path = NULL: expected the name of a file");
+    assert_int_equal(tamis_names_read("a", NULL), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "names = NULL: expected where to put the dictionary");
+    assert_int_equal(tamis_names_read("/no/such/file", &names), TAMIS_ERROR_FILE);
+    assert_string_equal(tamis_last_error(), "/no/such/file: cannot open: No such file or directory");
+    assert_null(names);
+}
+
+/* Each of the two can be added to by itself; when memory ends nothing of a copy is left. */
+static void names_are_copied(void **state) {
+    (void)state;
+    tamis_names *names = NULL, *copy = NULL;
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    add(names, "pear");
+    add(names, "two words");
+    const int64_t live = tamis_memory_live();
+    for (int64_t n = 1; !copy; n++) {
+        tamis_memory_fail_at(n);
+        const tamis_status status = tamis_names_copy(names, &copy);
+        tamis_memory_fail_at(0);
+        if (status != TAMIS_OK) assert_true(status == TAMIS_ERROR_MEMORY && !copy && tamis_memory_live() == live);
+    }
+    assert_int_equal(add(copy, "plum"), 2);
+    expect_names(names, "pear|two words");
+    tamis_names_free(names);
+    expect_names(copy, "pear|two words|plum");
+    tamis_names_free(copy);
+}
+
+/* Against a list that is searched from its beginning. */
+static void many_names_are_found_again(void **state) {
+    (void)state;
+    enum { ADDED = 20000, MOST = 4000 };
+    static char model[MOST][8];
+    int64_t count = 0;
+    tamis_names *names = NULL;
+    const int64_t live = tamis_memory_live();
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    tamis_random random = tamis_random_start(5, 1);
+    for (int i = 0; i < ADDED; i++) {
+        char name[8] = "";
+        const int64_t length = 1 + tamis_random_below(&random, 6);
+        for (int64_t c = 0; c < length; c++) name[c] = (char)('a' + tamis_random_below(&random, 3));
+        int64_t wanted = 0;
+        while (wanted < count && strcmp(model[wanted], name) != 0) wanted++;
+        assert_int_equal(tamis_names_find(names, name, (size_t)length), wanted < count ? wanted : -1);
+        assert_int_equal(add(names, name), wanted);
+        if (wanted == count) memcpy(model[count++], name, sizeof name);
+    }
+    assert_int_equal(tamis_names_count(names), count);
+    assert_true(count > 1000);
+    for (int64_t i = 0; i < count; i++) assert_string_equal(tamis_names_at(names, i), model[i]);
+    /* forgotten and added again: the same numbers */
+    ml_names_truncate(names, count / 2);
+    for (int64_t i = 0; i < count; i++)
+        assert_int_equal(tamis_names_find(names, model[i], strlen(model[i])), i < count / 2 ? i : -1);
+    for (int64_t i = 0; i < count; i++) assert_int_equal(add(names, model[i]), i);
+    tamis_names_free(names);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+/* A name may be a part of one that the dictionary holds, which moves when it grows. */
+static void names_can_come_from_the_dictionary(void **state) {
+    (void)state;
+    tamis_names *names = NULL;
+    char text[600];
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    add(names, text);
+    for (int64_t i = 1; i < 599; i++) {
+        int64_t index;
+        assert_int_equal(tamis_names_add(names, tamis_names_at(names, 0) + i, (size_t)(599 - i), &index), TAMIS_OK);
+        assert_int_equal(index, i);
+        assert_string_equal(tamis_names_at(names, i), text + i);
+    }
+    tamis_names_free(names);
+}
+
+static void expect_vocabulary(const char *content, const char *joined) {
+    char *const path = ml_file(".txt", content);
+    tamis_names *names = NULL;
+    const int64_t live = tamis_memory_live();
+    assert_int_equal(tamis_names_read(path, &names), TAMIS_OK);
+    assert_string_equal(tamis_last_error(), "");
+    expect_names(names, joined);
+    tamis_names_free(names);
+    assert_int_equal(tamis_memory_live(), live);
+    ml_remove(path);
+}
+
+static void refuse_vocabulary(const char *content, size_t bytes, const char *message) {
+    char *const path = ml_file_of(".txt", content, bytes);
+    tamis_names *names = NULL;
+    const int64_t live = tamis_memory_live();
+    assert_int_equal(tamis_names_read(path, &names), TAMIS_ERROR_FORMAT);
+    ml_expect_message(path, message);
+    assert_null(names);
+    assert_int_equal(tamis_memory_live(), live);
+    ml_remove(path);
+}
+
+static void vocabularies_are_read(void **state) {
+    (void)state;
+    expect_vocabulary("", "");
+    expect_vocabulary("\n\r\n  \n", "");
+    expect_vocabulary("one\ntwo\nthree", "one|two|three");
+    expect_vocabulary("\xef\xbb\xbfone\r\ntwo words\r\n\r\n\n", "one|two words");
+    expect_vocabulary(" one\none\none \n", " one|one|one ");
+    refuse_vocabulary("one\n\ntwo\n", 9, ":2: found the end of the line, expected a name");
+    refuse_vocabulary("one\n  \r\ntwo\n", 12, ":2: found the end of the line, expected a name");
+    refuse_vocabulary("one\ntwo\nthree\ntwo\n", 18, ":4: found 'two', expected a name that is not in line 2 as well");
+    refuse_vocabulary("one\nt\0wo\n", 9, ":2: found '\\x00wo', expected a name without zero bytes");
+}
+
+static void names_survive_failing_memory(void **state) {
+    (void)state;
+    char *const path = ml_file(".txt", "one\ntwo\nthree\n");
+    tamis_status status = TAMIS_ERROR_MEMORY;
+    for (int64_t n = 1; status != TAMIS_OK; n++) {
+        tamis_names *names = NULL;
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        status = tamis_names_read(path, &names);
+        tamis_memory_fail_at(0);
+        assert_true(n < 50 && (status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !names)));
+        tamis_names_free(names);
+        assert_int_equal(tamis_memory_live(), live);
+    }
+    ml_remove(path);
+    /* an add that fails leaves the dictionary as it was */
+    tamis_names *names = NULL;
+    assert_int_equal(tamis_names_create(&names), TAMIS_OK);
+    for (int i = 0; i < 500; i++) {
+        char name[64];
+        int64_t index = -1;
+        snprintf(name, sizeof name, "a name of some length %d", i);
+        for (int64_t n = 1; index < 0; n++) {
+            tamis_memory_fail_at(n);
+            status = tamis_names_add(names, name, strlen(name), &index);
+            tamis_memory_fail_at(0);
+            assert_true(status == (index < 0 ? TAMIS_ERROR_MEMORY : TAMIS_OK));
+            assert_int_equal(tamis_names_count(names), index < 0 ? i : i + 1);
+            assert_int_equal(tamis_names_find(names, "a name of some length 0", 23), i > 0 || index == 0 ? 0 : -1);
+        }
+        assert_int_equal(index, i);
+    }
+    tamis_names_free(names);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_numbered_as_they_come),
+        cmocka_unit_test(names_refuse_wrong_arguments),
+        cmocka_unit_test(names_are_copied),
+        cmocka_unit_test(many_names_are_found_again),
+        cmocka_unit_test(names_can_come_from_the_dictionary),
+        cmocka_unit_test(vocabularies_are_read),
+        cmocka_unit_test(names_survive_failing_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
