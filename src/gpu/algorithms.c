@@ -132,7 +132,7 @@ static const tamis_algorithm algorithms[] = {
      prepare},
     {{"gpu-rows", "gpu", SPMM, "ours; ideas of paper 003",
       "lists of cut rows and an order of the rows, built by the plan on the device; scratch for the sums of pieces",
-      "SpMM of rows that differ: graphs, genes, attention masks; tables of B larger than L2, by slices of C",
+      "SpMM of any matrix, above all of rows that differ: graphs, genes, attention masks; wide C, by slices",
       "team (4 to 32): lanes a row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B under way; limit: nonzeros from which a row is cut; slice: columns of C a team, 0 by the model; order (0, 1): rows by falling length",
       false, false},
      false,
