@@ -176,7 +176,8 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     bool fresh;
     const bool known = kept > 0 && model->row_factors.data && model->row_factors.rows == kept;
     TRY(ml_model_factors(model, kept, data->cols, &fresh));
-    if (!old) TRY(ml_dense_random(model, &model->column_factors, 1, 0.5, 1.5));
+    /* just enough apart for topics to part: wider draws take more passes to the same perplexity */
+    if (!old) TRY(ml_dense_random(model, &model->column_factors, 1, 0.9, 1.1));
     if (!known) TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 1));
     gap *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));

@@ -265,7 +265,7 @@ static void gap_is_right(void **state) {
         tamis_model *const model = fitted(&options, &c.S);
         tamis_array *array;
         works(tamis_array_create(50, k, options.type, TAMIS_ROW_MAJOR, &array));
-        works(tamis_fill_uniform(tamis_array_view(array), tamis_random_at(options.seed, 1, 0), 0.5, 1.5));
+        works(tamis_fill_uniform(tamis_array_view(array), tamis_random_at(options.seed, 1, 0), 0.9, 1.1));
         double *const Y = unpack(array), *const X = calloc((size_t)(60 * k), sizeof *X);
         for (int64_t i = 0; i < 60 * k; i++) X[i] = 1;
         for (int i = 0; i < 2; i++) {
