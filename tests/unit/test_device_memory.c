@@ -10,6 +10,7 @@
 #include <tamis/tamis.h>
 
 #include "base/memory.h"
+#include "named_device.h"
 
 enum { BYTES = 1000 };
 
@@ -124,12 +125,6 @@ static int tear_down(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(read_and_write), cmocka_unit_test(copies_within),
                                        cmocka_unit_test(copies_are_in_order), cmocka_unit_test(copies_are_refused)};
-    if (argc > 1) device_name = argv[1];
-    setenv("TAMIS_PROBE", "0", 1);
-    if (tamis_device_open(device_name, &device) != TAMIS_OK) {
-        printf("skipped: %s\n", tamis_last_error());
-        return 77;
-    }
-    tamis_device_close(device);
+    if (!named_device_is_here(argc, argv, &device_name)) return 77;
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }

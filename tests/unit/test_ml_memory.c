@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "named_device.h"
 
 enum { ROWS = 70, COLS = 45, NNZ_MOST = ROWS * COLS };
 
@@ -226,12 +227,6 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_allocate_nothing),
                                        cmocka_unit_test(saving_within_a_pass),
                                        cmocka_unit_test(going_on_after_an_error)};
-    if (argc > 1) device_name = argv[1];
-    setenv("TAMIS_PROBE", "0", 1);
-    if (tamis_device_open(device_name, &device) != TAMIS_OK) {
-        printf("skipped: %s\n", tamis_last_error());
-        return 77;
-    }
-    tamis_device_close(device);
+    if (!named_device_is_here(argc, argv, &device_name)) return 77;
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }

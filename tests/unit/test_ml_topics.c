@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "ml/minibatch.h"
+#include "named_device.h"
 #include "topics_reference.h"
 
 static const char *device_name = "cpu";
@@ -587,12 +588,6 @@ int main(int argc, char **argv) {
         cmocka_unit_test(gap_is_right), cmocka_unit_test(gap_never_rises),   cmocka_unit_test(gap_streams),
         cmocka_unit_test(streams),      cmocka_unit_test(topics_are_found),  cmocka_unit_test(stopping_changes_nothing),
         cmocka_unit_test(awkward_data), cmocka_unit_test(refusals),          cmocka_unit_test(failing_memory)};
-    if (argc > 1) device_name = argv[1];
-    setenv("TAMIS_PROBE", "0", 1);
-    if (tamis_device_open(device_name, &device) != TAMIS_OK) {
-        printf("skipped: %s\n", tamis_last_error());
-        return 77;
-    }
-    tamis_device_close(device);
+    if (!named_device_is_here(argc, argv, &device_name)) return 77;
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }
