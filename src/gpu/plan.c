@@ -18,6 +18,15 @@ static int parameter_count(const tamis_gpu_method *method) {
     return count;
 }
 
+/* Devices that compile fast get kernels for what is asked of them, others one for all edges and widths. */
+static bool quick_to_compile(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
+
+static int64_t unit_of(const tamis_prepared *p) {
+    int64_t unit = 16 / (int64_t)tamis_type_size(p->problem.type);
+    while (quick_to_compile(p) && (p->problem.inner % unit != 0 || p->problem.width % unit != 0)) unit /= 2;
+    return unit;
+}
+
 tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem, bool dry,
                                tamis_prepared **prepared) {
     tamis_status status = TAMIS_OK;
@@ -27,6 +36,7 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
     p->device = problem->device;
     p->problem = *problem;
     p->profile = *problem->profile;
+    p->unit = unit_of(p);
     if (method->defaults) method->defaults(problem, p->device, p->parameters);
     TRY_GOTO(failed, tamis_parameters_parse(method->name, problem->parameters, method->parameters,
                                             parameter_count(method), p->parameters));
@@ -101,7 +111,7 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define(definitions, "GROUP", group);
     tamis_gpu_define(definitions, "TEAM", team);
     tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
-    if (p->device->limits.subgroup == 32) { /* fast to compile: exact */
+    if (quick_to_compile(p)) {
         tamis_gpu_define(definitions, "EDGE", problem->edge);
         tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
     } else {
@@ -109,25 +119,32 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
         tamis_gpu_define_text(definitions, "HAS_VALUES", "has_values");
     }
     tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
+    tamis_gpu_define(definitions, "UNIT", p->unit);
 }
 
-/* An exact K makes the fastest code and one more kernel to compile: widths of up to 1024 of whole pieces get one, odd
-   ones share the code of their class. */
+int64_t tamis_gpu_lane_pieces(int64_t pieces, int64_t team, int64_t pieces_most) {
+    const int64_t steps = (pieces + team * pieces_most - 1) / (team * pieces_most);
+    return steps > 0 ? (pieces + team * steps - 1) / (team * steps) : 1;
+}
+
+/* An exact K makes the fastest code, with a third fewer registers, and one more kernel to compile. */
 int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
                            int pieces_most) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
     const int64_t pieces = (inner + piece - 1) / piece;
-    const bool quick = p->device->limits.subgroup == 32; /* to compile: a kernel for each width is worth it */
-    int64_t lane = quick ? 1 : pieces_most;
-    while (lane < pieces_most && lane * team < pieces) lane *= 2;
+    const bool quick = quick_to_compile(p);
+    const int64_t lane = quick ? tamis_gpu_lane_pieces(pieces, team, pieces_most) : pieces_most;
     const bool exact = quick && inner > 0 && inner % (team * piece * lane) == 0;
-    const bool whole = inner % piece == 0 && p->problem.inner % piece == 0 && p->problem.width % piece == 0;
-    const bool fixed = quick && inner > 0 && whole && inner <= 1024;
-    tamis_gpu_define(definitions, "K", fixed ? inner : 0);
+    const bool one_step = inner <= team * piece * lane;
+    tamis_gpu_define(definitions, "K", quick && inner > 0 && inner <= 1024 ? inner : 0);
+    tamis_gpu_define(definitions, "WHOLE_UNITS", quick);
     tamis_gpu_define(definitions, "PIECES", lane);
     tamis_gpu_define(definitions, "EXACT", exact);
-    tamis_gpu_define(definitions, "WHOLE_PIECES", quick && whole);
-    tamis_gpu_define(definitions, "ONE_STEP", inner <= team * piece * lane);
+    tamis_gpu_define(definitions, "FULL",
+                     exact               ? lane * piece / p->unit
+                     : quick && one_step ? inner / (team * p->unit)
+                                         : 0);
+    tamis_gpu_define(definitions, "ONE_STEP", one_step);
     return (int)lane;
 }
 
@@ -145,20 +162,21 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, si
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size) {
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size, size_t bytes) {
     /* buffers of OpenCL begin at 128 bytes and more; a CUDA place is an address */
     const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
-    return (base + (uintptr_t)place.bytes) % 16 == 0 && (uint64_t)stride * size % 16 == 0 &&
+    return (base + (uintptr_t)place.bytes) % bytes == 0 && (uint64_t)stride * size % bytes == 0 &&
            (uint64_t)stride * size <= INT32_MAX;
 }
 
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
     const size_t size = tamis_type_size(p->problem.type);
     const tamis_place columns = {(void *)(uintptr_t)p->problem.columns, 0};
-    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, size) &&
-                      tamis_gpu_aligned(p->device, x->b, x->b_stride, size) &&
-                      tamis_gpu_aligned(p->device, x->d, x->d_stride, size);
-    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 1) ? 2 : 0);
+    const size_t bytes = (size_t)p->unit * size;
+    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->b, x->b_stride, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->d, x->d_stride, size, bytes);
+    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 1, 16) ? 2 : 0);
 }
 
 void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {

@@ -32,6 +32,7 @@ struct tamis_prepared {
     tamis_gpu_kernel *kernels[TAMIS_GPU_KERNELS];
     void *memories[TAMIS_GPU_MEMORIES]; /* what it keeps on the device */
     int64_t numbers[TAMIS_GPU_NUMBERS]; /* the method's own */
+    int64_t unit;                       /* elements that its kernels read at once (see simt.h) */
     size_t prepared_bytes, scratch_bytes;
     tamis_prepared *inner;        /* another method that this one passes its work to */
     tamis_prepared *inner_second; /* and one that goes on from there */
@@ -56,10 +57,14 @@ static inline bool tamis_gpu_scores(const tamis_prepared *p) {
 /* An error that names the first of the parameters first .. last that is not a power of two. */
 tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last);
 
-/* The definitions that all kernels share: types, edge, whether S has values; then GROUP and TEAM. */
+/* The definitions that all kernels share: types, edge, whether S has values, units; then GROUP and TEAM. */
 void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group, int team);
 
-/* K, PIECES and EXACT for rows of `inner` read by `team` lanes: at most `pieces_most` pieces a lane at once. */
+/* Pieces of a row of so many that each lane of a team has at once: as few as make no more steps of them. */
+int64_t tamis_gpu_lane_pieces(int64_t pieces, int64_t team, int64_t pieces_most);
+
+/* K, WHOLE_UNITS, PIECES, EXACT, FULL and ONE_STEP for rows of `inner` read by `team` lanes: at most `pieces_most`
+   pieces a lane at once. */
 int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
                            int pieces_most);
 
@@ -74,10 +79,12 @@ void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x,
 void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands *x, int64_t inner,
                                   tamis_gpu_call *call);
 
-/* Bits of `wide`: 1 where rows of A, B (and D) can be read 16 bytes at a time and lie less than 2^31 bytes apart, 2
-   where columns can be read 16 bytes at a time. */
+/* Bits of `wide`: 1 where rows of A, B (and D) can be read a unit at a time and lie less than 2^31 bytes apart, 2 where
+   columns can be read 16 bytes at a time. */
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size);
+
+/* Whether rows of elements of `size` bytes, `stride` of them apart, all begin at multiples of `bytes`. */
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size, size_t bytes);
 
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, int64_t groups_x,
                                      int64_t groups_y, int group, int64_t shared_bytes, const tamis_gpu_call *call);

@@ -11,6 +11,7 @@
 #include "gpu/methods/panels_build.h"
 #include "gpu/methods/rows.h"
 #include "gpu/methods/slices.h"
+#include "gpu/plan.h"
 #include "gpu/runtime.h"
 
 static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
@@ -79,19 +80,29 @@ static double nonzeros_each(const tamis_problem *p, int64_t slice) {
     return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + sums_each(p, slices);
 }
 
-int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
-    enum { WIDEST = 2048, NARROWEST = 512 }; /* bytes */
-    int64_t chosen = tamis_gpu_slice_even(p, (int64_t)1 << 40);
-    if (p->inner * (int64_t)tamis_type_size(p->type) <= WIDEST) return chosen; /* as measured: narrower gains nothing */
-    double best = (double)p->nnz * nonzeros_each(p, chosen);
-    for (int64_t bytes = WIDEST; bytes >= NARROWEST; bytes /= 2) {
+/* The slice that is cheapest where a nonzero takes each(p, slice): all of K, or of `widest` bytes, or of halves down to
+   512; of no more than `most` bytes, but that narrowest one. Narrower ones must pay. */
+static int64_t cheapest_slice(const tamis_problem *p, int64_t widest, int64_t most,
+                              double (*each)(const tamis_problem *p, int64_t slice)) {
+    enum { NARROWEST = 512 };
+    const int64_t size = (int64_t)tamis_type_size(p->type);
+    int64_t chosen = 0;
+    double best = 0;
+    for (int64_t bytes = (int64_t)1 << 40; bytes >= NARROWEST; bytes = bytes > widest ? widest : bytes / 2) {
         const int64_t slice = tamis_gpu_slice_even(p, bytes);
-        const double seconds = (double)p->nnz * nonzeros_each(p, slice) + slices_of(p, slice) * launch_seconds;
-        if (seconds > 0.9 * best) continue; /* it must pay */
+        if (slice * size > most && bytes > NARROWEST) continue;
+        const double seconds = (double)p->nnz * each(p, slice) + slices_of(p, slice) * launch_seconds;
+        if (chosen && seconds > 0.9 * best) continue;
         chosen = slice;
         best = seconds;
     }
     return chosen;
+}
+
+int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
+    enum { WIDEST = 2048 }; /* bytes; as measured, slices of fewer gain nothing */
+    if (p->inner * (int64_t)tamis_type_size(p->type) <= WIDEST) return tamis_gpu_slice_even(p, (int64_t)1 << 40);
+    return cheapest_slice(p, WIDEST, INT64_MAX, nonzeros_each);
 }
 
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
@@ -130,6 +141,16 @@ static int64_t height_of(const tamis_problem *p, double columns, double *fresh) 
     return height;
 }
 
+/* Bytes of a row of B that the lanes of a team of gpu-panels take, whether the row has them or not. */
+static double taken(double bytes) {
+    enum { TEAM = 8, PIECES_MOST = 4, PIECE = 16 };
+    double team = 1;
+    while (team < TEAM && team * PIECE < bytes) team *= 2;
+    const int64_t pieces = tamis_gpu_lane_pieces((int64_t)ceil(bytes / PIECE), (int64_t)team, PIECES_MOST);
+    const double at_once = team * (double)pieces * PIECE;
+    return at_once * ceil(bytes / at_once);
+}
+
 /* Columns of a cell: what fills the shared memory of a group. */
 static double columns_of(double bytes) {
     enum { SHARED = 64 << 10, COLUMNS = 256 };
@@ -152,29 +173,16 @@ static double panels_each(const tamis_problem *p, int64_t slice) {
     double fresh;
     height_of(p, columns, &fresh);
     const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
-    double step = 16; /* bytes that a team takes whether a row has them or not */
-    while (step < NARROW && step < bytes) step *= 2;
-    const double once = 4.27 + 0.0385 * step * ceil(bytes / step) + 0.5 * bytes * fresh;
+    const double once = 4.27 + 0.0385 * taken(bytes) + 0.5 * bytes * fresh;
     const double idle =
         bytes > NARROW ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
     return slices * once * idle * (bytes > NARROW ? 1.5 : 1) * 1e-12 * scale_of(p) + sums_each(p, slices);
 }
 
 int64_t tamis_gpu_panels_slice(const tamis_problem *p) {
-    enum { WIDEST = 4096, NARROWEST = 512 }; /* bytes */
+    enum { WIDEST = 4096 }; /* bytes */
     const tamis_gpu_device *const device = p->device;
-    const int64_t size = (int64_t)tamis_type_size(p->type);
-    int64_t chosen = 0;
-    double best = 0;
-    for (int64_t bytes = (int64_t)1 << 40; bytes >= NARROWEST; bytes = bytes > WIDEST ? WIDEST : bytes / 2) {
-        const int64_t slice = tamis_gpu_slice_even(p, bytes);
-        if (device && slice * size + 16 > device->limits.shared_most && bytes > NARROWEST) continue;
-        const double seconds = (double)p->nnz * panels_each(p, slice) + slices_of(p, slice) * launch_seconds;
-        if (chosen && seconds > 0.9 * best) continue; /* it must pay */
-        chosen = slice;
-        best = seconds;
-    }
-    return chosen;
+    return cheapest_slice(p, WIDEST, device ? device->limits.shared_most - 16 : INT64_MAX, panels_each);
 }
 
 void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *prediction) {
@@ -214,8 +222,7 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
     const double bytes = row_bytes(p), longest = (double)p->profile->max * (20e-9 + 90e-12 * bytes) * scale_of(p);
     const double each = row_each(p, bytes) * by_operation[p->operation];
     /* SDDMM: a row of A is loaded for a few nonzeros; the others: the output */
-    const double mean = p->rows > 0 ? (double)p->nnz / (double)p->rows : 0;
-    const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + mean / 4) : 60e-12;
+    const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + p->profile->mean / 4) : 60e-12;
     static const double besides[] = {2e-6, 0, 6e-6};
     prediction->call_seconds = filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
     snprintf(prediction->reason, sizeof prediction->reason,

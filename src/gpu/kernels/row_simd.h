@@ -19,8 +19,8 @@ FUNCTION void load_vector(const int wide, real *to, GLOBAL const element *row, i
     UNROLL
     for (int p = 0; p < PIECES; p++) {
         const int64 at = from + (p * TEAM + lane) * PIECE;
-        if (EXACT && wide)
-            load_piece(to + p * PIECE, row + at);
+        if (EXACT)
+            load_units(to + p * PIECE, row + at, wide);
         else
             load_row_piece(to + p * PIECE, row, at, inner, wide);
     }

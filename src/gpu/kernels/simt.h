@@ -232,31 +232,91 @@ FUNCTION void store_piece(GLOBAL element *to, const real *from) {
 #endif
 }
 
-/* The same where fewer elements are left or the address may be odd: zeros past `count`. */
-FUNCTION void load_piece_narrow(real *to, GLOBAL const element *from, int64 count) {
+/*
+ * A unit: elements that a lane loads at once. UNIT is the largest power of two, of 16 bytes at most, that divides the
+ * widths (devices that are slow to compile for: 16 bytes, whatever the widths): `wide` promises that rows begin at
+ * multiples of it. WHOLE_UNITS: 1 where a kernel relies on it that of a unit there is all or nothing.
+ */
+#ifndef UNIT
+#define UNIT PIECE
+#endif
+#ifndef WHOLE_UNITS
+#define WHOLE_UNITS 0
+#endif
+#if UNIT < PIECE /* its bits */
+#if UNIT == 4 || (UNIT == 2 && ELEMENT == 32)
+typedef uint2 unit_word;
+#elif UNIT == 2
+typedef uint32 unit_word;
+#else
+typedef element unit_word;
+#endif
+#endif
+
+FUNCTION void load_unit(real *to, GLOBAL const element *from, int wide) {
+    if (wide) {
+#if UNIT == PIECE
+        load_piece(to, from);
+        return;
+#elif UNIT == 2 && ELEMENT == 32
+        const float2 x = *(GLOBAL const float2 *)from;
+        to[0] = x.x, to[1] = x.y;
+        return;
+#elif UNIT == 4
+        const uint2 x = *(GLOBAL const uint2 *)from;
+        to[0] = real_of((ushort)(x.x & 0xffffu)), to[1] = real_of((ushort)(x.x >> 16));
+        to[2] = real_of((ushort)(x.y & 0xffffu)), to[3] = real_of((ushort)(x.y >> 16));
+        return;
+#elif UNIT == 2
+        const uint32 x = *(GLOBAL const uint32 *)from;
+        to[0] = real_of((ushort)(x & 0xffffu)), to[1] = real_of((ushort)(x >> 16));
+        return;
+#endif
+    }
     UNROLL
-    for (int i = 0; i < PIECE; i++) to[i] = i < count ? real_of(from[i]) : (real)0;
+    for (int i = 0; i < UNIT; i++) to[i] = real_of(from[i]);
 }
 
-/* WHOLE_PIECES promises rows of whole pieces: there is all of one or nothing. */
-#ifndef WHOLE_PIECES
-#define WHOLE_PIECES 0
+/* And back: to an address that a unit may have. */
+FUNCTION void store_unit(GLOBAL element *to, const real *from) {
+#if UNIT == PIECE
+    store_piece(to, from);
+#elif UNIT == 2 && ELEMENT == 32
+    float2 x;
+    x.x = from[0], x.y = from[1];
+    *(GLOBAL float2 *)to = x;
+#elif UNIT == 4
+    uint2 x;
+    x.x = (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16;
+    x.y = (uint32)element_of(from[2]) | (uint32)element_of(from[3]) << 16;
+    *(GLOBAL uint2 *)to = x;
+#elif UNIT == 2
+    *(GLOBAL uint32 *)to = (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16;
+#else
+    to[0] = element_of(from[0]);
 #endif
+}
 
-/* A piece of which `left` elements are there; zeros follow. `wide` promises a 16-byte aligned address. */
-FUNCTION void load_piece_left(real *to, GLOBAL const element *from, int64 left, int wide) {
-#if WHOLE_PIECES
-    if (wide) {
+/* A unit of which `left` elements are there; zeros follow. */
+FUNCTION void load_unit_left(real *to, GLOBAL const element *from, int64 left, int wide) {
+    if (WHOLE_UNITS ? left > 0 : wide && left >= UNIT) {
+        load_unit(to, from, wide);
+    } else {
         UNROLL
-        for (int i = 0; i < PIECE; i++) to[i] = 0;
-        if (left > 0) load_piece(to, from);
-        return;
+        for (int i = 0; i < UNIT; i++) to[i] = !WHOLE_UNITS && i < left ? real_of(from[i]) : (real)0;
     }
-#endif
-    if (wide && left >= PIECE)
-        load_piece(to, from);
-    else
-        load_piece_narrow(to, from, left);
+}
+
+/* A piece that is all there. */
+FUNCTION void load_units(real *to, GLOBAL const element *from, int wide) {
+    UNROLL
+    for (int i = 0; i < PIECE; i += UNIT) load_unit(to + i, from + i, wide);
+}
+
+/* A piece of which `left` elements are there; zeros follow. */
+FUNCTION void load_piece_left(real *to, GLOBAL const element *from, int64 left, int wide) {
+    UNROLL
+    for (int i = 0; i < PIECE; i += UNIT) load_unit_left(to + i, from + i, left - i, wide);
 }
 
 /* Elements at .. at + PIECE of a row of `count`; `wide` promises alignment of the row. Beyond the row: zeros. */
@@ -281,14 +341,27 @@ FUNCTION void load_piece_shared(real *to, LOCAL const element *from) {
 #endif
 }
 
-/* One piece as it is from memory to shared memory: `left` elements are there, one at least, zeros follow. */
+/* One piece as it is from memory to shared memory: `left` elements are there, zeros follow. */
 FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, int64 left, int wide) {
-    if (wide && (WHOLE_PIECES || left >= PIECE)) {
+#if UNIT == PIECE
+    if (wide && (WHOLE_UNITS ? left > 0 : left >= PIECE)) {
         *(LOCAL uint4 *)to = *(GLOBAL const uint4 *)from;
-    } else {
-        UNROLL
-        for (int i = 0; i < PIECE; i++) to[i] = i < left ? from[i] : (element)0;
+        return;
     }
+#else
+    if (wide) {
+        UNROLL
+        for (int i = 0; i < PIECE; i += UNIT) {
+            if (i < left)
+                *(LOCAL unit_word *)(to + i) = *(GLOBAL const unit_word *)(from + i);
+            else
+                for (int k = 0; k < UNIT; k++) to[i + k] = (element)0;
+        }
+        return;
+    }
+#endif
+    UNROLL
+    for (int i = 0; i < PIECE; i++) to[i] = i < left ? from[i] : (element)0;
 }
 
 /* `count` (4 or 8) consecutive indices; `aligned` promises a 16-byte aligned address */
@@ -336,6 +409,7 @@ FUNCTION void load_words(uint32 *to, GLOBAL const uint32 *from, int count) {
 }
 
 FUNCTION real real_min(real x, real y) { return x < y ? x : y; }
+FUNCTION int32 min32(int32 x, int32 y) { return x < y ? x : y; }
 FUNCTION int64 min64(int64 x, int64 y) { return x < y ? x : y; }
 FUNCTION int64 max64(int64 x, int64 y) { return x > y ? x : y; }
 

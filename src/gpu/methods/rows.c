@@ -30,22 +30,19 @@ static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
     return most(1, device->limits.multiprocessors * threads / 2 / lanes);
 }
 
-static double mean_of(const tamis_problem *problem) {
-    return problem->rows > 0 ? (double)problem->nnz / (double)problem->rows : 0;
-}
-
-/* Columns of C: 512 bytes, which leave L1 room for the rows of B that rows of S have in common, and half of that where
-   long rows differ; more where these are near anyway (meshes), or rows are so short that going to each several times
-   costs more. */
+/* Columns of C in even slices: about 512 bytes, which leave L1 room for the rows of B that rows of S have in common,
+   and half of that where long rows differ and it divides them; more where these are near anyway (meshes), or rows are
+   so short that going to each several times costs more. */
 int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
-    const int64_t size = (int64_t)tamis_type_size(problem->type);
-    const double mean = mean_of(problem);
+    const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
+    const double mean = problem->profile->mean;
     const bool is_near = problem->fresh_share < 0.35;
-    const bool differ = mean >= VERY_LONG && problem->profile->variation > 0.5;
+    const bool differ = mean >= VERY_LONG && problem->profile->variation > 0.5 && row % 256 == 0;
     const int64_t bytes = mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512;
-    int64_t slice = least(bytes / size, LANES_MOST * REALS_MOST / (problem->type == TAMIS_F64 ? 2 : 1));
-    while (slice > piece_of(problem) && slice / 2 >= problem->width) slice /= 2;
-    return slice;
+    const int64_t widest = LANES_MOST * REALS_MOST / (problem->type == TAMIS_F64 ? 2 : 1);
+    /* one that is half as long again is no worse than two */
+    const int64_t count = most((row + bytes / 2 - 1) / bytes, up(problem->width, widest));
+    return most(piece_of(problem), up(problem->width, most(count, 1)));
 }
 
 /* Lanes of a team, and those of them that a row of C has: two pieces each where there are many, so that what is handed
@@ -58,7 +55,7 @@ static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pi
     while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
     if (across > 4 * *lanes) *lanes = LANES_MOST;
     *pieces = up(across, *lanes);
-    return mean_of(problem) < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
+    return problem->profile->mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
 }
 
 int64_t tamis_gpu_rows_team(const tamis_problem *problem) {
@@ -71,7 +68,7 @@ int64_t tamis_gpu_rows_team(const tamis_problem *problem) {
 int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
     enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */ };
     const int64_t teams = problem->device ? teams_of(problem->device, tamis_gpu_rows_team(problem)) : 1;
-    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * mean_of(problem);
+    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->profile->mean;
     const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
     return up(most((int64_t)limit, LEAST), LANES_MOST) * LANES_MOST;
 }
@@ -82,7 +79,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     /* past the end of a row the last one is loaded again; more under way helps in between alone */
-    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && mean_of(problem) >= SHORT) ? 4 : 2;
+    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->profile->mean >= SHORT) ? 4 : 2;
     v[LIMIT] = tamis_gpu_rows_limit(problem);
     v[SLICE] = tamis_gpu_rows_slice(problem);
     /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
@@ -93,10 +90,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 static int64_t lane_pieces(const tamis_prepared *p) {
     const int64_t piece = piece_of(&p->problem), lanes = p->parameters[TEAM_LANES] / p->parameters[SPLIT];
     const int64_t pieces_most = (p->problem.type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece;
-    int64_t pieces = 1;
     if (p->device->limits.subgroup != 32) return 2;
-    while (pieces < pieces_most && pieces * lanes * piece < p->parameters[SLICE]) pieces *= 2;
-    return pieces;
+    return least(pieces_most, up(p->parameters[SLICE], lanes * piece));
 }
 
 static tamis_status check(tamis_prepared *p) {
@@ -105,7 +100,7 @@ static tamis_status check(tamis_prepared *p) {
     if (v[SPLIT] > v[TEAM_LANES]) v[SPLIT] = v[TEAM_LANES];
     if (v[SLICE] == 0) v[SLICE] = tamis_gpu_rows_slice(&p->problem);
     /* a slice narrower than the lanes: more nonzeros side by side */
-    while (v[SPLIT] < v[TEAM_LANES] && v[TEAM_LANES] / v[SPLIT] * piece_of(&p->problem) > v[SLICE]) v[SPLIT] *= 2;
+    while (v[SPLIT] < v[TEAM_LANES] && v[TEAM_LANES] / v[SPLIT] * piece_of(&p->problem) >= 2 * v[SLICE]) v[SPLIT] *= 2;
     while (v[LOADS] > 1 && v[LOADS] * v[SPLIT] > v[TEAM_LANES]) v[LOADS] /= 2; /* more than a block has */
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
@@ -195,15 +190,17 @@ done:
 static tamis_status compile(tamis_prepared *p) {
     enum { TASK_SUMS = 1, TASK_MERGE };
     const int64_t *const v = p->parameters;
-    const bool exact = p->device->limits.subgroup == 32 && p->problem.width % v[SLICE] == 0;
+    const int64_t last = p->problem.width - (p->numbers[SLICES] - 1) * v[SLICE]; /* columns of the last slice */
+    const bool quick = p->device->limits.subgroup == 32;
+    const int64_t across = v[TEAM_LANES] / v[SPLIT] * p->unit;
     tamis_gpu_definitions definitions = {.used = 0}, merge = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "SPLIT", v[SPLIT]);
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
-    tamis_gpu_define(&definitions, "WIDTH", exact && p->problem.width <= 1024 ? p->problem.width : 0);
     tamis_gpu_define(&definitions, "WIDTH_PIECES", lane_pieces(p));
-    tamis_gpu_define(&definitions, "WIDTH_EXACT", exact);
+    tamis_gpu_define(&definitions, "WHOLE_UNITS", quick);
+    tamis_gpu_define(&definitions, "WIDTH_FULL", quick ? last / across : 0);
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
     TRY(tamis_gpu_add_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0));
     if (p->numbers[CUT_COUNT] == 0) return TAMIS_OK;
@@ -249,8 +246,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
     const int64_t groups = up(p->numbers[PIECES] + problem->rows, teams);
     const size_t size = tamis_type_size(problem->type);
-    const int whole = tamis_gpu_aligned(p->device, x->out, x->out_stride, size) ? 4 : 0;
-    const int wide = tamis_gpu_wide(p, x) & (problem->width % piece_of(problem) == 0 ? ~0 : ~1);
+    const int whole = tamis_gpu_aligned(p->device, x->out, x->out_stride, size, (size_t)p->unit * size) ? 4 : 0;
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, problem->rows);
     tamis_gpu_add_int64(&call, p->numbers[PIECES]);
@@ -270,7 +266,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
     tamis_gpu_add_place(&call, x->scratch);
     tamis_gpu_add_real(&call, problem->type, x->alpha);
     tamis_gpu_add_real(&call, problem->type, x->beta);
-    tamis_gpu_add_int32(&call, wide | whole);
+    tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x) | whole);
     TRY(tamis_gpu_launch_kernel(p, stream, SUMS, least(groups, p->device->limits.groups_most[0]), p->numbers[SLICES],
                                 (int)p->parameters[GROUP], 0, &call));
     return p->numbers[CUT_COUNT] > 0 ? merge(p, stream, x) : TAMIS_OK;

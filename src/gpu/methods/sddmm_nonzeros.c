@@ -5,8 +5,7 @@
 #include "gpu/structure.h"
 
 enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK };
-enum { WHOLE, REST }; /* kernels: of whole slices, of the last one */
-enum { ROWS = 0 };    /* kept memory: the row of each nonzero */
+enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
 
 /* Rows of B that pass in several steps: few lanes a row, four nonzeros at once, small groups. */
 static void walk(int64_t *parameters) {
@@ -19,35 +18,41 @@ static void walk(int64_t *parameters) {
 
 /* A row of A is not worth keeping from step to step where it has few nonzeros, or where rows of B that are new take
    most of the time anyway; that they are near (meshes) is worth large groups. */
-static bool walks(const tamis_problem *problem, int64_t pieces) {
-    const double mean = problem->rows > 0 ? (double)problem->nnz / (double)problem->rows : 0;
-    const double fresh = problem->fresh_share;
-    if (pieces > 16 && pieces < 28) return true; /* a whole step would leave lanes without a piece */
+static bool walks(const tamis_problem *problem, int64_t pieces, bool few) {
+    if (few) return false;
+    const double mean = problem->profile->mean, fresh = problem->fresh_share;
     if (pieces >= 64) return mean < 16 || mean < 110 * fresh || fresh > 0.4;
     return pieces >= 32 && fresh > 0.78;
 }
 
-/* A row of B is read by as many lanes as it has pieces, up to sixteen; groups are small and short where there are few
-   nonzeros, so that every multiprocessor has some. */
+/*
+ * A row of B is read by as many lanes as it has pieces, up to sixteen; where it has more than three for each of these
+ * (fp64: more than one), by eight, two rows at once, step by step. Groups are small and short where there are few
+ * nonzeros, so that every multiprocessor has some.
+ */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), slice = tamis_gpu_nonzeros_slice(problem);
     const int64_t pieces = (slice + piece - 1) / piece;
     int64_t team = 4, group = 128, chunk = 512, loads = 4;
     while (team < 16 && 2 * team <= pieces) team *= 2;
+    const int64_t multiprocessors = device->limits.multiprocessors, wanted = multiprocessors * 16;
+    const bool few = problem->nnz < multiprocessors * 3000; /* all lanes that a row is worth, then */
+    const bool in_steps = piece == 2 ? pieces > team : piece == 4 && pieces > 3 * team && !few;
+    const bool by_three = piece == 4 && pieces > 2 * team && pieces <= 3 * team;
+    if (in_steps) team = 8;
     parameters[SLICE] = slice;
     parameters[WALK] = 0;
-    if (walks(problem, pieces) && !device->limits.is_cpu) {
+    if (walks(problem, pieces, few) && !device->limits.is_cpu) {
         walk(parameters);
         return;
     }
-    const int64_t multiprocessors = device->limits.multiprocessors, wanted = multiprocessors * 16;
     const bool long_rows = pieces > 2 * team || pieces > 16;
     if (long_rows) {
         /* 8192 nonzeros of 32 pieces are work enough for a multiprocessor; of longer rows fewer */
         const int64_t enough = pieces > 32 ? 8192 * 32 / pieces : 8192;
         group = 256;
         chunk = 1024;
-        if (problem->nnz >= multiprocessors * (enough > 1024 ? enough : 1024)) {
+        if (problem->nnz >= multiprocessors * (enough > 1024 ? enough : 1024) && !by_three) {
             /* one group a multiprocessor: neighbouring rows of S find rows of B in L1; and whole rounds of them */
             const int64_t rounds = problem->nnz / multiprocessors / 8192 + 1;
             group = 1024;
@@ -61,7 +66,9 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[TEAM_LANES] = team;
     parameters[BATCH] = 8;
     parameters[PIECES] = pieces <= 2 * team ? 2 : 4;
-    while (loads > 1 && loads * parameters[PIECES] * piece > (long_rows ? 16 : 32)) loads /= 2;
+    const bool several = in_steps && (piece == 4 || pieces <= 4 * team); /* rows of fp64 in one step */
+    const int64_t lane = tamis_gpu_lane_pieces(pieces, team, parameters[PIECES]) * piece;
+    while (loads > 1 && loads * lane > (several || (piece == 8 && !long_rows) ? 32 : 16)) loads /= 2;
     parameters[LOADS] = loads;
     parameters[GROUP] = device->limits.is_cpu ? 64 : group;
     parameters[CHUNK] = chunk;
@@ -69,16 +76,17 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 }
 
 /* Registers of a work-item, about: rows under way, sums, indices, and what goes with them. */
-static int64_t registers_of(const tamis_problem *problem, const int64_t *v, int64_t inner) {
+static int64_t registers_of(const tamis_prepared *p) {
+    const tamis_problem *const problem = &p->problem;
+    const int64_t *const v = p->parameters;
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), real = problem->type == TAMIS_F64 ? 2 : 1;
     const int64_t index = problem->index_type == TAMIS_I64 ? 2 : 1;
-    /* ends of rows that are looked at, and 16-bit numbers on their way to 32, take as much again as a row under way */
-    const bool plain = inner % (v[TEAM_LANES] * v[PIECES] * piece) == 0 && piece != 8;
-    return real * ((v[LOADS] + 1) * v[PIECES] * piece + v[BATCH]) + 2 * index * v[BATCH] + 24 +
-           (plain ? 0 : v[PIECES] * piece) + (problem->once ? 8 : 0); /* rows that are searched for */
+    /* 16-bit numbers on their way to 32 take as much as one more row under way, and so do loads of single elements */
+    const int64_t rows = v[LOADS] + 1 + (piece == 8 || p->unit == 1);
+    return real * (rows * v[PIECES] * piece + v[BATCH]) + 2 * index * v[BATCH] + 24 +
+           (problem->once ? 8 : 0); /* rows that are searched for */
 }
 
-/* The kernel of the whole slices, or that of the last one where it is shorter. */
 static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
@@ -91,7 +99,7 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "ROWS_KNOWN", !p->problem.once);
     TRY(tamis_gpu_add_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0));
-    if (kernel == WHOLE) v[PIECES] = pieces;
+    if (kernel == TAMIS_GPU_SLICE_WHOLE) v[PIECES] = pieces; /* the last kernel that asks for them */
     return TAMIS_OK;
 }
 
@@ -100,12 +108,9 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_nonzeros_slice(&p->problem));
-    const int64_t rest = tamis_gpu_slice_rest(&p->problem, v[SLICE]);
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    const int64_t whole_needs = registers_of(&p->problem, v, v[SLICE]);
-    const int64_t rest_needs = rest ? registers_of(&p->problem, v, rest) : 0;
-    const int64_t needs = rest_needs > whole_needs ? rest_needs : whole_needs;
+    const int64_t needs = registers_of(p);
     while (v[GROUP] > 128 && needs > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
     const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
@@ -113,28 +118,22 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     v[CHUNK] = ((v[CHUNK] > least ? v[CHUNK] : least) + whole - 1) / whole * whole;
     p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
-    if (rest) TRY(compile(p, REST, rest)); /* before WHOLE settles the pieces */
-    TRY(compile(p, WHOLE, v[SLICE] < p->problem.inner ? v[SLICE] : p->problem.inner));
+    TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
     if (p->problem.once) return TAMIS_OK; /* rows are searched for */
     TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
     TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]));
     return p->device->runtime->finish(p->device, NULL); /* executions may be on streams that do not wait for this one */
 }
 
+static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
+    tamis_gpu_add_memory(call, p->memories[ROWS]);
+    tamis_gpu_add_int64(call, p->parameters[CHUNK]);
+}
+
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t chunk = p->parameters[CHUNK], slice = p->parameters[SLICE];
-    int64_t begin = 0;
-    do {
-        tamis_gpu_call call = {.count = 0};
-        tamis_gpu_slice_arguments(p, x, slice, begin, &call);
-        tamis_gpu_add_memory(&call, p->memories[ROWS]);
-        tamis_gpu_add_int64(&call, chunk);
-        const int kernel = begin > 0 && begin + slice > p->problem.inner ? REST : WHOLE;
-        TRY(tamis_gpu_launch_kernel(p, stream, kernel, (p->problem.nnz + chunk - 1) / chunk, 1,
-                                    (int)p->parameters[GROUP], 0, &call));
-        begin += slice;
-    } while (begin < p->problem.inner);
-    return TAMIS_OK;
+    const int64_t chunk = p->parameters[CHUNK];
+    const tamis_gpu_launch launch = {{(p->problem.nnz + chunk - 1) / chunk, 1}, (int)p->parameters[GROUP], 0};
+    return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
 }
 
 const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {

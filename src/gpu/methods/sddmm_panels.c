@@ -5,7 +5,6 @@
 #include "gpu/methods/slices.h"
 
 enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN, SLICE };
-enum { WHOLE, REST };              /* kernels: of whole slices, of the last one */
 enum { PART_COUNT, SHARED_BYTES }; /* numbers */
 enum { SHARED_TARGET = 64 << 10, SHARED_SMALL = 32 << 10 };
 
@@ -18,17 +17,20 @@ static int64_t power_below(double x, int64_t lowest, int64_t highest) {
     return power;
 }
 
-/* A row of B in shared memory, or its slice, in whole pieces. */
-static int64_t pitch_of(const tamis_problem *problem, int64_t slice) {
-    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
-    return most(piece, (slice + piece - 1) / piece * piece);
+/* A row of B in shared memory, or its slice, in whole pieces: as many as the lanes have, where these are not many more
+   than there are, since nothing has to be looked at then. */
+static int64_t pitch_of(const tamis_problem *problem, const int64_t *v, int64_t slice) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), pieces = most(1, (slice + piece - 1) / piece);
+    const int64_t at_once = v[TEAM_LANES] * tamis_gpu_lane_pieces(pieces, v[TEAM_LANES], v[PIECES]);
+    const int64_t padded = (pieces + at_once - 1) / at_once * at_once;
+    return (3 * padded <= 4 * pieces ? padded : pieces) * piece;
 }
 
 /* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that what is
    gathered serves many, and the panel's rows of A still come from the caches. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     const int64_t slice = tamis_gpu_panels_slice(problem);
-    const int64_t row_bytes = pitch_of(problem, slice) * (int64_t)tamis_type_size(problem->type);
+    const int64_t row_bytes = slice * (int64_t)tamis_type_size(problem->type);
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
     v[COLUMNS] = 0; /* by the slice in force */
     v[PANEL] = tamis_gpu_panels_height(problem, slice);
@@ -41,7 +43,6 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[RUN] = row_bytes < 256 ? 1 : 1024; /* wide rows of A are worth keeping */
 }
 
-/* The kernel of the whole slices, or that of the last one where it is shorter. */
 static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
@@ -49,11 +50,11 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     const int pieces = tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "RUN", v[RUN]);
-    tamis_gpu_define(&definitions, "PITCH", pitch_of(&p->problem, inner));
+    tamis_gpu_define(&definitions, "PITCH", pitch_of(&p->problem, v, inner));
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
     TRY(tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]));
-    if (kernel == WHOLE) v[PIECES] = pieces;
+    if (kernel == TAMIS_GPU_SLICE_WHOLE) v[PIECES] = pieces; /* the last kernel that asks for them */
     return TAMIS_OK;
 }
 
@@ -62,7 +63,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     const int64_t size = (int64_t)tamis_type_size(p->problem.type);
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_panels_slice(&p->problem));
-    const int64_t pitch = pitch_of(&p->problem, v[SLICE]), rest = tamis_gpu_slice_rest(&p->problem, v[SLICE]);
+    const int64_t pitch = pitch_of(&p->problem, v, v[SLICE]);
     const int64_t budget = least(p->device->limits.shared_most, SHARED_TARGET);
     if (v[COLUMNS] == 0) v[COLUMNS] = most(1, least(budget / (pitch * size), 256));
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
@@ -74,24 +75,17 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
                           p->device->limits.name, (long long)p->device->limits.shared_most);
     p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
-    if (rest) TRY(compile(p, REST, rest)); /* before WHOLE settles the pieces */
-    TRY(compile(p, WHOLE, v[SLICE] < p->problem.inner ? v[SLICE] : p->problem.inner));
+    TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
     return tamis_gpu_panels_keep(p, v[PANEL], v[COLUMNS], v[PART], &p->numbers[PART_COUNT]);
 }
 
+static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
+    tamis_gpu_panels_arguments(p, p->parameters[PANEL], call);
+}
+
 static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t slice = p->parameters[SLICE];
-    int64_t begin = 0;
-    do {
-        tamis_gpu_call call = {.count = 0};
-        tamis_gpu_slice_arguments(p, x, slice, begin, &call);
-        tamis_gpu_panels_arguments(p, p->parameters[PANEL], &call);
-        const int kernel = begin > 0 && begin + slice > p->problem.inner ? REST : WHOLE;
-        TRY(tamis_gpu_launch_kernel(p, stream, kernel, p->numbers[PART_COUNT], 1, (int)p->parameters[GROUP],
-                                    p->numbers[SHARED_BYTES], &call));
-        begin += slice;
-    } while (begin < p->problem.inner);
-    return TAMIS_OK;
+    const tamis_gpu_launch launch = {{p->numbers[PART_COUNT], 1}, (int)p->parameters[GROUP], p->numbers[SHARED_BYTES]};
+    return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
 }
 
 const tamis_gpu_method tamis_gpu_sddmm_panels = {

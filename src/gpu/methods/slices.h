@@ -8,7 +8,7 @@
 
 #include "gpu/plan.h"
 
-/* Elements of even slices of about so many bytes of a row, in whole cache lines; K where one will do. */
+/* Elements of even slices of at most so many bytes of a row, but whole cache lines; K where one will do. */
 int64_t tamis_gpu_slice_even(const tamis_problem *problem, int64_t bytes);
 
 /* What the cost model takes: */
@@ -21,18 +21,22 @@ int64_t tamis_gpu_panels_height(const tamis_problem *problem, int64_t slice);
 /* A slice as asked for, in whole cache lines and no more than K; 0: `otherwise`. */
 int64_t tamis_gpu_slice_taken(const tamis_problem *problem, int64_t asked, int64_t otherwise);
 
+/* Whether K passes in several launches. */
 static inline bool tamis_gpu_sliced(const tamis_problem *problem, int64_t slice) { return slice < problem->inner; }
-
-/* The last slice where it is shorter than the others, else 0: it has a kernel of its own. */
-static inline int64_t tamis_gpu_slice_rest(const tamis_problem *problem, int64_t slice) {
-    return tamis_gpu_sliced(problem, slice) ? problem->inner % slice : 0;
-}
 
 /* Bytes of the sums under way. */
 size_t tamis_gpu_slice_scratch(const tamis_problem *problem, int64_t slice);
 
-/* The arguments of the launch whose slice begins at element `begin`: SDDMM_PARAMETERS, then SLICE_PARAMETERS. */
-void tamis_gpu_slice_arguments(const tamis_prepared *p, const tamis_operands *x, int64_t slice, int64_t begin,
-                               tamis_gpu_call *call);
+/* The kernels: of whole slices, and of the last one where it is shorter. */
+enum { TAMIS_GPU_SLICE_WHOLE, TAMIS_GPU_SLICE_REST };
+
+/* Has `compile` add them for slices of so many elements; that of whole slices last. */
+tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
+                                     tamis_status (*compile)(tamis_prepared *p, int kernel, int64_t inner));
+
+/* A launch each. Their arguments: SDDMM_PARAMETERS, SLICE_PARAMETERS, then what `add` adds. */
+tamis_status tamis_gpu_slice_execute(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
+                                     const tamis_gpu_launch *launch,
+                                     void (*add)(const tamis_prepared *p, tamis_gpu_call *call));
 
 #endif
