@@ -18,12 +18,9 @@ static int parameter_count(const tamis_gpu_method *method) {
     return count;
 }
 
-/* Devices that compile fast get kernels for what is asked of them, others one for all edges and widths. */
-static bool quick_to_compile(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
-
 static int64_t unit_of(const tamis_prepared *p) {
     int64_t unit = 16 / (int64_t)tamis_type_size(p->problem.type);
-    while (quick_to_compile(p) && (p->problem.inner % unit != 0 || p->problem.width % unit != 0)) unit /= 2;
+    while (tamis_gpu_compiles_fast(p) && (p->problem.inner % unit != 0 || p->problem.width % unit != 0)) unit /= 2;
     return unit;
 }
 
@@ -111,7 +108,7 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define(definitions, "GROUP", group);
     tamis_gpu_define(definitions, "TEAM", team);
     tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
-    if (quick_to_compile(p)) {
+    if (tamis_gpu_compiles_fast(p)) {
         tamis_gpu_define(definitions, "EDGE", problem->edge);
         tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
     } else {
@@ -127,12 +124,13 @@ int64_t tamis_gpu_lane_pieces(int64_t pieces, int64_t team, int64_t pieces_most)
     return steps > 0 ? (pieces + team * steps - 1) / (team * steps) : 1;
 }
 
-/* An exact K makes the fastest code, with a third fewer registers, and one more kernel to compile. */
+/* An exact K makes the fastest code, with a third fewer registers, and one more kernel to compile. Rows of more than
+   1024 pass in a loop anyway, which hides it. */
 int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
                            int pieces_most) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
     const int64_t pieces = (inner + piece - 1) / piece;
-    const bool quick = quick_to_compile(p);
+    const bool quick = tamis_gpu_compiles_fast(p);
     const int64_t lane = quick ? tamis_gpu_lane_pieces(pieces, team, pieces_most) : pieces_most;
     const bool exact = quick && inner > 0 && inner % (team * piece * lane) == 0;
     const bool one_step = inner <= team * piece * lane;
@@ -140,7 +138,7 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
     tamis_gpu_define(definitions, "WHOLE_UNITS", quick);
     tamis_gpu_define(definitions, "PIECES", lane);
     tamis_gpu_define(definitions, "EXACT", exact);
-    tamis_gpu_define(definitions, "FULL",
+    tamis_gpu_define(definitions, "UNITS_FULL",
                      exact               ? lane * piece / p->unit
                      : quick && one_step ? inner / (team * p->unit)
                                          : 0);

@@ -54,6 +54,9 @@ static inline bool tamis_gpu_scores(const tamis_prepared *p) {
     return p->problem.operation == TAMIS_OP_SDDMM && p->problem.edge == TAMIS_EDGE_SOFTMAX;
 }
 
+/* Devices that compile fast get kernels for what is asked of them, others one for all edges and widths. */
+static inline bool tamis_gpu_compiles_fast(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
+
 /* An error that names the first of the parameters first .. last that is not a power of two. */
 tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last);
 
@@ -63,8 +66,8 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
 /* Pieces of a row of so many that each lane of a team has at once: as few as make no more steps of them. */
 int64_t tamis_gpu_lane_pieces(int64_t pieces, int64_t team, int64_t pieces_most);
 
-/* K, WHOLE_UNITS, PIECES, EXACT, FULL and ONE_STEP for rows of `inner` read by `team` lanes: at most `pieces_most`
-   pieces a lane at once. */
+/* K, WHOLE_UNITS, PIECES, EXACT, UNITS_FULL and ONE_STEP for rows of `inner` read by `team` lanes: at most
+   `pieces_most` pieces a lane at once. */
 int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
                            int pieces_most);
 

@@ -214,9 +214,15 @@ static ocl_queue queue_of(tamis_gpu_device *device, void *stream) { return strea
 
 static tamis_status build(tamis_gpu_device *device, ocl_program program, const char *name, const char *options) {
     if (api.program_build(program, 1, &own(device)->handle, options, NULL, NULL) == OCL_SUCCESS) return TAMIS_OK;
-    char log[1024] = "";
-    api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-    return tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s (%s) does not compile: %.600s", name, options, log);
+    size_t bytes = 0; /* a log is given whole or not at all */
+    char *log = NULL;
+    api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+    TRY(tamis_allocate_zeroed((int64_t)bytes + 1, 1, "a compiler's log", (void **)&log));
+    if (bytes > 0) api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+    const tamis_status status =
+        tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s (%s) does not compile: %.600s", name, options, log);
+    tamis_release(log);
+    return status;
 }
 
 static tamis_status read_binary(tamis_gpu_device *device, ocl_program program, tamis_gpu_binary *binary) {

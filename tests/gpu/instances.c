@@ -12,7 +12,7 @@
 
 enum { ROWS = INSTANCE_ROWS, NONZEROS = INSTANCE_ROWS * INSTANCE_LENGTH };
 
-const int64_t instance_widths[] = {16, 32, 37, 64, 128, 256, 512, 1000};
+const int64_t instance_widths[] = {16, 32, 37, 50, 64, 96, 128, 150, 256, 512, 1000};
 const int instance_width_count = sizeof instance_widths / sizeof instance_widths[0];
 
 const void *instance_zeros(void) {

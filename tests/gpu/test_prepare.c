@@ -53,6 +53,24 @@ static tamis_status execute(const instance *x, tamis_prepared *p, void *scratch)
     return tamis_gpu_execute(p, NULL, &operands);
 }
 
+/* The parameters in force can be asked for by name, and are in force then. */
+static void parameters_can_be_copied(instance x, const tamis_prepared *made) {
+    tamis_prepared *again = NULL;
+    tamis_prepared_sizes sizes, of_again;
+    char parameters[sizeof sizes.parameters];
+    tamis_gpu_sizes(made, &sizes);
+    snprintf(parameters, sizeof parameters, "%s", sizes.parameters);
+    if (parameters[0] == 0) return;
+    x.parameters = parameters;
+    if (instance_prepare(&x, &again) != TAMIS_OK) {
+        complain(&x, tamis_last_error());
+        return;
+    }
+    tamis_gpu_sizes(again, &of_again);
+    if (strcmp(of_again.parameters, parameters) != 0) complain(&x, of_again.parameters);
+    tamis_gpu_prepared_release(again);
+}
+
 /* Goes through with all the memory that it wants. */
 static bool goes_through(instance x) {
     tamis_prepared *p = NULL;
@@ -69,6 +87,7 @@ static bool goes_through(instance x) {
         complain(&x, tamis_last_error());
         return false;
     }
+    parameters_can_be_copied(x, p);
     tamis_gpu_sizes(p, &sizes);
     void *const scratch = calloc(1, sizes.scratch_bytes + 1);
     const long before = x.device->launches;

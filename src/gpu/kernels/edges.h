@@ -52,7 +52,8 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
 }
 #endif
 
-/* What every SDDMM kernel begins with. `wide` has bit 0 where rows of A and B, bit 1 where columns allow 16 bytes. */
+/* What every SDDMM kernel begins with. `wide` has bit 0 where rows of A and B allow units (simt.h), bit 1 where columns
+   allow 16 bytes. */
 #define SDDMM_PARAMETERS                                                                                               \
     int64 rows, int64 cols, int64 nnz, IN(offset, offsets), IN(index, columns), IN(element, values), IN(element, a),   \
         int64 a_stride, IN(element, b), int64 b_stride, int64 inner, OUT(sample, out), EDGE_PARAMETERS, int wide

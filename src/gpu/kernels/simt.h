@@ -352,10 +352,10 @@ FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, i
     if (wide) {
         UNROLL
         for (int i = 0; i < PIECE; i += UNIT) {
-            if (i < left)
+            if (WHOLE_UNITS ? i < left : i + UNIT <= left)
                 *(LOCAL unit_word *)(to + i) = *(GLOBAL const unit_word *)(from + i);
             else
-                for (int k = 0; k < UNIT; k++) to[i + k] = (element)0;
+                for (int k = i; k < i + UNIT; k++) to[k] = !WHOLE_UNITS && k < left ? from[k] : (element)0;
         }
         return;
     }

@@ -34,13 +34,13 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     if (v[ITEMS] > 1024) v[ITEMS] = 1024;
 }
 
-/* WIDTH, WIDTH_PIECES and WIDTH_EXACT: the output's columns of a team, as K, PIECES and EXACT are for dot products. */
+/* WIDTH, WIDTH_PIECES and WIDTH_EXACT: the output's columns of a team, as K, PIECES and EXACT are for dot products, but
+   WIDTH only where it is exact. */
 static void define_width(tamis_gpu_definitions *definitions, tamis_prepared *p, int team, int pieces_most) {
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type),
                   pieces = pieces_of(&p->problem, p->problem.width);
-    const bool quick = p->device->limits.subgroup == 32;
-    int64_t lane = quick ? 1 : pieces_most;
-    while (lane < pieces_most && lane * team < pieces) lane *= 2;
+    const bool quick = tamis_gpu_compiles_fast(p);
+    const int64_t lane = quick ? tamis_gpu_lane_pieces(pieces, team, pieces_most) : pieces_most;
     const bool exact = quick && p->problem.width % (team * piece * lane) == 0;
     tamis_gpu_define(definitions, "WIDTH", exact && p->problem.width <= 1024 ? p->problem.width : 0);
     tamis_gpu_define(definitions, "WIDTH_PIECES", lane);

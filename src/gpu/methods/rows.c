@@ -30,19 +30,28 @@ static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
     return most(1, device->limits.multiprocessors * threads / 2 / lanes);
 }
 
-/* Columns of C in even slices: about 512 bytes, which leave L1 room for the rows of B that rows of S have in common,
-   and half of that where long rows differ and it divides them; more where these are near anyway (meshes), or rows are
-   so short that going to each several times costs more. */
+/* Pieces of a row of C that a lane may have. */
+static int64_t pieces_most_of(const tamis_problem *problem) {
+    return (problem->type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece_of(problem);
+}
+
+/*
+ * Columns of C in even slices of whole cache lines: about 512 bytes, which leave L1 room for the rows of B that rows of
+ * S have in common, and half of that where long rows differ and it divides them; more where these are near anyway
+ * (meshes), or rows are so short that going to each several times costs more.
+ */
 int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
+    enum { LINE = 128 };
     const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
     const double mean = problem->profile->mean;
     const bool is_near = problem->fresh_share < 0.35;
     const bool differ = mean >= VERY_LONG && problem->profile->variation > 0.5 && row % 256 == 0;
     const int64_t bytes = mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512;
-    const int64_t widest = LANES_MOST * REALS_MOST / (problem->type == TAMIS_F64 ? 2 : 1);
+    const int64_t widest = LANES_MOST * pieces_most_of(problem) * piece_of(problem);
     /* one that is half as long again is no worse than two */
     const int64_t count = most((row + bytes / 2 - 1) / bytes, up(problem->width, widest));
-    return most(piece_of(problem), up(problem->width, most(count, 1)));
+    if (count <= 1) return most(1, up(problem->width, piece_of(problem))) * piece_of(problem);
+    return up(up(problem->width, count), LINE / size) * (LINE / size);
 }
 
 /* Lanes of a team, and those of them that a row of C has: two pieces each where there are many, so that what is handed
@@ -53,7 +62,7 @@ static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pi
     const int64_t across = up(columns, piece_of(problem));
     *lanes = 1;
     while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
-    if (across > 4 * *lanes) *lanes = LANES_MOST;
+    if (across > pieces_most_of(problem) * *lanes) *lanes = LANES_MOST;
     *pieces = up(across, *lanes);
     return problem->profile->mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
 }
@@ -89,9 +98,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 /* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
 static int64_t lane_pieces(const tamis_prepared *p) {
     const int64_t piece = piece_of(&p->problem), lanes = p->parameters[TEAM_LANES] / p->parameters[SPLIT];
-    const int64_t pieces_most = (p->problem.type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece;
-    if (p->device->limits.subgroup != 32) return 2;
-    return least(pieces_most, up(p->parameters[SLICE], lanes * piece));
+    if (!tamis_gpu_compiles_fast(p)) return 2;
+    return least(pieces_most_of(&p->problem), up(p->parameters[SLICE], lanes * piece));
 }
 
 static tamis_status check(tamis_prepared *p) {
@@ -105,7 +113,8 @@ static tamis_status check(tamis_prepared *p) {
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
     if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
     const int64_t lanes = v[TEAM_LANES] / v[SPLIT];
-    v[SLICE] = lanes * lane_pieces(p) * piece_of(&p->problem);
+    const int64_t taken = lanes * lane_pieces(p) * piece_of(&p->problem); /* at once */
+    v[SLICE] = least(up(v[SLICE], piece_of(&p->problem)) * piece_of(&p->problem), taken);
     p->numbers[SLICES] = up(p->problem.width, v[SLICE]);
     const int64_t highest = p->device->limits.groups_most[1], lines = up(p->problem.width, MERGE_TEAM);
     if (most(p->numbers[SLICES], lines) > highest)
@@ -191,7 +200,7 @@ static tamis_status compile(tamis_prepared *p) {
     enum { TASK_SUMS = 1, TASK_MERGE };
     const int64_t *const v = p->parameters;
     const int64_t last = p->problem.width - (p->numbers[SLICES] - 1) * v[SLICE]; /* columns of the last slice */
-    const bool quick = p->device->limits.subgroup == 32;
+    const bool quick = tamis_gpu_compiles_fast(p);
     const int64_t across = v[TEAM_LANES] / v[SPLIT] * p->unit;
     tamis_gpu_definitions definitions = {.used = 0}, merge = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
@@ -200,7 +209,7 @@ static tamis_status compile(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
     tamis_gpu_define(&definitions, "WIDTH_PIECES", lane_pieces(p));
     tamis_gpu_define(&definitions, "WHOLE_UNITS", quick);
-    tamis_gpu_define(&definitions, "WIDTH_FULL", quick ? last / across : 0);
+    tamis_gpu_define(&definitions, "UNITS_FULL", quick ? last / across : 0);
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
     TRY(tamis_gpu_add_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0));
     if (p->numbers[CUT_COUNT] == 0) return TAMIS_OK;
@@ -261,6 +270,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
     tamis_gpu_add_place(&call, x->b);
     tamis_gpu_add_int64(&call, x->b_stride);
     tamis_gpu_add_int64(&call, problem->width);
+    tamis_gpu_add_int64(&call, p->parameters[SLICE]);
     tamis_gpu_add_place(&call, x->out);
     tamis_gpu_add_int64(&call, x->out_stride);
     tamis_gpu_add_place(&call, x->scratch);

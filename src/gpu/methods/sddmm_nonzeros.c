@@ -68,7 +68,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[PIECES] = pieces <= 2 * team ? 2 : 4;
     const bool several = in_steps && (piece == 4 || pieces <= 4 * team); /* rows of fp64 in one step */
     const int64_t lane = tamis_gpu_lane_pieces(pieces, team, parameters[PIECES]) * piece;
-    while (loads > 1 && loads * lane > (several || (piece == 8 && !long_rows) ? 32 : 16)) loads /= 2;
+    while (loads > 1 && loads * lane > (several ? 32 : 16)) loads /= 2;
+    if (piece == 8) loads = long_rows ? 1 : 2; /* as reals, rows take twice what is read */
     parameters[LOADS] = loads;
     parameters[GROUP] = device->limits.is_cpu ? 64 : group;
     parameters[CHUNK] = chunk;
@@ -81,32 +82,32 @@ static int64_t registers_of(const tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), real = problem->type == TAMIS_F64 ? 2 : 1;
     const int64_t index = problem->index_type == TAMIS_I64 ? 2 : 1;
+    const int64_t lane = tamis_gpu_lane_pieces((v[SLICE] + piece - 1) / piece, v[TEAM_LANES], v[PIECES]) * piece;
     /* 16-bit numbers on their way to 32 take as much as one more row under way, and so do loads of single elements */
     const int64_t rows = v[LOADS] + 1 + (piece == 8 || p->unit == 1);
-    return real * (rows * v[PIECES] * piece + v[BATCH]) + 2 * index * v[BATCH] + 24 +
+    return real * (rows * lane + v[BATCH]) + 2 * index * v[BATCH] + 24 +
            (problem->once ? 8 : 0); /* rows that are searched for */
 }
 
 static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
-    int64_t *const v = p->parameters;
+    const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
-    const int pieces = tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
+    tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
     tamis_gpu_define(&definitions, "RUN", v[RUN]);
     tamis_gpu_define(&definitions, "WALK", v[WALK]);
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "ROWS_KNOWN", !p->problem.once);
-    TRY(tamis_gpu_add_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0));
-    if (kernel == TAMIS_GPU_SLICE_WHOLE) v[PIECES] = pieces; /* the last kernel that asks for them */
-    return TAMIS_OK;
+    return tamis_gpu_add_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
     enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
     int64_t *const v = p->parameters;
-    TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
+    TRY(tamis_gpu_check_powers(p, GROUP, GROUP));
     v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_nonzeros_slice(&p->problem));
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;

@@ -5,8 +5,8 @@
 #include "gpu/methods/slices.h"
 
 enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN, SLICE };
-enum { PART_COUNT, SHARED_BYTES }; /* numbers */
-enum { SHARED_TARGET = 64 << 10, SHARED_SMALL = 32 << 10 };
+enum { PART_COUNT, SHARED_BYTES, PADDED }; /* numbers */
+enum { SHARED_TARGET = 64 << 10 };
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -17,13 +17,13 @@ static int64_t power_below(double x, int64_t lowest, int64_t highest) {
     return power;
 }
 
-/* A row of B in shared memory, or its slice, in whole pieces: as many as the lanes have, where these are not many more
-   than there are, since nothing has to be looked at then. */
-static int64_t pitch_of(const tamis_problem *problem, const int64_t *v, int64_t slice) {
-    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), pieces = most(1, (slice + piece - 1) / piece);
+/* Pieces of a row of B in shared memory, or of its slice; `padded`: as many as the lanes have, so that nothing has to
+   be looked at. */
+static int64_t pieces_of(const tamis_prepared *p, int64_t slice, bool padded) {
+    const int64_t *const v = p->parameters;
+    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type), pieces = most(1, (slice + piece - 1) / piece);
     const int64_t at_once = v[TEAM_LANES] * tamis_gpu_lane_pieces(pieces, v[TEAM_LANES], v[PIECES]);
-    const int64_t padded = (pieces + at_once - 1) / at_once * at_once;
-    return (3 * padded <= 4 * pieces ? padded : pieces) * piece;
+    return padded ? (pieces + at_once - 1) / at_once * at_once : pieces;
 }
 
 /* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that what is
@@ -44,35 +44,38 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 }
 
 static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
-    int64_t *const v = p->parameters;
+    const int64_t *const v = p->parameters;
+    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
-    const int pieces = tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
+    tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "RUN", v[RUN]);
-    tamis_gpu_define(&definitions, "PITCH", pitch_of(&p->problem, v, inner));
+    tamis_gpu_define(&definitions, "PITCH", pieces_of(p, inner, p->numbers[PADDED]) * piece);
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
-    TRY(tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]));
-    if (kernel == TAMIS_GPU_SLICE_WHOLE) v[PIECES] = pieces; /* the last kernel that asks for them */
-    return TAMIS_OK;
+    return tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]);
 }
 
 static tamis_status prepare(tamis_prepared *p, bool dry) {
+    enum { PIECE_BYTES = 16 };
     int64_t *const v = p->parameters;
-    const int64_t size = (int64_t)tamis_type_size(p->problem.type);
-    TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
+    const int64_t shared_most = p->device->limits.shared_most;
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, BATCH));
+    TRY(tamis_gpu_check_powers(p, GROUP, GROUP));
     v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_panels_slice(&p->problem));
-    const int64_t pitch = pitch_of(&p->problem, v, v[SLICE]);
-    const int64_t budget = least(p->device->limits.shared_most, SHARED_TARGET);
-    if (v[COLUMNS] == 0) v[COLUMNS] = most(1, least(budget / (pitch * size), 256));
+    /* padded where that is less than a third more, and fits */
+    const int64_t bare = pieces_of(p, v[SLICE], false), padded = pieces_of(p, v[SLICE], true);
+    p->numbers[PADDED] = 3 * padded <= 4 * bare && most(1, v[COLUMNS]) * padded * PIECE_BYTES <= shared_most;
+    const int64_t row = (p->numbers[PADDED] ? padded : bare) * PIECE_BYTES;
+    if (v[COLUMNS] == 0) v[COLUMNS] = most(1, least(least(shared_most, SHARED_TARGET) / row, 256));
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    p->numbers[SHARED_BYTES] = v[COLUMNS] * pitch * size;
-    if (p->numbers[SHARED_BYTES] > p->device->limits.shared_most)
+    p->numbers[SHARED_BYTES] = v[COLUMNS] * row;
+    if (p->numbers[SHARED_BYTES] > shared_most)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "gpu-panels: %lld columns of %lld elements need %lld bytes of shared memory; %s has %lld",
-                          (long long)v[COLUMNS], (long long)pitch, (long long)p->numbers[SHARED_BYTES],
-                          p->device->limits.name, (long long)p->device->limits.shared_most);
+                          "gpu-panels: %lld columns of %lld bytes need %lld bytes of shared memory; %s has %lld",
+                          (long long)v[COLUMNS], (long long)row, (long long)p->numbers[SHARED_BYTES],
+                          p->device->limits.name, (long long)shared_most);
     p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
     if (dry || p->problem.nnz == 0) return TAMIS_OK;
     TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));

@@ -5,12 +5,12 @@
 
 enum { LINE = 128 /* bytes: slices begin at whole lines */ };
 
-static int64_t unit_of(const tamis_problem *problem) { return LINE / (int64_t)tamis_type_size(problem->type); }
+static int64_t line_of(const tamis_problem *problem) { return LINE / (int64_t)tamis_type_size(problem->type); }
 
-static int64_t whole(int64_t elements, int64_t unit) { return (elements + unit - 1) / unit * unit; }
+static int64_t whole(int64_t elements, int64_t line) { return (elements + line - 1) / line * line; }
 
 int64_t tamis_gpu_slice_taken(const tamis_problem *problem, int64_t asked, int64_t otherwise) {
-    const int64_t slice = whole(asked ? asked : otherwise, unit_of(problem));
+    const int64_t slice = whole(asked ? asked : otherwise, line_of(problem));
     return slice < problem->inner ? slice : problem->inner > 0 ? problem->inner : 1;
 }
 

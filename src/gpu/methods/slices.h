@@ -30,7 +30,7 @@ size_t tamis_gpu_slice_scratch(const tamis_problem *problem, int64_t slice);
 /* The kernels: of whole slices, and of the last one where it is shorter. */
 enum { TAMIS_GPU_SLICE_WHOLE, TAMIS_GPU_SLICE_REST };
 
-/* Has `compile` add them for slices of so many elements; that of whole slices last. */
+/* Has `compile` add them for slices of so many elements. */
 tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
                                      tamis_status (*compile)(tamis_prepared *p, int kernel, int64_t inner));
 

@@ -107,7 +107,10 @@ KERNEL sddmm_tensor(SDDMM_PARAMETERS, int64 panel_rows, IN(int64, parts), IN(int
     const int width = (int)(cells[2 * cell + 3] - cells[2 * cell + 1]);
     const int height = (int)min64(panel_rows, rows - first_row);
     const int lane = LOCAL_ID % 32, warp_row = LOCAL_ID / 32 / 4, warp_column = LOCAL_ID / 32 % 4;
-    const int slices = (int)((inner + SLICE - 1) / SLICE), aligned = UNIT == PIECE && wide & 1;
+    const int slices = (int)((inner + SLICE - 1) / SLICE);
+    /* rows begin at 16 bytes, whatever their width: more than `wide` says of it */
+    const uint64 ends = (uint64)a | (uint64)b | (uint64)(a_stride * 4) | (uint64)(b_stride * 4);
+    const int aligned = ends % 16 == 0;
     const float *const a_panel = a + first_row * a_stride;
     float c[4][4][4];
 #pragma unroll
