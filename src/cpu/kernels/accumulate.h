@@ -5,6 +5,8 @@
  *   finish   accumulator = sum                     (SEGMENT_KEEP)
  *            or out_row = final_scale * sum + beta * out_row
  *
+ * Accumulators hold the lanes of runs (vector.h) in the runs' order: nobody but this file takes them for columns.
+ *
  * A block of up to SUM_BLOCK vectors of the output row lives in registers for the whole segment; wider rows are
  * computed block by block. Narrow blocks keep several sets of sums, so that consecutive multiply-adds do not wait for
  * each other; rows of up to NARROW_SUMS_MOST elements have loops of their own (narrow_sums.h). Moves:
@@ -27,7 +29,7 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
                       tamis_type type, int wide_columns, int64_t first, int count, int masked, int tail) {
     const int64_t step = LANES * element_bytes(type), b_stride = arguments->b_stride;
     const char *const b = arguments->b + first * element_bytes(type);
-    const int sets = count == 1 ? 4 : count <= 4 ? 2 : 1;
+    const int sets = count == 1 ? 4 : count <= 4 ? 2 : 1, whole = count - masked;
     for (int s = 0; s < segment_count; s++) {
         const segment *const seg = &segments[s];
         vector sum[SUM_BLOCK];
@@ -60,7 +62,7 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
 #pragma GCC unroll 4
                     for (int k = 0; k < count; k++) {
                         const vector v = masked && k == count - 1 ? vector_load_tail(row + k * step, type, tail)
-                                                                  : vector_load(row + k * step, type);
+                                                                  : run_load(row + k * step, type, k, whole);
                         if (q == 0)
                             sum[k] += w * v;
                         else
@@ -83,7 +85,7 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
 #pragma GCC unroll 16
             for (int k = 0; k < count; k++)
                 sum[k] += w * (masked && k == count - 1 ? vector_load_tail(row + k * step, type, tail)
-                                                        : vector_load(row + k * step, type));
+                                                        : run_load(row + k * step, type, k, whole));
         }
         if (!arguments->ones) weights += seg->count;
 
@@ -97,15 +99,17 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
         const vector scale = vector_of(seg->final_scale), beta = vector_of(arguments->beta);
         const int read = arguments->beta != 0;
 #pragma GCC unroll 16
-        for (int k = 0; k < count; k++) {
-            vector y = scale * sum[k];
-            if (masked && k == count - 1) {
-                if (read) y += beta * vector_load_tail(out + k * step, type, tail);
-                vector_store_tail(out + k * step, type, tail, y);
-            } else {
-                if (read) y += beta * vector_load(out + k * step, type);
-                vector_store(out + k * step, type, y);
-            }
+        for (int k = 0; k < whole; k++) {
+            sum[k] *= scale;
+            if (read) sum[k] += beta * run_load(out + k * step, type, k, whole);
+        }
+#pragma GCC unroll 16
+        for (int k = 0; k < whole; k++)
+            if (k % 2 == 0 || !run_has_pair(type, k, whole)) run_store(out + k * step, type, k, whole, sum + k);
+        if (masked) {
+            vector y = scale * sum[whole];
+            if (read) y += beta * vector_load_tail(out + whole * step, type, tail);
+            vector_store_tail(out + whole * step, type, tail, y);
         }
     }
 }

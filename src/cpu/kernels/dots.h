@@ -34,7 +34,8 @@ INLINE vector dot_vectors(vector sum, const vector *a, const char *b, int count,
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
         const char *p = b + k * LANES * element_bytes(type);
-        sum += a[k] * (masked && k == count - 1 ? vector_load_tail(p, type, tail) : vector_load(p, type));
+        sum +=
+            a[k] * (masked && k == count - 1 ? vector_load_tail(p, type, tail) : run_load(p, type, k, count - masked));
     }
     return sum;
 }
@@ -42,7 +43,7 @@ INLINE vector dot_vectors(vector sum, const vector *a, const char *b, int count,
 INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int tail, tamis_type type) {
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++, p += LANES * element_bytes(type))
-        a[k] = masked && k == count - 1 ? vector_load_tail(p, type, tail) : vector_load(p, type);
+        a[k] = masked && k == count - 1 ? vector_load_tail(p, type, tail) : run_load(p, type, k, count - masked);
 }
 
 /* Rows of at most DOT_BLOCK vectors: `count` of them, the last one masked where `masked` is set. */

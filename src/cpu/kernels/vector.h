@@ -122,14 +122,16 @@ INLINE vector vector_of_halves(halves h, tamis_type type) {
 #endif
 }
 
+/* The upper halves are x as bf16, to the nearest; NaN stays NaN. */
+INLINE vector_words bf16_of_vector(vector x) {
+    const vector_words bits = (vector_words)x;
+    const vector_words rounded = bits + 0x7fffu + ((bits >> 16) & 1u), quiet = bits | 0x400000u;
+    const vector_words is_nan = (vector_words)((bits & 0x7fffffffu) > 0x7f800000u);
+    return (quiet & is_nan) | (rounded & ~is_nan);
+}
+
 INLINE halves halves_of_vector(vector x, tamis_type type) {
-    if (type == TAMIS_BF16) {
-        const vector_words bits = (vector_words)x;
-        const vector_words rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-        const vector_words quiet = (bits >> 16) | 0x40u;
-        const vector_words is_nan = (vector_words)((bits & 0x7fffffffu) > 0x7f800000u);
-        return __builtin_convertvector((quiet & is_nan) | (rounded & ~is_nan), halves);
-    }
+    if (type == TAMIS_BF16) return __builtin_convertvector(bf16_of_vector(x) >> 16, halves);
 #if VECTOR_BYTES == 64
     return (halves)_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
 #elif VECTOR_BYTES == 32
@@ -190,6 +192,48 @@ INLINE void vector_store(char *p, tamis_type type, vector x) {
 #endif
     (void)type;
     *(vector_anywhere *)(void *)p = x;
+}
+
+/* ------------------------------------------------------------------------------------------ runs of whole vectors */
+
+/*
+ * A run is `count` whole vectors of a row. Two of bf16 lie in one register, and widening it by lanes takes a shuffle
+ * for each: instead the first of the two takes the even elements (a shift) and the second the odd ones (a mask). So
+ * lanes of a run are in an order of its own, the same for all runs of that count, which products of two rows and sums
+ * of rows do not mind; run_store puts them back.
+ */
+INLINE int run_has_pair(tamis_type type, int k, int count) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return type == TAMIS_BF16 && (k | 1) < count;
+#else
+    return (void)type, (void)k, (void)count, 0;
+#endif
+}
+
+/* Vector k of a run; p: where it begins as a vector by itself. */
+INLINE vector run_load(const char *p, tamis_type type, int k, int count) {
+#if !defined(TAMIS_KERNEL_F64)
+    if (run_has_pair(type, k, count)) {
+        const char *const both = p - k % 2 * LANES * 2;
+        const vector_words pair = (vector_words) * (const vector_anywhere *)(const void *)both;
+        return (vector)(k % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+    }
+#endif
+    (void)k, (void)count;
+    return vector_load(p, type);
+}
+
+/* Vector k to p, and k + 1 after it where they are a pair: to be called for each k that begins one or has none. */
+INLINE void run_store(char *p, tamis_type type, int k, int count, const vector *x) {
+#if !defined(TAMIS_KERNEL_F64)
+    if (run_has_pair(type, k, count)) {
+        const vector_words pair = (bf16_of_vector(x[0]) >> 16) | (bf16_of_vector(x[1]) & 0xffff0000u);
+        *(vector_anywhere *)(void *)p = (vector)pair;
+        return;
+    }
+#endif
+    (void)k, (void)count;
+    vector_store(p, type, x[0]);
 }
 
 /* ------------------------------------------------------------------------------------------ tails of n < LANES */
