@@ -168,6 +168,7 @@ void expect_member(const problem *p, tamis_operation operation, const tamis_args
     const int64_t count = operation == TAMIS_OP_SDDMM ? S->nnz : S->rows * p->options.width;
     double *const e = doubles(S->nnz), *const de = doubles(S->nnz);
     double *value, *error; /* of the result before alpha and beta */
+    double *const row_count = doubles(S->rows);
     if (operation == TAMIS_OP_SPMM)
         for (int64_t t = 0; t < S->nnz; t++)
             e[t] = S->values ? test_load(S->values, S->value_type, member * S->batch_stride + t) : 1;
@@ -179,7 +180,7 @@ void expect_member(const problem *p, tamis_operation operation, const tamis_args
     } else {
         const int64_t cols = S->cols, width = p->options.width;
         double *const d = unpack(&p->D, member, false), *const size = unpack(&p->D, member, true);
-        double *const weight = doubles(S->nnz), *const row_count = doubles(S->rows);
+        double *const weight = doubles(S->nnz);
         value = product(S, e, d, cols, width);
         for (int64_t t = 0, row = 0; t < S->nnz; t++) {
             row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
@@ -193,7 +194,6 @@ void expect_member(const problem *p, tamis_operation operation, const tamis_args
         free(d);
         free(size);
         free(weight);
-        free(row_count);
         free(e);
         free(de);
     }
@@ -201,10 +201,13 @@ void expect_member(const problem *p, tamis_operation operation, const tamis_args
     *bound = doubles(count);
     for (int64_t i = 0; i < count; i++) {
         const double before = args->beta != 0 ? args->beta * old[i] : 0;
+        /* what a row's sum may have begun with */
+        const double terms = operation == TAMIS_OP_SDDMM ? 0 : row_count[i / p->options.width];
         (*want)[i] = args->alpha * value[i] + before;
-        (*bound)[i] = fabs(args->alpha) * error[i] + 4 * u * (fabs(args->alpha * value[i]) + fabs(before)) +
-                      2 * v * fabs((*want)[i]) + 2 * smallest_of(type);
+        (*bound)[i] = fabs(args->alpha) * error[i] + 4 * u * fabs(args->alpha * value[i]) +
+                      (terms + 4) * u * fabs(before) + 2 * v * fabs((*want)[i]) + 2 * smallest_of(type);
     }
+    free(row_count);
     free(value);
     free(error);
 }

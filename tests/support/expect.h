@@ -13,8 +13,8 @@
  *   edge                |e' - e| <= de = max |e(x +- dx) - e(x)| + 16 u |e|    (e is monotonic or smooth near x)
  *   softmax of n        |p' - p| <= p * (expm1(2 max ds) + (n + 20) u), ds = scale dx + 4 u (|scale x| + |s|)
  *   sum of n products   |c' - c| <= sum de |d| + (n + 8) u sum |e||d|
- *   result              |alpha| * that + 4 u (|alpha e| + |beta old|) + 2 v |result| + the smallest positive of the
- * storage
+ *   result              |alpha| * that + 4 u |alpha e| + (n + 4) u |beta old| + 2 v |result| + the smallest positive of
+ *                       the storage; n = 0 for a sample, else old may be the first term of its row's sum
  */
 void expect_member(const problem *p, tamis_operation operation, const tamis_args *args, int64_t member,
                    const double *old, double **want, double **bound);
