@@ -183,6 +183,14 @@ FUNCTION real real_of(element x) { return x; }
 FUNCTION element element_of(real x) { return x; }
 #endif
 
+#if ELEMENT == 16 || ELEMENT == 116
+/* Two elements of 16 bits in a word, the first one low. */
+FUNCTION void unpack_pair(real *to, uint32 x) {
+    to[0] = real_of((ushort)(x & 0xffffu)), to[1] = real_of((ushort)(x >> 16));
+}
+FUNCTION uint32 pack_pair(const real *from) { return (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16; }
+#endif
+
 /* `to`[0 .. PIECE) from 16 bytes at a 16-byte aligned address */
 FUNCTION void load_piece(real *to, GLOBAL const element *from) {
 #if ELEMENT == 64
@@ -205,10 +213,7 @@ FUNCTION void load_piece(real *to, GLOBAL const element *from) {
 #else
     const uint4 x = *(const uint4 *)from;
 #endif
-    to[0] = real_of((ushort)(x.x & 0xffffu)), to[1] = real_of((ushort)(x.x >> 16));
-    to[2] = real_of((ushort)(x.y & 0xffffu)), to[3] = real_of((ushort)(x.y >> 16));
-    to[4] = real_of((ushort)(x.z & 0xffffu)), to[5] = real_of((ushort)(x.z >> 16));
-    to[6] = real_of((ushort)(x.w & 0xffffu)), to[7] = real_of((ushort)(x.w >> 16));
+    unpack_pair(to, x.x), unpack_pair(to + 2, x.y), unpack_pair(to + 4, x.z), unpack_pair(to + 6, x.w);
 #endif
 }
 
@@ -224,10 +229,10 @@ FUNCTION void store_piece(GLOBAL element *to, const real *from) {
     *(GLOBAL float4 *)to = x;
 #else
     uint4 x;
-    x.x = (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16;
-    x.y = (uint32)element_of(from[2]) | (uint32)element_of(from[3]) << 16;
-    x.z = (uint32)element_of(from[4]) | (uint32)element_of(from[5]) << 16;
-    x.w = (uint32)element_of(from[6]) | (uint32)element_of(from[7]) << 16;
+    x.x = pack_pair(from);
+    x.y = pack_pair(from + 2);
+    x.z = pack_pair(from + 4);
+    x.w = pack_pair(from + 6);
     *(GLOBAL uint4 *)to = x;
 #endif
 }
@@ -264,12 +269,10 @@ FUNCTION void load_unit(real *to, GLOBAL const element *from, int wide) {
         return;
 #elif UNIT == 4
         const uint2 x = *(GLOBAL const uint2 *)from;
-        to[0] = real_of((ushort)(x.x & 0xffffu)), to[1] = real_of((ushort)(x.x >> 16));
-        to[2] = real_of((ushort)(x.y & 0xffffu)), to[3] = real_of((ushort)(x.y >> 16));
+        unpack_pair(to, x.x), unpack_pair(to + 2, x.y);
         return;
 #elif UNIT == 2
-        const uint32 x = *(GLOBAL const uint32 *)from;
-        to[0] = real_of((ushort)(x & 0xffffu)), to[1] = real_of((ushort)(x >> 16));
+        unpack_pair(to, *(GLOBAL const uint32 *)from);
         return;
 #endif
     }
@@ -287,11 +290,11 @@ FUNCTION void store_unit(GLOBAL element *to, const real *from) {
     *(GLOBAL float2 *)to = x;
 #elif UNIT == 4
     uint2 x;
-    x.x = (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16;
-    x.y = (uint32)element_of(from[2]) | (uint32)element_of(from[3]) << 16;
+    x.x = pack_pair(from);
+    x.y = pack_pair(from + 2);
     *(GLOBAL uint2 *)to = x;
 #elif UNIT == 2
-    *(GLOBAL uint32 *)to = (uint32)element_of(from[0]) | (uint32)element_of(from[1]) << 16;
+    *(GLOBAL uint32 *)to = pack_pair(from);
 #else
     to[0] = element_of(from[0]);
 #endif
@@ -334,10 +337,7 @@ FUNCTION void load_piece_shared(real *to, LOCAL const element *from) {
     to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
 #else
     const uint4 x = *(LOCAL const uint4 *)from;
-    to[0] = real_of((ushort)(x.x & 0xffffu)), to[1] = real_of((ushort)(x.x >> 16));
-    to[2] = real_of((ushort)(x.y & 0xffffu)), to[3] = real_of((ushort)(x.y >> 16));
-    to[4] = real_of((ushort)(x.z & 0xffffu)), to[5] = real_of((ushort)(x.z >> 16));
-    to[6] = real_of((ushort)(x.w & 0xffffu)), to[7] = real_of((ushort)(x.w >> 16));
+    unpack_pair(to, x.x), unpack_pair(to + 2, x.y), unpack_pair(to + 4, x.z), unpack_pair(to + 6, x.w);
 #endif
 }
 
