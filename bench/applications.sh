@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the sparse kernels are worth to an application: each model trained with the plans' own choice and with other algorithms in turn,
 # a line of Markdown each: applications.sh PROGRAM [DEVICE [OTHERS]]. OTHERS are the algorithms to compare with (naive on the CPU;
-# on a GPU three with commas between, for SDDMM, SpMM and fused: nnz-threads,spmm-row,fused-back-to-back).
+# on a GPU three with commas between, for SDDMM, SpMM and fused: study-nnz-threads,study-spmm-row,study-fused-back-to-back).
 #   RATINGS, DOCUMENTS  data; generated unless set    ITERATIONS (10)    RUNS (3): the least time of so many counts
 set -eu
 program=$1

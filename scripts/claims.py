@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The papers' claims beside what was measured, as Markdown: claims.py docs/results/claims.txt RESULTS.jsonl[.xz|.gz]...
 The text file says for each claim what to look at; the numbers come from the results alone. Its lines:
-  paper 000 Title        begins a section
+  paper  AUTHORS: TITLE  begins a section
   where  TEXT            begins a row: table, figure or section of the paper
   claim  TEXT            what the paper says, and on which chip
   look   EXPRESSION | FIELD=PATTERN ... [by=FIELD]
@@ -12,7 +12,7 @@ An EXPRESSION is one of
   share A       GFLOP/s of A over the measured peak, the most;    gflops A    the most;    floor A   time over the floor
   setup A       set-up in milliseconds;    calls A B   executions of B after which its set-up has paid against A
   ms A          median milliseconds, for a few problems
-Contestants are names of algorithms or peers, with parameters in brackets: sm-l2[tune=2]; `auto` is the plan's choice. PATTERN may use
+Contestants are names of algorithms or peers, with parameters in brackets: cusddmm-sm-l2[tune=2]; `auto` is the plan's choice. PATTERN may use
 * and ?, and | between several."""
 import fnmatch
 import gzip

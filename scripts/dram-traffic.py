@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What column tiles save in memory traffic (paper 004, table III), read from the GPU's counters by Nsight Compute:
+"""What column tiles save in memory traffic (Nisa et al., table III), read from the GPU's counters by Nsight Compute:
   dram-traffic.py PROGRAM MATRIX OUT.jsonl [--name NAME] [--inner K] [--tiles 1,2,3,...] [--device cuda:0]
 MATRIX is a file or generate:KIND:... ; --name is what results call it, and marks a generated one as a stand-in. All tile counts
 are measured in one run of `tamis bench`: the first execution of each contestant is the one that is counted, from empty caches.
@@ -58,13 +58,13 @@ def main():
     info = json.loads(subprocess.run([given.program, "info", "--json", given.matrix], check=True,
                                      capture_output=True).stdout)[0]
     widths = [math.ceil(info["cols"] / count) for count in tiles]
-    variants = ",".join(f"sm-l2:stream=1:tj={width}" for width in widths)
+    variants = ",".join(f"cusddmm-sm-l2:stream=1:tj={width}" for width in widths)
     with tempfile.TemporaryDirectory() as folder:
         lines = os.path.join(folder, "lines.jsonl")
         done = subprocess.run(
             [profiler(), "--clock-control", "none", "--kernel-name", "cusddmm_l2", "--launch-count", str(len(tiles)),
              "--metrics", ",".join(METRICS), "--csv", "--print-units", "base",
-             given.program, "bench", given.matrix, "--op", "sddmm", "--inner", str(given.inner), "--algorithm", "sm-l2",
+             given.program, "bench", given.matrix, "--op", "sddmm", "--inner", str(given.inner), "--algorithm", "cusddmm-sm-l2",
              "--parameters", f"stream=1,tj={widths[0]}", "--variants", variants, "--device", given.device, "--repeat", "5",
              "--seconds", "0.1", "--json", lines],
             capture_output=True, text=True)

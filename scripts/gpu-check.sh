@@ -1,8 +1,9 @@
 #!/bin/sh
-# On a machine with a GPU: the cross tests on CUDA and on NVIDIA's OpenCL, the dense companions and the models, the kernels under
-# compute-sanitizer, `tamis check` of every algorithm, the memory of PyTorch and CuPy, the benchmarks beside cuSPARSE; then
-# docs/evidence/<chip>.json. Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python
-# packages put it. Each step has a time limit and the whole nine minutes; a step that fails is recorded, and the rest still runs.
+# On a machine with a GPU: every algorithm at every width of a list, the cross tests on CUDA and on NVIDIA's OpenCL, the dense
+# companions and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of PyTorch and CuPy,
+# the benchmarks beside cuSPARSE; then docs/evidence/<chip>.json. Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for
+# where toolkits and Python packages put it. Each step has a time limit and the whole nine minutes; a step that fails is recorded,
+# and the rest still runs.
 #   DEVICE    cuda:0 unless set (opencl:0 tries the script itself where there is no CUDA)
 #   UNPACKED  a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
 #   OUT       where the evidence goes, docs/evidence unless set
@@ -64,7 +65,7 @@ begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense test_device_memory \
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense test_device_memory test_gradient \
         test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
@@ -81,15 +82,20 @@ fi
 
 # ------------------------------------------------------------------------------------------ the cross tests
 
-# cross NAME LIMIT DEVICE: as many processes as there are processors to compile with, each with its own seed
+# cross NAME LIMIT DEVICE [sweep]: as many processes as there are processors to compile with, each with its own seed. They draw
+# problems until the limit is near; with sweep they share those of every algorithm and type at every width of a list, and to be
+# cut off then is a failure: not all was seen.
 cross() {
     begin "$1" "$2" || return
-    workers=$(least "${WORKERS:-12}" "$(nproc)")
+    workers=$(least "${WORKERS:-$([ -n "${4:-}" ] && echo 16 || echo 12)}" "$(nproc)")
     rm -f "$top/$1".*.log "$top/$1".*.code
     for w in $(seq "$workers"); do
+        what=$((limit - 15))
+        [ -z "${4:-}" ] || what="sweep $((w - 1)) $workers"
         (
+            # shellcheck disable=SC2086
             TAMIS_TEST_SEED=$((start + w)) timeout -k 5 $((limit + 5)) \
-                "$build/tests/gpu/test_gpu_cross" "$3" $((limit - 15)) >"$top/$1.$w.log" 2>&1
+                "$build/tests/gpu/test_gpu_cross" "$3" $what >"$top/$1.$w.log" 2>&1
             echo $? >"$top/$1.$w.code"
         ) &
     done
@@ -107,13 +113,18 @@ cross() {
     note="$workers seeds from $((start + 1))"
     [ "$cut" -eq 0 ] || note="$note; $cut cut off by the time limit"
     [ "$died" -eq 0 ] || note="$note; $died died"
+    if [ -n "${4:-}" ]; then
+        note="every algorithm and type at every width; $note"
+        died=$((died + cut))
+    fi
     # shellcheck disable=SC2086
     set -- "$1" $counts
     if [ "$2" -gt 0 ] && [ "$3" -eq 0 ] && [ "$died" -eq 0 ]; then state=passed; else state=failed; fi
     record "$1" $state "$2" "$3" "$4" "$note"
 }
 
-cross cross-"${device%%:*}" 100 "$device"
+cross widths 100 "$device" sweep
+cross cross-"${device%%:*}" 80 "$device"
 
 if [ "${device%%:*}" = cuda ]; then
     step_start=$(date +%s)
@@ -123,7 +134,7 @@ if [ "${device%%:*}" = cuda ]; then
     if [ -n "$library" ]; then
         echo "$library" >"$top/icd/nvidia.icd"
         export OCL_ICD_VENDORS="$top/icd" OPENCL_VENDOR_PATH="$top/icd"
-        cross cross-opencl 50 opencl:0
+        cross cross-opencl 40 opencl:0
     else
         record cross-opencl skipped 0 0 0 'there is no libnvidia-opencl.so.1'
     fi
@@ -147,6 +158,7 @@ units() {
     record "$name" $state "$good" "$bad" 0 "$note"
 }
 units dense 60 'include/tamis/dense.h against plain loops; copies of memory' test_dense test_device_memory
+units gradients 180 "include/tamis/gradient.h against the oracle's gradients" test_gradient
 units models 90 'every model of include/tamis/ml.h against plain restatements' test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
@@ -185,8 +197,8 @@ sanitize racecheck
 
 # ------------------------------------------------------------------------------------------ tamis check
 
-# Every algorithm, edge and type, in a process for each edge and two types: compiling is what takes the time; and two larger
-# matrices. Cut off is a failure: not all was seen.
+# Every algorithm, edge and type, in a process for each edge and two types: compiling is what takes the time; two larger
+# matrices; and long sums. Cut off is a failure: not all was seen.
 if begin check 130; then
     rm -f "$top"/check.*
     for edge in scale mask residual quotient sigmoid exp leaky_relu softmax; do
@@ -204,11 +216,18 @@ if begin check 130; then
             --json "$top/check.larger.jsonl" >"$top/check.larger.log" 2>&1
         echo $? >"$top/check.larger.code"
     ) &
+    # where sums are long: tensor cores cut off what they add
+    (
+        timeout -k 5 "$limit" "$tamis" check generate:uniform:rows=600,nnz=60000,name=dense --quick --device "$device" \
+            --op sddmm --edge mask --type fp32 --inner 256,2048 --algorithm gpu-tensor,gpu-panels,gpu-nonzeros \
+            --json "$top/check.long.jsonl" >"$top/check.long.log" 2>&1
+        echo $? >"$top/check.long.code"
+    ) &
     wait
     cat "$top"/check.*.jsonl >"$top/checks"
     note='every algorithm, edge and type'
     cut=$(cat "$top"/check.*.code | grep -c -E '^(124|137)$')
-    [ "$cut" -eq 0 ] || note="$cut of 17 parts cut off by the time limit"
+    [ "$cut" -eq 0 ] || note="$cut of 18 parts cut off by the time limit"
     bad=$(cat "$top"/check.*.code | grep -c -v -E '^(0|124|137)$')
     counts=$(python3 scripts/gpu-evidence.py checks "$top/checks")
     # shellcheck disable=SC2086

@@ -23,14 +23,15 @@ int main(void) {
     const tamis_dense A = {.data = a, .rows = 2, .cols = 1, .type = TAMIS_F64};
     const tamis_dense B = {.data = b, .rows = 3, .cols = 1, .type = TAMIS_F64};
     const tamis_dense C = {.data = c, .rows = 2, .cols = 1, .type = TAMIS_F64};
+    const tamis_dense P = {.data = p, .rows = 4, .cols = 1, .type = TAMIS_F64};
     tamis_device *device = NULL;
-    tamis_matrix *summed = NULL;
+    tamis_owned_sparse *summed = NULL;
     int code = 1;
 
     if (tamis_device_open("cpu", &device) != TAMIS_OK) goto done;
-    if (tamis_sddmm(device, &S, &A, &B, NULL, p) != TAMIS_OK) goto done; /* NULL: alpha 1, beta 0, edge scale */
+    if (tamis_sddmm(device, &S, &A, &B, &P, NULL, NULL) != TAMIS_OK) goto done; /* NULL: edge scale, alpha 1, beta 0 */
     printf("samples, in the order of the entries: %g %g %g %g\n", p[0], p[1], p[2], p[3]);
-    if (tamis_spmm(device, &S, &B, NULL, &C) != TAMIS_OK) goto done;
+    if (tamis_spmm(device, &S, &B, &C, NULL, NULL) != TAMIS_OK) goto done;
     printf("S B: %g %g\n", c[0], c[1]);
 
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
@@ -38,7 +39,7 @@ int main(void) {
     options.value_type = TAMIS_F64;
     options.duplicates = TAMIS_DUPLICATES_SUM;
     if (tamis_convert(&S, &options, &summed) != TAMIS_OK) goto done;
-    const tamis_sparse *const T = tamis_matrix_view(summed);
+    const tamis_sparse *const T = tamis_owned_sparse_view(summed);
     const double *const sums = T->values;
     printf("summed, as CSR: %lld entries, values", (long long)T->nnz);
     for (int64_t t = 0; t < T->nnz; t++) printf(" %g", sums[t]);
@@ -46,7 +47,7 @@ int main(void) {
     code = 0;
 done:
     if (code) fprintf(stderr, "%s\n", tamis_last_error());
-    tamis_matrix_free(summed);
+    tamis_owned_sparse_free(summed);
     tamis_device_close(device);
     return code;
 }

@@ -11,7 +11,7 @@ static const float a[ROWS * K] = {1, 2, 3, 4, 5, 6}, b[COLS * K] = {1, 0, 0, 1, 
 /* A copy in the device's memory. */
 static tamis_status send(tamis_device *device, const void *from, size_t bytes, void **to) {
     const tamis_status status = tamis_device_allocate(device, bytes, to);
-    return status == TAMIS_OK ? tamis_device_write(device, NULL, *to, 0, from, bytes) : status;
+    return status == TAMIS_OK ? tamis_device_upload(device, NULL, *to, 0, from, bytes) : status;
 }
 
 int main(void) {
@@ -39,14 +39,15 @@ int main(void) {
                             .columns = memory[1]}; /* no values: ones */
     const tamis_dense A = {.data = memory[2], .rows = ROWS, .cols = K, .location = about.location};
     const tamis_dense B = {.data = memory[3], .rows = COLS, .cols = K, .location = about.location};
-    tamis_plan_options options = TAMIS_PLAN_OPTIONS_INIT;
+    const tamis_dense P = {.data = memory[4], .rows = NNZ, .cols = 1, .location = about.location};
+    tamis_options options = TAMIS_OPTIONS_INIT;
     options.operation = TAMIS_OP_SDDMM;
     options.inner = K;
     options.expected_calls = 1000;
 
     if (tamis_plan_create(device, &S, &options, &plan) != TAMIS_OK) goto done;
-    if (tamis_plan_sddmm(plan, NULL, &A, &B, 1, 0, memory[4]) != TAMIS_OK) goto done; /* on a GPU: put into its queue */
-    if (tamis_device_read(device, NULL, samples, memory[4], 0, sizeof samples) != TAMIS_OK) goto done; /* waits */
+    if (tamis_plan_sddmm(plan, &A, &B, &P, NULL) != TAMIS_OK) goto done; /* on a GPU: put into its queue */
+    if (tamis_device_download(device, NULL, samples, memory[4], 0, sizeof samples) != TAMIS_OK) goto done; /* waits */
     for (int t = 0; t < NNZ; t++) printf("%g%c", (double)samples[t], t + 1 < NNZ ? ' ' : '\n');
     code = 0;
 done:

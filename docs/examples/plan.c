@@ -1,6 +1,7 @@
 /* A plan for many calls over one pattern: what it chose and why, then SpMM with changing values. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <tamis/generate.h>
 #include <tamis/matrix.h>
 #include <tamis/tamis.h>
 
@@ -8,8 +9,8 @@ enum { ROWS = 2000, COLS = 1500, WIDTH = 64 };
 
 int main(void) {
     tamis_device *device = NULL;
-    tamis_matrix *matrix = NULL;
-    tamis_array *B = NULL, *C = NULL;
+    tamis_owned_sparse *matrix = NULL;
+    tamis_owned_dense *B = NULL, *C = NULL;
     tamis_plan *plan = NULL;
     float *weights = NULL;
     char text[4096];
@@ -21,18 +22,18 @@ int main(void) {
     kind.cols = COLS;
     kind.density = 0.1;
     kind.seed = 7;
-    tamis_plan_options options = TAMIS_PLAN_OPTIONS_INIT;
+    tamis_options options = TAMIS_OPTIONS_INIT;
     options.operation = TAMIS_OP_SPMM;
     options.width = WIDTH;        /* columns of B and C */
     options.expected_calls = 500; /* preparing may cost what 500 calls earn back */
 
     if (tamis_device_open("cpu", &device) != TAMIS_OK) goto done;
     if (tamis_generate(&kind, &matrix) != TAMIS_OK) goto done;
-    if (tamis_array_create(COLS, WIDTH, TAMIS_F32, TAMIS_ROW_MAJOR, &B) != TAMIS_OK) goto done;
-    if (tamis_array_create(ROWS, WIDTH, TAMIS_F32, TAMIS_ROW_MAJOR, &C) != TAMIS_OK) goto done;
-    if (tamis_fill_uniform(tamis_array_view(B), 1, -1, 1) != TAMIS_OK) goto done;
+    if (tamis_owned_dense_create(COLS, WIDTH, TAMIS_F32, TAMIS_ROW_MAJOR, &B) != TAMIS_OK) goto done;
+    if (tamis_owned_dense_create(ROWS, WIDTH, TAMIS_F32, TAMIS_ROW_MAJOR, &C) != TAMIS_OK) goto done;
+    if (tamis_fill_uniform(tamis_owned_dense_view(B), 1, -1, 1) != TAMIS_OK) goto done;
 
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     if (tamis_plan_create(device, S, &options, &plan) != TAMIS_OK) goto done;
     if (tamis_plan_explain(plan, text, sizeof text, NULL) != TAMIS_OK) goto done;
     fputs(text, stdout);
@@ -42,9 +43,11 @@ int main(void) {
     if (!weights) goto done;
     for (int step = 1; step <= 3; step++) {
         for (int64_t t = 0; t < S->nnz; t++) weights[t] = 1.0f / (float)step;
-        if (tamis_plan_set_values(plan, weights, 0) != TAMIS_OK) goto done;
-        if (tamis_plan_spmm(plan, NULL, tamis_array_view(B), 1, 0, tamis_array_view(C)) != TAMIS_OK) goto done;
-        const float *const c = tamis_array_view(C)->data;
+        tamis_execution execution = TAMIS_EXECUTION_INIT;
+        execution.values = weights;
+        if (tamis_plan_spmm(plan, tamis_owned_dense_view(B), tamis_owned_dense_view(C), &execution) != TAMIS_OK)
+            goto done;
+        const float *const c = tamis_owned_dense_view(C)->data;
         printf("step %d: C[0][0] = %.4f\n", step, (double)c[0]);
     }
     code = 0;
@@ -52,9 +55,9 @@ done:
     if (code) fprintf(stderr, "%s\n", tamis_last_error());
     free(weights);
     tamis_plan_destroy(plan);
-    tamis_array_free(C);
-    tamis_array_free(B);
-    tamis_matrix_free(matrix);
+    tamis_owned_dense_free(C);
+    tamis_owned_dense_free(B);
+    tamis_owned_sparse_free(matrix);
     tamis_device_close(device);
     return code;
 }

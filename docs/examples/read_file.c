@@ -1,10 +1,11 @@
 /* Reads a sparse matrix from a file of any known format and shows how its rows are filled. */
 #include <stdio.h>
 #include <tamis/matrix.h>
+#include <tamis/structure.h>
 #include <tamis/tamis.h>
 
 int main(int count, char **arguments) {
-    tamis_matrix *matrix = NULL;
+    tamis_owned_sparse *matrix = NULL;
     tamis_profile profile;
     int code = 1;
     if (count != 2) {
@@ -15,9 +16,9 @@ int main(int count, char **arguments) {
     options.value_type = TAMIS_F64;
     options.offset_type = TAMIS_I64;           /* more than 2^31 nonzeros would fit */
     options.duplicates = TAMIS_DUPLICATES_SUM; /* entries at one place become their sum */
-    if (tamis_read_matrix(arguments[1], &options, &matrix) != TAMIS_OK) goto done;
+    if (tamis_read_sparse(arguments[1], &options, &matrix) != TAMIS_OK) goto done;
 
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     if (tamis_row_profile(S, &profile) != TAMIS_OK) goto done;
     printf("%lld x %lld, %lld nonzeros%s\n", (long long)S->rows, (long long)S->cols, (long long)S->nnz,
            S->values ? "" : " (a pattern)");
@@ -26,6 +27,6 @@ int main(int count, char **arguments) {
     code = 0;
 done:
     if (code) fprintf(stderr, "%s\n", tamis_last_error()); /* a bad file: FILE:LINE: what was found and expected */
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     return code;
 }

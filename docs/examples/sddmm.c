@@ -35,8 +35,10 @@ int main(void) {
     const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK};
     for (int e = 0; e < 2; e++) {
         float p[5]; /* one result for each nonzero of S, in its order */
-        const tamis_args args = {.alpha = 1, .edge = edges[e]};
-        if (tamis_sddmm(device, &S, &A, &B, &args, p) != TAMIS_OK) {
+        const tamis_dense P = {.data = p, .rows = 5, .cols = 1, .type = TAMIS_F32};
+        tamis_options options = TAMIS_OPTIONS_INIT;
+        options.edge = edges[e];
+        if (tamis_sddmm(device, &S, &A, &B, &P, &options, NULL) != TAMIS_OK) {
             tamis_device_close(device);
             return fail();
         }
