@@ -5,8 +5,8 @@ set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/tamis")
 
 install(TARGETS tamis_shared tamis_static tamis_ml_shared tamis_ml_static EXPORT tamis-targets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(FILES include/tamis/tamis.h include/tamis/matrix.h include/tamis/dense.h include/tamis/data.h include/tamis/ml.h
-    "${PROJECT_BINARY_DIR}/include/tamis/version.h"
+file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tamis/*.h")
+install(FILES ${public_headers} "${PROJECT_BINARY_DIR}/include/tamis/version.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tamis")
 install(EXPORT tamis-targets NAMESPACE tamis:: DESTINATION "${package_folder}")
 set_target_properties(tamis_shared PROPERTIES EXPORT_NAME tamis)

@@ -47,7 +47,6 @@ TAMIS_API tamis_status tamis_names_read(const char *path, tamis_names **names);
 
 /* How ratings are read. Begin with TAMIS_RATINGS_OPTIONS_INIT. */
 typedef struct tamis_ratings_options {
-    size_t size;
     bool header;          /* skip the first line; without, a first line whose rating is no number is skipped as well */
     double missing_value; /* of lines that have no third field (1) */
     tamis_names *users,
@@ -55,11 +54,12 @@ typedef struct tamis_ratings_options {
     bool known_only; /* leave out lines whose user or item is in neither dictionary (needs both), e.g. tests */
     bool (*progress)(void *context, double share);
     void *progress_context;
+    uint64_t reserved[8];
 } tamis_ratings_options;
 
-/* The defaults of a tamis_ratings_options, and its size. */
+/* The defaults of a tamis_ratings_options. */
 #define TAMIS_RATINGS_OPTIONS_INIT                                                                                     \
-    { .size = sizeof(tamis_ratings_options), .missing_value = 1 }
+    { .missing_value = 1 }
 
 /* Reads `user item [rating [time]]` a line, ids any text without the separator, which is the first of tab, "::", comma,
    semicolon and blank that is in the first line of data. Ids may be quoted in a .csv. Comments begin with # or %.
@@ -67,7 +67,7 @@ typedef struct tamis_ratings_options {
    new dictionaries, or the ones of the options, which an error leaves as they were. skipped (may be NULL): lines left
    out by known_only. TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
-                                          tamis_matrix **ratings, tamis_names **users, tamis_names **items,
+                                          tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);
 
 /* ---------------------------------------------------------------------------------------------- splits */
@@ -85,19 +85,19 @@ typedef enum tamis_split_kind {
 
 /* How a matrix is split. Begin with TAMIS_SPLIT_OPTIONS_INIT. */
 typedef struct tamis_split_options {
-    size_t size;
     tamis_split_kind kind;
     double share;  /* that is held out, 0 < share < 1 (0.1); leave-one does not look at it */
     uint64_t seed; /* the same seed, options and matrix give the same split on every machine (1) */
+    uint64_t reserved[4];
 } tamis_split_options;
 
-/* The defaults of a tamis_split_options, and its size. */
+/* The defaults of a tamis_split_options. */
 #define TAMIS_SPLIT_OPTIONS_INIT                                                                                       \
-    { .size = sizeof(tamis_split_options), .share = 0.1, .seed = 1 }
+    { .share = 0.1, .seed = 1 }
 
 /* Two CSR matrices of S's shape and types (host), the caller's: what is kept and what is held out. */
-TAMIS_API tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_matrix **kept,
-                                   tamis_matrix **held_out);
+TAMIS_API tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_owned_sparse **kept,
+                                   tamis_owned_sparse **held_out);
 
 /* ---------------------------------------------------------------------------------------------- mini-batches of files
  */

@@ -15,7 +15,7 @@
  * type was made before: that compiles them all. Only tamis_dense_dot and tamis_dense_log_dot wait for the stream.
  *   - The same inputs on the same device give the same bits: sums are cut by sizes alone, never by threads or timing.
  *     How they are kept: on the CPU in double from row to row, in a row of tamis_dense_row_dots and
- *     tamis_dense_conjugate_step too; sums over K of tamis_dense_multiply and over 64 rows of tamis_dense_gram in the
+ *     tamis_dense_cg_step too; sums over K of tamis_dense_multiply and over 64 rows of tamis_dense_gram in the
  *     matrices' own type. On a GPU in double where it has that for dots, logarithms and column sums; else in
  *     the matrices' own type, in blocks that are then added up.
  *   - TAMIS_ERROR_ARGUMENT names the argument and its value. TAMIS_ERROR_UNSUPPORTED: half types, column-major views, a
@@ -55,8 +55,8 @@ TAMIS_API void tamis_dense_workspace_destroy(tamis_dense_workspace *workspace);
 TAMIS_API tamis_status tamis_dense_fill(tamis_device *device, void *stream, const tamis_dense *X, double value);
 
 /* Y = alpha * X + beta * Y. X and Y are of one shape; Y may be X. A copy is alpha = 1, beta = 0. */
-TAMIS_API tamis_status tamis_dense_combine(tamis_device *device, void *stream, double alpha, const tamis_dense *X,
-                                           double beta, const tamis_dense *Y);
+TAMIS_API tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha, const tamis_dense *X,
+                                         double beta, const tamis_dense *Y);
 
 /* What tamis_dense_map makes of the elements x, y and z at one place. c and d are its parameters. */
 typedef enum tamis_map {
@@ -136,9 +136,9 @@ TAMIS_API tamis_status tamis_dense_log_dot(tamis_device *device, void *stream, t
  * All matrices are M x K, none the same as another; AP is only read. To begin: R = B - A X, P = R, rr = the row dots
  * of R. The 1e-8 keep a row that is solved from dividing by zero; below that size steps become cautious.
  */
-TAMIS_API tamis_status tamis_dense_conjugate_step(tamis_device *device, void *stream, const tamis_dense *lambda,
-                                                  double shift, const tamis_dense *AP, const tamis_dense *P,
-                                                  const tamis_dense *X, const tamis_dense *R, const tamis_dense *rr);
+TAMIS_API tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis_dense *lambda, double shift,
+                                           const tamis_dense *AP, const tamis_dense *P, const tamis_dense *X,
+                                           const tamis_dense *R, const tamis_dense *rr);
 
 #ifdef __cplusplus
 }

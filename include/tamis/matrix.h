@@ -1,30 +1,30 @@
 /*
- * Owned matrices: reading and writing files, and seeded generators. A matrix made here is looked at through the
- * views of <tamis/tamis.h> and freed by the caller.
+ * Owned matrices, and the files that they are read from and written to. A matrix made here is looked at through the
+ * views of <tamis/types.h> and freed by the caller.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TAMIS_MATRIX_H
 #define TAMIS_MATRIX_H
 
-#include <tamis/tamis.h>
+#include <tamis/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct tamis_matrix tamis_matrix; /* an owned sparse matrix */
-typedef struct tamis_array tamis_array;   /* an owned dense matrix */
+typedef struct tamis_owned_sparse tamis_owned_sparse; /* an owned sparse matrix */
+typedef struct tamis_owned_dense tamis_owned_dense;   /* an owned dense matrix */
 
 /* The view of an owned matrix; it lives as long as the matrix. Never NULL for a non-NULL matrix. */
-TAMIS_API const tamis_sparse *tamis_matrix_view(const tamis_matrix *matrix);
-TAMIS_API const tamis_dense *tamis_array_view(const tamis_array *array);
-TAMIS_API void tamis_matrix_free(tamis_matrix *matrix); /* NULL is allowed */
-TAMIS_API void tamis_array_free(tamis_array *array);    /* NULL is allowed */
+TAMIS_API const tamis_sparse *tamis_owned_sparse_view(const tamis_owned_sparse *matrix);
+TAMIS_API const tamis_dense *tamis_owned_dense_view(const tamis_owned_dense *array);
+TAMIS_API void tamis_owned_sparse_free(tamis_owned_sparse *matrix); /* NULL is allowed */
+TAMIS_API void tamis_owned_dense_free(tamis_owned_dense *array);    /* NULL is allowed */
 
 /* A packed dense matrix of zeros. */
-TAMIS_API tamis_status tamis_array_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                          tamis_array **array);
+TAMIS_API tamis_status tamis_owned_dense_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                                tamis_owned_dense **array);
 
 /* Fills a dense matrix with uniform values in [low, high): counter-based (Philox), the same on every machine, in
    every type up to rounding, whatever the layout and stride. */
@@ -42,7 +42,6 @@ typedef enum tamis_values {
 
 /* What a converted copy is to be. Begin with TAMIS_CONVERT_OPTIONS_INIT: CSR, int32, fp32, values as they are. */
 typedef struct tamis_convert_options {
-    size_t size;
     tamis_format format;
     tamis_index_type index_type, offset_type;
     tamis_type value_type;
@@ -50,15 +49,16 @@ typedef struct tamis_convert_options {
     tamis_duplicates duplicates; /* summing sorts each row */
     bool sort;                   /* sort the columns of each row (COO: by row, then column) */
     bool transpose;
+    uint64_t reserved[6];
 } tamis_convert_options;
 
-/* The defaults of a tamis_convert_options, and its size. */
+/* The defaults of a tamis_convert_options. */
 #define TAMIS_CONVERT_OPTIONS_INIT                                                                                     \
-    { .size = sizeof(tamis_convert_options) }
+    { .format = TAMIS_CSR }
 
 /* A copy of any host view in the format and types asked for; COO from CSR and back, values converted. */
 TAMIS_API tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options,
-                                     tamis_matrix **matrix);
+                                     tamis_owned_sparse **matrix);
 
 /* ---------------------------------------------------------------------------------------------- files */
 
@@ -84,7 +84,6 @@ TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_
 
 /* What the matrix read is to be. Begin with TAMIS_READ_OPTIONS_INIT: CSR, int32, fp32, values as in the file. */
 typedef struct tamis_read_options {
-    size_t size;
     tamis_file_format file_format;
     tamis_format format;         /* of the result: CSR by default */
     tamis_type value_type;       /* of the result */
@@ -97,73 +96,33 @@ typedef struct tamis_read_options {
     int threads;     /* parser threads; 0: all */
     bool (*progress)(void *context, double share); /* called now and then from the calling thread; false cancels */
     void *progress_context;
+    uint64_t reserved[8];
 } tamis_read_options;
 
-/* The defaults of a tamis_read_options, and its size. */
+/* The defaults of a tamis_read_options. */
 #define TAMIS_READ_OPTIONS_INIT                                                                                        \
-    { .size = sizeof(tamis_read_options) }
+    { .file_format = TAMIS_FILE_AUTO }
 
 /* Reads a sparse matrix. Names ending in .gz, .xz or .zst are unpacked on the way (where built in).
    TAMIS_ERROR_FORMAT: the message says "FILE:LINE: what was found, what was expected". options may be NULL. */
-TAMIS_API tamis_status tamis_read_matrix(const char *path, const tamis_read_options *options, tamis_matrix **matrix);
+TAMIS_API tamis_status tamis_read_sparse(const char *path, const tamis_read_options *options,
+                                         tamis_owned_sparse **matrix);
 
 /* The same from memory: `bytes` of (possibly compressed) content; `name` is used for messages and the format. */
-TAMIS_API tamis_status tamis_read_matrix_memory(const char *name, const void *data, size_t bytes,
-                                                const tamis_read_options *options, tamis_matrix **matrix);
+TAMIS_API tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t bytes,
+                                                const tamis_read_options *options, tamis_owned_sparse **matrix);
 
 /* Writes .mtx (coordinate), .npz (compressed CSR or COO as SciPy reads it) by the ending of the name, or .mtx.gz.
    Written beside and renamed: a failure leaves an old file as it was. fp16 and bf16 values are written as fp32. */
-TAMIS_API tamis_status tamis_write_matrix(const char *path, const tamis_sparse *S);
+TAMIS_API tamis_status tamis_write_sparse(const char *path, const tamis_sparse *S);
 
 /* Reads a dense matrix: .npy (1-D becomes one column), or Matrix Market array. type: of the result. */
-TAMIS_API tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_array **array);
+TAMIS_API tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array);
 TAMIS_API tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
-                                               tamis_array **array);
+                                               tamis_owned_dense **array);
 
 /* Writes .npy (keeping the layout; bf16 as f4) or, by the ending, a Matrix Market array. */
 TAMIS_API tamis_status tamis_write_dense(const char *path, const tamis_dense *dense);
-
-/* ---------------------------------------------------------------------------------------------- generators */
-
-/* Kinds of generated matrices. */
-typedef enum tamis_kind {
-    TAMIS_KIND_UNIFORM = 0, /* every row the same number of nonzeros, columns uniform without repeats */
-    TAMIS_KIND_RMAT,        /* power law, a = 0.57, b = c = 0.19, nodes shuffled */
-    TAMIS_KIND_BANDED,      /* uniform within a band */
-    TAMIS_KIND_FEM,         /* 3-D mesh, dense blocks of `block` unknowns a node */
-    TAMIS_KIND_BLOCK,       /* random dense blocks of size `block` */
-    TAMIS_KIND_SCATTER,     /* diagonal plus scattered entries, as in circuits */
-    TAMIS_KIND_WINDOW       /* sliding-window attention mask with global rows and columns */
-} tamis_kind;
-
-/* "uniform", "rmat", "banded", "fem", "block", "scatter", "window", and the reverse. */
-TAMIS_API const char *tamis_kind_name(tamis_kind kind);
-TAMIS_API tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind);
-
-/* What is to be generated. Begin with TAMIS_GENERATE_OPTIONS_INIT. */
-typedef struct tamis_generate_options {
-    size_t size;
-    tamis_kind kind;
-    int64_t rows, cols; /* cols 0: as rows */
-    int64_t nnz;        /* target; exact for uniform, rmat, banded and scatter; fem and block come as near as whole
-                           blocks can, window as a whole width can; 0: from density */
-    double density;     /* used when nnz is 0 */
-    uint64_t seed;
-    int64_t band;   /* banded: largest |column - row|; window: width of the window, whatever nnz says; 0: from nnz, or
-                       a default from the sizes */
-    int64_t block;  /* fem: unknowns a node (3); block: size of a block (16) */
-    int64_t global; /* window: global rows and columns (0) */
-    bool pattern;   /* no values; else uniform in [-1, 1) */
-    tamis_type value_type;
-    tamis_index_type index_type, offset_type;
-} tamis_generate_options;
-
-/* The defaults of a tamis_generate_options, and its size. */
-#define TAMIS_GENERATE_OPTIONS_INIT                                                                                    \
-    { .size = sizeof(tamis_generate_options) }
-
-/* The same options give the same matrix on every machine. CSR, columns sorted, no duplicates. */
-TAMIS_API tamis_status tamis_generate(const tamis_generate_options *options, tamis_matrix **matrix);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ extern "C" {
 typedef enum tamis_method {
     TAMIS_ALS = 0,          /* explicit ratings, alternating least squares by conjugate gradients */
     TAMIS_IMPLICIT_ALS = 1, /* counts of what was used: Hu, Koren, Volinsky 2008, by conjugate gradients */
-    TAMIS_CCD = 2,          /* explicit ratings, CCD++: one feature at a time (paper 004, algorithm 1) */
+    TAMIS_CCD = 2,          /* explicit ratings, CCD++: one feature at a time (Nisa et al., algorithm 1) */
     TAMIS_LDA = 3,          /* latent Dirichlet allocation, online variational Bayes in mini-batches */
     TAMIS_SFA = 4,          /* sparse factor analysis of ratings: users by CG, items by ADAGRAD, in mini-batches */
     TAMIS_GAP = 5           /* gamma-Poisson factors of counts; shape 1 and no scale: non-negative factors under KL */
@@ -52,6 +52,7 @@ typedef struct tamis_iteration {
                                   of held-out entries among the first ten (recall) */
     double seconds, total_seconds;               /* this iteration; all since the model was made or loaded */
     double sddmm_share, spmm_share, fused_share; /* of the iteration's time in our sparse operations */
+    uint64_t reserved[4];
 } tamis_iteration;
 
 /* Called after each iteration and mini-batch, from the thread that fits. false: stop after this. */
@@ -62,7 +63,6 @@ typedef bool (*tamis_iteration_callback)(void *context, const tamis_iteration *i
 /* What is to be fitted. Begin with tamis_model_options_init, which sets the defaults of a method. Fields of other
    methods are not looked at. */
 typedef struct tamis_model_options {
-    size_t size;
     tamis_method method;
     int64_t factors;       /* features or topics, 1 to 1024 (32); 20 topics */
     tamis_type type;       /* TAMIS_F32 (default) or TAMIS_F64 */
@@ -96,13 +96,11 @@ typedef struct tamis_model_options {
                                   the callback stops the fitting */
     tamis_iteration_callback callback;
     void *callback_context;
+    uint64_t reserved[12];
 } tamis_model_options;
 
 /* The defaults of a method. */
-TAMIS_API tamis_status tamis_model_options_init(tamis_model_options *options, size_t size, tamis_method method);
-
-/* The same with the size filled in. */
-#define TAMIS_MODEL_OPTIONS_INIT(options, method) tamis_model_options_init(options, sizeof *(options), method)
+TAMIS_API tamis_status tamis_model_options_init(tamis_model_options *options, tamis_method method);
 
 /* ---------------------------------------------------------------------------------------------- models */
 
@@ -122,6 +120,7 @@ TAMIS_API void tamis_model_free(tamis_model *model);
    `observed` are entries not to be recommended. */
 typedef struct tamis_held_out {
     const tamis_sparse *entries, *observed;
+    uint64_t reserved[4];
 } tamis_held_out;
 
 /*
@@ -187,6 +186,7 @@ typedef struct tamis_score {
                                        relevant ones, those of `observed` are left out */
     double coherence; /* of topics: mean NPMI of the first `top` words of a topic over documents in `observed`; of words
                          that never meet -1, and words in no document are left out */
+    uint64_t reserved[8];
 } tamis_score;
 
 /* Scores a model. held_out as in tamis_model_fit; fold_in: the rows are new ones, whose factors are found from
@@ -204,15 +204,16 @@ typedef struct tamis_model_description {
     int iterations_done;
     double loss, metric;      /* of the last iteration; NaN where there is none */
     double mean, least, most; /* of the values fitted */
+    uint64_t reserved[8];
 } tamis_model_description;
 
 /* Describes a model. */
 TAMIS_API tamis_status tamis_model_describe(const tamis_model *model, tamis_model_description *description);
 
-/* Copies of the factors, rows x width or cols x width, of the model's type; the caller's, for tamis_array_free. With
-   biases the last column is the bias. lda: the words' weights, column sums over words are the topics' masses. */
-TAMIS_API tamis_status tamis_model_row_factors(tamis_model *model, tamis_array **factors);
-TAMIS_API tamis_status tamis_model_column_factors(tamis_model *model, tamis_array **factors);
+/* Copies of the factors, rows x width or cols x width, of the model's type; the caller's, for tamis_owned_dense_free.
+   With biases the last column is the bias. lda: the words' weights, column sums over words are the topics' masses. */
+TAMIS_API tamis_status tamis_model_row_factors(tamis_model *model, tamis_owned_dense **factors);
+TAMIS_API tamis_status tamis_model_column_factors(tamis_model *model, tamis_owned_dense **factors);
 
 /* More iterations than the model was made with (fewer than are done: none), and another callback, checkpoint file or
    tolerance: the fields of `options` that do not change what the numbers are. For a model that was loaded. */

@@ -5,7 +5,14 @@
 #ifndef TAMIS_BASE_BACKEND_H
 #define TAMIS_BASE_BACKEND_H
 
+#include <tamis/algorithms.h>
+#include <tamis/ceilings.h>
+#include <tamis/structure.h>
 #include <tamis/tamis.h>
+
+/* In place of a stream, where memory is allocated and released: work of any stream may be on it. Both may then wait for
+   the device. */
+#define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
 
 /*
  * The problem of a plan after all checks: always CSR, row-major, defaults filled in. Arrays stay the caller's or the
@@ -15,6 +22,7 @@ typedef struct tamis_problem {
     tamis_operation operation;
     tamis_edge edge; /* scale for SpMM */
     tamis_type type;
+    tamis_math math; /* TF32: fp32 inputs may be rounded to it; who does not is exact */
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
     tamis_index_type offset_type, index_type;
@@ -31,8 +39,14 @@ typedef struct tamis_problem {
     double panel_fresh[2]; /* of a GPU: columns of panels of 128 and of 256 rows over their nonzeros; 1: none shared */
     int64_t cache_l1, cache_l2, cache_l3;
     void *device; /* the backend's handle of it */
-    bool once;    /* for one call: nothing may be prepared that only later calls would use */
+    void *stream; /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
+    bool once;    /* for one call in that stream: nothing may be prepared that only later calls would use */
 } tamis_problem;
+
+/* The stream of what lives as long as the plan: executions of a plan that stays may come in any. */
+static inline void *tamis_kept_stream(const tamis_problem *problem) {
+    return problem->once ? problem->stream : TAMIS_ALL_STREAMS;
+}
 
 /* A place in memory: on OpenCL a buffer's handle and a distance within it, else a pointer and a distance. */
 typedef struct tamis_place {
@@ -62,6 +76,7 @@ typedef struct tamis_prepared tamis_prepared; /* an algorithm made ready for a p
 typedef struct tamis_prepared_sizes {
     size_t scratch_bytes;  /* per execution, from the plan's workspace */
     size_t prepared_bytes; /* kept by the algorithm */
+    tamis_math math;       /* TF32: the algorithm rounds inputs to it */
     char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */
 } tamis_prepared_sizes;
 
@@ -73,15 +88,15 @@ struct tamis_algorithm {
     /* false with the reason when the algorithm cannot serve the problem */
     bool (*accepts)(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes);
     void (*predict)(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction);
-    /* `dry`: only choose parameters and sizes, for the workspace query */
-    tamis_status (*prepare)(const tamis_algorithm *self, const tamis_problem *problem, bool dry,
-                            tamis_prepared **prepared);
+    tamis_status (*prepare)(const tamis_algorithm *self, const tamis_problem *problem, tamis_prepared **prepared);
 };
 
-/* The CSR of a COO view: arrays in the backend's memory, released with it. */
+/* The CSR, with offsets from 0, of a COO view, of a slice of rows, or of the transpose of any view: arrays in the
+   backend's memory, released with it. */
 typedef struct tamis_row_order {
     void *offsets;
-    void *columns;     /* NULL: the view's own are in row order */
+    const void *columns; /* own_columns, or a place in the view's own */
+    void *own_columns;
     void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: the same */
     tamis_index_type offset_type;
 } tamis_row_order;
@@ -105,6 +120,7 @@ typedef struct tamis_permutation {
 } tamis_permutation;
 
 typedef struct tamis_dense_functions tamis_dense_functions; /* base/dense.h */
+typedef struct tamis_edge_functions tamis_edge_functions;   /* base/edge.h */
 
 typedef struct tamis_backend {
     const char *name;
@@ -117,35 +133,62 @@ typedef struct tamis_backend {
     /* measures; caching is src/select's */
     tamis_status (*ceilings)(int number, int threads, tamis_ceilings *ceilings);
     tamis_ceilings (*default_ceilings)(int number, int threads); /* where nothing can be measured */
-    tamis_status (*execute)(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+    tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
     void (*sizes)(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
     void (*release)(tamis_prepared *prepared);
 
     /* memory where operands live: the host's on the CPU */
     tamis_location location;
-    tamis_status (*allocate)(void *device, size_t bytes, const char *what, void **memory);
-    void (*release_memory)(void *device, void *memory);
+    bool handles; /* memory is known by handles, which are no addresses (OpenCL) */
+    /* Memory for work that comes later in `stream`, or TAMIS_ALL_STREAMS. It is released with what it was allocated
+       with, and is then free for others after the work that is in the stream by then. */
+    tamis_status (*allocate)(void *device, void *stream, size_t bytes, const char *what, void **memory);
+    void (*release_memory)(void *device, void *stream, void *memory);
     tamis_status (*copy_in)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
     tamis_status (*copy_out)(void *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*copy_in_async)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
+    tamis_status (*copy_out_async)(void *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*copy_from)(void *device, void *stream, tamis_place to, void *from_device, tamis_place from,
+                              size_t bytes); /* another device of this backend */
     tamis_status (*copy_within)(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
     tamis_status (*finish)(void *device, void *stream); /* waits for all work of the stream */
+
+    /* host memory that the device copies by itself */
+    tamis_status (*host_allocate)(void *device, size_t bytes, void **memory);
+    void (*host_release)(void *device, void *memory);
+
+    /* streams beside the default one; NULL on the CPU */
+    tamis_status (*stream_create)(void *device, void **stream);
+    void (*stream_destroy)(void *device, void *stream);
+    tamis_status (*stream_wait)(void *device, void *stream, void *event);
 
     /* points in time of a stream; *mark of NULL makes one */
     tamis_status (*mark)(void *device, void *stream, void **mark);
     tamis_status (*between)(void *device, void *start, void *end, double *seconds);
     void (*release_mark)(void *device, void *mark);
+    bool (*mark_passed)(void *device, void *mark); /* without waiting */
 
-    /* the pattern, where it lies; views have passed tamis_sparse_check */
-    tamis_status (*validate)(void *device, int threads, const tamis_sparse *S);
-    tamis_status (*order_rows)(void *device, int threads, const tamis_sparse *S, tamis_row_order *order);
+    /* whether a plan can be made in that stream, which a graph's capture forbids; NULL: in any */
+    tamis_status (*check_stream)(void *device, void *stream);
+
+    /* whether kernels of the device can use what lies at that address: an error that names it `name`; NULL: not known
+     */
+    tamis_status (*check_place)(void *device, const void *pointer, const char *name);
+
+    /* the pattern, where it lies, read in the stream; views have passed tamis_sparse_check. order_rows reads device,
+       stream, once and threads of the problem, its arrays are of tamis_kept_stream */
+    tamis_status (*validate)(void *device, void *stream, int threads, const tamis_sparse *S);
+    tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
+                               tamis_row_order *order);
     tamis_status (*look)(tamis_problem *problem, tamis_profile *profile); /* also sets fresh_share */
 
-    /* what executions need beside the algorithm; `ready` makes all that a plan will use */
+    /* what executions need beside the algorithm; `ready` makes all that a plan will use, no data among it */
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
     tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
     tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);
 
     const tamis_dense_functions *dense; /* NULL: none */
+    const tamis_edge_functions *edges;
 } tamis_backend;
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/private.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <tamis/tamis.h>
+#include <tamis/types.h>
 
 /* count * size bytes, 64-byte aligned, not initialised; *memory is NULL for zero bytes and on failure.
    TAMIS_ERROR_MEMORY says what `what` would have needed; TAMIS_ERROR_OVERFLOW when the product has no size_t. */

@@ -2,7 +2,7 @@
 #ifndef TAMIS_BASE_PARAMETERS_H
 #define TAMIS_BASE_PARAMETERS_H
 
-#include <tamis/tamis.h>
+#include <tamis/types.h>
 
 typedef struct tamis_parameter {
     const char *name;

@@ -2,7 +2,7 @@
 #ifndef TAMIS_BASE_PRIVATE_H
 #define TAMIS_BASE_PRIVATE_H
 
-#include <tamis/tamis.h>
+#include <tamis/types.h>
 
 #define TAMIS_PRIVATE_API TAMIS_API
 

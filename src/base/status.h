@@ -3,7 +3,7 @@
 #define TAMIS_BASE_STATUS_H
 
 #include "base/private.h"
-#include <tamis/tamis.h>
+#include <tamis/types.h>
 
 enum { TAMIS_MESSAGE_MOST = 512 }; /* bytes of a message, with the 0 at its end */
 

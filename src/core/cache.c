@@ -1,4 +1,6 @@
 /* The cache of compiled kernels, as the public API shows it. */
+#include <tamis/cache.h>
+
 #include "base/status.h"
 #include "gpu/program_cache.h"
 

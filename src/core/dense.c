@@ -100,8 +100,8 @@ tamis_status tamis_dense_fill(tamis_device *device, void *stream, const tamis_de
     return device->backend->dense->map(&job);
 }
 
-tamis_status tamis_dense_combine(tamis_device *device, void *stream, double alpha, const tamis_dense *X, double beta,
-                                 const tamis_dense *Y) {
+tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha, const tamis_dense *X, double beta,
+                               const tamis_dense *Y) {
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
@@ -309,9 +309,9 @@ tamis_status tamis_dense_log_dot(tamis_device *device, void *stream, tamis_dense
 
 /* ------------------------------------------------------------------------------------------ conjugate gradients */
 
-tamis_status tamis_dense_conjugate_step(tamis_device *device, void *stream, const tamis_dense *lambda, double shift,
-                                        const tamis_dense *AP, const tamis_dense *P, const tamis_dense *X,
-                                        const tamis_dense *R, const tamis_dense *rr) {
+tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis_dense *lambda, double shift,
+                                 const tamis_dense *AP, const tamis_dense *P, const tamis_dense *X,
+                                 const tamis_dense *R, const tamis_dense *rr) {
     const struct {
         const char *name;
         const tamis_dense *view;

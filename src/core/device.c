@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "core/plan.h"
 #include "core/registry.h"
-#include "select/ceilings.h"
 
 static tamis_status find(const char *name, const tamis_backend **backend, int *number) {
     char list[160] = "";
@@ -57,8 +57,13 @@ tamis_status tamis_device_check_location(const tamis_device *device, tamis_locat
                           device->description.name);
     return tamis_fail(TAMIS_ERROR_ARGUMENT,
                       "%s.location = host, but %s computes on its own memory: "
-                      "tamis_device_allocate and tamis_device_write bring the arrays there",
+                      "tamis_device_allocate and tamis_device_upload bring the arrays there",
                       name, device->description.name);
+}
+
+tamis_status tamis_device_check_place(const tamis_device *device, const void *pointer, const char *name) {
+    if (!pointer || !device->backend->check_place) return TAMIS_OK;
+    return device->backend->check_place(device->handle, pointer, name);
 }
 
 tamis_status tamis_device_open(const char *name, tamis_device **device) {
@@ -82,7 +87,10 @@ failed:
     return status;
 }
 
-void tamis_device_close(tamis_device *device) { tamis_release(device); }
+void tamis_device_close(tamis_device *device) {
+    if (device) tamis_destroy_rest(device);
+    tamis_release(device);
+}
 
 tamis_status tamis_device_describe(const tamis_device *device, tamis_device_description *description) {
     tamis_clear_error();
@@ -101,93 +109,54 @@ tamis_status tamis_device_set_threads(tamis_device *device, int threads) {
     return TAMIS_OK;
 }
 
-tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings) {
-    tamis_clear_error();
-    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
-    if (!ceilings) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ceilings = NULL: where to put the result");
-    tamis_ceilings_get(device->backend, device->number, device->description.threads, true, ceilings);
-    return TAMIS_OK;
-}
+/* ------------------------------------------------------------------------------------------ memory */
 
-/* ------------------------------------------------------------------------------------------ memory and time */
-
-static tamis_status need_device(const tamis_device *device) {
+tamis_status tamis_device_check(const tamis_device *device) {
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
     return TAMIS_OK;
 }
 
-tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **memory) {
-    tamis_clear_error();
-    TRY(need_device(device));
-    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: where to put the result");
-    *memory = NULL;
-    return device->backend->allocate(device->handle, bytes, "the caller", memory);
+tamis_status tamis_device_check_stream(const tamis_device *device, const void *stream) {
+    TRY(tamis_device_check(device));
+    if (stream && device->backend->location == TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream = %p: %s has none, expected NULL", stream,
+                          device->description.name);
+    return TAMIS_OK;
 }
 
-void tamis_device_free(tamis_device *device, void *memory) {
-    if (device) device->backend->release_memory(device->handle, memory);
-}
-
-static tamis_status check_copy(const tamis_device *device, const void *to, const void *from, size_t bytes) {
-    TRY(need_device(device));
+tamis_status tamis_device_check_copy(const tamis_device *device, const void *stream, const void *to, const void *from,
+                                     size_t bytes) {
+    TRY(tamis_device_check_stream(device, stream));
     if (bytes > 0 && !to) return tamis_fail(TAMIS_ERROR_ARGUMENT, "to = NULL: %zu bytes have nowhere to go", bytes);
     if (bytes > 0 && !from)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "from = NULL: %zu bytes have nowhere to come from", bytes);
     return TAMIS_OK;
 }
 
-tamis_status tamis_device_write(tamis_device *device, void *stream, void *to, size_t offset, const void *from,
-                                size_t bytes) {
+tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **memory) {
     tamis_clear_error();
-    TRY(check_copy(device, to, from, bytes));
+    TRY(tamis_device_check(device));
+    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: where to put the result");
+    *memory = NULL;
+    return device->backend->allocate(device->handle, TAMIS_ALL_STREAMS, bytes, "the caller", memory);
+}
+
+void tamis_device_free(tamis_device *device, void *memory) {
+    if (device && memory) device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, memory);
+}
+
+tamis_status tamis_device_upload(tamis_device *device, void *stream, void *to, size_t offset, const void *from,
+                                 size_t bytes) {
+    tamis_clear_error();
+    TRY(tamis_device_check_copy(device, stream, to, from, bytes));
     return device->backend->copy_in(device->handle, stream, (tamis_place){to, (int64_t)offset}, from, bytes);
 }
 
-tamis_status tamis_device_read(tamis_device *device, void *stream, void *to, const void *from, size_t offset,
-                               size_t bytes) {
+tamis_status tamis_device_download(tamis_device *device, void *stream, void *to, const void *from, size_t offset,
+                                   size_t bytes) {
     tamis_clear_error();
-    TRY(check_copy(device, to, from, bytes));
-    const tamis_place place = {(void *)(uintptr_t)from, (int64_t)offset};
-    return device->backend->copy_out(device->handle, stream, to, place, bytes);
-}
-
-tamis_status tamis_device_copy(tamis_device *device, void *stream, void *to, size_t to_offset, const void *from,
-                               size_t from_offset, size_t bytes) {
-    tamis_clear_error();
-    TRY(check_copy(device, to, from, bytes));
-    const size_t apart = to_offset > from_offset ? to_offset - from_offset : from_offset - to_offset;
-    if (to == from && apart < bytes)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "to_offset = %zu, from_offset = %zu: %zu bytes from each of them overlap, and to = from",
-                          to_offset, from_offset, bytes);
-    const tamis_place place = {(void *)(uintptr_t)from, (int64_t)from_offset};
-    return device->backend->copy_within(device->handle, stream, (tamis_place){to, (int64_t)to_offset}, place, bytes);
-}
-
-tamis_status tamis_device_finish(tamis_device *device, void *stream) {
-    tamis_clear_error();
-    TRY(need_device(device));
-    return device->backend->finish(device->handle, stream);
-}
-
-tamis_status tamis_device_mark(tamis_device *device, void *stream, void **mark) {
-    tamis_clear_error();
-    TRY(need_device(device));
-    if (!mark) return tamis_fail(TAMIS_ERROR_ARGUMENT, "mark = NULL: where to put the result");
-    return device->backend->mark(device->handle, stream, mark);
-}
-
-tamis_status tamis_device_between(tamis_device *device, void *start, void *end, double *seconds) {
-    tamis_clear_error();
-    TRY(need_device(device));
-    if (!start) return tamis_fail(TAMIS_ERROR_ARGUMENT, "start = NULL: a mark of tamis_device_mark is needed");
-    if (!end) return tamis_fail(TAMIS_ERROR_ARGUMENT, "end = NULL: a mark of tamis_device_mark is needed");
-    if (!seconds) return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = NULL: where to put the result");
-    return device->backend->between(device->handle, start, end, seconds);
-}
-
-void tamis_device_forget(tamis_device *device, void *mark) {
-    if (device) device->backend->release_mark(device->handle, mark);
+    TRY(tamis_device_check_copy(device, stream, to, from, bytes));
+    return device->backend->copy_out(device->handle, stream, to, tamis_place_at(from, offset), bytes);
 }
 
 /* ------------------------------------------------------------------------------------------ all that there are */

@@ -1,183 +1,303 @@
 /*
  * Executing a plan: the operands are checked against it, staged where the plan said so, and handed to the backend once
- * for each member of the batch.
+ * for each member of the batch. A plan is only read; what an execution needs beside it is in `run`.
  */
-#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "core/plan.h"
 #include "sparse/check.h"
 
-typedef struct operand {
-    const char *name;
-    const tamis_dense *view;
-    int64_t rows, cols;
-    tamis_layout layout; /* the plan's */
-    const char *option;  /* the field that sets it */
-    int64_t staged;      /* place in the workspace, -1 for none */
-} operand;
+typedef tamis_operand operand;
 
-static tamis_status check_operand(const tamis_plan *plan, const operand *x, bool output) {
+/* One execution. */
+typedef struct run {
+    const tamis_plan *plan;
+    tamis_execution given; /* defaults filled in, values and workspace those in force */
+    operand a, b, d, out;
+    int64_t skip_values; /* elements of given.values before the first */
+    tamis_loan loan;
+} run;
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+/* Each of them costs a question to the driver: asked where programs are looked at closely. */
+static bool checks_places(void) {
+#ifndef NDEBUG
+    return true;
+#else
+    static int known; /* 1: no, 2: yes */
+    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (answer == 0) {
+        const char *const text = getenv("TAMIS_CHECK_POINTERS");
+        answer = text && strcmp(text, "1") == 0 ? 2 : 1;
+        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+    }
+    return answer == 2;
+#endif
+}
+
+/* Whether members of a batch that are `apart` elements from one another share no element: each lies behind the one
+   before it, or all of them beside one another within each line. */
+static bool members_apart(const tamis_dense *X, int64_t apart, int64_t batch) {
+    const bool row_major = X->layout == TAMIS_ROW_MAJOR;
+    const int64_t lines = row_major ? X->rows : X->cols, length = row_major ? X->cols : X->rows;
+    const int64_t stride = tamis_dense_stride(X);
+    int64_t extent, width;
+    if (lines == 0 || length == 0) return true;
+    extent = (lines - 1) * stride + length; /* fits: the check of the view has passed */
+    if (apart >= extent) return true;
+    return apart >= length && !__builtin_mul_overflow(apart, batch, &width) && (lines == 1 || width <= stride);
+}
+
+tamis_status tamis_operand_check(const tamis_device *device, const operand *x, int64_t outputs) {
     if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", x->name);
-    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, plan->options.type, plan->device->backend->location));
-    if (x->view->layout != x->layout)
+    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, x->type, device->backend->location));
+    if (x->option && x->view->layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
                           tamis_layout_name(x->view->layout), tamis_layout_name(x->layout), x->option);
-    if (x->view->batch_stride < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.batch_stride = %lld is negative", x->name,
-                          (long long)x->view->batch_stride);
-    if (output && plan->options.batch > 1 && x->view->batch_stride == 0 && x->rows > 0 && x->cols > 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.batch_stride = 0: the %lld outputs of the batch would overlap",
-                          x->name, (long long)plan->options.batch);
+    if (x->rows > 0 && x->cols > 0 && checks_places()) TRY(tamis_device_check_place(device, x->view->data, x->name));
+    if (outputs > 1 && !members_apart(x->view, x->view->batch_stride, outputs))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.batch_stride = %lld: the %lld outputs of the batch would overlap",
+                          x->name, (long long)x->view->batch_stride, (long long)outputs);
     return TAMIS_OK;
 }
 
-static tamis_place member_of(const tamis_dense *view, int64_t member) {
-    const int64_t bytes = member * view->batch_stride * (int64_t)tamis_type_size(view->type);
+tamis_status tamis_operand_check_packed(const operand *x) {
+    if (x->rows <= 1 || x->view->layout == TAMIS_COLUMN_MAJOR || tamis_dense_stride(x->view) == 1) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.stride = %lld: samples are packed, expected 1 or 0", x->name,
+                      (long long)x->view->stride);
+}
+
+static tamis_status check_operands(const run *r) {
+    const tamis_plan *const plan = r->plan;
+    const tamis_operation operation = plan->options.operation;
+    if (operation != TAMIS_OP_SPMM) TRY(tamis_operand_check(plan->device, &r->a, 1));
+    TRY(tamis_operand_check(plan->device, &r->b, 1));
+    if (operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(plan->device, &r->d, 1));
+    TRY(tamis_operand_check(plan->device, &r->out, plan->options.batch));
+    return operation == TAMIS_OP_SDDMM ? tamis_operand_check_packed(&r->out) : TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ values, workspace */
+
+tamis_status tamis_execution_check_stream(const tamis_device *device, const tamis_execution *execution) {
+    if (!execution->stream || device->backend->location == TAMIS_DEVICE) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.stream = %p: %s has none, expected NULL", execution->stream,
+                      device->description.name);
+}
+
+tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, bool needed,
+                               tamis_execution *given) {
+    if (!given->values) {
+        given->values = S->values;
+        given->values_stride = S->batch_stride;
+        return TAMIS_OK;
+    }
+    if (needed && !S->values)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "execution.values is not NULL, but the plan was made over a view without values");
+    if ((uintptr_t)given->values % tamis_type_size(type))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.values = %p: expected an address that is a multiple of %zu",
+                          given->values, tamis_type_size(type));
+    return checks_places() && S->nnz > 0 ? tamis_device_check_place(device, given->values, "execution.values")
+                                         : TAMIS_OK;
+}
+
+tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
+                                  tamis_execution *given, tamis_loan *loan) {
+    const tamis_backend *const backend = device->backend;
+    *loan = (tamis_loan){NULL, NULL};
+    if (given->workspace && !backend->handles && (uintptr_t)given->workspace % 64)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.workspace = %p is not aligned to 64 bytes",
+                          given->workspace);
+    if (bytes == 0) return TAMIS_OK;
+    if (given->workspace) {
+        if (given->workspace_bytes >= bytes)
+            return checks_places() ? tamis_device_check_place(device, given->workspace, "execution.workspace")
+                                   : TAMIS_OK;
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.workspace_bytes = %zu is less than the %zu that %s says",
+                          given->workspace_bytes, bytes, asked);
+    }
+    if (!own)
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "execution.workspace = NULL: %zu bytes are needed, and options.no_workspace leaves them to the "
+            "executions",
+            bytes);
+    given->workspace = own->memory;
+    if (backend->location == TAMIS_DEVICE) return TAMIS_OK;
+    if (!atomic_exchange(&own->busy, true)) {
+        loan->borrowed = own;
+        return TAMIS_OK;
+    }
+    TRY(backend->allocate(device->handle, NULL, bytes, "a workspace", &loan->own_for_once));
+    given->workspace = loan->own_for_once;
+    return TAMIS_OK;
+}
+
+void tamis_workspace_give_back(const tamis_device *device, const tamis_loan *loan) {
+    if (loan->borrowed) atomic_store(&loan->borrowed->busy, false);
+    if (loan->own_for_once) device->backend->release_memory(device->handle, NULL, loan->own_for_once);
+}
+
+/* ------------------------------------------------------------------------------------------ members of a batch */
+
+static tamis_place member_of(const operand *x, int64_t member) {
+    const tamis_dense *const view = x->view;
+    const int64_t bytes = (x->skip + member * view->batch_stride) * (int64_t)tamis_type_size(view->type);
     return (tamis_place){view->data, view->data ? bytes : 0};
 }
 
-static tamis_place in_workspace(const tamis_plan *plan, int64_t offset) {
-    return (tamis_place){plan->workspace, offset};
-}
+static tamis_place in_workspace(const run *r, int64_t offset) { return (tamis_place){r->given.workspace, offset}; }
 
-static tamis_status transpose(const tamis_plan *plan, void *stream, const operand *x, int64_t member, bool out) {
-    const tamis_transposition t = {.type = plan->options.type,
+static tamis_status transpose(const run *r, const operand *x, int64_t member, bool out) {
+    const tamis_plan *const plan = r->plan;
+    const tamis_transposition t = {.type = x->type,
                                    .threads = plan->options.threads,
-                                   .packed = in_workspace(plan, x->staged),
-                                   .strided = member_of(x->view, member),
+                                   .packed = in_workspace(r, x->staged),
+                                   .strided = member_of(x, member),
                                    .stride = tamis_dense_stride(x->view),
                                    .rows = x->rows,
                                    .cols = x->cols,
                                    .out = out};
-    return plan->device->backend->transpose(plan->device->handle, stream, &t);
+    return plan->device->backend->transpose(plan->device->handle, r->given.stream, &t);
 }
 
 /* The operand as the kernels want it: where it lies, or transposed into its place. */
-static tamis_status bring_in(tamis_plan *plan, void *stream, const operand *x, int64_t member, tamis_place *place,
-                             int64_t *stride) {
+static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride) {
     if (x->staged < 0) {
         *stride = tamis_dense_stride(x->view);
-        *place = member_of(x->view, member);
+        *place = member_of(x, member);
         return TAMIS_OK;
     }
-    *place = in_workspace(plan, x->staged);
+    *place = in_workspace(r, x->staged);
     *stride = x->cols;
     /* one matrix shared by the whole batch is staged once */
     if (member != 0 && x->view->batch_stride == 0) return TAMIS_OK;
-    return transpose(plan, stream, x, member, false);
+    return transpose(r, x, member, false);
 }
 
 /* Between the caller's order of entries and the plan's. */
-static tamis_status permute(const tamis_plan *plan, void *stream, tamis_place packed, tamis_place scattered, bool out) {
-    const tamis_permutation p = {.type = plan->options.type,
+static tamis_status permute(const run *r, tamis_type type, tamis_place packed, tamis_place scattered, bool out) {
+    const tamis_plan *const plan = r->plan;
+    const tamis_permutation p = {.type = type,
                                  .nnz = plan->problem.nnz,
                                  .permutation = plan->order.permutation,
                                  .packed = packed,
                                  .scattered = scattered,
                                  .out = out};
-    return plan->device->backend->permute(plan->device->handle, stream, &p);
+    return plan->device->backend->permute(plan->device->handle, r->given.stream, &p);
 }
 
-static bool needs_values(const tamis_plan *plan) {
-    return plan->options.operation == TAMIS_OP_SPMM || plan->options.edge != TAMIS_EDGE_MASK;
+static tamis_status bring_values(const run *r, int64_t member, tamis_place *values) {
+    const tamis_plan *const plan = r->plan;
+    const int64_t first = r->skip_values + member * r->given.values_stride + plan->pattern.offset_base;
+    const tamis_place given = {(void *)(uintptr_t)r->given.values,
+                               first * (int64_t)tamis_type_size(plan->options.type)};
+    if (!r->given.values || !tamis_plan_needs_values(plan)) return TAMIS_OK;
+    *values = plan->order.permutation ? in_workspace(r, plan->staging.values) : given;
+    return plan->order.permutation ? permute(r, plan->options.type, *values, given, false) : TAMIS_OK;
 }
 
-static tamis_status check_scalars(double alpha, double beta) {
-    if (isnan(alpha)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "alpha is not a number");
-    if (isnan(beta)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "beta is not a number");
-    return TAMIS_OK;
+/* Where the kernels write, with what is there already if it counts. */
+static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x) {
+    const tamis_plan *const plan = r->plan;
+    const bool before = r->given.beta != 0;
+    x->out = member_of(&r->out, member);
+    if (plan->options.operation != TAMIS_OP_SDDMM) {
+        x->out_stride = tamis_dense_stride(r->out.view);
+        if (r->out.staged < 0) return TAMIS_OK;
+        x->out = in_workspace(r, r->out.staged);
+        x->out_stride = r->out.cols;
+        return before ? transpose(r, &r->out, member, false) : TAMIS_OK;
+    }
+    if (!plan->order.permutation) return TAMIS_OK;
+    const tamis_place samples = x->out;
+    x->out = in_workspace(r, plan->staging.samples);
+    return before ? permute(r, r->out.type, x->out, samples, false) : TAMIS_OK;
 }
 
-static tamis_status check_operation(const tamis_plan *plan, tamis_operation operation) {
+static tamis_status take_output(const run *r, int64_t member, const tamis_operands *x) {
+    if (r->plan->options.operation != TAMIS_OP_SDDMM)
+        return r->out.staged >= 0 ? transpose(r, &r->out, member, true) : TAMIS_OK;
+    if (!r->plan->order.permutation) return TAMIS_OK;
+    return permute(r, r->out.type, x->out, member_of(&r->out, member), true);
+}
+
+static tamis_status run_member(const run *r, int64_t member) {
+    const tamis_plan *const plan = r->plan;
+    const tamis_operation operation = plan->options.operation;
+    tamis_operands x = {.alpha = r->given.alpha, .beta = r->given.beta, .scratch = in_workspace(r, 0)};
+    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride));
+    TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride));
+    if (operation == TAMIS_OP_FUSED) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride));
+    TRY(bring_values(r, member, &x.values));
+    TRY(bring_output(r, member, &x));
+    TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
+    return take_output(r, member, &x);
+}
+
+/* ------------------------------------------------------------------------------------------ entry points */
+
+tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation operation) {
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (plan->options.operation == operation) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan was made for %s: it cannot execute %s",
                       tamis_operation_name(plan->options.operation), tamis_operation_name(operation));
 }
 
-/* The operands of an execution, for all members of its batch. */
-typedef struct run_operands {
-    const operand *a, *b, *d, *c;
-    void *p;
-    double alpha, beta;
-} run_operands;
-
-static tamis_status run_member(tamis_plan *plan, void *stream, const run_operands *all, int64_t member) {
-    const tamis_plan_options *const o = &plan->options;
+static void describe_operands(const tamis_views *views, run *r) {
+    const tamis_options *const o = &r->plan->options;
+    const tamis_problem *const p = &r->plan->problem;
+    const tamis_staging *const s = &r->plan->staging;
     const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
-    const int64_t size = (int64_t)tamis_type_size(o->type);
-    tamis_operands x = {.alpha = all->alpha, .beta = all->beta, .scratch = in_workspace(plan, 0)};
-    if (!spmm) TRY(bring_in(plan, stream, all->a, member, &x.a, &x.a_stride));
-    TRY(bring_in(plan, stream, all->b, member, &x.b, &x.b_stride));
-    if (o->operation == TAMIS_OP_FUSED) TRY(bring_in(plan, stream, all->d, member, &x.d, &x.d_stride));
-    if (plan->values && needs_values(plan)) {
-        const tamis_place given = {(void *)(uintptr_t)plan->values, member * plan->values_stride * size};
-        x.values = given;
-        if (plan->order.permutation) {
-            x.values = in_workspace(plan, plan->staging.values);
-            TRY(permute(plan, stream, x.values, given, false));
-        }
-    }
-    const tamis_place samples = {all->p, all->p ? member * plan->problem.nnz * size : 0};
-    if (sddmm) {
-        x.out = plan->order.permutation ? in_workspace(plan, plan->staging.samples) : samples;
-        if (plan->order.permutation && all->beta != 0) TRY(permute(plan, stream, x.out, samples, false));
-    } else if (plan->staging.out < 0) {
-        x.out = member_of(all->c->view, member);
-        x.out_stride = tamis_dense_stride(all->c->view);
-    } else {
-        x.out = in_workspace(plan, plan->staging.out);
-        x.out_stride = plan->problem.width;
-        if (all->beta != 0) TRY(transpose(plan, stream, all->c, member, false));
-    }
-    TRY(plan->device->backend->execute(plan->prepared, stream, &x));
-    if (sddmm && plan->order.permutation) TRY(permute(plan, stream, x.out, samples, true));
-    if (!sddmm && plan->staging.out >= 0) TRY(transpose(plan, stream, all->c, member, true));
-    return TAMIS_OK;
+    r->a = (operand){"A", views->A, p->rows, p->inner, o->type, o->a_layout, "a_layout", s->a, 0};
+    r->b = (operand){"B", views->B, p->cols, spmm ? p->width : p->inner, o->type, o->b_layout, "b_layout", s->b, 0};
+    r->d = (operand){"D", views->D, p->cols, p->width, o->type, o->d_layout, "d_layout", s->d, 0};
+    r->out = (operand){spmm ? "C" : "E", views->out,      p->rows, p->width,       o->output_type,
+                       o->output_layout, "output_layout", s->out,  views->skip_out};
+    if (sddmm)
+        r->out = (operand){"P", views->out, p->nnz, 1, o->output_type, TAMIS_ROW_MAJOR, NULL, -1, views->skip_out};
+    r->skip_values = views->skip_values;
 }
 
-tamis_status tamis_plan_run(tamis_plan *plan, tamis_operation operation, void *stream, const tamis_dense *A,
-                            const tamis_dense *B, const tamis_dense *D, double alpha, double beta, void *p,
-                            const tamis_dense *out) {
-    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    TRY(check_operation(plan, operation));
-    TRY(check_scalars(alpha, beta));
-    const tamis_plan_options *const o = &plan->options;
-    const tamis_problem *const problem = &plan->problem;
-    const bool sddmm = operation == TAMIS_OP_SDDMM, spmm = operation == TAMIS_OP_SPMM;
-    const operand a = {"A", A, problem->rows, problem->inner, o->a_layout, "a_layout", plan->staging.a};
-    const operand b = {"B",         B,          problem->cols,  spmm ? problem->width : problem->inner,
-                       o->b_layout, "b_layout", plan->staging.b};
-    const operand d = {"D", D, problem->cols, problem->width, o->d_layout, "d_layout", plan->staging.d};
-    const operand c = {spmm ? "C" : "E", out, problem->rows, problem->width, o->output_layout, "output_layout",
-                       plan->staging.out};
-    if (!spmm) TRY(check_operand(plan, &a, false));
-    TRY(check_operand(plan, &b, false));
-    if (operation == TAMIS_OP_FUSED) TRY(check_operand(plan, &d, false));
-    if (sddmm && !p && problem->nnz > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "p = NULL: where to put the result");
-    if (!sddmm) TRY(check_operand(plan, &c, true));
-
-    for (int64_t member = 0; member < o->batch; member++) {
-        const run_operands all = {.a = &a, .b = &b, .d = &d, .c = &c, .p = p, .alpha = alpha, .beta = beta};
-        TRY(run_member(plan, stream, &all, member));
-    }
-    return TAMIS_OK;
+tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
+                            const tamis_execution *execution) {
+    tamis_status status = TAMIS_OK;
+    run r = {.plan = plan};
+    TRY(tamis_plan_check_operation(plan, operation));
+    TRY(tamis_execution_read(execution, &r.given));
+    TRY(tamis_execution_check_stream(plan->device, &r.given));
+    describe_operands(views, &r);
+    TRY(check_operands(&r));
+    TRY(tamis_values_take(plan->device, &plan->pattern, plan->options.type, tamis_plan_needs_values(plan), &r.given));
+    TRY(tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r.given,
+                             &r.loan));
+    for (int64_t member = 0; member < plan->options.batch; member++) TRY_GOTO(done, run_member(&r, member));
+done:
+    tamis_workspace_give_back(plan->device, &r.loan);
+    return status;
 }
 
-tamis_status tamis_plan_sddmm(tamis_plan *plan, void *stream, const tamis_dense *A, const tamis_dense *B, double alpha,
-                              double beta, void *p) {
+tamis_status tamis_plan_sddmm(const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B, const tamis_dense *P,
+                              const tamis_execution *execution) {
+    const tamis_views views = {.A = A, .B = B, .out = P};
     tamis_clear_error();
-    return tamis_plan_run(plan, TAMIS_OP_SDDMM, stream, A, B, NULL, alpha, beta, p, NULL);
+    return tamis_plan_run(plan, TAMIS_OP_SDDMM, &views, execution);
 }
 
-tamis_status tamis_plan_spmm(tamis_plan *plan, void *stream, const tamis_dense *B, double alpha, double beta,
-                             const tamis_dense *C) {
+tamis_status tamis_plan_spmm(const tamis_plan *plan, const tamis_dense *B, const tamis_dense *C,
+                             const tamis_execution *execution) {
+    const tamis_views views = {.B = B, .out = C};
     tamis_clear_error();
-    return tamis_plan_run(plan, TAMIS_OP_SPMM, stream, NULL, B, NULL, alpha, beta, NULL, C);
+    return tamis_plan_run(plan, TAMIS_OP_SPMM, &views, execution);
 }
 
-tamis_status tamis_plan_fused(tamis_plan *plan, void *stream, const tamis_dense *A, const tamis_dense *B,
-                              const tamis_dense *D, double alpha, double beta, const tamis_dense *E) {
+tamis_status tamis_plan_fused(const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B, const tamis_dense *D,
+                              const tamis_dense *E, const tamis_execution *execution) {
+    const tamis_views views = {.A = A, .B = B, .D = D, .out = E};
     tamis_clear_error();
-    return tamis_plan_run(plan, TAMIS_OP_FUSED, stream, A, B, D, alpha, beta, NULL, E);
+    return tamis_plan_run(plan, TAMIS_OP_FUSED, &views, execution);
 }

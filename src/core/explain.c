@@ -36,7 +36,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (!out && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
-    const tamis_plan_options *const o = &plan->options;
+    const tamis_options *const o = &plan->options;
     const tamis_profile *const profile = &plan->profile;
     const tamis_choice *const choice = &plan->choice;
     text t = {out, bytes, 0};
@@ -52,8 +52,9 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     add(&t, "device       %s, %s, %d thread%s%s\n", plan->device->description.name,
         plan->device->description.instruction_set, o->threads, o->threads == 1 ? "" : "s",
         plan->ceilings.measured ? "" : " (built-in ceilings: no probe has run)");
-    add(&t, "algorithm    %s (%s)%s%s\n", choice->algorithm->description.name, choice->algorithm->description.source,
-        plan->sizes.parameters[0] ? ", " : "", plan->sizes.parameters);
+    add(&t, "algorithm    %s (%s)%s%s%s\n", choice->algorithm->description.name, choice->algorithm->description.source,
+        plan->sizes.parameters[0] ? ", " : "", plan->sizes.parameters,
+        plan->sizes.math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
     add(&t, "why          %s\n", choice->reason);
     add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
     add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3, plan->check_seconds * 1e3);
@@ -97,6 +98,7 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
         .workspace_bytes = plan->workspace_bytes,
         .prepared_bytes = plan->sizes.prepared_bytes,
         .declined = plan->choice.declined_count,
+        .math = plan->sizes.math,
     };
     return TAMIS_OK;
 }

@@ -2,59 +2,61 @@
 #include "base/status.h"
 #include "core/plan.h"
 
-static tamis_status run_once(tamis_device *device, const tamis_sparse *S, const tamis_args *args,
-                             tamis_plan_options *options, const tamis_dense *A, const tamis_dense *B,
-                             const tamis_dense *D, void *p, const tamis_dense *out) {
-    tamis_plan *plan = NULL;
-    if (A) options->a_layout = A->layout;
-    if (D) options->d_layout = D->layout;
-    if (out) options->output_layout = out->layout;
-    options->b_layout = B->layout;
-    options->type = B->type;
-    TRY(tamis_plan_make(device, S, options, (tamis_plan_mode){.once = true}, &plan));
-    const tamis_status status =
-        tamis_plan_run(plan, options->operation, NULL, A, B, D, args ? args->alpha : 1, args ? args->beta : 0, p, out);
-    tamis_plan_release(plan);
-    return status;
-}
-
 static tamis_status need(const tamis_dense *view, const char *name) {
     if (!view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", name);
     return TAMIS_OK;
 }
 
+/* What a plan is told in its options is in the operands of a call. */
+static tamis_status run_once(tamis_device *device, const tamis_sparse *S, tamis_operation operation,
+                             const tamis_views *views, const tamis_options *given, const tamis_execution *execution) {
+    static const tamis_options initial = TAMIS_OPTIONS_INIT;
+    tamis_options options = given ? *given : initial;
+    tamis_plan *plan = NULL;
+    options.operation = operation;
+    options.type = views->B->type;
+    options.output_type = views->out->type;
+    options.inner = operation == TAMIS_OP_SPMM ? 0 : views->B->cols;
+    options.width = operation == TAMIS_OP_SPMM ? views->B->cols : views->D ? views->D->cols : 0;
+    options.a_layout = views->A ? views->A->layout : TAMIS_ROW_MAJOR;
+    options.b_layout = views->B->layout;
+    options.d_layout = views->D ? views->D->layout : TAMIS_ROW_MAJOR;
+    options.output_layout = operation == TAMIS_OP_SDDMM ? TAMIS_ROW_MAJOR : views->out->layout;
+    options.stream = execution ? execution->stream : NULL;
+    options.no_workspace = execution && execution->workspace;
+    TRY(tamis_plan_make(device, S, &options, true, &plan));
+    const tamis_status status = tamis_plan_run(plan, operation, views, execution);
+    tamis_plan_release(plan);
+    return status;
+}
+
 tamis_status tamis_sddmm(tamis_device *device, const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
-                         const tamis_args *args, void *p) {
-    tamis_plan_options options;
+                         const tamis_dense *P, const tamis_options *options, const tamis_execution *execution) {
+    const tamis_views views = {.A = A, .B = B, .out = P};
     tamis_clear_error();
     TRY(need(A, "A"));
     TRY(need(B, "B"));
-    TRY(tamis_options_from_args(args, TAMIS_OP_SDDMM, &options));
-    options.inner = B->cols;
-    return run_once(device, S, args, &options, A, B, NULL, p, NULL);
+    TRY(need(P, "P"));
+    return run_once(device, S, TAMIS_OP_SDDMM, &views, options, execution);
 }
 
-tamis_status tamis_spmm(tamis_device *device, const tamis_sparse *S, const tamis_dense *B, const tamis_args *args,
-                        const tamis_dense *C) {
-    tamis_plan_options options;
+tamis_status tamis_spmm(tamis_device *device, const tamis_sparse *S, const tamis_dense *B, const tamis_dense *C,
+                        const tamis_options *options, const tamis_execution *execution) {
+    const tamis_views views = {.B = B, .out = C};
     tamis_clear_error();
     TRY(need(B, "B"));
     TRY(need(C, "C"));
-    TRY(tamis_options_from_args(args, TAMIS_OP_SPMM, &options));
-    options.width = B->cols;
-    return run_once(device, S, args, &options, NULL, B, NULL, NULL, C);
+    return run_once(device, S, TAMIS_OP_SPMM, &views, options, execution);
 }
 
 tamis_status tamis_fused(tamis_device *device, const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
-                         const tamis_dense *D, const tamis_args *args, const tamis_dense *E) {
-    tamis_plan_options options;
+                         const tamis_dense *D, const tamis_dense *E, const tamis_options *options,
+                         const tamis_execution *execution) {
+    const tamis_views views = {.A = A, .B = B, .D = D, .out = E};
     tamis_clear_error();
     TRY(need(A, "A"));
     TRY(need(B, "B"));
     TRY(need(D, "D"));
     TRY(need(E, "E"));
-    TRY(tamis_options_from_args(args, TAMIS_OP_FUSED, &options));
-    options.inner = B->cols;
-    options.width = D->cols;
-    return run_once(device, S, args, &options, A, B, D, NULL, E);
+    return run_once(device, S, TAMIS_OP_FUSED, &views, options, execution);
 }

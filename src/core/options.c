@@ -1,34 +1,28 @@
-/* Plan options: reading those of older and newer callers, checking each, filling in defaults. */
+/* Options and executions: checking each field, filling in what the caller left to the library. */
 #include <math.h>
-#include <string.h>
 
-#include "base/status.h"
+#include "base/reserved.h"
 #include "core/plan.h"
 
-static tamis_status check_layout(const char *name, tamis_layout layout) {
-    if (layout != TAMIS_ROW_MAJOR && layout != TAMIS_COLUMN_MAJOR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %d is no tamis_layout", name, (int)layout);
-    return TAMIS_OK;
+static tamis_status check_choice(const char *name, int64_t value, int64_t most, const char *type) {
+    if (value >= 0 && value <= most) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld is no %s", name, (long long)value, type);
 }
 
-static tamis_status check_enums(const tamis_plan_options *o) {
-    if ((unsigned)o->operation > TAMIS_OP_FUSED)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.operation = %d is no tamis_operation", (int)o->operation);
-    if ((unsigned)o->edge > TAMIS_EDGE_SOFTMAX)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %d is no tamis_edge", (int)o->edge);
-    if ((unsigned)o->type > TAMIS_BF16)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.type = %d is no tamis_type", (int)o->type);
-    if ((unsigned)o->math > TAMIS_MATH_TF32)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.math = %d is no tamis_math", (int)o->math);
-    TRY(check_layout("a_layout", o->a_layout));
-    TRY(check_layout("b_layout", o->b_layout));
-    TRY(check_layout("d_layout", o->d_layout));
-    return check_layout("output_layout", o->output_layout);
+static tamis_status check_choices(const tamis_options *o) {
+    TRY(check_choice("operation", (int64_t)o->operation, TAMIS_OP_FUSED, "tamis_operation"));
+    TRY(check_choice("edge", (int64_t)o->edge, TAMIS_EDGE_SOFTMAX, "tamis_edge"));
+    TRY(check_choice("type", (int64_t)o->type, TAMIS_BF16, "tamis_type"));
+    if (o->output_type != TAMIS_SAME_TYPE)
+        TRY(check_choice("output_type", (int64_t)o->output_type, TAMIS_BF16, "tamis_type"));
+    TRY(check_choice("math", (int64_t)o->math, TAMIS_MATH_TF32, "tamis_math"));
+    TRY(check_choice("a_layout", (int64_t)o->a_layout, TAMIS_COLUMN_MAJOR, "tamis_layout"));
+    TRY(check_choice("b_layout", (int64_t)o->b_layout, TAMIS_COLUMN_MAJOR, "tamis_layout"));
+    TRY(check_choice("d_layout", (int64_t)o->d_layout, TAMIS_COLUMN_MAJOR, "tamis_layout"));
+    return check_choice("output_layout", (int64_t)o->output_layout, TAMIS_COLUMN_MAJOR, "tamis_layout");
 }
 
-static tamis_status check_numbers(const tamis_plan_options *o) {
-    if (o->inner < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.inner = %lld is negative", (long long)o->inner);
-    if (o->width < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.width = %lld is negative", (long long)o->width);
+static tamis_status check_numbers(const tamis_options *o) {
     if (!isfinite(o->edge_scale))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_scale = %g is not finite", o->edge_scale);
     if (!isfinite(o->edge_slope))
@@ -36,60 +30,69 @@ static tamis_status check_numbers(const tamis_plan_options *o) {
     if (!(o->edge_epsilon > 0) || !isfinite(o->edge_epsilon))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_epsilon = %g is not positive and finite",
                           o->edge_epsilon);
-    if (o->batch < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld is negative", (long long)o->batch);
-    if (o->expected_calls < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.expected_calls = %lld is negative",
+    if (o->batch < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld: expected 1 or more", (long long)o->batch);
+    if (o->expected_calls < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.expected_calls = %lld: expected 1 or more",
                           (long long)o->expected_calls);
     if (o->threads < 0 || o->threads > 1024)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.threads = %d is not in 0 .. 1024", o->threads);
-    if (o->workspace && (uintptr_t)o->workspace % 64)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.workspace = %p is not aligned to 64 bytes", o->workspace);
     return TAMIS_OK;
 }
 
-tamis_status tamis_options_read(const tamis_plan_options *options, const tamis_device *device,
-                                tamis_plan_options *filled) {
-    if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: begin with TAMIS_PLAN_OPTIONS_INIT");
-    const size_t smallest = offsetof(tamis_plan_options, operation) + sizeof options->operation;
-    if (options->size < smallest)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_PLAN_OPTIONS_INIT, which sets it",
-                          options->size);
-    const tamis_plan_options initial = TAMIS_PLAN_OPTIONS_INIT;
-    *filled = initial;
-    memcpy(filled, options, options->size < sizeof *filled ? options->size : sizeof *filled);
-    for (size_t i = sizeof *filled; i < options->size; i++)
-        if (((const unsigned char *)options)[i])
-            return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                              "options.size = %zu: a field that this version (size %zu) does not "
-                              "know is set",
-                              options->size, sizeof *filled);
-    filled->size = sizeof *filled;
-    TRY(check_enums(filled));
+static tamis_status check_size(const char *name, int64_t value) {
+    if (value >= 0) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                      value == -1 ? "options.%s = %lld: it must be set" : "options.%s = %lld is negative", name,
+                      (long long)value);
+}
+
+static tamis_status check_combinations(const tamis_options *o) {
+    if (o->math == TAMIS_MATH_TF32 && o->type != TAMIS_F32)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.math = tf32 needs options.type = fp32, not %s",
+                          tamis_type_name(o->type));
+    if (o->output_type != o->type)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "options.output_type = %s: results have the type of the inputs, %s",
+                          tamis_type_name(o->output_type), tamis_type_name(o->type));
+    if (o->transpose && o->operation == TAMIS_OP_SDDMM)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.transpose = true: SDDMM of S^T is SDDMM of S with A and B exchanged");
+    const tamis_allocator *const a = o->allocator;
+    if (a && (!a->allocate || !a->release))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.allocator->%s = NULL: expected a function",
+                          a->allocate ? "release" : "allocate");
+    return TAMIS_OK;
+}
+
+tamis_status tamis_options_read(const tamis_options *options, const tamis_device *device, tamis_options *filled) {
+    if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: begin with TAMIS_OPTIONS_INIT");
+    TRY(TAMIS_RESERVED(options, "options"));
+    *filled = *options;
+    TRY(check_choices(filled));
     TRY(check_numbers(filled));
-    if (filled->batch == 0) filled->batch = 1;
-    if (filled->expected_calls == 0) filled->expected_calls = 1;
+    if (filled->output_type == TAMIS_SAME_TYPE) filled->output_type = filled->type;
     if (filled->threads == 0) filled->threads = device->description.threads;
     if (filled->operation == TAMIS_OP_SDDMM) filled->width = 0;
     if (filled->operation == TAMIS_OP_SPMM) {
         filled->inner = 0;
         filled->edge = TAMIS_EDGE_SCALE;
     }
-    return TAMIS_OK;
+    if (filled->operation == TAMIS_OP_FUSED && filled->width == -1) filled->width = filled->inner;
+    TRY(check_size("inner", filled->inner));
+    TRY(check_size("width", filled->width));
+    return check_combinations(filled);
 }
 
-tamis_status tamis_options_from_args(const tamis_args *args, tamis_operation operation, tamis_plan_options *options) {
-    const tamis_plan_options initial = TAMIS_PLAN_OPTIONS_INIT;
-    *options = initial;
-    options->operation = operation;
-    if (!args) return TAMIS_OK;
-    options->edge = args->edge;
-    if (args->edge_scale != 0) options->edge_scale = args->edge_scale;
-    if (args->edge_slope != 0) options->edge_slope = args->edge_slope;
-    if (args->edge_epsilon != 0) options->edge_epsilon = args->edge_epsilon;
-    options->batch = args->batch;
-    options->trust_input = args->trust_input;
-    options->deterministic = !args->any_order;
-    options->threads = args->threads;
-    options->algorithm = args->algorithm;
+tamis_status tamis_execution_read(const tamis_execution *execution, tamis_execution *filled) {
+    static const tamis_execution initial = TAMIS_EXECUTION_INIT;
+    *filled = initial;
+    if (!execution) return TAMIS_OK;
+    TRY(TAMIS_RESERVED(execution, "execution"));
+    *filled = *execution;
+    if (isnan(filled->alpha)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.alpha is not a number");
+    if (isnan(filled->beta)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.beta is not a number");
+    if (filled->values_stride < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.values_stride = %lld is negative",
+                          (long long)filled->values_stride);
     return TAMIS_OK;
 }

@@ -12,22 +12,25 @@
 #include "select/ceilings.h"
 #include "sparse/check.h"
 
-static tamis_status check_view(const tamis_device *device, const tamis_sparse *S, const tamis_plan_options *options) {
+static tamis_status check_places(const tamis_device *device, const tamis_sparse *S) {
+    if (S->format == TAMIS_CSR) TRY(tamis_device_check_place(device, S->offsets, "S.offsets"));
+    if (S->nnz == 0) return TAMIS_OK;
+    if (S->format == TAMIS_COO) TRY(tamis_device_check_place(device, S->row_indices, "S.row_indices"));
+    TRY(tamis_device_check_place(device, S->columns, "S.columns"));
+    return tamis_device_check_place(device, S->values, "S.values");
+}
+
+tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_sparse *S, const tamis_options *options) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: a sparse matrix is needed");
     TRY(tamis_sparse_check(S, "S"));
     TRY(tamis_device_check_location(device, S->location, "S"));
     if (S->values && S->value_type != options->type)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.value_type = %s, but options.type = %s: convert one of them",
                           tamis_type_name(S->value_type), tamis_type_name(options->type));
-    return TAMIS_OK;
+    return check_places(device, S);
 }
 
-static bool needs_values(const tamis_plan *plan) {
-    return plan->options.operation == TAMIS_OP_SPMM || plan->options.edge != TAMIS_EDGE_MASK;
-}
-
-/* Reserves a 64-byte aligned place behind what is there. */
-static tamis_status reserve(int64_t *total, int64_t count, size_t size, int64_t *offset) {
+tamis_status tamis_workspace_reserve(int64_t *total, int64_t count, size_t size, int64_t *offset) {
     int64_t bytes;
     if (__builtin_mul_overflow(count, (int64_t)size, &bytes) || __builtin_add_overflow(bytes, 63, &bytes) ||
         __builtin_add_overflow(*total, bytes / 64 * 64, &bytes))
@@ -43,12 +46,12 @@ static tamis_status reserve_matrix(int64_t *total, int64_t rows, int64_t cols, s
     if (__builtin_mul_overflow(rows, cols, &count))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld x %lld elements do not fit 64 bits", (long long)rows,
                           (long long)cols);
-    return reserve(total, count, size, offset);
+    return tamis_workspace_reserve(total, count, size, offset);
 }
 
 /* Places in the workspace for what executions cannot use where it lies. */
 static tamis_status plan_staging(tamis_plan *plan) {
-    const tamis_plan_options *const o = &plan->options;
+    const tamis_options *const o = &plan->options;
     const tamis_problem *const p = &plan->problem;
     const size_t size = tamis_type_size(o->type);
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
@@ -60,8 +63,12 @@ static tamis_status plan_staging(tamis_plan *plan) {
     if (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR)
         TRY(reserve_matrix(&total, p->rows, p->width, size, &s.out));
     if (plan->order.permutation) {
-        if (needs_values(plan)) TRY(reserve(&total, p->nnz, size, &s.values));
-        if (o->operation == TAMIS_OP_SDDMM) TRY(reserve(&total, p->nnz, size, &s.samples));
+        if (tamis_plan_needs_values(plan)) TRY(tamis_workspace_reserve(&total, p->nnz, size, &s.values));
+        if (o->operation == TAMIS_OP_SDDMM) TRY(tamis_workspace_reserve(&total, p->nnz, size, &s.samples));
+    }
+    if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge begins anew */
+        const int64_t parts = tamis_edge_scratch(o->edge, p->nnz, o->batch);
+        total = parts > total ? parts : total;
     }
     s.bytes = total;
     plan->staging = s;
@@ -69,29 +76,21 @@ static tamis_status plan_staging(tamis_plan *plan) {
     return TAMIS_OK;
 }
 
-static tamis_status take_workspace(tamis_plan *plan, const tamis_plan_options *options) {
-    if (options->workspace) {
-        if (options->workspace_bytes < plan->workspace_bytes)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                              "options.workspace_bytes = %zu is less than the %zu that "
-                              "tamis_workspace_size says",
-                              options->workspace_bytes, plan->workspace_bytes);
-        plan->workspace = options->workspace;
-        return TAMIS_OK;
-    }
-    TRY(plan->device->backend->allocate(plan->device->handle, plan->workspace_bytes, "the workspace",
-                                        &plan->own_workspace));
-    plan->workspace = plan->own_workspace;
-    return TAMIS_OK;
+static tamis_status take_workspace(tamis_plan *plan) {
+    if (plan->options.no_workspace || plan->workspace_bytes == 0) return TAMIS_OK;
+    TRY(tamis_allocate_zeroed(1, sizeof *plan->own, "a plan's workspace", (void **)&plan->own));
+    atomic_init(&plan->own->busy, false);
+    return plan->device->backend->allocate(plan->device->handle, tamis_kept_stream(&plan->problem),
+                                           plan->workspace_bytes, "the workspace", &plan->own->memory);
 }
 
 static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
-    const tamis_plan_options *const o = &plan->options;
+    const tamis_options *const o = &plan->options;
     tamis_problem *const p = &plan->problem;
     p->operation = o->operation;
     p->edge = o->edge;
     p->type = o->type;
-    p->has_values = S->values != NULL && needs_values(plan);
+    p->has_values = S->values != NULL && tamis_plan_needs_values(plan);
     p->inner = o->inner;
     p->width = o->width;
     p->edge_scale = o->edge_scale;
@@ -99,7 +98,8 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->edge_epsilon = o->edge_epsilon;
     p->expected_calls = o->expected_calls;
     p->threads = o->threads;
-    p->deterministic = o->deterministic;
+    p->deterministic = !o->any_order;
+    p->math = o->math;
     p->parameters = o->parameters ? o->parameters : "";
     p->profile = &plan->profile;
     p->ceilings = &plan->ceilings;
@@ -109,23 +109,24 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->cache_l3 = plan->device->description.cache_l3;
 }
 
-/* Every backend works on CSR: a COO view gets offsets, and columns of its own where its entries are in another order.
- */
+/* Every backend works on CSR whose offsets begin at 0: of COO, of a slice of rows and for the transpose the plan makes
+   offsets, and columns of its own where entries are in another order. */
 static tamis_status take_pattern(tamis_plan *plan) {
     const tamis_sparse *const S = &plan->pattern;
+    const bool transpose = plan->options.transpose;
     tamis_problem *const problem = &plan->problem;
-    problem->rows = S->rows;
-    problem->cols = S->cols;
+    problem->rows = transpose ? S->cols : S->rows;
+    problem->cols = transpose ? S->rows : S->cols;
     problem->nnz = S->nnz;
     problem->index_type = S->index_type;
     problem->columns = S->columns;
     problem->offsets = S->offsets;
     problem->offset_type = S->offset_type;
-    if (S->format == TAMIS_CSR) return TAMIS_OK;
-    TRY(plan->device->backend->order_rows(plan->device->handle, plan->options.threads, S, &plan->order));
+    if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
+    TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
     problem->offsets = plan->order.offsets;
     problem->offset_type = plan->order.offset_type;
-    if (plan->order.columns) problem->columns = plan->order.columns;
+    problem->columns = plan->order.columns;
     return TAMIS_OK;
 }
 
@@ -136,36 +137,33 @@ static tamis_status make_ready(tamis_plan *plan) {
                                         plan->order.permutation != NULL);
 }
 
-static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_plan_options *options,
-                         tamis_plan_mode mode) {
+static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     const tamis_device *const device = plan->device;
+    plan->problem.once = once;
     TRY(tamis_options_read(options, device, &plan->options));
-    /* a one-shot call knows D: its width of 0 means 0 */
-    if (plan->options.operation == TAMIS_OP_FUSED && plan->options.width == 0 && !mode.once)
-        plan->options.width = plan->options.inner;
-    TRY(check_view(device, S, &plan->options));
-    if (plan->options.math == TAMIS_MATH_TF32 && plan->options.type != TAMIS_F32)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.math = tf32 needs options.type = fp32, not %s",
-                          tamis_type_name(plan->options.type));
+    plan->problem.stream = plan->options.stream;
+    TRY(tamis_device_check_stream(device, plan->options.stream));
+    TRY(tamis_plan_check_view(device, S, &plan->options));
+    if (device->backend->check_stream) TRY(device->backend->check_stream(device->handle, plan->options.stream));
     double start = tamis_clock_seconds();
-    if (!plan->options.trust_input) TRY(device->backend->validate(device->handle, plan->options.threads, S));
+    if (!plan->options.trust_input)
+        TRY(device->backend->validate(device->handle, plan->problem.stream, plan->options.threads, S));
     plan->check_seconds = tamis_clock_seconds() - start;
 
-    tamis_ceilings_get(device->backend, device->number, device->description.threads, !mode.once, &plan->ceilings);
+    tamis_ceilings_get(device->backend, device->number, device->description.threads, !once, &plan->ceilings);
     start = tamis_clock_seconds(); /* the probe runs once a machine and is not this plan's */
     plan->pattern = *S;
-    plan->values = S->values;
-    plan->values_stride = S->batch_stride;
     fill_problem(plan, S);
-    plan->problem.once = mode.once;
     TRY(take_pattern(plan));
     TRY(device->backend->look(&plan->problem, &plan->profile));
-    TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, mode.once, &plan->choice));
-    TRY(plan->choice.algorithm->prepare(plan->choice.algorithm, &plan->problem, mode.dry, &plan->prepared));
+    TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
+    TRY(plan->choice.algorithm->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared));
     device->backend->sizes(plan->prepared, &plan->sizes);
     TRY(plan_staging(plan));
-    if (!mode.dry) TRY(take_workspace(plan, &plan->options));
-    if (!mode.dry) TRY(make_ready(plan));
+    TRY(take_workspace(plan));
+    TRY(make_ready(plan));
+    /* executions may come in streams that do not wait for this one */
+    if (!once) TRY(device->backend->finish(device->handle, plan->options.stream));
     plan->options.algorithm = plan->options.parameters = NULL;
     plan->problem.parameters = "";
     plan->setup_seconds = tamis_clock_seconds() - start;
@@ -174,25 +172,40 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_pl
 
 void tamis_plan_release(tamis_plan *plan) {
     if (!plan) return;
+    tamis_source *const before = tamis_source_enter(plan->source);
     const tamis_backend *const backend = plan->device->backend;
-    void *const handle = plan->device->handle;
+    void *const handle = plan->device->handle, *const kept = tamis_kept_stream(&plan->problem);
     if (plan->prepared) backend->release(plan->prepared);
-    backend->release_memory(handle, plan->order.offsets);
-    backend->release_memory(handle, plan->order.columns);
-    backend->release_memory(handle, plan->order.permutation);
-    backend->release_memory(handle, plan->own_workspace);
-    backend->release_memory(handle, plan->own_values);
+    backend->release_memory(handle, kept, plan->order.offsets);
+    backend->release_memory(handle, kept, plan->order.own_columns);
+    backend->release_memory(handle, kept, plan->order.permutation);
+    if (plan->own) backend->release_memory(handle, kept, plan->own->memory);
+    tamis_release(plan->own);
+    tamis_source_leave(before);
+    tamis_source_destroy(plan->source);
     tamis_release(plan);
 }
 
-tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_plan_options *options,
-                             tamis_plan_mode mode, tamis_plan **plan) {
+/* With the caller's allocator in force. */
+static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
+    const tamis_allocator *const table = options ? options->allocator : NULL;
+    if (table && table->allocate && table->release) TRY(tamis_source_create(table, options->stream, &plan->source));
+    tamis_source *const before = tamis_source_enter(plan->source);
+    const tamis_status status = make(plan, S, options, once);
+    tamis_source_leave(before);
+    plan->options.allocator = NULL; /* copied */
+    return status;
+}
+
+tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options, bool once,
+                             tamis_plan **plan) {
     tamis_status status = TAMIS_OK;
     tamis_plan *made = NULL;
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a plan", (void **)&made));
     made->device = device;
-    TRY_GOTO(failed, make(made, S, options, mode));
+    tamis_destroy_passed(device);
+    TRY_GOTO(failed, make_from(made, S, options, once));
     *plan = made;
     return TAMIS_OK;
 failed:
@@ -200,79 +213,26 @@ failed:
     return status;
 }
 
-tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_plan_options *options,
+tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                tamis_plan **plan) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: where to put the result");
     *plan = NULL;
-    return tamis_plan_make(device, S, options, (tamis_plan_mode){false, false}, plan);
+    return tamis_plan_make(device, S, options, false, plan);
 }
 
 void tamis_plan_destroy(tamis_plan *plan) { tamis_plan_release(plan); }
 
-tamis_status tamis_workspace_size(tamis_device *device, const tamis_sparse *S, const tamis_plan_options *options,
-                                  size_t *bytes) {
-    tamis_plan *plan = NULL;
-    tamis_clear_error();
-    if (!bytes) return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = NULL: where to put the result");
-    TRY(tamis_plan_make(device, S, options, (tamis_plan_mode){false, true}, &plan));
-    *bytes = plan->workspace_bytes;
-    tamis_plan_release(plan);
-    return TAMIS_OK;
+static void release_plan(void *plan) { tamis_plan_release(plan); }
+
+void tamis_plan_destroy_async(tamis_plan *plan, void *stream) {
+    if (plan) tamis_destroy_later(plan->device, stream, release_plan, plan);
 }
 
-/* Kernels of a GPU were compiled to read values or not to. What leaves the result as if there were none: ones, and of
-   softmax, to which values are a bias, zeros. */
-static tamis_status make_own_values(tamis_plan *plan) {
-    enum { PIECE = 1 << 14 };
-    const tamis_backend *const backend = plan->device->backend;
-    const tamis_type type = plan->options.type;
-    const size_t size = tamis_type_size(type);
-    const int64_t nnz = plan->problem.nnz;
-    if (plan->own_values || nnz == 0) return TAMIS_OK;
-    const double one = plan->options.operation != TAMIS_OP_SPMM && plan->options.edge == TAMIS_EDGE_SOFTMAX ? 0 : 1;
-    const float single = (float)one;
-    const uint16_t half = type == TAMIS_F16 ? tamis_f16_from_f32(single) : tamis_bf16_from_f32(single);
-    const void *const element = type == TAMIS_F64   ? (const void *)&one
-                                : type == TAMIS_F32 ? (const void *)&single
-                                                    : (const void *)&half;
-    const int64_t count = nnz < PIECE ? nnz : PIECE;
-    void *made = NULL;
-    char *piece = NULL;
-    tamis_status status;
-    TRY_GOTO(done, tamis_allocate(count, size, "values of a pattern", (void **)&piece));
-    for (int64_t i = 0; i < count; i++) memcpy(piece + (size_t)i * size, element, size);
-    TRY_GOTO(done, backend->allocate(plan->device->handle, (size_t)nnz * size, "values of a pattern", &made));
-    for (int64_t at = 0; at < nnz; at += count) {
-        const tamis_place to = {made, at * (int64_t)size};
-        const int64_t left = nnz - at;
-        TRY_GOTO(done,
-                 backend->copy_in(plan->device->handle, NULL, to, piece, (size_t)(left < count ? left : count) * size));
-    }
-    plan->own_values = made;
-    made = NULL;
-done:
-    backend->release_memory(plan->device->handle, made);
-    tamis_release(piece);
-    return status;
-}
-
-tamis_status tamis_plan_set_values(tamis_plan *plan, const void *values, int64_t batch_stride) {
+tamis_status tamis_plan_workspace_size(const tamis_plan *plan, size_t *bytes) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    if (batch_stride < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch_stride = %lld is negative", (long long)batch_stride);
-    const bool compiled = needs_values(plan) && plan->device->backend->location == TAMIS_DEVICE;
-    if (compiled && values && !plan->problem.has_values)
-        return tamis_fail(
-            TAMIS_ERROR_ARGUMENT,
-            "values is not NULL: on a GPU a plan that was made without values keeps to that; make another plan");
-    if (compiled && !values && plan->problem.has_values) {
-        TRY(make_own_values(plan));
-        values = plan->own_values;
-        batch_stride = 0;
-    }
-    plan->values = values;
-    plan->values_stride = batch_stride;
+    if (!bytes) return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = NULL: where to put the result");
+    *bytes = plan->workspace_bytes;
     return TAMIS_OK;
 }

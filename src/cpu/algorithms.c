@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/papers.h"
 #include "base/parameters.h"
 #include "base/status.h"
 #include "cpu/plan.h"
@@ -139,8 +140,8 @@ static int64_t choose_chunk(const tamis_problem *problem, tamis_cpu_kind kind) {
     return problem->nnz < most ? problem->nnz + 8 : most;
 }
 
-/* NT of paper 003: the smallest power of two up to 16 that fills the machine's work items best. A GPU there has 4096;
-   here an item is a thread. */
+/* NT of Zubair and Bauinger, s.4.2: the smallest power of two up to 16 that fills the machine's work items best. A GPU
+   there has 4096; here an item is a thread. */
 static int64_t choose_members(const tamis_problem *problem) {
     if (problem->operation != TAMIS_OP_SDDMM) return 1;
     int64_t best = 1;
@@ -163,9 +164,8 @@ void tamis_cpu_release(tamis_prepared *prepared) {
     tamis_release(prepared);
 }
 
-static tamis_status prepare_tiles(tamis_prepared *p, bool dry) {
+static tamis_status prepare_tiles(tamis_prepared *p) {
     tamis_cpu_choose_tiles(&p->problem, &p->tiles);
-    if (dry) return TAMIS_OK;
     const int64_t entries = tamis_cpu_tile_entries(&p->problem, &p->tiles);
     TRY(tamis_allocate(entries, sizeof(uint32_t), "the tile table", (void **)&p->tile_starts));
     tamis_cpu_build_tiles(&p->problem, p->threads, &p->tiles, p->tile_starts);
@@ -173,8 +173,7 @@ static tamis_status prepare_tiles(tamis_prepared *p, bool dry) {
     return TAMIS_OK;
 }
 
-static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *problem, bool dry,
-                            tamis_prepared **prepared) {
+static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *problem, tamis_prepared **prepared) {
     const tamis_cpu_kind kind = *(const tamis_cpu_kind *)self->method;
     const int64_t chunk_most = problem->operation == TAMIS_OP_FUSED ? 1 << 20 : TAMIS_CPU_CHUNK;
     const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, chunk_most}};
@@ -206,7 +205,7 @@ static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *pr
         break;
     case TAMIS_CPU_SIMD: {
         int64_t own[2] = {VLC_DEFAULT, choose_members(problem)};
-        TRY_GOTO(failed, tamis_parameters_parse("row-simd", problem->parameters, simd, 2, own));
+        TRY_GOTO(failed, tamis_parameters_parse("esimd-row-simd", problem->parameters, simd, 2, own));
         values[0] = 0;
         values[1] = own[0];
         p->members = problem->operation == TAMIS_OP_SDDMM ? own[1] : 1;
@@ -216,7 +215,7 @@ static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *pr
     }
     p->prefetch = values[0];
     p->chunk = values[1];
-    if (kind == TAMIS_CPU_TILED) TRY_GOTO(failed, prepare_tiles(p, dry));
+    if (kind == TAMIS_CPU_TILED) TRY_GOTO(failed, prepare_tiles(p));
 
     /* enough pieces that an unlucky last one is short, few enough that drawing them costs nothing */
     const int64_t pieces = (int64_t)p->threads * 64;
@@ -236,11 +235,8 @@ static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *pr
     p->scratch_bytes = (size_t)p->thread_scratch * (size_t)p->threads;
     if (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX)
         p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
-    if (!dry) {
-        TRY_GOTO(failed,
-                 tamis_allocate(p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
-        tamis_cpu_partition(&p->problem, p->threads, p->ranges);
-    }
+    TRY_GOTO(failed, tamis_allocate(p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
+    tamis_cpu_partition(&p->problem, p->threads, p->ranges);
     p->problem.profile = NULL;
     p->problem.ceilings = NULL;
     p->problem.parameters = NULL;
@@ -252,8 +248,9 @@ failed:
 }
 
 void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
+    sizes->math = TAMIS_MATH_EXACT;
     sizes->scratch_bytes = p->scratch_bytes;
-    sizes->prepared_bytes = sizeof *p + (p->ranges ? (size_t)p->threads * sizeof *p->ranges : 0);
+    sizes->prepared_bytes = sizeof *p + (size_t)p->threads * sizeof *p->ranges;
     switch (p->kind) {
     case TAMIS_CPU_TILED:
         sizes->prepared_bytes += (size_t)tamis_cpu_tile_entries(&p->problem, &p->tiles) * sizeof(uint32_t);
@@ -283,38 +280,76 @@ static const tamis_cpu_kind kinds[] = {TAMIS_CPU_ROWS, TAMIS_CPU_NONZEROS, TAMIS
                                        TAMIS_CPU_NAIVE};
 
 static const tamis_algorithm algorithms[] = {
-    {{"cpu-nonzeros", "cpu", ALL, "ours; idea of paper 001", "a partial row a thread for rows cut between threads",
-      "rows of uneven length, hubs, and whenever tiling does not pay", PLAIN_PARAMETERS, false, false},
+    {{"cpu-nonzeros",
+      "cpu",
+      ALL,
+      "ours; idea of " PAPER_PREDS,
+      "a partial row a thread for rows cut between threads",
+      "rows of uneven length, hubs, and whenever tiling does not pay",
+      PLAIN_PARAMETERS,
+      false,
+      false,
+      {0}},
      false,
      &kinds[TAMIS_CPU_NONZEROS],
      accepts_always,
      predict_nonzeros,
      prepare},
-    {{"cpu-rows", "cpu", ALL, "ours", "nothing", "rows of even length; cores of uneven speed", PLAIN_PARAMETERS, false,
-      false},
+    {{"cpu-rows",
+      "cpu",
+      ALL,
+      "ours",
+      "nothing",
+      "rows of even length; cores of uneven speed",
+      PLAIN_PARAMETERS,
+      false,
+      false,
+      {0}},
      false,
      &kinds[TAMIS_CPU_ROWS],
      accepts_always,
      predict_rows,
      prepare},
-    {{"cpu-tiled", "cpu", ALL, "ours; model of paper 004, s.IV-A",
+    {{"cpu-tiled",
+      "cpu",
+      ALL,
+      "ours; model of " PAPER_CUSDDMM ", s.IV-A",
       "a table of 4 bytes a row and tile, built by the plan",
       "many nonzeros a row and tile: density of a few percent or more, B larger than L2",
-      PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile", false, false},
+      PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile",
+      false,
+      false,
+      {0}},
      true,
      &kinds[TAMIS_CPU_TILED],
      accepts_tiled,
      predict_tiled,
      prepare},
-    {{"row-simd", "cpu", ALL, "paper 003", "nothing", "to compare with: explicit vectors, one dot product at a time",
-      "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)", false, false},
+    {{"esimd-row-simd",
+      "cpu",
+      ALL,
+      PAPER_ESIMD ", s.3 and 4",
+      "nothing",
+      "to compare with: explicit vectors, one dot product at a time",
+      "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)",
+      false,
+      false,
+      {0}},
      false,
      &kinds[TAMIS_CPU_SIMD],
      accepts_always,
      predict_simd,
      prepare},
-    {{"naive", "cpu", ALL, "baseline", "nothing", "never: a row loop with omp simd, to measure others against", "",
-      true, false},
+    {{"naive",
+      "cpu",
+      ALL,
+      "baseline",
+      "nothing",
+      "never: a row loop with omp simd, to measure others against",
+      "",
+      true,
+      false,
+      {0}},
      false,
      &kinds[TAMIS_CPU_NAIVE],
      accepts_naive,

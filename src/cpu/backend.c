@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "cpu/ceilings.h"
 #include "cpu/dense.h"
+#include "cpu/edges.h"
 #include "cpu/machine.h"
 #include "cpu/memory.h"
 #include "cpu/pattern.h"
@@ -86,11 +87,19 @@ const tamis_backend tamis_cpu_backend = {
     .release_memory = tamis_cpu_release_memory,
     .copy_in = tamis_cpu_copy_in,
     .copy_out = tamis_cpu_copy_out,
+    .copy_in_async = tamis_cpu_copy_in,
+    .copy_out_async = tamis_cpu_copy_out,
+    .copy_from = tamis_cpu_copy_from,
     .copy_within = tamis_cpu_copy_within,
+    .host_allocate = tamis_cpu_host_allocate,
+    .host_release = tamis_cpu_release_mark,
+    .stream_create = tamis_cpu_stream_create,
+    .stream_destroy = tamis_cpu_release_mark,
+    .stream_wait = tamis_cpu_stream_wait,
     .finish = tamis_cpu_finish,
     .mark = tamis_cpu_mark,
     .between = tamis_cpu_between,
-    .release_mark = tamis_cpu_release_memory,
+    .release_mark = tamis_cpu_release_mark,
     .validate = tamis_cpu_validate,
     .order_rows = tamis_cpu_order_rows,
     .look = tamis_cpu_look,
@@ -98,4 +107,5 @@ const tamis_backend tamis_cpu_backend = {
     .transpose = tamis_cpu_transpose,
     .permute = tamis_cpu_permute,
     .dense = &tamis_cpu_dense_functions,
+    .edges = &tamis_cpu_edge_functions,
 };

@@ -75,7 +75,7 @@ static void body_rows(void *context, int thread, int threads) {
     }
 }
 
-/* Items (row, member) of paper 003. */
+/* Items (row, member) of Zubair and Bauinger. */
 static void body_members(void *context, int thread, int threads) {
     execution *const run = context;
     const tamis_prepared *const p = run->prepared;
@@ -131,7 +131,7 @@ static void merge_cut_rows(execution *run, bool softmax_of_p) {
 
 static void *address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
 
-tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tamis_operands *operands) {
+tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands) {
     const tamis_problem *const problem = &prepared->problem;
     if (stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream must be NULL on the CPU");
     const int64_t size = (int64_t)tamis_type_size(problem->type);

@@ -4,17 +4,24 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/source.h"
 #include "base/status.h"
 #include "cpu/memory.h"
 
-tamis_status tamis_cpu_allocate(void *device, size_t bytes, const char *what, void **memory) {
+tamis_status tamis_cpu_allocate(void *device, void *stream, size_t bytes, const char *what, void **memory) {
     (void)device;
+    if (tamis_source_now()) return tamis_source_allocate(stream, stream == TAMIS_ALL_STREAMS, bytes, what, memory);
     return tamis_allocate((int64_t)bytes, 1, what, memory);
 }
 
-void tamis_cpu_release_memory(void *device, void *memory) {
+void tamis_cpu_release_memory(void *device, void *stream, void *memory) {
     (void)device;
-    tamis_release(memory);
+    if (!tamis_source_release(stream, stream == TAMIS_ALL_STREAMS, memory)) tamis_release(memory);
+}
+
+void tamis_cpu_release_mark(void *device, void *mark) {
+    (void)device;
+    tamis_release(mark);
 }
 
 tamis_status tamis_cpu_copy_in(void *device, void *stream, tamis_place to, const void *from, size_t bytes) {
@@ -35,6 +42,30 @@ tamis_status tamis_cpu_copy_within(void *device, void *stream, tamis_place to, t
     (void)device;
     (void)stream;
     if (bytes) memmove((char *)to.base + to.bytes, (const char *)from.base + from.bytes, bytes);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_cpu_copy_from(void *device, void *stream, tamis_place to, void *from_device, tamis_place from,
+                                 size_t bytes) {
+    (void)from_device;
+    return tamis_cpu_copy_within(device, stream, to, from, bytes);
+}
+
+tamis_status tamis_cpu_host_allocate(void *device, size_t bytes, void **memory) {
+    (void)device;
+    return tamis_allocate((int64_t)bytes, 1, "host memory", memory);
+}
+
+tamis_status tamis_cpu_stream_create(void *device, void **stream) {
+    (void)device;
+    *stream = NULL;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_cpu_stream_wait(void *device, void *stream, void *event) {
+    (void)device;
+    (void)stream;
+    (void)event;
     return TAMIS_OK;
 }
 

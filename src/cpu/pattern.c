@@ -5,10 +5,13 @@
 #include "base/status.h"
 #include "sparse/index.h"
 #include "sparse/locality.h"
+#include "sparse/order.h"
+#include "sparse/slice.h"
 #include "sparse/structure.h"
 
-tamis_status tamis_cpu_validate(void *device, int threads, const tamis_sparse *S) {
+tamis_status tamis_cpu_validate(void *device, void *stream, int threads, const tamis_sparse *S) {
     (void)device;
+    (void)stream;
     return tamis_validate_threads(S, threads);
 }
 
@@ -19,34 +22,48 @@ static bool rows_rise(const tamis_sparse *S) {
     return true;
 }
 
-/* Entries in row order already only need offsets. */
-tamis_status tamis_cpu_order_rows(void *device, int threads, const tamis_sparse *S, tamis_row_order *order) {
-    tamis_status status = TAMIS_OK;
-    tamis_sparse view = *S;
-    (void)device;
-    (void)threads;
-    view.values = NULL;
-    view.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
-    *order = (tamis_row_order){.offset_type = view.offset_type};
-    const bool in_order = rows_rise(S);
-    TRY_GOTO(failed, tamis_allocate(S->rows + 1, tamis_index_size(view.offset_type), "row offsets of a COO matrix",
-                                    &order->offsets));
-    TRY_GOTO(failed, tamis_allocate(S->nnz, tamis_index_size(S->index_type), "columns of a COO matrix in row order",
-                                    &order->columns));
-    if (!in_order)
-        TRY_GOTO(failed,
-                 tamis_allocate(S->nnz, sizeof(int64_t), "the permutation of a COO matrix", &order->permutation));
-    TRY_GOTO(failed, tamis_coo_to_csr(&view, order->offsets, order->columns, NULL, order->permutation));
-    if (in_order) {
-        tamis_release(order->columns);
-        order->columns = NULL;
-    }
-    return TAMIS_OK;
-failed:
+static void forget(tamis_row_order *order) {
     tamis_release(order->offsets);
-    tamis_release(order->columns);
+    tamis_release(order->own_columns);
     tamis_release(order->permutation);
-    *order = (tamis_row_order){.offset_type = view.offset_type};
+    *order = (tamis_row_order){.offset_type = order->offset_type};
+}
+
+/* A slice of rows needs offsets alone, and so do entries of COO that are in row order already. */
+tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
+                                  tamis_row_order *order) {
+    tamis_status status = TAMIS_OK;
+    tamis_sparse view;
+    void *rebased = NULL;
+    const int64_t groups = transpose ? S->cols : S->rows;
+    *order = (tamis_row_order){.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32};
+    if (transpose && !tamis_index_spans(S->index_type, S->rows))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "S.rows = %lld: of S^T they are columns, which an index_type of %s cannot hold",
+                          (long long)S->rows, tamis_index_type_name(S->index_type));
+    TRY(tamis_slice_rebase(S, &view, &rebased));
+    view.values = NULL;
+    if (S->format == TAMIS_CSR && !transpose) {
+        *order = (tamis_row_order){.offsets = rebased, .columns = view.columns, .offset_type = S->offset_type};
+        return TAMIS_OK;
+    }
+    const bool in_order = !transpose && rows_rise(S);
+    TRY_GOTO(done, tamis_allocate(groups + 1, tamis_index_size(order->offset_type), "row offsets in the order of rows",
+                                  &order->offsets));
+    TRY_GOTO(done, tamis_allocate(S->nnz, tamis_index_size(S->index_type), "columns in the order of rows",
+                                  &order->own_columns));
+    if (!in_order)
+        TRY_GOTO(done, tamis_allocate(S->nnz, sizeof(int64_t), "the permutation of entries", &order->permutation));
+    TRY_GOTO(done, tamis_group(&view, transpose, problem->threads, order->offset_type, order->offsets,
+                               &(tamis_reordered){order->own_columns, NULL, order->permutation}));
+    order->columns = in_order ? S->columns : order->own_columns;
+    if (in_order) {
+        tamis_release(order->own_columns);
+        order->own_columns = NULL;
+    }
+done:
+    tamis_release(rebased);
+    if (status != TAMIS_OK) forget(order);
     return status;
 }
 

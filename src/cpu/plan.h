@@ -15,7 +15,7 @@ typedef enum tamis_cpu_kind {
     TAMIS_CPU_ROWS,     /* whole rows, handed out in blocks */
     TAMIS_CPU_NONZEROS, /* equal nonzeros a thread, rows cut */
     TAMIS_CPU_TILED,    /* the same, by column tiles within blocks of rows */
-    TAMIS_CPU_SIMD,     /* paper 003 */
+    TAMIS_CPU_SIMD,     /* Zubair, Bauinger */
     TAMIS_CPU_NAIVE
 } tamis_cpu_kind;
 
@@ -25,7 +25,7 @@ struct tamis_prepared {
     const tamis_cpu_kernels *kernels;
     int threads;
     int64_t prefetch, chunk;
-    int64_t members; /* NT of paper 003 */
+    int64_t members; /* NT of Zubair and Bauinger */
     int64_t grain;   /* rows handed out at a time */
     tamis_cpu_tiles tiles;
     uint32_t *tile_starts;
@@ -60,7 +60,7 @@ double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes);
 /* Bytes of the rows of B (and of D) that one nonzero reads. */
 double tamis_cpu_row_bytes(const tamis_problem *problem);
 
-tamis_status tamis_cpu_execute(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
 
 const tamis_algorithm *tamis_cpu_algorithm_table(int *count);
 void tamis_cpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);

@@ -1,10 +1,11 @@
 /*
  * Column tiles: how wide, over how many rows at a time, and where each row's segments begin.
  *
- * The model is paper 004's (section IV-A) carried over to a CPU core: the dense rows of a tile must fit the cache that
- * serves them (there Tj * Tk = L2), and every further tile costs another pass over the rows (there M N K / Tj). A core
- * keeps all of K together (Tk = K), since partial results would have to be read and written once a slice, and has two
- * caches to choose from, so the cost is evaluated over a grid of tile widths instead of solved for one:
+ * The model is cuSDDMM's (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A) carried over to a CPU core: the
+ * dense rows of a tile must fit the cache that serves them (there Tj * Tk = L2), and every further tile costs another
+ * pass over the rows (there M N K / Tj). A core keeps all of K together (Tk = K), since partial results would have to
+ * be read and written once a slice, and has two caches to choose from, so the cost is evaluated over a grid of tile
+ * widths instead of solved for one:
  *
  *   nonzeros * row bytes / rate(tile bytes)                 rows of B (and D) out of L1 or L2
  *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile; empty ones are

@@ -8,6 +8,8 @@
 #include "gpu/algorithms.h"
 #include "gpu/ceilings.h"
 #include "gpu/dense.h"
+#include "gpu/edges.h"
+#include "gpu/order.h"
 #include "gpu/plan.h"
 #include "gpu/staging.h"
 #include "gpu/structure.h"
@@ -80,10 +82,10 @@ static tamis_ceilings default_ceilings(int number, int threads) {
 
 /* ------------------------------------------------------------------------------------------ memory, time, pattern */
 
-static tamis_status allocate(void *device, size_t bytes, const char *what, void **memory) {
-    return tamis_gpu_allocate(device, bytes, what, memory);
+static tamis_status allocate(void *device, void *stream, size_t bytes, const char *what, void **memory) {
+    return tamis_gpu_allocate(device, stream, bytes, what, memory);
 }
-static void release_memory(void *device, void *memory) { tamis_gpu_release(device, memory); }
+static void release_memory(void *device, void *stream, void *memory) { tamis_gpu_release(device, stream, memory); }
 static const tamis_gpu_runtime *runtime_of(void *device) { return ((const tamis_gpu_device *)device)->runtime; }
 static tamis_status copy_in(void *device, void *stream, tamis_place to, const void *from, size_t bytes) {
     return runtime_of(device)->write(device, stream, to, from, bytes);
@@ -91,25 +93,49 @@ static tamis_status copy_in(void *device, void *stream, tamis_place to, const vo
 static tamis_status copy_out(void *device, void *stream, void *to, tamis_place from, size_t bytes) {
     return runtime_of(device)->read(device, stream, to, from, bytes);
 }
+static tamis_status copy_in_async(void *device, void *stream, tamis_place to, const void *from, size_t bytes) {
+    return runtime_of(device)->write_async(device, stream, to, from, bytes);
+}
+static tamis_status copy_out_async(void *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    return runtime_of(device)->read_async(device, stream, to, from, bytes);
+}
+static tamis_status copy_from(void *device, void *stream, tamis_place to, void *from_device, tamis_place from,
+                              size_t bytes) {
+    return runtime_of(device)->copy_from(device, stream, to, from_device, from, bytes);
+}
+static tamis_status host_allocate(void *device, size_t bytes, void **memory) {
+    return runtime_of(device)->host_allocate(device, bytes, memory);
+}
+static void host_release(void *device, void *memory) { runtime_of(device)->host_release(device, memory); }
+static tamis_status stream_create(void *device, void **stream) {
+    return runtime_of(device)->stream_create(device, stream);
+}
+static void stream_destroy(void *device, void *stream) { runtime_of(device)->stream_destroy(device, stream); }
+static tamis_status stream_wait(void *device, void *stream, void *event) {
+    return runtime_of(device)->stream_wait(device, stream, event);
+}
 static tamis_status copy_within(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes) {
     return runtime_of(device)->copy(device, stream, to, from, bytes);
 }
 static tamis_status finish(void *device, void *stream) { return runtime_of(device)->finish(device, stream); }
+static tamis_status check_stream(void *device, void *stream) {
+    return runtime_of(device)->check_stream(device, stream);
+}
 static tamis_status mark(void *device, void *stream, void **point) {
     return runtime_of(device)->mark(device, stream, point);
 }
 static tamis_status between(void *device, void *start, void *end, double *seconds) {
     return runtime_of(device)->between(device, start, end, seconds);
 }
+static bool mark_passed(void *device, void *point) { return runtime_of(device)->mark_passed(device, point); }
 static void release_mark(void *device, void *point) { runtime_of(device)->release_mark(device, point); }
 
-static tamis_status validate(void *device, int threads, const tamis_sparse *S) {
-    (void)threads;
-    return tamis_gpu_validate(device, S);
+static tamis_status check_place(void *device, const void *pointer, const char *name) {
+    return runtime_of(device)->check_place(device, pointer, name);
 }
-static tamis_status order_rows(void *device, int threads, const tamis_sparse *S, tamis_row_order *order) {
+static tamis_status validate(void *device, void *stream, int threads, const tamis_sparse *S) {
     (void)threads;
-    return tamis_gpu_order_rows(device, S, order);
+    return tamis_gpu_validate(device, stream, S);
 }
 static tamis_status look(tamis_problem *problem, tamis_profile *profile) {
     return tamis_gpu_look(problem->device, problem, profile);
@@ -132,18 +158,30 @@ const tamis_backend tamis_cuda_backend = {
     .release_memory = release_memory,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy_in_async = copy_in_async,
+    .copy_out_async = copy_out_async,
+    .copy_from = copy_from,
     .copy_within = copy_within,
+    .host_allocate = host_allocate,
+    .host_release = host_release,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_wait = stream_wait,
     .finish = finish,
     .mark = mark,
     .between = between,
     .release_mark = release_mark,
+    .mark_passed = mark_passed,
+    .check_stream = check_stream,
+    .check_place = check_place,
     .validate = validate,
-    .order_rows = order_rows,
+    .order_rows = tamis_gpu_order_rows,
     .look = look,
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
     .dense = &tamis_gpu_dense_functions,
+    .edges = &tamis_gpu_edge_functions,
 };
 
 const tamis_backend tamis_opencl_backend = {
@@ -159,20 +197,32 @@ const tamis_backend tamis_opencl_backend = {
     .sizes = tamis_gpu_sizes,
     .release = tamis_gpu_prepared_release,
     .location = TAMIS_DEVICE,
+    .handles = true,
     .allocate = allocate,
     .release_memory = release_memory,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy_in_async = copy_in_async,
+    .copy_out_async = copy_out_async,
+    .copy_from = copy_from,
     .copy_within = copy_within,
+    .host_allocate = host_allocate,
+    .host_release = host_release,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_wait = stream_wait,
     .finish = finish,
     .mark = mark,
     .between = between,
     .release_mark = release_mark,
+    .mark_passed = mark_passed,
+    .check_stream = check_stream,
     .validate = validate,
-    .order_rows = order_rows,
+    .order_rows = tamis_gpu_order_rows,
     .look = look,
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
     .dense = &tamis_gpu_dense_functions,
+    .edges = &tamis_gpu_edge_functions,
 };

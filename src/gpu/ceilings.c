@@ -105,15 +105,16 @@ tamis_status tamis_gpu_measure_ceilings(const tamis_gpu_runtime *runtime, int nu
     p.bytes = l->is_cpu ? 64 << 20 : 1 << 30; /* well past any cache */
     if (p.bytes > l->memory_most / 8) p.bytes = l->memory_most / 8 / 4096 * 4096;
     p.groups = (int64_t)l->multiprocessors * (l->is_cpu ? 1 : 8);
-    TRY_GOTO(done, tamis_gpu_allocate(p.device, (size_t)p.bytes, "a probe's table", &p.table));
-    TRY_GOTO(done, tamis_gpu_allocate(p.device, (size_t)p.groups * TAMIS_GPU_GROUP * 8, "a probe's sums", &p.sums));
+    TRY_GOTO(done, tamis_gpu_allocate(p.device, NULL, (size_t)p.bytes, "a probe's table", &p.table));
+    TRY_GOTO(done,
+             tamis_gpu_allocate(p.device, NULL, (size_t)p.groups * TAMIS_GPU_GROUP * 8, "a probe's sums", &p.sums));
     TRY_GOTO(done, runtime->fill(p.device, NULL, (tamis_place){p.table, 0}, 0x5a, (size_t)p.bytes));
     TRY_GOTO(done, measure(&p, ceilings));
 done:
     runtime->release_mark(p.device, p.start);
     runtime->release_mark(p.device, p.end);
-    tamis_gpu_release(p.device, p.table);
-    tamis_gpu_release(p.device, p.sums);
+    tamis_gpu_release(p.device, NULL, p.table);
+    tamis_gpu_release(p.device, NULL, p.sums);
     return status;
 }
 

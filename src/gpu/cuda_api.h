@@ -1,6 +1,6 @@
 /*
  * The part of CUDA's driver API and of NVRTC that Tamis uses, declared here so that no toolkit is needed to build.
- * tests/unit/test_cuda_api.c compares it with cuda.h and nvrtc.h where those are installed.
+ * tests/gpu/test_api_headers.c compares it with cuda.h and nvrtc.h where those are installed.
  */
 #ifndef TAMIS_GPU_CUDA_API_H
 #define TAMIS_GPU_CUDA_API_H
@@ -17,13 +17,16 @@ typedef struct CUfunc_st *cu_function;
 typedef struct CUstream_st *cu_stream;
 typedef struct CUevent_st *cu_event;
 typedef struct CUlinkState_st *cu_link;
+typedef struct CUmemPoolHandle_st *cu_pool;
 
 enum {
     CU_SUCCESS = 0,
     CU_ERROR_OUT_OF_MEMORY = 2,
     CU_ERROR_NO_DEVICE = 100,
     CU_ERROR_NO_BINARY_FOR_GPU = 209,
-    CU_ERROR_UNSUPPORTED_PTX_VERSION = 222
+    CU_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+    CU_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900, /* the first of those that a capture is the reason of ... */
+    CU_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908 /* ... and the last */
 };
 
 enum { /* CUdevice_attribute */
@@ -36,12 +39,29 @@ enum { /* CUdevice_attribute */
        CU_COMPUTE_CAPABILITY_MAJOR = 75,
        CU_COMPUTE_CAPABILITY_MINOR = 76,
        CU_MAX_SHARED_PER_MULTIPROCESSOR = 81,
-       CU_MAX_SHARED_PER_BLOCK_OPTIN = 97
+       CU_PAGEABLE_MEMORY_ACCESS = 88,
+       CU_MAX_SHARED_PER_BLOCK_OPTIN = 97,
+       CU_MEMORY_POOLS_SUPPORTED = 115
 };
 enum { CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
 enum { CU_EVENT_DEFAULT = 0 };
+enum { CU_HOST_ALLOC_PORTABLE = 1 };
+enum { CU_NON_BLOCKING_STREAM = 1 };
+enum { CU_CAPTURE_MODE_RELAXED = 2 };
+enum { CU_CAPTURE_STATUS_NONE = 0 };
+enum { CU_ALLOCATION_PINNED = 1, CU_LOCATION_DEVICE = 1, CU_POOL_RELEASE_THRESHOLD = 4 };
+enum { CU_POINTER_MEMORY_TYPE = 2, CU_POINTER_IS_MANAGED = 8, CU_POINTER_DEVICE_ORDINAL = 9 };
+enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 }; /* 0: none that the driver knows */
 enum { CU_LINK_INPUT_CUBIN = 0, CU_LINK_INPUT_LIBRARY = 4 };
 enum { CU_LINK_ERROR_LOG_BUFFER = 5, CU_LINK_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
+
+/* CUmemPoolProps, of which older drivers know the first four fields */
+typedef struct cu_pool_properties {
+    int allocation_type, handle_types;
+    int location_type, location_number;
+    void *security_attributes;
+    unsigned char others[64]; /* zeros: the defaults */
+} cu_pool_properties;
 
 typedef struct cuda_api {
     cu_result (*init)(unsigned flags);
@@ -58,12 +78,29 @@ typedef struct cuda_api {
     cu_result (*error_string)(cu_result error, const char **text);
     cu_result (*memory_allocate)(cu_pointer *pointer, size_t bytes);
     cu_result (*memory_free)(cu_pointer pointer);
+    /* these may be missing: of CUDA 11.2, 10.1 and 7.0 */
+    cu_result (*pool_create)(cu_pool *pool, const cu_pool_properties *properties);
+    cu_result (*pool_set)(cu_pool pool, int attribute, void *value);
+    cu_result (*pool_trim)(cu_pool pool, size_t bytes_to_keep);
+    cu_result (*pool_allocate)(cu_pointer *pointer, size_t bytes, cu_pool pool, cu_stream stream);
+    cu_result (*pool_free)(cu_pointer pointer, cu_stream stream);
+    cu_result (*capture_mode)(int *mode); /* exchanges the thread's */
+    cu_result (*stream_capturing)(cu_stream stream, int *status);
+    cu_result (*pointer_attributes)(unsigned count, int *attributes, void **values, cu_pointer pointer);
     cu_result (*memory_info)(size_t *free_bytes, size_t *total);
     cu_result (*copy_in)(cu_pointer to, const void *from, size_t bytes, cu_stream stream);
     cu_result (*copy_out)(void *to, cu_pointer from, size_t bytes, cu_stream stream);
     cu_result (*copy_within)(cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream);
+    cu_result (*copy_peer)(cu_pointer to, cu_context to_context, cu_pointer from, cu_context from_context, size_t bytes,
+                           cu_stream stream);
+    cu_result (*host_allocate)(void **memory, size_t bytes, unsigned flags);
+    cu_result (*host_free)(void *memory);
+    cu_result (*stream_create)(cu_stream *stream, unsigned flags);
+    cu_result (*stream_destroy)(cu_stream stream);
+    cu_result (*stream_wait)(cu_stream stream, cu_event event, unsigned flags);
     cu_result (*fill)(cu_pointer to, unsigned char byte, size_t bytes, cu_stream stream);
     cu_result (*stream_synchronize)(cu_stream stream);
+    cu_result (*context_synchronize)(void);
     cu_result (*module_load)(cu_module *module, const void *image);
     cu_result (*module_unload)(cu_module module);
     cu_result (*module_function)(cu_function *function, cu_module module, const char *name);
@@ -74,6 +111,7 @@ typedef struct cuda_api {
     cu_result (*event_create)(cu_event *event, unsigned flags);
     cu_result (*event_record)(cu_event event, cu_stream stream);
     cu_result (*event_synchronize)(cu_event event);
+    cu_result (*event_query)(cu_event event);
     cu_result (*event_elapsed)(float *milliseconds, cu_event start, cu_event end);
     cu_result (*event_destroy)(cu_event event);
     cu_result (*link_create)(unsigned count, int *options, void **values, cu_link *state);

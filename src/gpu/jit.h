@@ -28,12 +28,13 @@ typedef struct tamis_gpu_definitions {
 void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value);
 void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name, const char *value);
 
-/* The module of a kernel file under those definitions, compiled if need be. It lives as long as the process. */
-tamis_status tamis_gpu_module_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
-                                  tamis_gpu_module **module);
-
-/* A kernel of it, to be released by the caller. */
+/*
+ * A kernel of a file under those definitions, compiled if need be; it is the caller's alone, and stays loaded, until it
+ * is released. A device keeps 256 modules that nobody holds a kernel of (or TAMIS_MODULES), those used last.
+ */
 tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
                                   const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made);
+
+void tamis_gpu_kernel_release(tamis_gpu_kernel *kernel); /* NULL is allowed */
 
 #endif

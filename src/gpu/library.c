@@ -20,8 +20,9 @@ static bool take(const char *file, const tamis_symbol *symbols, char *why, size_
         return false;
     }
     for (int i = 0; symbols[i].name; i++) {
-        void *const found = dlsym(library, symbols[i].name);
-        if (!found) {
+        const bool optional = symbols[i].name[0] == '?';
+        void *const found = dlsym(library, symbols[i].name + optional);
+        if (!found && !optional) {
             char reason[96];
             snprintf(reason, sizeof reason, "has no %s: too old", symbols[i].name);
             note(why, bytes, file, reason);

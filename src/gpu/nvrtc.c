@@ -2,10 +2,12 @@
 #include "gpu/nvrtc.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -63,6 +65,34 @@ bool tamis_nvrtc_knows(int architecture) {
     return false;
 }
 
+/* Of every compilation, and part of the keys under which code is kept. */
+static const char *const usual_options[] = {"--std=c++17", "--device-as-default-execution-space",
+                                            "--diag-suppress=177" /* a kernel uses some of the dialect */};
+enum { USUAL_OPTIONS = sizeof usual_options / sizeof usual_options[0] };
+
+static const char *library_path(void) {
+    Dl_info information;
+    void *function = NULL;
+    memcpy(&function, &api.version, sizeof function);
+    return dladdr(function, &information) && information.dli_fname ? information.dli_fname : "";
+}
+
+void tamis_nvrtc_build(char *text, size_t bytes) {
+    char whole[PATH_MAX];
+    struct stat file;
+    int version;
+    size_t used = 0;
+    if (bytes > 0) text[0] = 0;
+    if (tamis_nvrtc_open(&version) != TAMIS_OK) return;
+    for (int i = 0; i < USUAL_OPTIONS; i++) {
+        const int n = snprintf(text + used, bytes - used, "%s ", usual_options[i]);
+        if (n > 0 && used + (size_t)n < bytes) used += (size_t)n;
+    }
+    if (!realpath(library_path(), whole) || stat(whole, &file) != 0) return;
+    const char *const slash = strrchr(whole, '/');
+    snprintf(text + used, bytes - used, "%.100s of %lld bytes", slash ? slash + 1 : whole, (long long)file.st_size);
+}
+
 /* "-D A=1 -D B=2" as separate options */
 enum { OPTIONS_MOST = 96 };
 
@@ -108,10 +138,8 @@ tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char 
     memcpy(text, definitions, strlen(definitions) + 1);
     snprintf(target, sizeof target, "--gpu-architecture=sm_%d", architecture);
     options[count++] = target;
-    options[count++] = "--std=c++17";
-    options[count++] = "--device-as-default-execution-space";
-    options[count++] = "--diag-suppress=177"; /* a kernel uses only some of the dialect */
-    options[count++] = "--ptxas-options=-v";
+    for (int i = 0; i < USUAL_OPTIONS; i++) options[count++] = usual_options[i];
+    if (log) options[count++] = "--ptxas-options=-v"; /* the same code */
     if (relocatable) options[count++] = "--relocatable-device-code=true";
     count = split(text, options, count);
     nvrtc_result result = api.create(&program, source, name, 0, NULL, NULL);
@@ -135,19 +163,13 @@ bool tamis_nvrtc_device_library(char *path, size_t bytes) {
     static const char *const places[] = {"/usr/local/cuda/lib64/libcudadevrt.a",
                                          "/usr/lib/x86_64-linux-gnu/libcudadevrt.a", NULL};
     const char *const named = getenv("TAMIS_CUDADEVRT");
-    Dl_info information;
-    void *function = NULL;
     int version;
     if (named && named[0]) return snprintf(path, bytes, "%s", named) < (int)bytes && access(path, R_OK) == 0;
     if (tamis_nvrtc_open(&version) != TAMIS_OK) return false;
-    memcpy(&function, &api.version, sizeof function);
-    if (dladdr(function, &information) && information.dli_fname) { /* beside the compiler, as PyPI's packages lie */
-        const char *const slash = strrchr(information.dli_fname, '/');
-        const int length = slash ? (int)(slash - information.dli_fname) : 0;
-        if (slash && snprintf(path, bytes, "%.*s/libcudadevrt.a", length, information.dli_fname) < (int)bytes &&
-            access(path, R_OK) == 0)
-            return true;
-    }
+    const char *const library = library_path(), *const slash = strrchr(library, '/');
+    const int length = slash ? (int)(slash - library) : 0; /* beside the compiler, as PyPI's packages lie */
+    if (slash && snprintf(path, bytes, "%.*s/libcudadevrt.a", length, library) < (int)bytes && access(path, R_OK) == 0)
+        return true;
     for (int i = 0; places[i]; i++)
         if (snprintf(path, bytes, "%s", places[i]) < (int)bytes && access(path, R_OK) == 0) return true;
     return false;

@@ -7,6 +7,10 @@
 /* Opens libnvrtc; `version` is 1000 * major + minor. TAMIS_ERROR_DEVICE says which files were tried. */
 tamis_status tamis_nvrtc_open(int *version);
 
+/* What its code depends on beside the version: options, and the library's file by name and size, which tells patch
+   levels apart. */
+void tamis_nvrtc_build(char *text, size_t bytes);
+
 /* Whether it can make code for sm_<architecture>, for example 90. */
 bool tamis_nvrtc_knows(int architecture);
 

@@ -45,6 +45,7 @@ enum {
     OCL_PROGRAM_BINARY_SIZES = 0x1165,
     OCL_PROGRAM_BINARIES = 0x1166,
     OCL_PROGRAM_BUILD_LOG = 0x1183,
+    OCL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3,
     OCL_PROFILING_COMMAND_END = 0x1283
 };
 #define OCL_DEVICE_TYPE_CPU        ((uint64_t)1 << 1)
@@ -86,10 +87,13 @@ typedef struct opencl_api {
                     uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*fill)(ocl_queue queue, ocl_memory memory, const void *pattern, size_t pattern_bytes, size_t offset,
                     size_t bytes, uint32_t waits, const ocl_event *wait, ocl_event *event);
+    int32_t (*barrier)(ocl_queue queue, uint32_t waits, const ocl_event *wait, ocl_event *event);
+    int32_t (*queue_release)(ocl_queue queue);
     int32_t (*marker)(ocl_queue queue, uint32_t waits, const ocl_event *wait, ocl_event *event);
     int32_t (*finish)(ocl_queue queue);
     int32_t (*flush)(ocl_queue queue);
     int32_t (*wait)(uint32_t count, const ocl_event *events);
+    int32_t (*event_information)(ocl_event event, uint32_t what, size_t bytes, void *value, size_t *needed);
     int32_t (*event_profile)(ocl_event event, uint32_t what, size_t bytes, void *value, size_t *needed);
     int32_t (*event_release)(ocl_event event);
 } opencl_api;

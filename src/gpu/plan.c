@@ -24,7 +24,7 @@ static int64_t unit_of(const tamis_prepared *p) {
     return unit;
 }
 
-tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem, bool dry,
+tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem,
                                tamis_prepared **prepared) {
     tamis_status status = TAMIS_OK;
     tamis_prepared *p = NULL;
@@ -37,8 +37,8 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
     if (method->defaults) method->defaults(problem, p->device, p->parameters);
     TRY_GOTO(failed, tamis_parameters_parse(method->name, problem->parameters, method->parameters,
                                             parameter_count(method), p->parameters));
-    if (tamis_gpu_scores(p)) TRY_GOTO(failed, tamis_gpu_softmax_prepare(p, dry));
-    TRY_GOTO(failed, method->prepare(p, dry));
+    if (tamis_gpu_scores(p)) TRY_GOTO(failed, tamis_gpu_softmax_prepare(p));
+    TRY_GOTO(failed, method->prepare(p));
     p->problem.profile = NULL;
     p->problem.ceilings = NULL;
     p->problem.parameters = "";
@@ -59,11 +59,10 @@ tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last
 
 void tamis_gpu_prepared_release(tamis_prepared *p) {
     if (!p) return;
-    for (int i = 0; i < TAMIS_GPU_KERNELS; i++)
-        if (p->kernels[i]) p->device->runtime->release_kernel(p->kernels[i]);
-    for (int i = 0; i < 3; i++)
-        if (p->softmax[i]) p->device->runtime->release_kernel(p->softmax[i]);
-    for (int i = 0; i < TAMIS_GPU_MEMORIES; i++) tamis_gpu_release(p->device, p->memories[i]);
+    for (int i = 0; i < TAMIS_GPU_KERNELS; i++) tamis_gpu_kernel_release(p->kernels[i]);
+    for (int i = 0; i < 3; i++) tamis_gpu_kernel_release(p->softmax[i]);
+    for (int i = 0; i < TAMIS_GPU_MEMORIES; i++)
+        tamis_gpu_release(p->device, tamis_kept_stream(&p->problem), p->memories[i]);
     tamis_gpu_prepared_release(p->inner);
     tamis_gpu_prepared_release(p->inner_second);
     tamis_release(p);
@@ -71,8 +70,8 @@ void tamis_gpu_prepared_release(tamis_prepared *p) {
 
 void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     size_t used = 0;
-    *sizes = (tamis_prepared_sizes){.scratch_bytes = p->softmax_scratch + p->scratch_bytes,
-                                    .prepared_bytes = p->prepared_bytes};
+    *sizes = (tamis_prepared_sizes){
+        .scratch_bytes = p->softmax_scratch + p->scratch_bytes, .prepared_bytes = p->prepared_bytes, .math = p->math};
     for (int i = 0; i < parameter_count(p->method) && used < sizeof sizes->parameters; i++) {
         const int n = snprintf(sizes->parameters + used, sizeof sizes->parameters - used, "%s%s=%lld", i ? "," : "",
                                p->method->parameters[i].name, (long long)p->parameters[i]);
@@ -84,10 +83,11 @@ void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
         if (!others[i]) continue;
         tamis_gpu_sizes(others[i], &of_other);
         sizes->prepared_bytes += of_other.prepared_bytes;
+        if (of_other.math != TAMIS_MATH_EXACT) sizes->math = of_other.math;
     }
 }
 
-tamis_status tamis_gpu_execute(tamis_prepared *p, void *stream, const tamis_operands *operands) {
+tamis_status tamis_gpu_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
     const bool empty =
         p->problem.operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0 : p->problem.rows == 0 || p->problem.width == 0;
     if (empty) return TAMIS_OK;
@@ -153,7 +153,7 @@ tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *fil
 
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what) {
     const size_t bytes = (size_t)count * size;
-    TRY(tamis_gpu_allocate(p->device, bytes, what, &p->memories[number]));
+    TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), bytes, what, &p->memories[number]));
     p->prepared_bytes += bytes;
     return TAMIS_OK;
 }

@@ -18,9 +18,9 @@ typedef struct tamis_gpu_method {
     tamis_parameter parameters[TAMIS_GPU_PARAMETERS]; /* ended by a NULL name */
     /* by the paper's rule; what the user names replaces them */
     void (*defaults)(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters);
-    /* compiles and allocates; `dry`: only sets scratch_bytes (and corrects parameters) */
-    tamis_status (*prepare)(tamis_prepared *prepared, bool dry);
-    tamis_status (*execute)(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+    /* compiles, allocates, and sets scratch_bytes */
+    tamis_status (*prepare)(tamis_prepared *prepared);
+    tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
 } tamis_gpu_method;
 
 struct tamis_prepared {
@@ -34,6 +34,7 @@ struct tamis_prepared {
     int64_t numbers[TAMIS_GPU_NUMBERS]; /* the method's own */
     int64_t unit;                       /* elements that its kernels read at once (see simt.h) */
     size_t prepared_bytes, scratch_bytes;
+    tamis_math math;              /* what the method rounds fp32 inputs to */
     tamis_prepared *inner;        /* another method that this one passes its work to */
     tamis_prepared *inner_second; /* and one that goes on from there */
     tamis_gpu_kernel *softmax[3]; /* SDDMM with softmax: see softmax.h */
@@ -41,11 +42,10 @@ struct tamis_prepared {
 };
 
 /* The method made ready: parameters, softmax, kernels, memory. */
-tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem, bool dry,
-                               tamis_prepared **prepared);
+tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem, tamis_prepared **prepared);
 void tamis_gpu_prepared_release(tamis_prepared *prepared);
 void tamis_gpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
-tamis_status tamis_gpu_execute(tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+tamis_status tamis_gpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
 
 /* --- for the methods */
 

@@ -17,6 +17,7 @@ typedef struct tamis_gpu_limits {
     char model[128];       /* the chip's own name */
     char architecture[64]; /* "sm_90", "OpenCL C 1.2" */
     char compiler[288];    /* what compiles for it: "NVRTC 13.0"; of OpenCL with its options */
+    char build[288];       /* what else compiled code depends on: options, the compiler's patch level */
     char driver[160];      /* its version and platform */
     char about[464];       /* driver and compiler, for people */
     bool is_cpu;           /* an OpenCL device that is a processor */
@@ -40,7 +41,16 @@ typedef struct tamis_gpu_device {
 } tamis_gpu_device;
 
 typedef struct tamis_gpu_module tamis_gpu_module; /* compiled code, loaded */
-typedef struct tamis_gpu_kernel tamis_gpu_kernel; /* a function of it; used by one thread at a time */
+
+/* A function of it, used by one thread at a time. */
+typedef struct tamis_gpu_kernel {
+    void *function;              /* the platform's */
+    struct tamis_gpu_code *code; /* the rest is jit.c's */
+    struct tamis_gpu_kernel *next;
+    int64_t shared_bytes;
+    bool held;
+    char name[48];
+} tamis_gpu_kernel;
 
 /* One argument of a kernel. A place is one pointer to a CUDA kernel, a buffer and a byte offset to an OpenCL one. */
 typedef struct tamis_gpu_argument {
@@ -81,25 +91,42 @@ struct tamis_gpu_runtime {
     tamis_status (*compile)(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
                             bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module);
     tamis_status (*load)(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module);
-    tamis_status (*kernel)(tamis_gpu_device *device, tamis_gpu_module *module, const char *name, int64_t shared_bytes,
-                           tamis_gpu_kernel **kernel);
-    void (*release_kernel)(tamis_gpu_kernel *kernel);
+    void (*unload)(tamis_gpu_device *device, tamis_gpu_module *module);
+    /* `shared_bytes`: what launches may ask for from now on, 0: as it is */
+    tamis_status (*function)(tamis_gpu_device *device, tamis_gpu_module *module, const char *name, int64_t shared_bytes,
+                             void **function);
+    void (*release_function)(tamis_gpu_device *device, void *function);
     tamis_status (*launch)(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *launch, const tamis_gpu_argument *arguments, int count);
 
-    tamis_status (*allocate)(tamis_gpu_device *device, size_t bytes, void **memory);
-    void (*release)(tamis_gpu_device *device, void *memory);
+    /* `stream`: of the work that will use it, or TAMIS_ALL_STREAMS, the same for both. release: false where the
+       platform refuses for the time being (a graph is captured), and is to be asked again. */
+    tamis_status (*allocate)(tamis_gpu_device *device, void *stream, size_t bytes, void **memory);
+    bool (*release)(tamis_gpu_device *device, void *stream, void *memory);
     tamis_status (*write)(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes);
     tamis_status (*read)(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes); /* waits */
     tamis_status (*copy)(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
+    tamis_status (*write_async)(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes);
+    tamis_status (*read_async)(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*copy_from)(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
+                              tamis_place from, size_t bytes); /* does not wait */
+    tamis_status (*host_allocate)(tamis_gpu_device *device, size_t bytes, void **memory);
+    void (*host_release)(tamis_gpu_device *device, void *memory);
+    tamis_status (*stream_create)(tamis_gpu_device *device, void **stream);
+    void (*stream_destroy)(tamis_gpu_device *device, void *stream);
+    tamis_status (*stream_wait)(tamis_gpu_device *device, void *stream, void *event);
     tamis_status (*fill)(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes);
     tamis_status (*finish)(tamis_gpu_device *device, void *stream);
+    tamis_status (*check_stream)(tamis_gpu_device *device, void *stream); /* an error where it is being captured */
+    /* an error that names `name` where kernels cannot read there; NULL: the platform does not say */
+    tamis_status (*check_place)(tamis_gpu_device *device, const void *pointer, const char *name);
     tamis_status (*memory)(tamis_gpu_device *device, int64_t *free_bytes); /* -1 where it cannot be told */
 
     /* device events */
     tamis_status (*mark)(tamis_gpu_device *device, void *stream, void **mark); /* *mark: NULL makes a new one */
     tamis_status (*between)(tamis_gpu_device *device, void *start, void *end, double *seconds); /* waits for `end` */
     void (*release_mark)(tamis_gpu_device *device, void *mark);
+    bool (*mark_passed)(tamis_gpu_device *device, void *mark);
 };
 
 extern const tamis_gpu_runtime tamis_gpu_cuda, tamis_gpu_opencl;

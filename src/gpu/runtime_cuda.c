@@ -20,13 +20,11 @@ typedef struct cuda_device {
     tamis_gpu_device shared; /* first: verbs get a pointer to it */
     cu_device handle;
     cu_context context;
+    cu_pool pool; /* NULL: memory of a stream is memory of them all */
     int architecture;
+    bool reads_host; /* whatever the host can read */
     bool opened;
 } cuda_device;
-
-struct tamis_gpu_kernel {
-    cu_function function;
-};
 
 static cuda_api api;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -53,6 +51,31 @@ static tamis_status check(const tamis_gpu_device *device, cu_result result, cons
                       device->limits.name, what, text_of(result), name_of(result));
 }
 
+/* ------------------------------------------------------------------------------------------ contexts */
+
+static tamis_status enter(tamis_gpu_device *device) {
+    return check(device, api.context_push(((cuda_device *)device)->context), "entering its context");
+}
+
+static void leave(void) {
+    cu_context context;
+    api.context_pop(&context);
+}
+
+/* The same for what a capture in progress forbids to its thread, or to all, though it is no part of it: memory, loading
+   code. `mode` holds the thread's own until the end. */
+static tamis_status enter_apart(tamis_gpu_device *device, int *mode) {
+    TRY(enter(device));
+    *mode = CU_CAPTURE_MODE_RELAXED;
+    if (api.capture_mode) api.capture_mode(mode);
+    return TAMIS_OK;
+}
+
+static void leave_apart(int mode) {
+    if (api.capture_mode) api.capture_mode(&mode);
+    leave();
+}
+
 /* ------------------------------------------------------------------------------------------ devices */
 
 static void look(void) {
@@ -71,12 +94,27 @@ static void look(void) {
                                     {"cuGetErrorString", (void (**)(void)) & api.error_string},
                                     {"cuMemAlloc_v2", (void (**)(void)) & api.memory_allocate},
                                     {"cuMemFree_v2", (void (**)(void)) & api.memory_free},
+                                    {"?cuMemPoolCreate", (void (**)(void)) & api.pool_create},
+                                    {"?cuMemPoolSetAttribute", (void (**)(void)) & api.pool_set},
+                                    {"?cuMemPoolTrimTo", (void (**)(void)) & api.pool_trim},
+                                    {"?cuMemAllocFromPoolAsync", (void (**)(void)) & api.pool_allocate},
+                                    {"?cuMemFreeAsync", (void (**)(void)) & api.pool_free},
+                                    {"?cuThreadExchangeStreamCaptureMode", (void (**)(void)) & api.capture_mode},
+                                    {"?cuStreamIsCapturing", (void (**)(void)) & api.stream_capturing},
+                                    {"?cuPointerGetAttributes", (void (**)(void)) & api.pointer_attributes},
                                     {"cuMemGetInfo_v2", (void (**)(void)) & api.memory_info},
                                     {"cuMemcpyHtoDAsync_v2", (void (**)(void)) & api.copy_in},
                                     {"cuMemcpyDtoHAsync_v2", (void (**)(void)) & api.copy_out},
                                     {"cuMemcpyDtoDAsync_v2", (void (**)(void)) & api.copy_within},
+                                    {"cuMemcpyPeerAsync", (void (**)(void)) & api.copy_peer},
+                                    {"cuMemHostAlloc", (void (**)(void)) & api.host_allocate},
+                                    {"cuMemFreeHost", (void (**)(void)) & api.host_free},
+                                    {"cuStreamCreate", (void (**)(void)) & api.stream_create},
+                                    {"cuStreamDestroy_v2", (void (**)(void)) & api.stream_destroy},
+                                    {"cuStreamWaitEvent", (void (**)(void)) & api.stream_wait},
                                     {"cuMemsetD8Async", (void (**)(void)) & api.fill},
                                     {"cuStreamSynchronize", (void (**)(void)) & api.stream_synchronize},
+                                    {"cuCtxSynchronize", (void (**)(void)) & api.context_synchronize},
                                     {"cuModuleLoadData", (void (**)(void)) & api.module_load},
                                     {"cuModuleUnload", (void (**)(void)) & api.module_unload},
                                     {"cuModuleGetFunction", (void (**)(void)) & api.module_function},
@@ -84,6 +122,7 @@ static void look(void) {
                                     {"cuLaunchKernel", (void (**)(void)) & api.launch},
                                     {"cuEventCreate", (void (**)(void)) & api.event_create},
                                     {"cuEventRecord", (void (**)(void)) & api.event_record},
+                                    {"cuEventQuery", (void (**)(void)) & api.event_query},
                                     {"cuEventSynchronize", (void (**)(void)) & api.event_synchronize},
                                     {"cuEventElapsedTime", (void (**)(void)) & api.event_elapsed},
                                     {"cuEventDestroy_v2", (void (**)(void)) & api.event_destroy},
@@ -130,10 +169,12 @@ static void read_limits(cuda_device *device) {
     api.device_memory(&memory, handle);
     device->architecture =
         (int)(10 * attribute(handle, CU_COMPUTE_CAPABILITY_MAJOR) + attribute(handle, CU_COMPUTE_CAPABILITY_MINOR));
+    device->reads_host = attribute(handle, CU_PAGEABLE_MEMORY_ACCESS) != 0;
     snprintf(l->architecture, sizeof l->architecture, "sm_%d", device->architecture);
     snprintf(l->driver, sizeof l->driver, "CUDA driver %d.%d", driver / 1000, driver % 1000 / 10);
     if (tamis_nvrtc_open(&version) == TAMIS_OK)
         snprintf(l->compiler, sizeof l->compiler, "NVRTC %d.%d", version / 1000, version % 1000);
+    tamis_nvrtc_build(l->build, sizeof l->build);
     snprintf(l->about, sizeof l->about, "%s, %s", l->driver, l->compiler[0] ? l->compiler : "no run-time compiler");
     l->has_fp64 = true;
     l->subgroup = 32;
@@ -147,6 +188,23 @@ static void read_limits(cuda_device *device) {
     l->memory_most = (int64_t)memory;
     l->groups_most[0] = attribute(handle, CU_MAX_GRID_DIM_X);
     l->groups_most[1] = attribute(handle, CU_MAX_GRID_DIM_Y);
+}
+
+/* Tamis's own, so that the program's default one stays as it is: what plans need while they are made comes and goes
+   without the system, and without waiting for the device. */
+static void make_pool(cuda_device *device) {
+    cu_pool_properties properties = {.allocation_type = CU_ALLOCATION_PINNED,
+                                     .location_type = CU_LOCATION_DEVICE,
+                                     .location_number = device->handle};
+    uint64_t keep = (uint64_t)device->shared.limits.memory / 64;
+    if (!api.pool_create || !api.pool_set || !api.pool_trim || !api.pool_allocate || !api.pool_free ||
+        !attribute(device->handle, CU_MEMORY_POOLS_SUPPORTED) || api.context_push(device->context) != CU_SUCCESS)
+        return;
+    if (api.pool_create(&device->pool, &properties) != CU_SUCCESS)
+        device->pool = NULL; /* plain memory serves too */
+    else
+        api.pool_set(device->pool, CU_POOL_RELEASE_THRESHOLD, &keep);
+    leave();
 }
 
 static tamis_status open_locked(cuda_device *device, int number) {
@@ -163,6 +221,7 @@ static tamis_status open_locked(cuda_device *device, int number) {
                           device->shared.limits.name, version / 1000, version % 1000,
                           device->shared.limits.architecture);
     TRY(check(&device->shared, api.context_retain(&device->context, device->handle), "its primary context"));
+    make_pool(device);
     device->opened = true;
     return TAMIS_OK;
 }
@@ -178,15 +237,6 @@ static tamis_status open_device(int number, tamis_gpu_device **device) {
 }
 
 /* ------------------------------------------------------------------------------------------ code */
-
-static tamis_status enter(tamis_gpu_device *device) {
-    return check(device, api.context_push(((cuda_device *)device)->context), "entering its context");
-}
-
-static void leave(void) {
-    cu_context context;
-    api.context_pop(&context);
-}
 
 static tamis_status link_program(tamis_gpu_device *device, const char *name, tamis_gpu_binary *binary) {
     tamis_status status = TAMIS_OK;
@@ -233,9 +283,10 @@ static tamis_status compile(tamis_gpu_device *device, const char *name, const ch
 
 static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module) {
     cu_module loaded = NULL;
-    TRY(enter(device));
+    int mode;
+    TRY(enter_apart(device, &mode));
     const cu_result result = api.module_load(&loaded, binary->memory);
-    leave();
+    leave_apart(mode);
     if (result == CU_ERROR_NO_BINARY_FOR_GPU || result == CU_ERROR_UNSUPPORTED_PTX_VERSION)
         return tamis_fail(TAMIS_ERROR_DEVICE,
                           "%s: its driver (%s) cannot load code of %s: a newer driver or an older "
@@ -246,27 +297,32 @@ static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binar
     return TAMIS_OK;
 }
 
-static tamis_status find_kernel(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
-                                int64_t shared_bytes, tamis_gpu_kernel **kernel) {
-    tamis_status status = TAMIS_OK;
-    tamis_gpu_kernel *made = NULL;
-    TRY(tamis_allocate_zeroed(1, sizeof *made, "a kernel", (void **)&made));
-    TRY_GOTO(failed, enter(device));
-    status = check(device, api.module_function(&made->function, (cu_module)module, name), name);
+static void unload(tamis_gpu_device *device, tamis_gpu_module *module) {
+    int mode = CU_CAPTURE_MODE_RELAXED;
+    if (api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return;
+    if (api.capture_mode) api.capture_mode(&mode);
+    api.module_unload((cu_module)module);
+    leave_apart(mode);
+}
+
+static tamis_status find_function(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
+                                  int64_t shared_bytes, void **function) {
+    cu_function handle = NULL;
+    int mode;
+    TRY(enter_apart(device, &mode));
+    tamis_status status = check(device, api.module_function(&handle, (cu_module)module, name), name);
     if (status == TAMIS_OK && shared_bytes > 0)
-        status =
-            check(device, api.function_set(made->function, CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared_bytes),
-                  "shared memory of a kernel");
-    leave();
-    if (status != TAMIS_OK) goto failed;
-    *kernel = made;
-    return TAMIS_OK;
-failed:
-    tamis_release(made);
+        status = check(device, api.function_set(handle, CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared_bytes),
+                       "shared memory of a kernel");
+    leave_apart(mode);
+    *function = handle;
     return status;
 }
 
-static void release_kernel(tamis_gpu_kernel *kernel) { tamis_release(kernel); }
+static void release_function(tamis_gpu_device *device, void *function) {
+    (void)device;
+    (void)function; /* its module's */
+}
 
 static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
@@ -285,7 +341,7 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_ker
     }
     TRY(enter(device));
     const cu_result result =
-        api.launch(kernel->function, (unsigned)grid->groups[0], (unsigned)grid->groups[1], 1,
+        api.launch((cu_function)kernel->function, (unsigned)grid->groups[0], (unsigned)grid->groups[1], 1,
                    (unsigned)grid->group_size, 1, 1, (unsigned)grid->shared_bytes, stream, pointers, NULL);
     leave();
     return check(device, result, "launching a kernel");
@@ -295,13 +351,26 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_ker
 
 static cu_pointer pointer_of(tamis_place place) { return (cu_pointer)place.base + (cu_pointer)place.bytes; }
 
-static tamis_status allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+static bool is_pooled(const tamis_gpu_device *device, const void *stream) {
+    return stream != TAMIS_ALL_STREAMS && ((const cuda_device *)device)->pool;
+}
+
+static cu_result take(const cuda_device *device, void *stream, size_t bytes, cu_pointer *pointer) {
+    if (is_pooled(&device->shared, stream)) return api.pool_allocate(pointer, bytes, device->pool, stream);
+    cu_result result = api.memory_allocate(pointer, bytes);
+    if (result != CU_ERROR_OUT_OF_MEMORY || !device->pool) return result;
+    api.pool_trim(device->pool, 0); /* what the pool holds back may be what is missing */
+    return api.memory_allocate(pointer, bytes);
+}
+
+static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t bytes, void **memory) {
     cu_pointer pointer = 0;
+    int mode;
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
-    TRY(enter(device));
-    const cu_result result = api.memory_allocate(&pointer, bytes);
-    leave();
+    TRY(enter_apart(device, &mode));
+    const cu_result result = take((cuda_device *)device, stream, bytes, &pointer);
+    leave_apart(mode);
     if (result == CU_ERROR_OUT_OF_MEMORY)
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes wanted", device->limits.name, bytes);
     TRY(check(device, result, "allocating memory"));
@@ -309,17 +378,60 @@ static tamis_status allocate(tamis_gpu_device *device, size_t bytes, void **memo
     return TAMIS_OK;
 }
 
-static void release(tamis_gpu_device *device, void *memory) {
-    if (!memory || api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return;
-    api.memory_free((cu_pointer)memory);
-    leave();
+/* An error that no capture is the reason of is one of the context, with which its memory goes. */
+static bool release(tamis_gpu_device *device, void *stream, void *memory) {
+    int mode = CU_CAPTURE_MODE_RELAXED;
+    if (!memory || api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return true;
+    if (api.capture_mode) api.capture_mode(&mode);
+    const cu_result result =
+        is_pooled(device, stream) ? api.pool_free((cu_pointer)memory, stream) : api.memory_free((cu_pointer)memory);
+    leave_apart(mode);
+    return result < CU_ERROR_STREAM_CAPTURE_UNSUPPORTED || result > CU_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
 static tamis_status finish(tamis_gpu_device *device, void *stream) {
     TRY(enter(device));
-    const cu_result result = api.stream_synchronize(stream);
+    const cu_result result = stream == TAMIS_ALL_STREAMS ? api.context_synchronize() : api.stream_synchronize(stream);
     leave();
     return check(device, result, "waiting for its work");
+}
+
+static tamis_status check_stream(tamis_gpu_device *device, void *stream) {
+    int status = CU_CAPTURE_STATUS_NONE;
+    if (!api.stream_capturing) return TAMIS_OK;
+    TRY(enter(device));
+    const cu_result result = api.stream_capturing(stream, &status);
+    leave();
+    const bool by_capture =
+        result >= CU_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CU_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    if (by_capture || (result == CU_SUCCESS && status != CU_CAPTURE_STATUS_NONE))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "stream = %p is being captured into a graph on %s: make the plan before the capture begins, "
+                          "or in another stream that is not blocking",
+                          stream, device->limits.name);
+    return check(device, result, "looking at a stream");
+}
+
+/* A kernel that reads where it cannot ends its context, and with it all that the program has on the device. Pinned host
+   memory is mapped, managed memory is everywhere. */
+static tamis_status check_place(tamis_gpu_device *device, const void *pointer, const char *name) {
+    unsigned type = 0, managed = 0;
+    int ordinal = -1, attributes[3] = {CU_POINTER_MEMORY_TYPE, CU_POINTER_IS_MANAGED, CU_POINTER_DEVICE_ORDINAL};
+    void *values[3] = {&type, &managed, &ordinal};
+    if (!pointer || !api.pointer_attributes) return TAMIS_OK;
+    TRY(enter(device));
+    const cu_result result = api.pointer_attributes(3, attributes, values, (cu_pointer)pointer);
+    leave();
+    TRY(check(device, result, "looking at a pointer"));
+    if (type == CU_MEMORY_DEVICE && !managed && ordinal >= 0 && ordinal != device->number)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s lies on cuda:%d, but the plan is for %s", name, ordinal,
+                          device->limits.name);
+    if (type == 0 && !((const cuda_device *)device)->reads_host)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "%s = %p is host memory, which %s cannot read: tamis_device_allocate and tamis_device_upload "
+                          "bring it there",
+                          name, pointer, device->limits.name);
+    return TAMIS_OK;
 }
 
 static tamis_status write_memory(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
@@ -350,6 +462,53 @@ static tamis_status copy_memory(tamis_gpu_device *device, void *stream, tamis_pl
     return check(device, result, "copying within the device");
 }
 
+static tamis_status write_async(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
+                                size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    TRY(enter(device));
+    const cu_result result = api.copy_in(pointer_of(to), from, bytes, stream);
+    leave();
+    return check(device, result, "copying to the device");
+}
+
+static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    TRY(enter(device));
+    const cu_result result = api.copy_out(to, pointer_of(from), bytes, stream);
+    leave();
+    return check(device, result, "copying from the device");
+}
+
+static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
+                              tamis_place from, size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    TRY(enter(device));
+    const cu_result result = api.copy_peer(pointer_of(to), ((const cuda_device *)device)->context, pointer_of(from),
+                                           ((const cuda_device *)from_device)->context, bytes, stream);
+    leave();
+    return check(device, result, "copying from another device");
+}
+
+static tamis_status host_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+    if (bytes == 0) return TAMIS_OK;
+    TRY(enter(device));
+    const cu_result result = api.host_allocate(memory, bytes, CU_HOST_ALLOC_PORTABLE);
+    leave();
+    if (result == CU_ERROR_OUT_OF_MEMORY)
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no pinned host memory: %zu bytes wanted", device->limits.name,
+                          bytes);
+    TRY(check(device, result, "allocating pinned host memory"));
+    tamis_memory_note(1);
+    return TAMIS_OK;
+}
+
+static void host_release(tamis_gpu_device *device, void *memory) {
+    if (api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return;
+    api.host_free(memory);
+    leave();
+    tamis_memory_note(-1);
+}
+
 static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
     if (bytes == 0) return TAMIS_OK;
     TRY(enter(device));
@@ -367,7 +526,28 @@ static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
     return check(device, result, "asking for free memory");
 }
 
-/* ------------------------------------------------------------------------------------------ events */
+/* ------------------------------------------------------------------------------------------ streams, events */
+
+static tamis_status stream_create(tamis_gpu_device *device, void **stream) {
+    TRY(enter(device));
+    const cu_result result = api.stream_create((cu_stream *)stream, CU_NON_BLOCKING_STREAM);
+    leave();
+    return check(device, result, "making a stream");
+}
+
+static void stream_destroy(tamis_gpu_device *device, void *stream) {
+    if (api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return;
+    api.stream_synchronize(stream);
+    api.stream_destroy(stream);
+    leave();
+}
+
+static tamis_status stream_wait(tamis_gpu_device *device, void *stream, void *event) {
+    TRY(enter(device));
+    const cu_result result = api.stream_wait(stream, event, 0);
+    leave();
+    return check(device, result, "having a stream wait for an event");
+}
 
 static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {
     cu_result result = CU_SUCCESS;
@@ -388,6 +568,13 @@ static tamis_status between(tamis_gpu_device *device, void *start, void *end, do
     return check(device, result, "reading events");
 }
 
+static bool mark_passed(tamis_gpu_device *device, void *event) {
+    if (api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return false;
+    const bool passed = api.event_query(event) == CU_SUCCESS;
+    leave();
+    return passed;
+}
+
 static void release_mark(tamis_gpu_device *device, void *event) {
     if (!event || api.context_push(((cuda_device *)device)->context) != CU_SUCCESS) return;
     api.event_destroy(event);
@@ -399,17 +586,29 @@ const tamis_gpu_runtime tamis_gpu_cuda = {.name = "cuda",
                                           .open = open_device,
                                           .compile = compile,
                                           .load = load,
-                                          .kernel = find_kernel,
-                                          .release_kernel = release_kernel,
+                                          .unload = unload,
+                                          .function = find_function,
+                                          .release_function = release_function,
                                           .launch = launch,
                                           .allocate = allocate,
                                           .release = release,
                                           .write = write_memory,
                                           .read = read_memory,
                                           .copy = copy_memory,
+                                          .write_async = write_async,
+                                          .read_async = read_async,
+                                          .copy_from = copy_from,
+                                          .host_allocate = host_allocate,
+                                          .host_release = host_release,
+                                          .stream_create = stream_create,
+                                          .stream_destroy = stream_destroy,
+                                          .stream_wait = stream_wait,
                                           .fill = fill,
                                           .finish = finish,
+                                          .check_stream = check_stream,
+                                          .check_place = check_place,
                                           .memory = memory_free,
                                           .mark = mark,
                                           .between = between,
+                                          .mark_passed = mark_passed,
                                           .release_mark = release_mark};

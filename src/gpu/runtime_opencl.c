@@ -26,10 +26,6 @@ typedef struct opencl_device {
     bool opened;
 } opencl_device;
 
-struct tamis_gpu_kernel {
-    ocl_kernel kernel;
-};
-
 static opencl_api api;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,10 +69,13 @@ static void look(void) {
                                     {"clEnqueueReadBuffer", (void (**)(void)) & api.read},
                                     {"clEnqueueCopyBuffer", (void (**)(void)) & api.copy},
                                     {"clEnqueueFillBuffer", (void (**)(void)) & api.fill},
+                                    {"clEnqueueBarrierWithWaitList", (void (**)(void)) & api.barrier},
+                                    {"clReleaseCommandQueue", (void (**)(void)) & api.queue_release},
                                     {"clEnqueueMarkerWithWaitList", (void (**)(void)) & api.marker},
                                     {"clFinish", (void (**)(void)) & api.finish},
                                     {"clFlush", (void (**)(void)) & api.flush},
                                     {"clWaitForEvents", (void (**)(void)) & api.wait},
+                                    {"clGetEventInfo", (void (**)(void)) & api.event_information},
                                     {"clGetEventProfilingInfo", (void (**)(void)) & api.event_profile},
                                     {"clReleaseEvent", (void (**)(void)) & api.event_release},
                                     {NULL, NULL}};
@@ -276,60 +275,68 @@ static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binar
     return TAMIS_OK;
 }
 
-static tamis_status find_kernel(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
-                                int64_t shared_bytes, tamis_gpu_kernel **kernel) {
+static void unload(tamis_gpu_device *device, tamis_gpu_module *module) {
+    (void)device;
+    api.program_release((ocl_program)module);
+}
+
+static tamis_status find_function(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
+                                  int64_t shared_bytes, void **function) {
     int32_t error = OCL_SUCCESS;
-    tamis_gpu_kernel *made = NULL;
     (void)shared_bytes; /* part of the kernel's own declarations */
-    TRY(tamis_allocate_zeroed(1, sizeof *made, "a kernel", (void **)&made));
-    made->kernel = api.kernel_create((ocl_program)module, name, &error);
-    const tamis_status status = check(device, error, name);
-    if (status == TAMIS_OK)
-        *kernel = made;
-    else
-        tamis_release(made);
-    return status;
+    *function = api.kernel_create((ocl_program)module, name, &error);
+    return check(device, error, name);
 }
 
-static void release_kernel(tamis_gpu_kernel *kernel) {
-    if (!kernel) return;
-    api.kernel_release(kernel->kernel);
-    tamis_release(kernel);
+static void release_function(tamis_gpu_device *device, void *function) {
+    (void)device;
+    api.kernel_release(function);
 }
 
-static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
-                           const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
+static int32_t set_arguments(ocl_kernel kernel, const tamis_gpu_argument *arguments, int count) {
     uint32_t at = 0;
     int32_t result = OCL_SUCCESS;
-    if (grid->groups[0] == 0 || grid->groups[1] == 0) return TAMIS_OK;
-    for (int i = 0; i < arguments_count && result == OCL_SUCCESS; i++) {
+    for (int i = 0; i < count && result == OCL_SUCCESS; i++) {
         const tamis_gpu_argument *const a = &arguments[i];
         switch (a->kind) {
         case TAMIS_GPU_PLACE: {
             const ocl_memory memory = a->value.place.base;
             const int64_t offset = a->value.place.bytes;
-            result = api.kernel_argument(kernel->kernel, at++, sizeof(void *), memory ? (const void *)&memory : NULL);
-            if (result == OCL_SUCCESS) result = api.kernel_argument(kernel->kernel, at++, sizeof offset, &offset);
+            result = api.kernel_argument(kernel, at++, sizeof(void *), memory ? (const void *)&memory : NULL);
+            if (result == OCL_SUCCESS) result = api.kernel_argument(kernel, at++, sizeof offset, &offset);
             break;
         }
         case TAMIS_GPU_INT32:
-        case TAMIS_GPU_FLOAT32: result = api.kernel_argument(kernel->kernel, at++, 4, &a->value); break;
+        case TAMIS_GPU_FLOAT32: result = api.kernel_argument(kernel, at++, 4, &a->value); break;
         case TAMIS_GPU_INT64:
-        case TAMIS_GPU_FLOAT64: result = api.kernel_argument(kernel->kernel, at++, 8, &a->value); break;
+        case TAMIS_GPU_FLOAT64: result = api.kernel_argument(kernel, at++, 8, &a->value); break;
         }
     }
-    TRY(check(device, result, "setting a kernel's arguments"));
+    return result;
+}
+
+/* Arguments are the kernel's own state until it is launched, and threads share kernels. */
+static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
+                           const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
+    static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
     const size_t group[2] = {(size_t)grid->group_size, 1};
     const size_t size[2] = {(size_t)grid->groups[0] * group[0], (size_t)grid->groups[1]};
-    TRY(check(device, api.launch(queue_of(device, stream), kernel->kernel, 2, NULL, size, group, 0, NULL, NULL),
-              "launching a kernel"));
-    return TAMIS_OK;
+    int32_t launched = OCL_SUCCESS;
+    if (grid->groups[0] == 0 || grid->groups[1] == 0) return TAMIS_OK;
+    pthread_mutex_lock(&launching);
+    const int32_t set = set_arguments(kernel->function, arguments, arguments_count);
+    if (set == OCL_SUCCESS)
+        launched = api.launch(queue_of(device, stream), kernel->function, 2, NULL, size, group, 0, NULL, NULL);
+    pthread_mutex_unlock(&launching);
+    TRY(check(device, set, "setting a kernel's arguments"));
+    return check(device, launched, "launching a kernel");
 }
 
 /* ------------------------------------------------------------------------------------------ memory */
 
-static tamis_status allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t bytes, void **memory) {
     int32_t error = OCL_SUCCESS;
+    (void)stream;
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
     ocl_memory made = api.buffer_create(own(device)->context, OCL_MEM_READ_WRITE, bytes, NULL, &error);
@@ -341,9 +348,12 @@ static tamis_status allocate(tamis_gpu_device *device, size_t bytes, void **memo
     return TAMIS_OK;
 }
 
-static void release(tamis_gpu_device *device, void *memory) {
+/* Commands in any queue keep the memory that they use. */
+static bool release(tamis_gpu_device *device, void *stream, void *memory) {
     (void)device;
+    (void)stream;
     if (memory) api.memory_release(memory);
+    return true;
 }
 
 static tamis_status write_memory(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
@@ -368,6 +378,39 @@ static tamis_status copy_memory(tamis_gpu_device *device, void *stream, tamis_pl
                  "copying within the device");
 }
 
+static tamis_status write_async(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
+                                size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.write(queue_of(device, stream), to.base, 0, (size_t)to.bytes, bytes, from, 0, NULL, NULL),
+                 "copying to the device");
+}
+
+static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.read(queue_of(device, stream), from.base, 0, (size_t)from.bytes, bytes, to, 0, NULL, NULL),
+                 "copying from the device");
+}
+
+/* Devices have a context each, across which no command copies. */
+static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
+                              tamis_place from, size_t bytes) {
+    if (from_device == device) return copy_memory(device, stream, to, from, bytes);
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                      "%s, %s: OpenCL devices of different contexts share no memory: tamis_device_download and "
+                      "tamis_device_upload copy by way of the host",
+                      device->limits.name, from_device->limits.name);
+}
+
+static tamis_status host_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+    (void)device;
+    return bytes ? tamis_allocate((int64_t)bytes, 1, "host memory", memory) : TAMIS_OK;
+}
+
+static void host_release(tamis_gpu_device *device, void *memory) {
+    (void)device;
+    tamis_release(memory);
+}
+
 static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
     const unsigned char pattern = (unsigned char)byte;
     if (bytes == 0) return TAMIS_OK;
@@ -380,18 +423,42 @@ static tamis_status finish(tamis_gpu_device *device, void *stream) {
     return check(device, api.finish(queue_of(device, stream)), "waiting for its work");
 }
 
+static tamis_status check_stream(tamis_gpu_device *device, void *stream) {
+    (void)device;
+    (void)stream;
+    return TAMIS_OK;
+}
+
 static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
     (void)device;
     *free_bytes = -1;
     return TAMIS_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ events */
+/* ------------------------------------------------------------------------------------------ streams, events */
+
+static tamis_status stream_create(tamis_gpu_device *device, void **stream) {
+    int32_t error = OCL_SUCCESS;
+    *stream = api.queue_create(own(device)->context, own(device)->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
+    return check(device, error, "making a command queue");
+}
+
+static void stream_destroy(tamis_gpu_device *device, void *stream) {
+    (void)device;
+    api.finish(stream);
+    api.queue_release(stream);
+}
+
+static tamis_status stream_wait(tamis_gpu_device *device, void *stream, void *event) {
+    const ocl_event events[1] = {event};
+    return check(device, api.barrier(queue_of(device, stream), 1, events, NULL), "having a queue wait for an event");
+}
 
 static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {
     if (*event) api.event_release(*event);
     *event = NULL;
-    return check(device, api.marker(queue_of(device, stream), 0, NULL, (ocl_event *)event), "recording an event");
+    TRY(check(device, api.marker(queue_of(device, stream), 0, NULL, (ocl_event *)event), "recording an event"));
+    return check(device, api.flush(queue_of(device, stream)), "flushing a queue"); /* another queue may wait for it */
 }
 
 static tamis_status between(tamis_gpu_device *device, void *start, void *end, double *seconds) {
@@ -404,6 +471,15 @@ static tamis_status between(tamis_gpu_device *device, void *start, void *end, do
     return check(device, result, "reading events");
 }
 
+static bool mark_passed(tamis_gpu_device *device, void *event) {
+    enum { COMPLETE = 0 };
+    int32_t status = 1;
+    (void)device;
+    return api.event_information(event, OCL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) ==
+               OCL_SUCCESS &&
+           status == COMPLETE;
+}
+
 static void release_mark(tamis_gpu_device *device, void *event) {
     (void)device;
     if (event) api.event_release(event);
@@ -414,17 +490,28 @@ const tamis_gpu_runtime tamis_gpu_opencl = {.name = "opencl",
                                             .open = open_device,
                                             .compile = compile,
                                             .load = load,
-                                            .kernel = find_kernel,
-                                            .release_kernel = release_kernel,
+                                            .unload = unload,
+                                            .function = find_function,
+                                            .release_function = release_function,
                                             .launch = launch,
                                             .allocate = allocate,
                                             .release = release,
                                             .write = write_memory,
                                             .read = read_memory,
                                             .copy = copy_memory,
+                                            .write_async = write_async,
+                                            .read_async = read_async,
+                                            .copy_from = copy_from,
+                                            .host_allocate = host_allocate,
+                                            .host_release = host_release,
+                                            .stream_create = stream_create,
+                                            .stream_destroy = stream_destroy,
+                                            .stream_wait = stream_wait,
                                             .fill = fill,
                                             .finish = finish,
+                                            .check_stream = check_stream,
                                             .memory = memory_free,
                                             .mark = mark,
                                             .between = between,
+                                            .mark_passed = mark_passed,
                                             .release_mark = release_mark};

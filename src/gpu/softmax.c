@@ -11,12 +11,12 @@ static int64_t score_bytes(const tamis_prepared *p) {
     return (p->problem.nnz * (int64_t)tamis_gpu_real_size(p->problem.type) + 63) / 64 * 64;
 }
 
-tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p, bool dry) {
+tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
     static const char *const names[3] = {"softmax_rows", "softmax_merge", "softmax_cut"};
     const int64_t parts = stretches_of(p) * 4 * (int64_t)tamis_gpu_real_size(p->problem.type);
     tamis_gpu_definitions definitions = {.used = 0};
     p->softmax_scratch = (size_t)(score_bytes(p) + (parts + 63) / 64 * 64);
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, group_of(p), TEAM);
     tamis_gpu_define(&definitions, "STRETCH", STRETCH);
     for (int i = 0; i < 3; i++)
@@ -24,7 +24,7 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p, bool dry) {
     return TAMIS_OK;
 }
 
-tamis_status tamis_gpu_softmax_execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const tamis_place parts = tamis_gpu_after(x->scratch, score_bytes(p));
     const int64_t stretches = stretches_of(p), teams = group_of(p) / TEAM;

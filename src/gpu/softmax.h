@@ -4,7 +4,7 @@
 
 #include "gpu/plan.h"
 
-tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p, bool dry);
-tamis_status tamis_gpu_softmax_execute(tamis_prepared *p, void *stream, const tamis_operands *operands);
+tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p);
+tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands);
 
 #endif

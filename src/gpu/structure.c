@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/call.h"
+#include "gpu/order.h"
 #include "gpu/utility.h"
 #include "sparse/index.h"
 #include "sparse/locality.h"
@@ -26,24 +27,24 @@ static tamis_place place_of(const void *memory) { return (tamis_place){(void *)(
 /* Asks a kernel a question of yes or no. */
 typedef struct question {
     tamis_gpu_device *device;
-    void *flag;
+    void *stream, *flag;
 } question;
 
-static tamis_status open_question(tamis_gpu_device *device, question *q) {
-    q->device = device;
-    TRY(tamis_gpu_allocate(device, sizeof(int32_t), "a flag", &q->flag));
-    return device->runtime->fill(device, NULL, place_of(q->flag), 0, sizeof(int32_t));
+static tamis_status open_question(tamis_gpu_device *device, void *stream, question *q) {
+    *q = (question){.device = device, .stream = stream};
+    TRY(tamis_gpu_allocate(device, stream, sizeof(int32_t), "a flag", &q->flag));
+    return device->runtime->fill(device, stream, place_of(q->flag), 0, sizeof(int32_t));
 }
 
 static tamis_status ask(const question *q, const char *kernel, tamis_gpu_kinds kinds, int64_t items,
                         tamis_gpu_call *call) {
     tamis_gpu_add_memory(call, q->flag);
-    return tamis_gpu_utility(q->device, NULL, structure_file, kernel, kinds, tamis_gpu_groups(items), call);
+    return tamis_gpu_utility(q->device, q->stream, structure_file, kernel, kinds, tamis_gpu_groups(items), call);
 }
 
 static tamis_status answer(const question *q, bool *yes) {
     int32_t flag = 0;
-    TRY(q->device->runtime->read(q->device, NULL, &flag, place_of(q->flag), sizeof flag));
+    TRY(q->device->runtime->read(q->device, q->stream, &flag, place_of(q->flag), sizeof flag));
     *yes = flag != 0;
     return TAMIS_OK;
 }
@@ -59,7 +60,7 @@ static tamis_status ask_indices(const question *q, tamis_index_type type, const 
 }
 
 /* Something is wrong: the host's check of a copy says what, in the same words for every device. */
-static tamis_status say_what(tamis_gpu_device *device, const tamis_sparse *S) {
+static tamis_status say_what(tamis_gpu_device *device, void *stream, const tamis_sparse *S) {
     tamis_status status = TAMIS_OK;
     void *offsets = NULL, *rows = NULL, *columns = NULL;
     tamis_sparse copy = *S;
@@ -69,9 +70,10 @@ static tamis_status say_what(tamis_gpu_device *device, const tamis_sparse *S) {
     TRY_GOTO(done, tamis_allocate(offset_bytes, 1, "a copy of the offsets", &offsets));
     TRY_GOTO(done, tamis_allocate(csr ? 0 : index_bytes, 1, "a copy of the row indices", &rows));
     TRY_GOTO(done, tamis_allocate(index_bytes, 1, "a copy of the columns", &columns));
-    TRY_GOTO(done, device->runtime->read(device, NULL, offsets, place_of(S->offsets), (size_t)offset_bytes));
-    if (!csr) TRY_GOTO(done, device->runtime->read(device, NULL, rows, place_of(S->row_indices), (size_t)index_bytes));
-    TRY_GOTO(done, device->runtime->read(device, NULL, columns, place_of(S->columns), (size_t)index_bytes));
+    TRY_GOTO(done, device->runtime->read(device, stream, offsets, place_of(S->offsets), (size_t)offset_bytes));
+    if (!csr)
+        TRY_GOTO(done, device->runtime->read(device, stream, rows, place_of(S->row_indices), (size_t)index_bytes));
+    TRY_GOTO(done, device->runtime->read(device, stream, columns, place_of(S->columns), (size_t)index_bytes));
     copy.offsets = offsets;
     copy.row_indices = rows;
     copy.columns = columns;
@@ -87,11 +89,11 @@ done:
     return status;
 }
 
-tamis_status tamis_gpu_validate(tamis_gpu_device *device, const tamis_sparse *S) {
+static tamis_status validate_from_0(tamis_gpu_device *device, void *stream, const tamis_sparse *S) {
     tamis_status status = TAMIS_OK;
     question q = {.flag = NULL};
     bool wrong = false;
-    TRY_GOTO(done, open_question(device, &q));
+    TRY_GOTO(done, open_question(device, stream, &q));
     if (S->format == TAMIS_CSR) {
         tamis_gpu_call call = {.count = 0};
         tamis_gpu_add_int64(&call, S->rows);
@@ -103,9 +105,33 @@ tamis_status tamis_gpu_validate(tamis_gpu_device *device, const tamis_sparse *S)
     }
     TRY_GOTO(done, ask_indices(&q, S->index_type, S->columns, S->nnz, S->cols));
     TRY_GOTO(done, answer(&q, &wrong));
-    if (wrong) TRY_GOTO(done, say_what(device, S));
+    if (wrong) TRY_GOTO(done, say_what(device, stream, S));
 done:
-    tamis_gpu_release(device, q.flag);
+    tamis_gpu_release(device, stream, q.flag);
+    return status;
+}
+
+tamis_status tamis_gpu_validate(tamis_gpu_device *device, void *stream, const tamis_sparse *S) {
+    tamis_gpu_rebased rebased;
+    TRY(tamis_gpu_rebase(device, stream, stream, S, &rebased));
+    const tamis_status status = validate_from_0(device, stream, &rebased.view);
+    tamis_gpu_rebased_release(device, stream, &rebased);
+    return status;
+}
+
+tamis_status tamis_gpu_rows_rise(const tamis_problem *p, const tamis_sparse *S, bool *rise) {
+    tamis_status status = TAMIS_OK;
+    question q = {.flag = NULL};
+    tamis_gpu_call call = {.count = 0};
+    bool falls = false;
+    tamis_gpu_add_int64(&call, S->nnz);
+    tamis_gpu_add_memory(&call, S->row_indices);
+    TRY_GOTO(done, open_question(p->device, p->stream, &q));
+    TRY_GOTO(done, ask(&q, "check_rising", kinds_of(S->index_type, TAMIS_I32), S->nnz, &call));
+    TRY_GOTO(done, answer(&q, &falls));
+    *rise = !falls;
+done:
+    tamis_gpu_release(p->device, p->stream, q.flag);
     return status;
 }
 
@@ -149,7 +175,7 @@ tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values
     return TAMIS_OK;
 }
 
-static tamis_status sort_pass(tamis_gpu_device *device, int64_t count, int shift, void *const from[2],
+static tamis_status sort_pass(tamis_gpu_device *device, void *stream, int64_t count, int shift, void *const from[2],
                               void *const to[2], void *counts, void *scratch) {
     const tamis_gpu_kinds kinds = kinds_of(TAMIS_I32, TAMIS_I32);
     const int64_t groups = (count + SCAN_TILE - 1) / SCAN_TILE;
@@ -158,8 +184,8 @@ static tamis_status sort_pass(tamis_gpu_device *device, int64_t count, int shift
     tamis_gpu_add_memory(&counting, from[0]);
     tamis_gpu_add_int32(&counting, shift);
     tamis_gpu_add_memory(&counting, counts);
-    TRY(tamis_gpu_utility(device, NULL, sort_file, "sort_count", kinds, groups, &counting));
-    TRY(tamis_gpu_scan(device, NULL, counts, 16 * groups, place_of(scratch)));
+    TRY(tamis_gpu_utility(device, stream, sort_file, "sort_count", kinds, groups, &counting));
+    TRY(tamis_gpu_scan(device, stream, counts, 16 * groups, place_of(scratch)));
     tamis_gpu_add_int64(&moving, count);
     tamis_gpu_add_memory(&moving, from[0]);
     tamis_gpu_add_memory(&moving, from[1]);
@@ -167,135 +193,31 @@ static tamis_status sort_pass(tamis_gpu_device *device, int64_t count, int shift
     tamis_gpu_add_memory(&moving, counts);
     tamis_gpu_add_memory(&moving, to[0]);
     tamis_gpu_add_memory(&moving, to[1]);
-    return tamis_gpu_utility(device, NULL, sort_file, "sort_move", kinds, groups, &moving);
+    return tamis_gpu_utility(device, stream, sort_file, "sort_move", kinds, groups, &moving);
 }
 
-tamis_status tamis_gpu_sort(tamis_gpu_device *device, int64_t count, uint64_t limit, void **keys, void **order) {
+tamis_status tamis_gpu_sort(tamis_gpu_device *device, void *stream, int64_t count, uint64_t limit, void **keys,
+                            void **order, void *kept) {
     tamis_status status = TAMIS_OK;
     void *pairs[2][2] = {{*keys, *order}, {NULL, NULL}}, *counts = NULL, *scratch = NULL;
     const int64_t groups = (count + SCAN_TILE - 1) / SCAN_TILE;
     int now = 0;
     if (count <= 1) return TAMIS_OK;
-    TRY_GOTO(done, tamis_gpu_allocate(device, (size_t)count * 8, "sorted keys", &pairs[1][0]));
-    TRY_GOTO(done, tamis_gpu_allocate(device, (size_t)count * 8, "a sorted order", &pairs[1][1]));
-    TRY_GOTO(done, tamis_gpu_allocate(device, (size_t)groups * 16 * 8, "counts of a sort", &counts));
-    TRY_GOTO(done, tamis_gpu_allocate(device, tamis_gpu_scan_scratch(16 * groups), "sums of a sort", &scratch));
+    TRY_GOTO(done, tamis_gpu_allocate(device, stream, (size_t)count * 8, "sorted keys", &pairs[1][0]));
+    TRY_GOTO(done, tamis_gpu_allocate(device, kept, (size_t)count * 8, "a sorted order", &pairs[1][1]));
+    TRY_GOTO(done, tamis_gpu_allocate(device, stream, (size_t)groups * 16 * 8, "counts of a sort", &counts));
+    TRY_GOTO(done, tamis_gpu_allocate(device, stream, tamis_gpu_scan_scratch(16 * groups), "sums of a sort", &scratch));
     for (int shift = 0; shift < 64 && (shift == 0 || (limit - 1) >> shift); shift += 4, now = 1 - now)
-        TRY_GOTO(done, sort_pass(device, count, shift, pairs[now], pairs[1 - now], counts, scratch));
-    TRY_GOTO(done, device->runtime->finish(device, NULL));
+        TRY_GOTO(done, sort_pass(device, stream, count, shift, pairs[now], pairs[1 - now], counts, scratch));
 done:
-    tamis_gpu_release(device, counts);
-    tamis_gpu_release(device, scratch);
+    tamis_gpu_release(device, stream, counts);
+    tamis_gpu_release(device, stream, scratch);
     if (status != TAMIS_OK) now = 0; /* the caller keeps what it had */
     *keys = pairs[now][0];
     *order = pairs[now][1];
-    if (pairs[1 - now][0] != *keys) tamis_gpu_release(device, pairs[1 - now][0]);
-    if (pairs[1 - now][1] != *order) tamis_gpu_release(device, pairs[1 - now][1]);
+    if (pairs[1 - now][0] != *keys) tamis_gpu_release(device, stream, pairs[1 - now][0]);
+    if (pairs[1 - now][1] != *order) tamis_gpu_release(device, kept, pairs[1 - now][1]);
     return status;
-}
-
-/* ------------------------------------------------------------------------------------------ COO and CSR */
-
-static tamis_status rows_rise(tamis_gpu_device *device, const tamis_sparse *S, bool *rise) {
-    tamis_status status = TAMIS_OK;
-    question q = {.flag = NULL};
-    tamis_gpu_call call = {.count = 0};
-    bool falls = false;
-    tamis_gpu_add_int64(&call, S->nnz);
-    tamis_gpu_add_memory(&call, S->row_indices);
-    TRY_GOTO(done, open_question(device, &q));
-    TRY_GOTO(done, ask(&q, "check_rising", kinds_of(S->index_type, TAMIS_I32), S->nnz, &call));
-    TRY_GOTO(done, answer(&q, &falls));
-    *rise = !falls;
-done:
-    tamis_gpu_release(device, q.flag);
-    return status;
-}
-
-static tamis_status gather(tamis_gpu_device *device, tamis_index_type type, int64_t count, const void *from,
-                           const void *permutation, void *to) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, count);
-    tamis_gpu_add_memory(&call, from);
-    tamis_gpu_add_memory(&call, permutation);
-    tamis_gpu_add_memory(&call, to);
-    return tamis_gpu_utility(device, NULL, structure_file, "gather_indices", kinds_of(type, TAMIS_I32),
-                             tamis_gpu_groups(count), &call);
-}
-
-static tamis_status count_offsets(tamis_gpu_device *device, const tamis_sparse *S, const void *row_indices,
-                                  tamis_row_order *order) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, S->rows);
-    tamis_gpu_add_int64(&call, S->nnz);
-    tamis_gpu_add_memory(&call, row_indices);
-    tamis_gpu_add_memory(&call, order->offsets);
-    return tamis_gpu_utility(device, NULL, structure_file, "count_offsets", kinds_of(S->index_type, order->offset_type),
-                             tamis_gpu_groups(S->rows + 1), &call);
-}
-
-/* The permutation that brings entries into row order, stably. */
-static tamis_status sort_rows(tamis_gpu_device *device, const tamis_sparse *S, void **permutation) {
-    tamis_status status = TAMIS_OK;
-    void *keys = NULL;
-    tamis_gpu_call call = {.count = 0};
-    const size_t bytes = (size_t)S->nnz * 8;
-    TRY_GOTO(done, tamis_gpu_allocate(device, bytes, "keys of a COO matrix", &keys));
-    TRY_GOTO(done, tamis_gpu_allocate(device, bytes, "the permutation of a COO matrix", permutation));
-    tamis_gpu_add_int64(&call, S->nnz);
-    tamis_gpu_add_memory(&call, S->row_indices);
-    tamis_gpu_add_memory(&call, keys);
-    tamis_gpu_add_memory(&call, *permutation);
-    TRY_GOTO(done, tamis_gpu_utility(device, NULL, structure_file, "start_sort", kinds_of(S->index_type, TAMIS_I32),
-                                     tamis_gpu_groups(S->nnz), &call));
-    TRY_GOTO(done, tamis_gpu_sort(device, S->nnz, (uint64_t)S->rows, &keys, permutation));
-done:
-    tamis_gpu_release(device, keys);
-    return status;
-}
-
-tamis_status tamis_gpu_order_rows(tamis_gpu_device *device, const tamis_sparse *S, tamis_row_order *order) {
-    tamis_status status = TAMIS_OK;
-    void *sorted_rows = NULL;
-    bool in_order = true;
-    const size_t index_bytes = (size_t)S->nnz * tamis_index_size(S->index_type);
-    *order = (tamis_row_order){.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32};
-    if (S->rows >= INT64_MAX / 16)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld: their offsets exceed every memory", (long long)S->rows);
-    TRY_GOTO(failed, tamis_gpu_allocate(device, (size_t)(S->rows + 1) * tamis_index_size(order->offset_type),
-                                        "row offsets of a COO matrix", &order->offsets));
-    if (S->nnz > 1) TRY_GOTO(failed, rows_rise(device, S, &in_order));
-    if (!in_order) {
-        TRY_GOTO(failed, sort_rows(device, S, &order->permutation));
-        TRY_GOTO(failed, tamis_gpu_allocate(device, index_bytes, "row indices of a COO matrix", &sorted_rows));
-        TRY_GOTO(failed, tamis_gpu_allocate(device, index_bytes, "columns of a COO matrix", &order->columns));
-        TRY_GOTO(failed, gather(device, S->index_type, S->nnz, S->row_indices, order->permutation, sorted_rows));
-        TRY_GOTO(failed, gather(device, S->index_type, S->nnz, S->columns, order->permutation, order->columns));
-    }
-    TRY_GOTO(failed, count_offsets(device, S, in_order ? S->row_indices : sorted_rows, order));
-    TRY_GOTO(failed, device->runtime->finish(device, NULL));
-    tamis_gpu_release(device, sorted_rows);
-    return TAMIS_OK;
-failed:
-    tamis_gpu_release(device, sorted_rows);
-    tamis_gpu_release(device, order->offsets);
-    tamis_gpu_release(device, order->columns);
-    tamis_gpu_release(device, order->permutation);
-    *order = (tamis_row_order){.offset_type = order->offset_type};
-    return status;
-}
-
-tamis_status tamis_gpu_expand_rows(tamis_gpu_device *device, void *stream, const tamis_problem *problem, void *rows) {
-    const int64_t chunk = 8 * TAMIS_GPU_GROUP;
-    tamis_gpu_call call = {.count = 0};
-    if (problem->nnz == 0) return TAMIS_OK;
-    tamis_gpu_add_int64(&call, problem->rows);
-    tamis_gpu_add_int64(&call, problem->nnz);
-    tamis_gpu_add_memory(&call, problem->offsets);
-    tamis_gpu_add_memory(&call, rows);
-    return tamis_gpu_utility(device, stream, structure_file, "expand_rows",
-                             kinds_of(problem->index_type, problem->offset_type), (problem->nnz + chunk - 1) / chunk,
-                             &call);
 }
 
 /* ------------------------------------------------------------------------------------------ profile */
@@ -305,16 +227,16 @@ static tamis_status read_facts(tamis_gpu_device *device, const tamis_problem *p,
     tamis_gpu_call call = {.count = 0};
     void *memory = NULL;
     const size_t bytes = (size_t)groups * FACTS * sizeof(int64_t);
-    TRY_GOTO(done, tamis_gpu_allocate(device, bytes, "a profile", &memory));
+    TRY_GOTO(done, tamis_gpu_allocate(device, p->stream, bytes, "a profile", &memory));
     tamis_gpu_add_int64(&call, p->rows);
     tamis_gpu_add_memory(&call, p->offsets);
     tamis_gpu_add_memory(&call, p->columns);
     tamis_gpu_add_memory(&call, memory);
-    TRY_GOTO(done, tamis_gpu_utility(device, NULL, structure_file, "profile_rows",
+    TRY_GOTO(done, tamis_gpu_utility(device, p->stream, structure_file, "profile_rows",
                                      kinds_of(p->index_type, p->offset_type), groups, &call));
-    TRY_GOTO(done, device->runtime->read(device, NULL, facts, place_of(memory), bytes));
+    TRY_GOTO(done, device->runtime->read(device, p->stream, facts, place_of(memory), bytes));
 done:
-    tamis_gpu_release(device, memory);
+    tamis_gpu_release(device, p->stream, memory);
     return status;
 }
 
@@ -325,7 +247,7 @@ static tamis_status sample_columns(tamis_gpu_device *device, tamis_problem *p) {
     p->fresh_share = 1;
     for (int w = 0; tamis_fresh_window(p->nnz, TAMIS_LOCALITY_MOST, w, &begin, &end); w++) {
         const tamis_place from = {(void *)(uintptr_t)p->columns, begin * (int64_t)size};
-        TRY(device->runtime->read(device, NULL, window, from, (size_t)(end - begin) * size));
+        TRY(device->runtime->read(device, p->stream, window, from, (size_t)(end - begin) * size));
         seen += end - begin;
         fresh += tamis_fresh_count(window, p->index_type, end - begin);
     }
@@ -347,14 +269,14 @@ static tamis_status count_panel(tamis_gpu_device *device, const tamis_problem *p
         unsigned char word[8];
         const int64_t at = i ? (row + height < p->rows ? row + height : p->rows) : row;
         const tamis_place from = {(void *)(uintptr_t)p->offsets, at * (int64_t)offset_size};
-        TRY(device->runtime->read(device, NULL, word, from, offset_size));
+        TRY(device->runtime->read(device, p->stream, word, from, offset_size));
         bounds[i] = tamis_index_load(word, p->offset_type, 0);
     }
     *count = bounds[1] - bounds[0];
     *distinct = *count < p->cols ? *count : p->cols;
     if (*count == 0 || *count > PANEL_MOST) return TAMIS_OK;
     const tamis_place from = {(void *)(uintptr_t)p->columns, bounds[0] * (int64_t)size};
-    TRY(device->runtime->read(device, NULL, columns, from, (size_t)*count * size));
+    TRY(device->runtime->read(device, p->stream, columns, from, (size_t)*count * size));
     memset(seen, 0, (size_t)(p->cols / 64 + 1) * 8);
     *distinct = 0;
     for (int64_t t = 0; t < *count; t++) {
@@ -399,12 +321,12 @@ static tamis_status look_at_order(tamis_gpu_device *device, const tamis_problem 
     tamis_gpu_add_int64(&call, p->rows);
     tamis_gpu_add_memory(&call, p->offsets);
     tamis_gpu_add_memory(&call, p->columns);
-    TRY_GOTO(done, open_question(device, &q));
+    TRY_GOTO(done, open_question(device, p->stream, &q));
     TRY_GOTO(done, ask(&q, "check_sorted", kinds_of(p->index_type, p->offset_type), p->rows * 32, &call));
     TRY_GOTO(done, answer(&q, &falls));
     *sorted = !falls;
 done:
-    tamis_gpu_release(device, q.flag);
+    tamis_gpu_release(device, p->stream, q.flag);
     return status;
 }
 

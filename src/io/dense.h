@@ -6,7 +6,7 @@
 
 #include "io/text.h"
 
-tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_array **array);
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_array **array);
+tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_owned_dense **array);
+tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_owned_dense **array);
 
 #endif

@@ -36,7 +36,7 @@ bool tamis_sniff_docword(const tamis_text *text) {
     return true;
 }
 
-tamis_status tamis_read_docword(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_docword(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     docword_header header;
     TRY(take_header(&reading->text, &header));
     const tamis_line_rule rule = {.comments = "",

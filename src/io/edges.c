@@ -126,7 +126,7 @@ static tamis_status number_graph(const tamis_reading *reading, tamis_entries *en
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_edges(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_entries entries = {0};
     TRY(read_list(reading, &edge_list, &entries));
     const tamis_status status = number_graph(reading, &entries);
@@ -137,7 +137,7 @@ tamis_status tamis_read_edges(const tamis_reading *reading, tamis_matrix **matri
     return tamis_entries_finish(reading, &entries, matrix);
 }
 
-tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_entries entries = {0};
     TRY(read_list(reading, &rating_list, &entries));
     tamis_status status = TAMIS_OK;

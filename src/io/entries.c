@@ -80,7 +80,7 @@ static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *ent
            wanted->index_type == entries->index_type && values_fit;
 }
 
-tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_matrix **matrix) {
+tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix) {
     const tamis_read_options *const wanted = &reading->options;
     const tamis_sparse view = {.format = TAMIS_COO,
                                .location = TAMIS_HOST,
@@ -96,7 +96,7 @@ tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *e
     tamis_entries taken = *entries;
     *entries = (tamis_entries){0};
     if (is_wanted(wanted, &taken))
-        return tamis_matrix_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
+        return tamis_owned_sparse_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
     const tamis_status status = tamis_convert_read(reading, &view, wanted->format == TAMIS_CSR, matrix);
     tamis_entries_free(&taken);
     return status;

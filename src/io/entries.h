@@ -33,6 +33,6 @@ void tamis_entries_move(const tamis_entries *entries, int64_t to, int64_t from, 
 tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 
 /* Turns the entries into the matrix that the options ask for; empties *entries, also on failure. */
-tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_matrix **matrix);
+tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix);
 
 #endif

@@ -177,7 +177,7 @@ static tamis_status take_body(const tamis_reading *reading, const boeing_header 
     return header->symmetric ? tamis_entries_mirror(entries, header->skew ? -1 : 1) : TAMIS_OK;
 }
 
-tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_harwell_boeing(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     boeing_header header;
     TRY(take_header(&reading->text, &header));
     const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);

@@ -55,7 +55,7 @@ static tamis_status take_documents(const tamis_reading *reading, tamis_rows *lis
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     const tamis_text *const text = &reading->text;
     int64_t lines = 1, colons = 0;
     for (const char *p = text->begin; p < text->end; p++) {

@@ -156,22 +156,22 @@ static tamis_status array_size(const tamis_text *text, const market_header *head
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_array **array) {
+tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
     market_header header;
     TRY(take_header(text, &header));
     if (!header.array)
         return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, text->begin,
-                                 "a sparse (coordinate) matrix, which tamis_read_matrix reads; expected an array");
+                                 "a sparse (coordinate) matrix, which tamis_read_sparse reads; expected an array");
     int64_t size;
     TRY(array_size(text, &header, &size));
-    tamis_array *result = NULL;
-    TRY(tamis_array_create(header.rows, header.cols, type, TAMIS_ROW_MAJOR, &result));
-    tamis_dense dense = *tamis_array_view(result);
+    tamis_owned_dense *result = NULL;
+    TRY(tamis_owned_dense_create(header.rows, header.cols, type, TAMIS_ROW_MAJOR, &result));
+    tamis_dense dense = *tamis_owned_dense_view(result);
     dense.stride = tamis_dense_stride(&dense);
     array_target target = {.dense = &dense};
     const tamis_status status = read_array(text, &header, &target);
     if (status != TAMIS_OK)
-        tamis_array_free(result);
+        tamis_owned_dense_free(result);
     else
         *array = result;
     return status;
@@ -225,7 +225,7 @@ static tamis_status read_coordinates(const tamis_reading *reading, const market_
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_matrix_market(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     market_header header;
     TRY(take_header(&reading->text, &header));
     tamis_entries entries = {0};

@@ -129,7 +129,7 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_metis(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     graph_header header;
     TRY(take_header(&reading->text, &header));
     tamis_rows list;

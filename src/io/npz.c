@@ -138,7 +138,7 @@ static tamis_status fill_rows(const sparse_archive *sparse, tamis_rows *list) {
     return TAMIS_OK;
 }
 
-static tamis_status read_csr(const tamis_reading *reading, sparse_archive *sparse, tamis_matrix **matrix) {
+static tamis_status read_csr(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
     TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse));
     TRY(check_lines(sparse, sparse->rows));
     tamis_rows list;
@@ -173,7 +173,7 @@ static tamis_status fill_coo(const sparse_archive *sparse, const tamis_entries *
     return TAMIS_OK;
 }
 
-static tamis_status read_coo(const tamis_reading *reading, sparse_archive *sparse, tamis_matrix **matrix) {
+static tamis_status read_coo(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
     TRY(open_arrays(&reading->text, "col.npy", "row.npy", sparse));
     if (sparse->second.npy.count != sparse->nnz)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld indices, expected one for each of %lld values",
@@ -199,7 +199,7 @@ static tamis_status fill_csc(const sparse_archive *sparse, const int64_t *offset
     return TAMIS_OK;
 }
 
-static tamis_status read_csc(const tamis_reading *reading, sparse_archive *sparse, tamis_matrix **matrix) {
+static tamis_status read_csc(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
     TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse));
     TRY(check_lines(sparse, sparse->cols));
     tamis_status status = TAMIS_OK;
@@ -217,10 +217,10 @@ failed:
     return status;
 }
 
-tamis_status tamis_read_npz(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_npz(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     static const struct {
         const char *name;
-        tamis_status (*read)(const tamis_reading *, sparse_archive *, tamis_matrix **);
+        tamis_status (*read)(const tamis_reading *, sparse_archive *, tamis_owned_sparse **);
     } formats[] = {{"csr", read_csr}, {"coo", read_coo}, {"csc", read_csc}};
     char format[8];
     sparse_archive sparse = {0};

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <tamis/matrix.h>
 
+#include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "io/dense.h"
@@ -25,7 +26,7 @@ tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64
 }
 
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
-                                tamis_matrix **matrix) {
+                                tamis_owned_sparse **matrix) {
     TRY(tamis_check_sizes(reading, view->rows, view->cols, view->nnz));
     const tamis_read_options *const wanted = &reading->options;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
@@ -42,10 +43,8 @@ tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse
 static tamis_status take_options(const tamis_read_options *given, tamis_read_options *options) {
     *options = (tamis_read_options)TAMIS_READ_OPTIONS_INIT;
     if (!given) return TAMIS_OK;
-    if (given->size < sizeof(size_t))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_READ_OPTIONS_INIT", given->size);
-    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-    options->size = sizeof *options;
+    TRY(TAMIS_RESERVED(given, "options"));
+    *options = *given;
     const struct {
         const char *name;
         int value, count;
@@ -67,7 +66,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
 }
 
 static tamis_status read_text(const tamis_text *text, const tamis_read_options *options, tamis_progress progress,
-                              tamis_matrix **matrix) {
+                              tamis_owned_sparse **matrix) {
     const tamis_file_row *const row =
         options->file_format == TAMIS_FILE_AUTO ? tamis_find_format(text) : tamis_file_row_of(options->file_format);
     if (!row)
@@ -81,17 +80,17 @@ static tamis_status read_text(const tamis_text *text, const tamis_read_options *
                                    .options = *options,
                                    .progress = progress,
                                    .threads = options->threads > 0 ? options->threads : tamis_threads_default()};
-    tamis_matrix *result = NULL;
+    tamis_owned_sparse *result = NULL;
     TRY(row->read(&reading, &result));
     if (progress.report && !progress.report(progress.context, 1)) {
-        tamis_matrix_free(result);
+        tamis_owned_sparse_free(result);
         return tamis_progress_cancelled(text->name);
     }
     *matrix = result;
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_matrix(const char *path, const tamis_read_options *options, tamis_matrix **matrix) {
+tamis_status tamis_read_sparse(const char *path, const tamis_read_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
     if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the matrix");
@@ -105,8 +104,8 @@ tamis_status tamis_read_matrix(const char *path, const tamis_read_options *optio
     return status;
 }
 
-tamis_status tamis_read_matrix_memory(const char *name, const void *data, size_t bytes,
-                                      const tamis_read_options *options, tamis_matrix **matrix) {
+tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t bytes,
+                                      const tamis_read_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
     if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = NULL: expected a name for messages");
     if (!data && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "data = NULL: expected %zu bytes", bytes);
@@ -121,14 +120,14 @@ tamis_status tamis_read_matrix_memory(const char *name, const void *data, size_t
     return status;
 }
 
-static tamis_status read_dense_text(const tamis_text *text, tamis_type type, tamis_array **array) {
+static tamis_status read_dense_text(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
     const tamis_file_row *const row = tamis_find_format(text);
     if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, array);
     if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, array);
     return tamis_text_fail(text, text->begin, "a dense matrix: .npy or a Matrix Market array");
 }
 
-static tamis_status check_dense(const char *name, const char *what, tamis_type type, tamis_array **array) {
+static tamis_status check_dense(const char *name, const char *what, tamis_type type, tamis_owned_dense **array) {
     if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected the name of a file", what);
     if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected where to put the matrix");
     if (tamis_type_size(type) == 0)
@@ -136,7 +135,7 @@ static tamis_status check_dense(const char *name, const char *what, tamis_type t
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_array **array) {
+tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array) {
     tamis_clear_error();
     TRY(check_dense(path, "path", type, array));
     const tamis_progress progress = {0};
@@ -148,7 +147,7 @@ tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_array **a
 }
 
 tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
-                                     tamis_array **array) {
+                                     tamis_owned_dense **array) {
     tamis_clear_error();
     TRY(check_dense(name, "name", type, array));
     if (!data && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "data = NULL: expected %zu bytes", bytes);

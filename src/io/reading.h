@@ -15,7 +15,7 @@ typedef struct tamis_reading {
     int threads; /* 1 or more */
 } tamis_reading;
 
-typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_matrix **matrix);
+typedef tamis_status tamis_reader(const tamis_reading *reading, tamis_owned_sparse **matrix);
 
 /* Does the beginning of the file look like the format? */
 typedef bool tamis_sniffer(const tamis_text *text);
@@ -44,6 +44,6 @@ tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64
 
 /* `view`, a CSR or COO matrix, as the options ask for it. sort: sort the columns of each row. */
 tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
-                                tamis_matrix **matrix);
+                                tamis_owned_sparse **matrix);
 
 #endif

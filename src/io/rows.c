@@ -29,7 +29,7 @@ void tamis_rows_free(tamis_rows *list) {
     *list = (tamis_rows){0};
 }
 
-tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_matrix **matrix) {
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
     const tamis_sparse view = {.format = TAMIS_CSR,
                                .location = TAMIS_HOST,
                                .rows = list->rows,

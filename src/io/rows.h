@@ -26,6 +26,6 @@ static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value
 
 /* Turns the rows into the matrix that the options ask for, the order within each row kept; empties *list, also on
    failure. */
-tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_matrix **matrix);
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix);
 
 #endif

@@ -70,7 +70,7 @@ static tamis_status take_lists(const tamis_reading *reading, const smtx_header *
     return tamis_text_file_end(text, p, "", "the last column index");
 }
 
-tamis_status tamis_read_smtx(const tamis_reading *reading, tamis_matrix **matrix) {
+tamis_status tamis_read_smtx(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     smtx_header header;
     TRY(take_header(&reading->text, &header));
     tamis_rows list;

@@ -1,4 +1,6 @@
 /* The public entry points for writing. */
+#include <tamis/structure.h>
+
 #include <string.h>
 #include <strings.h>
 #include <tamis/matrix.h>
@@ -32,7 +34,7 @@ static const struct dense_row {
     {".mtx.gz", true, tamis_write_market_dense},
 };
 
-tamis_status tamis_write_matrix(const char *path, const tamis_sparse *S) {
+tamis_status tamis_write_sparse(const char *path, const tamis_sparse *S) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");

@@ -76,7 +76,7 @@ static void side_free(const tamis_model *model, side *half) {
 static tamis_status make_lambda(const tamis_model *model, side *half) {
     TRY(ml_row_counts(model, &half->S, &half->lambda));
     TRY(tamis_dense_map(model->device, NULL, TAMIS_MAP_CLAMP, 1, INFINITY, &half->lambda, NULL, &half->lambda));
-    return tamis_dense_combine(model->device, NULL, model->options.regularization, &half->lambda, 0, &half->lambda);
+    return tamis_dense_axpby(model->device, NULL, model->options.regularization, &half->lambda, 0, &half->lambda);
 }
 
 static tamis_status make_centred(const tamis_model *model, side *half) {
@@ -85,7 +85,7 @@ static tamis_status make_centred(const tamis_model *model, side *half) {
     const tamis_dense ratings = ml_values_view(model, (void *)(uintptr_t)half->S.view.values, nnz);
     const tamis_dense centred = ml_values_view(model, half->centred, nnz);
     TRY(tamis_dense_fill(model->device, NULL, &centred, -model->mean));
-    return tamis_dense_combine(model->device, NULL, 1, &ratings, 1, &centred);
+    return tamis_dense_axpby(model->device, NULL, 1, &ratings, 1, &centred);
 }
 
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
@@ -93,7 +93,6 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(ml_sparse_place(model, data, transpose, &half->S));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, &half->fused));
-    TRY(ml_plan(model, S, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
     if (model->options.weighted) TRY(make_lambda(model, half));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
@@ -101,16 +100,19 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(ml_dense_make(model, S->rows, 1, &half->rr));
     TRY(make_centred(model, half));
     half->targets = half->centred;
-    if (!biased(model)) return tamis_plan_set_values(half->spmm, half->targets, 0);
-    half->targets = NULL;
-    TRY(ml_values_make(model, S->nnz, &half->targets));
+    if (biased(model)) {
+        half->targets = NULL;
+        TRY(ml_values_make(model, S->nnz, &half->targets));
+    }
+    const tamis_sparse wanted = ml_with_values(S, half->targets);
+    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
+    if (!biased(model)) return TAMIS_OK;
     TRY(ml_dense_make(model, S->cols, width, &half->regressors));
     TRY(ml_dense_make(model, S->cols, 1, &half->bias));
     TRY(ml_dense_make(model, S->rows, 1, &half->ones));
     TRY(tamis_dense_fill(model->device, NULL, &half->ones, 1));
-    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, &half->less_bias));
-    TRY(tamis_plan_set_values(half->less_bias, half->centred, 0));
-    return tamis_plan_set_values(half->spmm, half->targets, 0);
+    const tamis_sparse centred = ml_with_values(S, half->centred);
+    return ml_plan(model, &centred, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, &half->less_bias);
 }
 
 /* What the rows are solved with: Y, or Y ending in ones, the targets being less its biases. */
@@ -120,7 +122,8 @@ static tamis_status make_regressors(tamis_model *model, const als *work, side *h
     if (!biased(model)) return TAMIS_OK;
     tamis_device *const device = model->device;
     TRY(tamis_dense_multiply(device, NULL, 1, Y, &work->last, 0, &half->bias));
-    TRY(ml_sddmm(model, half->less_bias, &half->ones, &half->bias, 1, 0, half->targets));
+    const tamis_dense targets = ml_values_view(model, half->targets, half->S.view.nnz);
+    TRY(ml_sddmm(model, half->less_bias, &half->ones, &half->bias, 1, 0, &targets));
     TRY(tamis_dense_fill(device, NULL, &half->regressors, 1));
     TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->last, 0, &half->regressors, 0, &half->regressors));
     TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->first, 0, Y, 1, &half->regressors));
@@ -139,12 +142,12 @@ static tamis_status solve(tamis_model *model, const als *work, side *half, const
     TRY(ml_spmm(model, half->spmm, G, 1, 0, &half->R));
     TRY(ml_fused(model, half->fused, X, G, G, 1, 0, &half->AP));
     TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda, shift, X, 1, &half->AP));
-    TRY(tamis_dense_combine(device, NULL, -1, &half->AP, 1, &half->R));
-    TRY(tamis_dense_combine(device, NULL, 1, &half->R, 0, &half->P));
+    TRY(tamis_dense_axpby(device, NULL, -1, &half->AP, 1, &half->R));
+    TRY(tamis_dense_axpby(device, NULL, 1, &half->R, 0, &half->P));
     TRY(tamis_dense_row_dots(device, NULL, &half->R, &half->R, &half->rr));
     for (int i = 0; i < steps; i++) {
         TRY(ml_fused(model, half->fused, &half->P, G, G, 1, 0, &half->AP));
-        TRY(tamis_dense_conjugate_step(device, NULL, lambda, shift, &half->AP, &half->P, X, &half->R, &half->rr));
+        TRY(tamis_dense_cg_step(device, NULL, lambda, shift, &half->AP, &half->P, X, &half->R, &half->rr));
     }
     return TAMIS_OK;
 }
@@ -200,8 +203,8 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         TRY(side_make(model, data, i == 1, &work->sides[i]));
         TRY(ml_dense_make(model, i == 0 ? data->rows : data->cols, 1, &work->squares[i]));
     }
-    TRY(ml_plan(model, &work->sides[0].S.view, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &work->residual));
-    TRY(tamis_plan_set_values(work->residual, work->sides[0].targets, 0));
+    const tamis_sparse wanted = ml_with_values(&work->sides[0].S.view, work->sides[0].targets);
+    TRY(ml_plan(model, &wanted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &work->residual));
     return ml_values_make(model, data->nnz, &work->errors);
 }
 
@@ -218,8 +221,8 @@ static tamis_status loss(tamis_model *model, double *result) {
     const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
     const tamis_dense *G;
     TRY(make_regressors(model, work, &work->sides[0], factors[1], &G));
-    TRY(ml_sddmm(model, work->residual, factors[0], G, 1, 0, work->errors));
     const tamis_dense errors = ml_values_view(model, work->errors, work->sides[0].S.view.nnz);
+    TRY(ml_sddmm(model, work->residual, factors[0], G, 1, 0, &errors));
     double sum;
     TRY(tamis_dense_dot(device, NULL, model->workspace, &errors, &errors, &sum));
     for (int i = 0; i < 2; i++) {
@@ -249,7 +252,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
     const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
     TRY_GOTO(done, solve(model, work, &work->sides[0], W, &model->column_factors, (int)steps));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
     return status;
@@ -262,15 +265,15 @@ static tamis_status widen(const tamis_model *model, bool columns, ml_operand *op
     TRY(ml_operand_fetch(model, operand));
     const tamis_dense *const from = &operand->host;
     const int64_t k = from->cols - 1;
-    tamis_array *wide;
-    TRY(tamis_array_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, &wide));
-    const tamis_dense *const to = tamis_array_view(wide);
+    tamis_owned_dense *wide;
+    TRY(tamis_owned_dense_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, &wide));
+    const tamis_dense *const to = tamis_owned_dense_view(wide);
     for (int64_t i = 0; i < from->rows; i++) {
         for (int64_t j = 0; j < k; j++) ml_put_element(to, i, j, ml_element(from, i, j));
         ml_put_element(to, i, k, columns ? 1 : ml_element(from, i, k));
         ml_put_element(to, i, k + 1, columns ? ml_element(from, i, k) : 1);
     }
-    tamis_array_free(operand->own);
+    tamis_owned_dense_free(operand->own);
     ml_operand_take(operand, wide);
     return TAMIS_OK;
 }

@@ -2,6 +2,8 @@
  * A file in mini-batches. Bags of words are streamed, docword by the documents' numbers and lda-c by its lines; any
  * other format is read whole by the core and cut, its columns and values standing where they are.
  */
+#include <tamis/structure.h>
+
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -30,7 +32,7 @@ struct tamis_batches {
     int64_t next;    /* the first row of the next batch */
     bool begun;      /* within a pass */
 
-    tamis_matrix *whole;
+    tamis_owned_sparse *whole;
 
     ml_stream *stream;
     int64_t documents, count, taken; /* docword: what the header says, and the entries that were read */
@@ -256,7 +258,7 @@ static tamis_status next_ldac(tamis_batches *batches, const tamis_sparse **batch
 /* ---- other formats */
 
 static tamis_status next_of_whole(tamis_batches *batches, const tamis_sparse **batch) {
-    const tamis_sparse *const S = tamis_matrix_view(batches->whole);
+    const tamis_sparse *const S = tamis_owned_sparse_view(batches->whole);
     const int64_t *const offsets = S->offsets;
     const int64_t first = batches->next, left = S->rows - first, start = offsets[first];
     TRY(start_batch(batches));
@@ -274,8 +276,8 @@ static tamis_status open_whole(tamis_batches *batches, const char *path) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.offset_type = TAMIS_I64;
     options.values = TAMIS_VALUES_ONES;
-    TRY(tamis_read_matrix(path, &options, &batches->whole));
-    batches->columns = tamis_matrix_view(batches->whole)->cols;
+    TRY(tamis_read_sparse(path, &options, &batches->whole));
+    batches->columns = tamis_owned_sparse_view(batches->whole)->cols;
     return TAMIS_OK;
 }
 
@@ -367,7 +369,7 @@ tamis_status tamis_batches_open(const char *path, int64_t rows, tamis_batches **
 
 void tamis_batches_close(tamis_batches *batches) {
     if (!batches) return;
-    tamis_matrix_free(batches->whole);
+    tamis_owned_sparse_free(batches->whole);
     ml_stream_close(batches->stream);
     tamis_release(batches->offsets);
     tamis_release(batches->column_indices);

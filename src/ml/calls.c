@@ -6,7 +6,7 @@
 
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, tamis_plan **plan) {
-    tamis_plan_options options = TAMIS_PLAN_OPTIONS_INIT;
+    tamis_options options = TAMIS_OPTIONS_INIT;
     options.operation = operation;
     options.edge = edge;
     options.type = model->options.type;
@@ -39,7 +39,7 @@ tamis_status ml_times_reserve(tamis_model *model, double calls) {
     const int capacity = calls < CALLS_MOST ? (int)calls : CALLS_MOST;
     if (capacity > times->capacity) TRY(make_room(times, capacity));
     for (int i = 0; i < 2 * capacity; i++)
-        if (!times->marks[i]) TRY(tamis_device_mark(model->device, NULL, &times->marks[i]));
+        if (!times->marks[i]) TRY(tamis_event_record(model->device, NULL, &times->marks[i]));
     return TAMIS_OK;
 }
 
@@ -55,12 +55,12 @@ static tamis_status begin_call(tamis_model *model, tamis_operation operation) {
     ml_times *const times = &model->times;
     TRY(room_for_call(model));
     times->operation[times->calls] = (int8_t)operation;
-    return tamis_device_mark(model->device, NULL, &times->marks[2 * times->calls]);
+    return tamis_event_record(model->device, NULL, &times->marks[2 * times->calls]);
 }
 
 static tamis_status end_call(tamis_model *model) {
     ml_times *const times = &model->times;
-    TRY(tamis_device_mark(model->device, NULL, &times->marks[2 * times->calls + 1]));
+    TRY(tamis_event_record(model->device, NULL, &times->marks[2 * times->calls + 1]));
     times->calls++;
     return TAMIS_OK;
 }
@@ -69,7 +69,7 @@ tamis_status ml_times_add(tamis_model *model) {
     ml_times *const times = &model->times;
     for (int i = 0; i < times->calls; i++) {
         double took;
-        TRY(tamis_device_between(model->device, times->marks[2 * i], times->marks[2 * i + 1], &took));
+        TRY(tamis_event_elapsed(model->device, times->marks[2 * i], times->marks[2 * i + 1], &took));
         times->seconds[times->operation[i]] += took;
     }
     times->calls = 0;
@@ -88,7 +88,7 @@ tamis_status ml_times_take(tamis_model *model, double seconds[3]) {
 void ml_times_free(tamis_model *model) {
     ml_times *const times = &model->times;
     for (int i = 0; i < 2 * times->capacity; i++)
-        if (times->marks[i]) tamis_device_forget(model->device, times->marks[i]);
+        if (times->marks[i]) tamis_event_destroy(model->device, times->marks[i]);
     tamis_release(times->marks);
     tamis_release(times->operation);
     *times = (ml_times){0};
@@ -96,23 +96,33 @@ void ml_times_free(tamis_model *model) {
 
 /* ------------------------------------------------------------------------------------------ executions */
 
-tamis_status ml_sddmm(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B, double alpha,
-                      double beta, void *p) {
+static tamis_execution scaled(double alpha, double beta) {
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    execution.alpha = alpha;
+    execution.beta = beta;
+    return execution;
+}
+
+tamis_status ml_sddmm(tamis_model *model, const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
+                      double alpha, double beta, const tamis_dense *P) {
+    const tamis_execution execution = scaled(alpha, beta);
     TRY(begin_call(model, TAMIS_OP_SDDMM));
-    TRY(tamis_plan_sddmm(plan, NULL, A, B, alpha, beta, p));
+    TRY(tamis_plan_sddmm(plan, A, B, P, &execution));
     return end_call(model);
 }
 
-tamis_status ml_spmm(tamis_model *model, tamis_plan *plan, const tamis_dense *B, double alpha, double beta,
+tamis_status ml_spmm(tamis_model *model, const tamis_plan *plan, const tamis_dense *B, double alpha, double beta,
                      const tamis_dense *C) {
+    const tamis_execution execution = scaled(alpha, beta);
     TRY(begin_call(model, TAMIS_OP_SPMM));
-    TRY(tamis_plan_spmm(plan, NULL, B, alpha, beta, C));
+    TRY(tamis_plan_spmm(plan, B, C, &execution));
     return end_call(model);
 }
 
-tamis_status ml_fused(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
+tamis_status ml_fused(tamis_model *model, const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
                       const tamis_dense *D, double alpha, double beta, const tamis_dense *E) {
+    const tamis_execution execution = scaled(alpha, beta);
     TRY(begin_call(model, TAMIS_OP_FUSED));
-    TRY(tamis_plan_fused(plan, NULL, A, B, D, alpha, beta, E));
+    TRY(tamis_plan_fused(plan, A, B, D, E, &execution));
     return end_call(model);
 }

@@ -34,7 +34,8 @@ static tamis_status check_values(const tamis_model *model, const tamis_sparse *S
     return TAMIS_OK;
 }
 
-tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_matrix **data) {
+tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what,
+                          tamis_owned_sparse **data) {
     *data = NULL;
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", what);
     if (S->location != TAMIS_HOST)
@@ -53,9 +54,9 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     options.duplicates = TAMIS_DUPLICATES_SUM;
     options.sort = true;
     TRY(tamis_convert(S, &options, data));
-    const tamis_status status = check_values(model, tamis_matrix_view(*data), what);
+    const tamis_status status = check_values(model, tamis_owned_sparse_view(*data), what);
     if (status != TAMIS_OK) {
-        tamis_matrix_free(*data);
+        tamis_owned_sparse_free(*data);
         *data = NULL;
     }
     return status;

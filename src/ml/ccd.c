@@ -1,5 +1,5 @@
 /*
- * CCD++ of explicit ratings (paper 004, algorithm 1; Yu, Hsieh, Si, Dhillon 2012): one feature at a time.
+ * CCD++ of explicit ratings (Nisa et al., algorithm 1; Yu, Hsieh, Si, Dhillon 2012): one feature at a time.
  *
  * It makes  sum over ratings (r_ui - mean - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small, n the
  * number of ratings of a user or item (plain lambda: 1; non-negative: the mean is 0). With all features but one fixed,
@@ -88,7 +88,7 @@ static tamis_status make_lambda(const tamis_model *model, side *half) {
     TRY(ml_row_counts(model, &half->S, &half->lambda));
     if (!model->options.weighted) return tamis_dense_fill(device, NULL, &half->lambda, regularization);
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 1, INFINITY, &half->lambda, NULL, &half->lambda));
-    return tamis_dense_combine(device, NULL, regularization, &half->lambda, 0, &half->lambda);
+    return tamis_dense_axpby(device, NULL, regularization, &half->lambda, 0, &half->lambda);
 }
 
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
@@ -99,25 +99,23 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     const tamis_dense ratings = ml_values_view(model, (void *)(uintptr_t)S->values, S->nnz);
     const tamis_dense residual = ml_values_view(model, half->residual, S->nnz);
     TRY(tamis_dense_fill(device, NULL, &residual, -centre(model)));
-    TRY(tamis_dense_combine(device, NULL, 1, &residual, 1, &ratings));
+    TRY(tamis_dense_axpby(device, NULL, 1, &residual, 1, &ratings));
     TRY(make_lambda(model, half));
     tamis_dense *const vectors[] = {&half->feature, &half->before,  &half->next,
                                     &half->divisor, &half->squares, &half->cut};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_vector_make(model, S->rows, vectors[i]));
     TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &half->exact));
     TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 1, 0, &half->rank_one));
-    TRY(ml_plan(model, S, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->numerator));
-    tamis_sparse pattern = *S;
-    pattern.values = NULL;
-    TRY(ml_plan(model, &pattern, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->denominator));
-    return tamis_plan_set_values(half->numerator, half->residual, 0);
+    const tamis_sparse left = ml_with_values(S, half->residual), pattern = ml_with_values(S, NULL);
+    TRY(ml_plan(model, &left, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->numerator));
+    return ml_plan(model, &pattern, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->denominator);
 }
 
 /* half->next = the best feature of these rows, given that of the others and R^ as residual. */
 static tamis_status update(tamis_model *model, side *half, const tamis_dense *others, const tamis_dense *squares) {
     tamis_device *const device = model->device;
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, others, others, squares));
-    TRY(tamis_dense_combine(device, NULL, 1, &half->lambda, 0, &half->divisor));
+    TRY(tamis_dense_axpby(device, NULL, 1, &half->lambda, 0, &half->divisor));
     TRY(ml_spmm(model, half->denominator, squares, 1, 1, &half->divisor));
     TRY(ml_spmm(model, half->numerator, others, 1, 0, &half->next));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, TINY, &half->next, &half->divisor, &half->next));
@@ -137,14 +135,15 @@ static void take(side *half) {
    number it is more). Before take(), with `squares` free. */
 static tamis_status decrease_of(tamis_model *model, side *half, const tamis_dense *decrease) {
     tamis_device *const device = model->device;
-    TRY(tamis_dense_combine(device, NULL, -1, &half->next, 1, &half->feature));
+    TRY(tamis_dense_axpby(device, NULL, -1, &half->next, 1, &half->feature));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, &half->divisor, &half->feature, &half->cut));
     return ml_vector_dot(model, &half->cut, &half->feature, &half->squares, decrease);
 }
 
 /* residual = residual + sign * feature x feature^T. */
 static tamis_status add_feature(tamis_model *model, side *half, const side *other, double sign) {
-    return ml_sddmm(model, half->rank_one, &half->feature, &other->feature, sign, 1, half->residual);
+    const tamis_dense residual = ml_values_view(model, half->residual, half->S.view.nnz);
+    return ml_sddmm(model, half->rank_one, &half->feature, &other->feature, sign, 1, &residual);
 }
 
 /* ------------------------------------------------------------------------------------------ features */
@@ -188,7 +187,7 @@ static tamis_status take_out(const tamis_model *model, const ccd *work, const ta
 
 /* Non-negative features stay so: a rounded u - old is at least -old. */
 static tamis_status put_back(const tamis_model *model, const ccd *work, side *half, const tamis_dense *factors) {
-    TRY(tamis_dense_combine(model->device, NULL, 1, &half->feature, -1, &half->before));
+    TRY(tamis_dense_axpby(model->device, NULL, 1, &half->feature, -1, &half->before));
     return tamis_dense_multiply(model->device, NULL, 1, &half->before, &work->unit, 1, factors);
 }
 
@@ -228,7 +227,8 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
 static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
     if (work->residual_is_new[i]) return TAMIS_OK;
     const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
-    TRY(ml_sddmm(model, work->sides[i].exact, factors[i], factors[1 - i], 1, 0, work->sides[i].residual));
+    const tamis_dense residual = ml_values_view(model, work->sides[i].residual, work->sides[i].S.view.nnz);
+    TRY(ml_sddmm(model, work->sides[i].exact, factors[i], factors[1 - i], 1, 0, &residual));
     work->residual_is_new[i] = true;
     return TAMIS_OK;
 }
@@ -236,7 +236,7 @@ static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
 /* Of both halves of a round: the one number that the host waits for. */
 static tamis_status read_decrease(const tamis_model *model, const ccd *work, double *decrease) {
     double number;
-    TRY(tamis_dense_combine(model->device, NULL, 1, &work->decrease[0], 1, &work->decrease[1]));
+    TRY(tamis_dense_axpby(model->device, NULL, 1, &work->decrease[0], 1, &work->decrease[1]));
     TRY(ml_dense_read(model, &work->decrease[1], &number));
     *decrease = ml_number(&number, model->options.type, 0);
     return TAMIS_OK;
@@ -274,8 +274,8 @@ static tamis_status iterate(tamis_model *model) {
     for (int64_t t = 0; t < model->width; t++) {
         TRY(take_out(model, work, &model->row_factors, &rows->before));
         TRY(take_out(model, work, &model->column_factors, &columns->before));
-        TRY(tamis_dense_combine(device, NULL, 1, &rows->before, 0, &rows->feature));
-        TRY(tamis_dense_combine(device, NULL, 1, &columns->before, 0, &columns->feature));
+        TRY(tamis_dense_axpby(device, NULL, 1, &rows->before, 0, &rows->feature));
+        TRY(tamis_dense_axpby(device, NULL, 1, &columns->before, 0, &columns->feature));
         if (!first) { /* else columns are 0 */
             TRY(add_feature(model, rows, columns, 1));
             TRY(add_feature(model, columns, rows, 1));
@@ -318,7 +318,7 @@ static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *co
     for (int64_t t = 0; t < model->width; t++) {
         TRY(take_out(model, work, W, &rows->before));
         TRY(take_out(model, work, columns, &fixed->feature));
-        TRY(tamis_dense_combine(model->device, NULL, 1, &rows->before, 0, &rows->feature));
+        TRY(tamis_dense_axpby(model->device, NULL, 1, &rows->before, 0, &rows->feature));
         TRY(add_feature(model, rows, fixed, 1));
         TRY(update(model, rows, &fixed->feature, &fixed->squares));
         take(rows);
@@ -337,9 +337,9 @@ static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense
     const double share = exact ? 1e-18 : 1e-10;
     for (int pass = 0; pass < (exact ? 400 : 100); pass++) {
         double change, size;
-        TRY(tamis_dense_combine(device, NULL, 1, W, 0, last));
+        TRY(tamis_dense_axpby(device, NULL, 1, W, 0, last));
         TRY(fold_in(model, work, columns, W));
-        TRY(tamis_dense_combine(device, NULL, -1, W, 1, last));
+        TRY(tamis_dense_axpby(device, NULL, -1, W, 1, last));
         TRY(tamis_dense_dot(device, NULL, model->workspace, last, last, &change));
         TRY(tamis_dense_dot(device, NULL, model->workspace, W, W, &size));
         if (change <= share * size) return TAMIS_OK;
@@ -362,9 +362,10 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY_GOTO(done, ml_dense_make(model, columns->rows, 1, &work->sides[1].squares));
     TRY_GOTO(done, ml_dense_make(model, W->rows, W->cols, &last));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
-    TRY_GOTO(done, ml_sddmm(model, rows->exact, W, columns, 1, 0, rows->residual)); /* the ratings */
+    const tamis_dense residual = ml_values_view(model, rows->residual, rows->S.view.nnz);
+    TRY_GOTO(done, ml_sddmm(model, rows->exact, W, columns, 1, 0, &residual)); /* the ratings */
     TRY_GOTO(done, fold_in_all(model, work, columns, W, &last));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     ml_dense_free(model, &last);
     free_work(model, work);

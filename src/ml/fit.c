@@ -51,7 +51,7 @@ tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, 
 
 tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out) {
     tamis_iteration *const report = &model->report;
-    TRY(tamis_device_finish(model->device, NULL));
+    TRY(tamis_stream_synchronize(model->device, NULL));
     report->seconds = tamis_clock_seconds() - model->iteration_start;
     model->total_seconds += report->seconds;
     report->total_seconds = model->total_seconds;
@@ -157,13 +157,13 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     const int64_t cols = model->cols;
     if (model->iterations_done == 0 && model->batches_done == 0 && model->steps == 0)
         model->cols = 0; /* a failed fit leaves no trace */
-    tamis_matrix *data;
+    tamis_owned_sparse *data;
     tamis_status status = ml_canonical(model, S, "S", &data);
     if (status != TAMIS_OK) {
         model->cols = cols;
         return status;
     }
-    const tamis_sparse *const view = tamis_matrix_view(data);
+    const tamis_sparse *const view = tamis_owned_sparse_view(data);
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, same_data(model, view));
@@ -176,6 +176,6 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);
     if (status == TAMIS_OK && model->stopped && unfinished(model)) status = ml_stopped(model);
 done:
-    tamis_matrix_free(data);
+    tamis_owned_sparse_free(data);
     return status;
 }

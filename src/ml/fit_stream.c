@@ -18,14 +18,14 @@ static tamis_status check_streams(const tamis_model *model) {
 /* One mini-batch: its loss goes into the pass's sums. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, const char *what, int64_t whole,
                          int64_t *rows) {
-    tamis_matrix *data;
+    tamis_owned_sparse *data;
     TRY(ml_canonical(model, batch, what, &data));
-    const tamis_sparse *const view = tamis_matrix_view(data);
+    const tamis_sparse *const view = tamis_owned_sparse_view(data);
     *rows = view->rows;
     if (whole == 0) ml_describe_more(model, view);
     double loss = 0, weight = 0;
     const tamis_status status = model->method->step(model, view, whole, &loss, &weight);
-    tamis_matrix_free(data);
+    tamis_owned_sparse_free(data);
     if (status != TAMIS_OK) return status;
     model->parts[0] += loss;
     model->parts[1] += weight;

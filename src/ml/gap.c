@@ -112,7 +112,7 @@ static tamis_status measure_likelihood(tamis_model *model, const gap *work, cons
     const tamis_sparse *const F = &batch->S.view;
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)F->values, F->nnz);
     const tamis_dense samples = ml_values_view(model, work->samples, F->nnz);
-    TRY(ml_sddmm(model, batch->plans[SAMPLE], X, &model->column_factors, 1, 0, work->samples));
+    TRY(ml_sddmm(model, batch->plans[SAMPLE], X, &model->column_factors, 1, 0, &samples));
     return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, tiny, sum);
 }
 
@@ -236,8 +236,8 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
         numerator = &model->states[NUMERATOR];
         denominator = &model->states[DENOMINATOR];
         const double share = 1 / (double)model->row_factors.rows, before = model->batches_done > 0 ? 1 : 0;
-        TRY(tamis_dense_combine(device, NULL, share, &work->N, before, numerator));
-        TRY(tamis_dense_combine(device, NULL, share, &work->sums, before, denominator));
+        TRY(tamis_dense_axpby(device, NULL, share, &work->N, before, numerator));
+        TRY(tamis_dense_axpby(device, NULL, share, &work->sums, before, denominator));
         TRY(store_rows(model, work, batch, &X));
     }
     if (model->batches_done < work->batches.count - 1) return TAMIS_OK;
@@ -282,11 +282,11 @@ static tamis_status average(tamis_model *model, const gap *work, const ml_batch 
     TRY(make_states(model, &fresh));
     const tamis_dense *const numerator = &model->states[NUMERATOR], *const denominator = &model->states[DENOMINATOR];
     if (fresh) { /* as if rows with the same factors had led to Y */
-        TRY(tamis_dense_combine(device, NULL, share, &work->sums, 0, denominator));
+        TRY(tamis_dense_axpby(device, NULL, share, &work->sums, 0, denominator));
         TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, denominator, 0, Y, 0, numerator));
     }
-    TRY(tamis_dense_combine(device, NULL, rate * share, &work->N, 1 - rate, numerator));
-    TRY(tamis_dense_combine(device, NULL, rate * share, &work->sums, 1 - rate, denominator));
+    TRY(tamis_dense_axpby(device, NULL, rate * share, &work->N, 1 - rate, numerator));
+    TRY(tamis_dense_axpby(device, NULL, rate * share, &work->sums, 1 - rate, denominator));
     return tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, denominator, tiny, numerator, 0, Y);
 }
 
@@ -306,7 +306,7 @@ static tamis_status learn_once(tamis_model *model, const gap *work, double *sum,
     }
     TRY(count(model, work, batch, X));
     if (batch->total > 0) TRY(average(model, work, batch)); /* nothing is to be learnt from no counts */
-    return tamis_device_finish(model->device, NULL);
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
@@ -335,7 +335,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY_GOTO(done, ml_dense_make(model, topics, 1, &work->Y_sums));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 1));
     TRY_GOTO(done, update_rows(model, work, work->batches.batch[0].plans[INFER], TRANSFORM_ROUNDS, W, &work->E));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
     return status;

@@ -78,10 +78,10 @@ static tamis_status make_weights(const tamis_model *model, side *half) {
     /* p = r+ / r+, 0 where r+ = max(r, 0) is 0; c p = confidence r+ + p; |r| = 2 r+ - r, exactly */
     TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, &r, NULL, &positive));
     TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, 1e-37, &positive, &positive, &wanted));
-    TRY_GOTO(done, tamis_dense_combine(device, NULL, confidence, &positive, 1, &wanted));
-    TRY_GOTO(done, tamis_dense_combine(device, NULL, 2, &positive, -1, &r));
-    TRY_GOTO(done, tamis_dense_combine(device, NULL, confidence, &r, 0, &r));
-    TRY_GOTO(done, tamis_device_finish(device, NULL));
+    TRY_GOTO(done, tamis_dense_axpby(device, NULL, confidence, &positive, 1, &wanted));
+    TRY_GOTO(done, tamis_dense_axpby(device, NULL, 2, &positive, -1, &r));
+    TRY_GOTO(done, tamis_dense_axpby(device, NULL, confidence, &r, 0, &r));
+    TRY_GOTO(done, tamis_stream_synchronize(device, NULL));
 done:
     if (liked) tamis_device_free(device, liked);
     return status;
@@ -93,8 +93,8 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(make_weights(model, half));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, width, width, &half->fused));
-    TRY(ml_plan(model, S, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
-    TRY(tamis_plan_set_values(half->spmm, half->wanted, 0));
+    const tamis_sparse wanted = ml_with_values(S, half->wanted);
+    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
     TRY(ml_dense_make(model, S->rows, width, &half->AP));
@@ -113,12 +113,12 @@ static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, 
     TRY(tamis_dense_gram(device, NULL, model->workspace, 1, Y, model->options.regularization, &half->G));
     TRY(ml_spmm(model, half->spmm, Y, 1, 0, &half->R));
     TRY(apply(model, half, X, Y));
-    TRY(tamis_dense_combine(device, NULL, -1, &half->AP, 1, &half->R));
-    TRY(tamis_dense_combine(device, NULL, 1, &half->R, 0, &half->P));
+    TRY(tamis_dense_axpby(device, NULL, -1, &half->AP, 1, &half->R));
+    TRY(tamis_dense_axpby(device, NULL, 1, &half->R, 0, &half->P));
     TRY(tamis_dense_row_dots(device, NULL, &half->R, &half->R, &half->rr));
     for (int i = 0; i < steps; i++) {
         TRY(apply(model, half, &half->P, Y));
-        TRY(tamis_dense_conjugate_step(device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
+        TRY(tamis_dense_cg_step(device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
     }
     return TAMIS_OK;
 }
@@ -138,7 +138,7 @@ static tamis_status make_first(tamis_model *model, const side *columns) {
     TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, 1, &used, NULL, &used));
     TRY_GOTO(done, tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &used, 0, &model->column_factors, 0,
                                      &model->column_factors));
-    TRY_GOTO(done, tamis_device_finish(device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(device, NULL));
 done:
     ml_dense_free(model, &used);
     return status;
@@ -160,7 +160,7 @@ static tamis_status power_start(tamis_model *model, implicit *work) {
         TRY(ml_spmm(model, work->sides[1].spmm, &work->sides[0].R, 1, 0, image));
         TRY(tamis_dense_dot(model->device, NULL, model->workspace, image, image, &squares));
         if (!(squares > 0) || !isfinite(squares)) return TAMIS_OK; /* no uses */
-        TRY(tamis_dense_combine(model->device, NULL, size / sqrt(squares / count), image, 0, Y));
+        TRY(tamis_dense_axpby(model->device, NULL, size / sqrt(squares / count), image, 0, Y));
     }
     return TAMIS_OK;
 }
@@ -224,7 +224,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
     const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
     TRY_GOTO(done, solve(model, &half, W, &model->column_factors, (int)steps));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     side_free(model, &half);
     return status;

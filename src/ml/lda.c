@@ -1,7 +1,7 @@
 /*
- * Latent Dirichlet allocation by online variational Bayes in mini-batches, in BIDMach's form, which papers 001 and 004
- * accelerate (Hoffman, Blei, Bach 2010 is where it comes from). Documents are rows, words columns. The model is L,
- * words x topics: L_wk / sum over w of L_wk = P(word w | topic k).
+ * Latent Dirichlet allocation by online variational Bayes in mini-batches, in BIDMach's form, which Yu et al. and
+ * Nisa et al. accelerate (Hoffman, Blei, Bach 2010 is where it comes from). Documents are rows, words columns. The
+ * model is L, words x topics: L_wk / sum over w of L_wk = P(word w | topic k).
  *
  * A mini-batch S, with M = L, its columns divided by their sums:
  *   U = 1, then inner_rounds times   U = exp(psi(U o E + alpha)),  E = quotient(S, U M^T) M        one fused call each
@@ -127,8 +127,9 @@ static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch
     TRY(tamis_dense_row_sums(device, NULL, G, &norms));
     TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_ROWS, &norms, 0, G, 0, G));
     TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, &work->masses, 0, &model->column_factors, 0, &work->N));
-    TRY(ml_sddmm(model, batch->plans[SAMPLE], G, &work->N, 1, 0, work->samples));
     const int64_t nnz = batch->S.view.nnz;
+    const tamis_dense products = ml_values_view(model, work->samples, nnz);
+    TRY(ml_sddmm(model, batch->plans[SAMPLE], G, &work->N, 1, 0, &products));
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)batch->S.view.values, nnz);
     const tamis_dense samples = ml_values_view(model, work->samples, nnz);
     double sum;
@@ -153,7 +154,7 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
     TRY(ml_fused(model, batch->plans[COUNT], M, &U, &U, 1, 0, N));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, scale, prior(model, model->options.column_prior), M, N,
                         N));
-    return tamis_dense_combine(device, NULL, rate, N, 1 - rate, L);
+    return tamis_dense_axpby(device, NULL, rate, N, 1 - rate, L);
 }
 
 /* ------------------------------------------------------------------------------------------ fitting */
@@ -251,7 +252,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     *sum = *weight = 0;
     if (work->batches.batch[0].total <= 0) goto done;
     TRY_GOTO(done, learn(model, &work->batches.batch[0]));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL)); /* the work goes */
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL)); /* the work goes */
     model->steps++;
     *sum = work->loss;
     *weight = work->weight;
@@ -274,7 +275,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->U));
     TRY_GOTO(done, make_weights(model, work));
     TRY_GOTO(done, infer(model, work->batches.batch[0].plans[INFER], &work->M, TRANSFORM_ROUNDS, &work->U, W, W));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
     return status;

@@ -24,15 +24,16 @@ static void weigh_row(const tamis_dense *W, const tamis_dense *A, int64_t i, con
     }
 }
 
-static tamis_status make_rows(const tamis_model *model, const tamis_dense *W, const double *sizes, tamis_array **A) {
-    tamis_array *own = NULL;
+static tamis_status make_rows(const tamis_model *model, const tamis_dense *W, const double *sizes,
+                              tamis_owned_dense **A) {
+    tamis_owned_dense *own = NULL;
     if (!W) {
         TRY(ml_dense_fetch(model, &model->row_factors, &own));
-        W = tamis_array_view(own);
+        W = tamis_owned_dense_view(own);
     }
-    const tamis_status status = tamis_array_create(W->rows, W->cols, model->options.type, TAMIS_ROW_MAJOR, A);
-    for (int64_t i = 0; status == TAMIS_OK && i < W->rows; i++) weigh_row(W, tamis_array_view(*A), i, sizes);
-    tamis_array_free(own);
+    const tamis_status status = tamis_owned_dense_create(W->rows, W->cols, model->options.type, TAMIS_ROW_MAJOR, A);
+    for (int64_t i = 0; status == TAMIS_OK && i < W->rows; i++) weigh_row(W, tamis_owned_dense_view(*A), i, sizes);
+    tamis_owned_dense_free(own);
     return status;
 }
 
@@ -42,7 +43,7 @@ tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool siz
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s keeps no factors of rows: use tamis_model_transform",
                           tamis_method_name(model->options.method));
     double *sizes;
-    tamis_array *made;
+    tamis_owned_dense *made;
     TRY(tamis_allocate(model->width, sizeof *sizes, "the sums of topics", (void **)&sizes));
     tamis_status status;
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &made));

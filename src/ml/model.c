@@ -110,7 +110,7 @@ tamis_status tamis_model_describe(const tamis_model *model, tamis_model_descript
     return TAMIS_OK;
 }
 
-static tamis_status fetch(tamis_model *model, tamis_array **factors, bool of_rows) {
+static tamis_status fetch(tamis_model *model, tamis_owned_dense **factors, bool of_rows) {
     tamis_clear_error();
     if (!model || !factors) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", model ? "factors" : "model");
     *factors = NULL;
@@ -121,9 +121,11 @@ static tamis_status fetch(tamis_model *model, tamis_array **factors, bool of_row
     return ml_dense_fetch(model, of_rows ? &model->row_factors : &model->column_factors, factors);
 }
 
-tamis_status tamis_model_row_factors(tamis_model *model, tamis_array **factors) { return fetch(model, factors, true); }
+tamis_status tamis_model_row_factors(tamis_model *model, tamis_owned_dense **factors) {
+    return fetch(model, factors, true);
+}
 
-tamis_status tamis_model_column_factors(tamis_model *model, tamis_array **factors) {
+tamis_status tamis_model_column_factors(tamis_model *model, tamis_owned_dense **factors) {
     return fetch(model, factors, false);
 }
 

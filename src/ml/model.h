@@ -16,8 +16,11 @@
 
 #include <tamis/dense.h>
 #include <tamis/ml.h>
+#include <tamis/stream.h>
+#include <tamis/structure.h>
 
 #include "base/memory.h"
+#include "base/reserved.h"
 #include "base/status.h"
 
 /* ---------------------------------------------------------------------------------------------- methods */
@@ -34,7 +37,7 @@ typedef enum ml_kind {
 typedef struct ml_operand {
     tamis_dense host;
     const tamis_dense *there; /* the model's factors */
-    tamis_array *own;         /* host's memory where it is the operand's own, else it is the model's or W's */
+    tamis_owned_dense *own;   /* host's memory where it is the operand's own, else it is the model's or W's */
 } ml_operand;
 
 /* Predictions are clamp(offset + <A_i, B_j>, least, most). A has a line a row, B a line a column, both of the same
@@ -141,7 +144,7 @@ void ml_dense_free(const tamis_model *model, tamis_dense *dense);
 tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host);
 tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host);
 /* The host's copy as an array, the caller's. */
-tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_array **array);
+tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **array);
 /* Seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart. */
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
                              double high);
@@ -152,7 +155,7 @@ tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count
 
 /* A sparse matrix on the device: CSR, sorted, duplicates summed, the model's type. */
 typedef struct ml_sparse {
-    tamis_matrix *host;               /* its arrays on the host */
+    tamis_owned_sparse *host;         /* its arrays on the host */
     tamis_sparse view;                /* at the device's location */
     void *offsets, *columns, *values; /* a GPU's, else NULL */
 } ml_sparse;
@@ -170,12 +173,18 @@ tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_d
 /* A plan that will be executed often. edge and inner are SDDMM's and fused's, width is SpMM's and fused's. */
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, tamis_plan **plan);
+/* The same pattern with other values. */
+static inline tamis_sparse ml_with_values(const tamis_sparse *S, const void *values) {
+    tamis_sparse other = *S;
+    other.values = values;
+    return other;
+}
 /* The plan's executions, timed. */
-tamis_status ml_sddmm(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B, double alpha,
-                      double beta, void *p);
-tamis_status ml_spmm(tamis_model *model, tamis_plan *plan, const tamis_dense *B, double alpha, double beta,
+tamis_status ml_sddmm(tamis_model *model, const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
+                      double alpha, double beta, const tamis_dense *P);
+tamis_status ml_spmm(tamis_model *model, const tamis_plan *plan, const tamis_dense *B, double alpha, double beta,
                      const tamis_dense *C);
-tamis_status ml_fused(tamis_model *model, tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
+tamis_status ml_fused(tamis_model *model, const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
                       const tamis_dense *D, double alpha, double beta, const tamis_dense *E);
 /* For begin(): room for the marks of that many calls, so that those of an iteration allocate nothing. */
 tamis_status ml_times_reserve(tamis_model *model, double calls);
@@ -198,7 +207,7 @@ tamis_status ml_model_workspace(tamis_model *model);
 /* operands.c: A (W, or the model's own) and B where they are the factors as they are; the rest is left. */
 void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
 /* An operand of an array, which becomes its own. */
-void ml_operand_take(ml_operand *operand, tamis_array *array);
+void ml_operand_take(ml_operand *operand, tamis_owned_dense *array);
 /* Brings it onto the host, where it is not there yet. */
 tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand);
 void ml_operands_free(ml_operands *operands);
@@ -213,7 +222,7 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *data);
 
 /* canonical.c: S as methods take their data: a host matrix, CSR, sorted, duplicates summed, values there, int64
    offsets, the model's type; checks the values for the method's kind. `what` names S in messages. */
-tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_matrix **data);
+tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_sparse **data);
 
 /* model.c: an empty model of options that were checked; for create and load. */
 tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **model);

@@ -128,7 +128,6 @@ static tamis_status read_model(tamis_device *device, const tamis_text *text, tam
     int64_t header_bytes = 0, file_bytes = 0;
     TRY(check_file(text, &header_bytes));
     TRY(ml_header_read(text->name, text->begin + ML_FILE_PREAMBLE, header_bytes, &told, sections));
-    told.options.size = sizeof told.options;
     TRY(check_options(text->name, &told.options));
     TRY(ml_sections_check(TAMIS_ERROR_FORMAT, text->name, &told, sections));
     if (ml_sections_place(header_bytes, sections, &file_bytes) != TAMIS_OK || file_bytes != text->end - text->begin)

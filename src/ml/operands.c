@@ -4,8 +4,8 @@
  */
 #include "ml/model.h"
 
-void ml_operand_take(ml_operand *operand, tamis_array *array) {
-    *operand = (ml_operand){.host = *tamis_array_view(array), .own = array};
+void ml_operand_take(ml_operand *operand, tamis_owned_dense *array) {
+    *operand = (ml_operand){.host = *tamis_owned_dense_view(array), .own = array};
 }
 
 static void use_factors(const tamis_dense *factors, ml_operand *operand) {
@@ -18,7 +18,7 @@ static void use_factors(const tamis_dense *factors, ml_operand *operand) {
 tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand) {
     if (operand->host.data || !operand->there || !operand->there->data) return TAMIS_OK;
     TRY(ml_dense_fetch(model, operand->there, &operand->own));
-    operand->host = *tamis_array_view(operand->own);
+    operand->host = *tamis_owned_dense_view(operand->own);
     return TAMIS_OK;
 }
 
@@ -31,7 +31,7 @@ void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operan
 }
 
 void ml_operands_free(ml_operands *operands) {
-    tamis_array_free(operands->A.own);
-    tamis_array_free(operands->B.own);
+    tamis_owned_dense_free(operands->A.own);
+    tamis_owned_dense_free(operands->B.own);
     *operands = (ml_operands){0};
 }

@@ -10,20 +10,12 @@ static tamis_status check_method(tamis_method method) {
     return TAMIS_OK;
 }
 
-tamis_status tamis_model_options_init(tamis_model_options *options, size_t size, tamis_method method) {
+tamis_status tamis_model_options_init(tamis_model_options *options, tamis_method method) {
     tamis_clear_error();
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
-    if (size != sizeof *options)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "size = %zu, a tamis_model_options of this library has %zu bytes", size,
-                          sizeof *options);
     TRY(check_method(method));
-    *options = (tamis_model_options){.size = size,
-                                     .method = method,
-                                     .factors = 32,
-                                     .type = TAMIS_F32,
-                                     .iterations = 15,
-                                     .seed = 1,
-                                     .checkpoint_seconds = 30};
+    *options = (tamis_model_options){
+        .method = method, .factors = 32, .type = TAMIS_F32, .iterations = 15, .seed = 1, .checkpoint_seconds = 30};
     ml_methods[method]->defaults(options);
     return TAMIS_OK;
 }
@@ -50,9 +42,7 @@ tamis_status ml_algorithms(const char *text, char algorithms[3][48]) {
 
 tamis_status ml_options_check(const tamis_model_options *options) {
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
-    if (options->size != sizeof *options)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu, expected %zu: begin with tamis_model_options_init",
-                          options->size, sizeof *options);
+    TRY(TAMIS_RESERVED(options, "options"));
     TRY(check_method(options->method));
     if (options->factors < 1 || options->factors > 1024)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "factors = %lld, expected 1 to 1024", (long long)options->factors);

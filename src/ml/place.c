@@ -34,19 +34,19 @@ static size_t bytes_of(const tamis_dense *dense) {
 
 tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host) {
     const size_t bytes = bytes_of(dense);
-    return bytes > 0 ? tamis_device_write(model->device, NULL, dense->data, 0, host, bytes) : TAMIS_OK;
+    return bytes > 0 ? tamis_device_upload(model->device, NULL, dense->data, 0, host, bytes) : TAMIS_OK;
 }
 
 tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host) {
     const size_t bytes = bytes_of(dense);
-    return bytes > 0 ? tamis_device_read(model->device, NULL, host, dense->data, 0, bytes) : TAMIS_OK;
+    return bytes > 0 ? tamis_device_download(model->device, NULL, host, dense->data, 0, bytes) : TAMIS_OK;
 }
 
-tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_array **array) {
-    TRY(tamis_array_create(dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, array));
-    const tamis_status status = ml_dense_read(model, dense, tamis_array_view(*array)->data);
+tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **array) {
+    TRY(tamis_owned_dense_create(dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, array));
+    const tamis_status status = ml_dense_read(model, dense, tamis_owned_dense_view(*array)->data);
     if (status != TAMIS_OK) {
-        tamis_array_free(*array);
+        tamis_owned_dense_free(*array);
         *array = NULL;
     }
     return status;
@@ -54,13 +54,13 @@ tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, 
 
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
                              double high) {
-    tamis_array *array;
-    TRY(tamis_array_create(dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, &array));
+    tamis_owned_dense *array;
+    TRY(tamis_owned_dense_create(dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, &array));
     /* a seed of its own for each matrix of a model */
     tamis_status status =
-        tamis_fill_uniform(tamis_array_view(array), tamis_random_at(model->options.seed, stream, 0), low, high);
-    if (status == TAMIS_OK) status = ml_dense_write(model, dense, tamis_array_view(array)->data);
-    tamis_array_free(array);
+        tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(model->options.seed, stream, 0), low, high);
+    if (status == TAMIS_OK) status = ml_dense_write(model, dense, tamis_owned_dense_view(array)->data);
+    tamis_owned_dense_free(array);
     return status;
 }
 
@@ -87,7 +87,7 @@ static tamis_status upload(const tamis_model *model, const void *host, size_t by
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
     TRY(tamis_device_allocate(model->device, bytes, memory));
-    return tamis_device_write(model->device, NULL, *memory, 0, host, bytes);
+    return tamis_device_upload(model->device, NULL, *memory, 0, host, bytes);
 }
 
 tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
@@ -103,7 +103,7 @@ tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bo
     options.transpose = transpose;
     tamis_status status;
     TRY_GOTO(failed, tamis_convert(S, &options, &placed->host));
-    placed->view = *tamis_matrix_view(placed->host);
+    placed->view = *tamis_owned_sparse_view(placed->host);
     if (model->location == TAMIS_HOST) return TAMIS_OK;
     tamis_sparse *const view = &placed->view;
     const size_t nnz = (size_t)view->nnz;
@@ -143,7 +143,7 @@ void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
     if (placed->offsets) tamis_device_free(model->device, placed->offsets);
     if (placed->columns) tamis_device_free(model->device, placed->columns);
     if (placed->values) tamis_device_free(model->device, placed->values);
-    tamis_matrix_free(placed->host);
+    tamis_owned_sparse_free(placed->host);
     *placed = (ml_sparse){0};
 }
 
@@ -152,7 +152,7 @@ static int64_t offset_at(const tamis_sparse *S, int64_t row) {
 }
 
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts) {
-    const tamis_sparse *const host = tamis_matrix_view(S->host);
+    const tamis_sparse *const host = tamis_owned_sparse_view(S->host);
     *counts = (tamis_dense){0};
     void *numbers;
     const size_t size = tamis_type_size(model->options.type);

@@ -39,16 +39,16 @@ tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t c
 
 /* Of few rows of a model on a GPU the rest is not fetched. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
-                            tamis_array **gathered) {
+                            tamis_owned_dense **gathered) {
     tamis_status status;
     const size_t line = (size_t)model->width * tamis_type_size(model->options.type);
-    tamis_array *fetched = NULL;
-    TRY(tamis_array_create(count, model->width, model->options.type, TAMIS_ROW_MAJOR, gathered));
-    char *const to = tamis_array_view(*gathered)->data;
+    tamis_owned_dense *fetched = NULL;
+    TRY(tamis_owned_dense_create(count, model->width, model->options.type, TAMIS_ROW_MAJOR, gathered));
+    char *const to = tamis_owned_dense_view(*gathered)->data;
     const bool one_by_one = !W && (model->location == TAMIS_HOST || count < model->row_factors.rows / 256);
     if (!W && !one_by_one) {
         TRY_GOTO(failed, ml_dense_fetch(model, &model->row_factors, &fetched));
-        W = tamis_array_view(fetched);
+        W = tamis_owned_dense_view(fetched);
     }
     for (int64_t i = 0; i < count; i++) {
         const size_t row = (size_t)(rows ? rows[i] : i);
@@ -56,23 +56,23 @@ tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, cons
             memcpy(to + (size_t)i * line,
                    (const char *)W->data + row * (size_t)tamis_dense_stride(W) * tamis_type_size(W->type), line);
         else
-            TRY_GOTO(failed, tamis_device_read(model->device, NULL, to + (size_t)i * line, model->row_factors.data,
-                                               row * line, line));
+            TRY_GOTO(failed, tamis_device_download(model->device, NULL, to + (size_t)i * line, model->row_factors.data,
+                                                   row * line, line));
     }
-    tamis_array_free(fetched);
+    tamis_owned_dense_free(fetched);
     return TAMIS_OK;
 failed:
-    tamis_array_free(fetched);
-    tamis_array_free(*gathered);
+    tamis_owned_dense_free(fetched);
+    tamis_owned_dense_free(*gathered);
     *gathered = NULL;
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------ transform */
 
-tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_array **W) {
+tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W) {
     tamis_status status;
-    tamis_matrix *data = NULL;
+    tamis_owned_sparse *data = NULL;
     tamis_dense on_device = {0};
     *W = NULL;
     /* of an iteration that this is called within: what is executed here does not belong to it */
@@ -81,7 +81,7 @@ tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char 
     memcpy(seconds, model->times.seconds, sizeof seconds);
     TRY_GOTO(done, ml_canonical(model, S, what, &data));
     TRY_GOTO(done, ml_model_workspace(model));
-    const tamis_sparse *const view = tamis_matrix_view(data);
+    const tamis_sparse *const view = tamis_owned_sparse_view(data);
     TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
     if (view->rows > 0) TRY_GOTO(done, model->method->transform(model, view, &on_device));
     status = ml_dense_fetch(model, &on_device, W);
@@ -89,7 +89,7 @@ done:
     model->times.calls = 0;
     memcpy(model->times.seconds, seconds, sizeof seconds);
     ml_dense_free(model, &on_device);
-    tamis_matrix_free(data);
+    tamis_owned_sparse_free(data);
     return status;
 }
 
@@ -112,10 +112,10 @@ tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, co
     if (rows != S->rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "W.rows = %lld, but S.rows = %lld", (long long)rows,
                           (long long)S->rows);
-    tamis_array *made;
+    tamis_owned_dense *made;
     TRY(ml_transform(model, S, "S", &made));
-    copy_lines(tamis_array_view(made), W);
-    tamis_array_free(made);
+    copy_lines(tamis_owned_dense_view(made), W);
+    tamis_owned_dense_free(made);
     return TAMIS_OK;
 }
 
@@ -135,7 +135,7 @@ static tamis_status to_device(copies *c, const void *host, int64_t entries, size
     TRY(tamis_device_allocate(c->model->device, (size_t)entries * size, block));
     c->count++;
     *there = *block;
-    return tamis_device_write(c->model->device, NULL, *block, 0, host, (size_t)entries * size);
+    return tamis_device_upload(c->model->device, NULL, *block, 0, host, (size_t)entries * size);
 }
 
 static tamis_status pattern_to_device(copies *c, const tamis_sparse *S, tamis_sparse *there) {
@@ -187,10 +187,13 @@ tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const t
         TRY_GOTO(done, tamis_device_allocate(model->device, (size_t)S->nnz * size, &c.blocks[c.count]));
         dots = c.blocks[c.count++];
     }
-    const tamis_args args = {
-        .alpha = 1, .edge = TAMIS_EDGE_MASK, .trust_input = true, .threads = model->options.threads};
-    TRY_GOTO(done, tamis_sddmm(model->device, &pattern, &A, &B, &args, dots));
-    if (dots != host) TRY_GOTO(done, tamis_device_read(model->device, NULL, host, dots, 0, (size_t)S->nnz * size));
+    tamis_options once = TAMIS_OPTIONS_INIT;
+    once.edge = TAMIS_EDGE_MASK;
+    once.trust_input = true;
+    once.threads = model->options.threads;
+    const tamis_dense P = ml_values_view(model, dots, S->nnz);
+    TRY_GOTO(done, tamis_sddmm(model->device, &pattern, &A, &B, &P, &once, NULL));
+    if (dots != host) TRY_GOTO(done, tamis_device_download(model->device, NULL, host, dots, 0, (size_t)S->nnz * size));
     expect(operands, type, host, S->nnz, predictions);
 done:
     release(&c);
@@ -212,14 +215,14 @@ tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const
     TRY(tamis_validate(S));
     if (S->nnz == 0) return TAMIS_OK;
     ml_operands operands = {0};
-    tamis_array *packed = NULL; /* methods see no strides */
+    tamis_owned_dense *packed = NULL; /* methods see no strides */
     if (W) {
         TRY(ml_gather_rows(model, W, NULL, rows, &packed));
-        W = tamis_array_view(packed);
+        W = tamis_owned_dense_view(packed);
     }
     tamis_status status = model->method->operands(model, W, &operands);
     if (status == TAMIS_OK) status = ml_predict(model, &operands, S, predictions);
     ml_operands_free(&operands);
-    tamis_array_free(packed);
+    tamis_owned_dense_free(packed);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "base/reserved.h"
 #include "base/status.h"
 #include "io/source.h"
 #include "ml/names.h"
@@ -257,7 +258,7 @@ static bool is_repeated(const tamis_sparse *S, int64_t t, int64_t end) {
 }
 
 /* A copy of S, sorted CSR, with the last of the entries at a place alone. `unique`: how many these are. */
-static tamis_status copy_last(const tamis_sparse *S, int64_t unique, tamis_matrix **matrix) {
+static tamis_status copy_last(const tamis_sparse *S, int64_t unique, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
     void *offsets = NULL, *columns = NULL, *values = NULL;
     TRY_GOTO(end, tamis_allocate(S->rows + 1, sizeof(int64_t), "ratings", &offsets));
@@ -291,7 +292,7 @@ end:
 }
 
 /* Sorting keeps the order of the file among entries at the same place, so that the last of them is the last rating. */
-static tamis_status make_matrix(const rating_reader *reader, tamis_matrix **matrix) {
+static tamis_status make_matrix(const rating_reader *reader, tamis_owned_sparse **matrix) {
     const tamis_sparse entries = {.format = TAMIS_COO,
                                   .rows = tamis_names_count(reader->users),
                                   .cols = tamis_names_count(reader->items),
@@ -303,9 +304,9 @@ static tamis_status make_matrix(const rating_reader *reader, tamis_matrix **matr
     options.offset_type = offset_type_for(entries.nnz);
     options.sort = true;
     options.values = TAMIS_VALUES_ONES;
-    tamis_matrix *sorted = NULL;
+    tamis_owned_sparse *sorted = NULL;
     TRY(tamis_convert(&entries, &options, &sorted));
-    const tamis_sparse *const S = tamis_matrix_view(sorted);
+    const tamis_sparse *const S = tamis_owned_sparse_view(sorted);
     int64_t unique = 0;
     for (int64_t row = 0; row < S->rows; row++) {
         const int64_t row_end = offset_at(S, row + 1);
@@ -316,7 +317,7 @@ static tamis_status make_matrix(const rating_reader *reader, tamis_matrix **matr
         return TAMIS_OK;
     }
     const tamis_status status = copy_last(S, unique, matrix);
-    tamis_matrix_free(sorted);
+    tamis_owned_sparse_free(sorted);
     return status;
 }
 
@@ -325,11 +326,8 @@ static tamis_status make_matrix(const rating_reader *reader, tamis_matrix **matr
 static tamis_status take_options(const tamis_ratings_options *given, tamis_ratings_options *options) {
     *options = (tamis_ratings_options)TAMIS_RATINGS_OPTIONS_INIT;
     if (!given) return TAMIS_OK;
-    if (given->size < sizeof(size_t))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_RATINGS_OPTIONS_INIT",
-                          given->size);
-    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-    options->size = sizeof *options;
+    TRY(TAMIS_RESERVED(given, "options"));
+    *options = *given;
     if (!(fabs(options->missing_value) <= (double)FLT_MAX))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.missing_value = %g, expected a number that fp32 can hold",
                           options->missing_value);
@@ -339,7 +337,7 @@ static tamis_status take_options(const tamis_ratings_options *given, tamis_ratin
     return TAMIS_OK;
 }
 
-static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_matrix **matrix) {
+static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_owned_sparse **matrix) {
     const tamis_ratings_options *const options = reader->options;
     reader->progress = (tamis_progress){.report = options->progress, .context = options->progress_context, .high = 1};
     tamis_progress opening = reader->progress;
@@ -348,18 +346,18 @@ static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_
     if (!reader->users) TRY(tamis_names_create(&reader->users));
     if (!reader->items) TRY(tamis_names_create(&reader->items));
     TRY(take_lines(reader));
-    tamis_matrix *made = NULL;
+    tamis_owned_sparse *made = NULL;
     TRY(make_matrix(reader, &made));
     const tamis_status status = tamis_progress_step(&reader->progress, 1, path);
     if (status != TAMIS_OK) {
-        tamis_matrix_free(made);
+        tamis_owned_sparse_free(made);
         return status;
     }
     *matrix = made;
     return TAMIS_OK;
 }
 
-tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options, tamis_matrix **ratings,
+tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options, tamis_owned_sparse **ratings,
                                 tamis_names **users, tamis_names **items, int64_t *skipped) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");

@@ -154,7 +154,7 @@ static tamis_status turn_block(scorer *s, tamis_dense *G) {
     G->rows = width;
     G->cols = G->stride = s->rows;
     if (s->on_host) return TAMIS_OK;
-    return tamis_device_write(s->model->device, NULL, G->data, 0, s->host_turned, (size_t)(width * s->rows) * s->size);
+    return tamis_device_upload(s->model->device, NULL, G->data, 0, s->host_turned, (size_t)(width * s->rows) * s->size);
 }
 
 static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) {
@@ -172,8 +172,8 @@ static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) 
     Y.cols = Y.stride = s->rows;
     TRY(tamis_dense_multiply(s->model->device, NULL, 1, &X, G, 0, &Y));
     if (s->on_host) return TAMIS_OK;
-    return tamis_device_read(s->model->device, NULL, s->host_scores, Y.data, 0,
-                             (size_t)(s->columns * s->rows) * s->size);
+    return tamis_device_download(s->model->device, NULL, s->host_scores, Y.data, 0,
+                                 (size_t)(s->columns * s->rows) * s->size);
 }
 
 static tamis_status score_block(scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
@@ -268,10 +268,10 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
     s.size = tamis_type_size(s.A->type);
     if (s.A->rows == 0 || n == 0) return TAMIS_OK;
     tamis_status status;
-    tamis_matrix *sorted = NULL;
+    tamis_owned_sparse *sorted = NULL;
     if (seen) {
         TRY(ml_seen(seen, rows, s.A->rows, &sorted));
-        s.seen = tamis_matrix_view(sorted);
+        s.seen = tamis_owned_sparse_view(sorted);
     }
     TRY_GOTO(done, scorer_make(&s));
     for (s.first = 0; s.first < s.A->rows; s.first += s.block) {
@@ -280,7 +280,7 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
     }
 done:
     scorer_free(&s);
-    tamis_matrix_free(sorted);
+    tamis_owned_sparse_free(sorted);
     return status;
 }
 
@@ -322,12 +322,12 @@ tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, con
     if (__builtin_mul_overflow(count, (int64_t)n, &entries))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is more than an array can have",
                           (long long)count, n);
-    tamis_array *asked;
+    tamis_owned_dense *asked;
     TRY(ml_gather_rows(model, W, rows, count, &asked));
     ml_operands operands = {0};
-    tamis_status status = model->method->operands(model, tamis_array_view(asked), &operands);
+    tamis_status status = model->method->operands(model, tamis_owned_dense_view(asked), &operands);
     if (status == TAMIS_OK) status = ml_recommend(model, &operands, rows, seen, n, columns, scores);
     ml_operands_free(&operands);
-    tamis_array_free(asked);
+    tamis_owned_dense_free(asked);
     return status;
 }

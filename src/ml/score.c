@@ -22,8 +22,8 @@ enum { TOP = 10 };
 typedef struct scoring {
     tamis_model *model;
     const tamis_sparse *entries, *observed; /* canonical; observed may be NULL */
-    tamis_matrix *own_entries, *own_observed;
-    tamis_array *W;
+    tamis_owned_sparse *own_entries, *own_observed;
+    tamis_owned_dense *W;
     ml_operands operands; /* A has a line for each row of the entries */
 } scoring;
 
@@ -56,19 +56,19 @@ static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_i
     tamis_model *const model = s->model;
     TRY(check(model, held_out, fold_in));
     TRY(ml_canonical(model, held_out->entries, "held_out.entries", &s->own_entries));
-    s->entries = tamis_matrix_view(s->own_entries);
+    s->entries = tamis_owned_sparse_view(s->own_entries);
     if (held_out->observed && (fold_in || need_observed)) {
         TRY(ml_canonical(model, held_out->observed, "held_out.observed", &s->own_observed));
-        s->observed = tamis_matrix_view(s->own_observed);
+        s->observed = tamis_owned_sparse_view(s->own_observed);
     }
     if (fold_in) TRY(ml_transform(model, s->observed, "held_out.observed", &s->W));
-    return model->method->operands(model, tamis_array_view(s->W), &s->operands);
+    return model->method->operands(model, tamis_owned_dense_view(s->W), &s->operands);
 }
 
 static void release(scoring *s) {
-    tamis_matrix_free(s->own_entries);
-    tamis_matrix_free(s->own_observed);
-    tamis_array_free(s->W);
+    tamis_owned_sparse_free(s->own_entries);
+    tamis_owned_sparse_free(s->own_observed);
+    tamis_owned_dense_free(s->W);
     ml_operands_free(&s->operands);
 }
 
@@ -175,10 +175,10 @@ static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, co
 }
 
 /* The lines of A that belong to the rows. */
-static tamis_status take_lines(const tamis_dense *A, const int64_t *rows, int64_t count, tamis_array **lines) {
+static tamis_status take_lines(const tamis_dense *A, const int64_t *rows, int64_t count, tamis_owned_dense **lines) {
     const size_t line = (size_t)A->cols * tamis_type_size(A->type);
-    TRY(tamis_array_create(count, A->cols, A->type, TAMIS_ROW_MAJOR, lines));
-    char *const to = tamis_array_view(*lines)->data;
+    TRY(tamis_owned_dense_create(count, A->cols, A->type, TAMIS_ROW_MAJOR, lines));
+    char *const to = tamis_owned_dense_view(*lines)->data;
     for (int64_t i = 0; i < count; i++)
         memcpy(to + (size_t)i * line, (const char *)A->data + (size_t)rows[i] * line, line);
     return TAMIS_OK;
@@ -189,7 +189,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
     int64_t *columns = NULL;
     double *scores = NULL;
     ml_operands part = s->operands;
-    tamis_array *lines = NULL;
+    tamis_owned_dense *lines = NULL;
     int64_t entries;
     if (__builtin_mul_overflow(count, (int64_t)top, &entries))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d recommendations of %lld rows are too many", top,
@@ -197,7 +197,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
     TRY_GOTO(done, tamis_allocate(entries, sizeof *columns, "recommendations", (void **)&columns));
     TRY_GOTO(done, tamis_allocate(entries, sizeof *scores, "recommendations", (void **)&scores));
     TRY_GOTO(done, take_lines(&s->operands.A.host, rows, count, &lines));
-    part.A = (ml_operand){.host = *tamis_array_view(lines)};
+    part.A = (ml_operand){.host = *tamis_owned_dense_view(lines)};
     TRY_GOTO(done, ml_recommend(s->model, &part, rows, s->observed, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;
     for (int64_t i = 0; i < count; i++) add_row(s, rows[i], relevant_in(s, rows[i]), top, columns + i * top, score);
@@ -207,7 +207,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
 done:
     tamis_release(columns);
     tamis_release(scores);
-    tamis_array_free(lines);
+    tamis_owned_dense_free(lines);
     return status;
 }
 

@@ -35,7 +35,7 @@ static tamis_status sum_up(const tamis_sparse *seen, const int64_t *rows, int64_
 }
 
 /* Sorted copies of the rows of a CSR. */
-static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_matrix **sorted) {
+static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted) {
     tamis_status status;
     int64_t *offsets = NULL, *columns = NULL;
     TRY_GOTO(done, tamis_allocate(count + 1, sizeof *offsets, "what was seen", (void **)&offsets));
@@ -76,16 +76,16 @@ static tamis_status check_entries(const tamis_sparse *seen) {
     return TAMIS_OK;
 }
 
-tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_matrix **sorted) {
+tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted) {
     *sorted = NULL;
     if (seen->format == TAMIS_CSR) return gather(seen, rows, count, sorted);
-    tamis_matrix *by_rows;
+    tamis_owned_sparse *by_rows;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = options.offset_type = TAMIS_I64;
     options.values = TAMIS_VALUES_NONE;
     TRY(check_entries(seen));
     TRY(tamis_convert(seen, &options, &by_rows));
-    const tamis_status status = gather(tamis_matrix_view(by_rows), rows, count, sorted);
-    tamis_matrix_free(by_rows);
+    const tamis_status status = gather(tamis_owned_sparse_view(by_rows), rows, count, sorted);
+    tamis_owned_sparse_free(by_rows);
     return status;
 }

@@ -1,5 +1,6 @@
 /*
- * Sparse factor analysis of ratings in mini-batches of users (paper 004 and its reference 19, as BIDMach computes it).
+ * Sparse factor analysis of ratings in mini-batches of users (Nisa et al. and their reference 19, as BIDMach computes
+ * it).
  *
  * Of a rating its mean and the item's bias are taken: s = r - mean - b_i, b_i = sum (r - mean) / (n_i + 10) over the
  * item's n_i ratings. With items m_i and users u it makes
@@ -12,7 +13,7 @@
  * The preconditioner is B = d M^T M + lambda, d the share of ratings that are there (the reference: 50 / items, its
  * typical number of ratings), which is the mean over users of their own matrices. Its Cholesky factor L is made once a
  * pass on the host, in double, and applied by a change of variables: with T = L^-T, items M T and users u = T x it is
- * plain conjugate gradients on x, whose steps tamis_dense_conjugate_step makes, and lambda becomes lambda T^T T. The
+ * plain conjugate gradients on x, whose steps tamis_dense_cg_step makes, and lambda becomes lambda T^T T. The
  * reference clamps step lengths at 300; here the matrix is never below lambda T^T T, which bounds them without that.
  *
  * States: 0 ADAGRAD's sums of squares, 1 biases, 2 sum and number of an item's ratings, 3 T of the pass under way (so
@@ -96,12 +97,12 @@ static tamis_status write_numbers(const tamis_model *model, const tamis_dense *d
 /* The caller's, by tamis_release: for begin() alone. */
 static tamis_status read_numbers(const tamis_model *model, const tamis_dense *dense, double **numbers) {
     const int64_t count = dense->rows * dense->cols;
-    tamis_array *array;
+    tamis_owned_dense *array;
     TRY(ml_dense_fetch(model, dense, &array));
     const tamis_status status = tamis_allocate(count, sizeof **numbers, "numbers of the device", (void **)numbers);
     for (int64_t i = 0; status == TAMIS_OK && i < count; i++)
-        (*numbers)[i] = ml_number(tamis_array_view(array)->data, dense->type, i);
-    tamis_array_free(array);
+        (*numbers)[i] = ml_number(tamis_owned_dense_view(array)->data, dense->type, i);
+    tamis_owned_dense_free(array);
     return status;
 }
 
@@ -296,12 +297,12 @@ static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *b
     TRY(tamis_dense_multiply(device, NULL, 1, &model->column_factors, &work->T, 0, M));
     TRY(tamis_dense_fill(device, NULL, &X, 0));
     TRY(ml_spmm(model, batch->plans[RIGHT], M, 1, 0, &R));
-    TRY(tamis_dense_combine(device, NULL, 1, &R, 0, &P));
+    TRY(tamis_dense_axpby(device, NULL, 1, &R, 0, &P));
     TRY(tamis_dense_row_dots(device, NULL, &R, &R, &rr));
     for (int i = 0; i < steps; i++) {
         TRY(ml_fused(model, batch->plans[NORMAL], &P, M, M, 1, 0, &AP));
         TRY(tamis_dense_multiply(device, NULL, 1, &P, &work->shift, 1, &AP));
-        TRY(tamis_dense_conjugate_step(device, NULL, NULL, 0, &AP, &P, &X, &R, &rr));
+        TRY(tamis_dense_cg_step(device, NULL, NULL, 0, &AP, &P, &X, &R, &rr));
     }
     return tamis_dense_multiply(device, NULL, 1, &X, &work->transposed, 0, U);
 }
@@ -314,13 +315,14 @@ static tamis_status measure(tamis_model *model, const sfa *work, const ml_batch 
     const double of_items = model->options.column_regularization * (double)U->rows;
     const size_t size = tamis_type_size(model->options.type);
     tamis_dense errors;
-    TRY(ml_sddmm(model, batch->plans[ERRORS], U, M, 1, 0, work->errors.data));
+    const tamis_dense products = ml_values_view(model, work->errors.data, batch->S.view.nnz);
+    TRY(ml_sddmm(model, batch->plans[ERRORS], U, M, 1, 0, &products));
     TRY(ml_vector_first(model, &work->errors, batch->S.view.nnz, &work->zeros, &errors));
     TRY(ml_vector_dot(model, &errors, &errors, &work->dots, &work->of_errors));
     TRY(ml_dot(model, U, U, &work->dots, &work->of_users));
     TRY(ml_dot(model, M, M, &work->dots, &work->of_items));
-    TRY(tamis_dense_combine(device, NULL, model->options.regularization, &work->of_users, 1, &work->of_errors));
-    TRY(tamis_dense_combine(device, NULL, of_items, &work->of_items, 1, &work->of_errors));
+    TRY(tamis_dense_axpby(device, NULL, model->options.regularization, &work->of_users, 1, &work->of_errors));
+    TRY(tamis_dense_axpby(device, NULL, of_items, &work->of_items, 1, &work->of_errors));
     return tamis_device_copy(device, NULL, work->losses.data, (size_t)number * size, work->of_errors.data, 0, size);
 }
 
@@ -329,8 +331,8 @@ static tamis_status add_losses(const tamis_model *model, const sfa *work, int64_
     const tamis_type type = model->options.type;
     const size_t size = tamis_type_size(type);
     if (model->options.skip_loss || first >= end) return TAMIS_OK;
-    TRY(tamis_device_read(model->device, NULL, work->host_losses, work->losses.data, (size_t)first * size,
-                          (size_t)(end - first) * size));
+    TRY(tamis_device_download(model->device, NULL, work->host_losses, work->losses.data, (size_t)first * size,
+                              (size_t)(end - first) * size));
     for (int64_t i = 0; i < end - first; i++) *sum += ml_number(work->host_losses, type, i);
     return TAMIS_OK;
 }
@@ -343,8 +345,7 @@ static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *b
     TRY(solve(model, work, batch, model->options.cg_steps, &U));
     if (!model->options.skip_loss) TRY(measure(model, work, batch, number, &U));
     TRY(ml_fused(model, batch->plans[GRADIENT], M, &U, &U, 1, 0, &work->gradient));
-    TRY(tamis_dense_combine(device, NULL, -model->options.column_regularization * (double)U.rows, M, 1,
-                            &work->gradient));
+    TRY(tamis_dense_axpby(device, NULL, -model->options.column_regularization * (double)U.rows, M, 1, &work->gradient));
     return tamis_dense_map(device, NULL, TAMIS_MAP_ADAGRAD, model->options.rate, LITTLE, &work->gradient,
                            &model->states[HISTORY], M);
 }
@@ -439,7 +440,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     TRY_GOTO(done, learn(model, work, &work->batches.batch[0], 0));
     *sum = 0;
     TRY_GOTO(done, add_losses(model, work, 0, 1, sum));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
     *weight = (double)batch->nnz;
     model->steps++;
 done:
@@ -459,7 +460,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
     TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
     TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, W));
-    TRY_GOTO(done, tamis_device_finish(model->device, NULL));
+    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
     return status;
@@ -468,10 +469,10 @@ done:
 /* ------------------------------------------------------------------------------------------ prediction */
 
 /* `from` with one more column: `last`, or ones. */
-static tamis_status widen(const tamis_dense *from, const tamis_dense *last, tamis_array **wide) {
+static tamis_status widen(const tamis_dense *from, const tamis_dense *last, tamis_owned_dense **wide) {
     const int64_t k = from->cols, stride = from->stride > 0 ? from->stride : k;
-    TRY(tamis_array_create(from->rows, k + 1, from->type, TAMIS_ROW_MAJOR, wide));
-    void *const to = tamis_array_view(*wide)->data;
+    TRY(tamis_owned_dense_create(from->rows, k + 1, from->type, TAMIS_ROW_MAJOR, wide));
+    void *const to = tamis_owned_dense_view(*wide)->data;
     for (int64_t i = 0; i < from->rows; i++) {
         for (int64_t j = 0; j < k; j++)
             ml_put_number(to, from->type, i * (k + 1) + j, ml_number(from->data, from->type, i * stride + j));
@@ -486,17 +487,17 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     if (!W)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "sfa keeps no factors of rows: give those of tamis_model_transform as W");
-    tamis_array *items = NULL, *biases = NULL, *wide;
+    tamis_owned_dense *items = NULL, *biases = NULL, *wide;
     tamis_status status;
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));
     TRY_GOTO(done, ml_dense_fetch(model, &model->states[BIASES], &biases));
     TRY_GOTO(done, widen(W, NULL, &wide));
     ml_operand_take(&made->A, wide);
-    TRY_GOTO(done, widen(tamis_array_view(items), tamis_array_view(biases), &wide));
+    TRY_GOTO(done, widen(tamis_owned_dense_view(items), tamis_owned_dense_view(biases), &wide));
     ml_operand_take(&made->B, wide);
 done:
-    tamis_array_free(items);
-    tamis_array_free(biases);
+    tamis_owned_dense_free(items);
+    tamis_owned_dense_free(biases);
     return status;
 }
 

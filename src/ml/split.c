@@ -9,12 +9,15 @@
  *   rows       share * rows rounded, but at least one and not all where there are two rows or more
  *   tokens     each occurrence on its own with probability `share`: of a count c, Binomial(c, share) are held out
  */
+#include <tamis/structure.h>
+
 #include <math.h>
 #include <string.h>
 #include <tamis/data.h>
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/reserved.h"
 #include "base/status.h"
 
 /* Streams of draws: a row's or an entry's number, and one that no row has. */
@@ -159,7 +162,7 @@ static bool has_entry(const splitter *split, int64_t t, bool held, double *count
     return *count > 0 || (!held && all == 0); /* a stored zero is kept */
 }
 
-static tamis_status make(const splitter *split, bool held, tamis_matrix **matrix) {
+static tamis_status make(const splitter *split, bool held, tamis_owned_sparse **matrix) {
     const tamis_sparse *const S = split->S;
     const size_t index_size = tamis_index_size(S->index_type), value_size = tamis_type_size(S->value_type);
     tamis_status status = TAMIS_OK;
@@ -209,10 +212,8 @@ end:
 static tamis_status take_options(const tamis_split_options *given, tamis_split_options *options) {
     *options = (tamis_split_options)TAMIS_SPLIT_OPTIONS_INIT;
     if (!given) return TAMIS_OK;
-    if (given->size < sizeof(size_t))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_SPLIT_OPTIONS_INIT", given->size);
-    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-    options->size = sizeof *options;
+    TRY(TAMIS_RESERVED(given, "options"));
+    *options = *given;
     if ((int)options->kind < TAMIS_SPLIT_ENTRIES || (int)options->kind > TAMIS_SPLIT_TOKENS)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.kind = %d, expected 0 to %d", (int)options->kind,
                           (int)TAMIS_SPLIT_TOKENS);
@@ -232,7 +233,7 @@ static tamis_status draw(const splitter *split) {
 }
 
 /* COO is grouped by row first, in S's types. */
-static tamis_status group(const tamis_sparse *S, tamis_matrix **grouped) {
+static tamis_status group(const tamis_sparse *S, tamis_owned_sparse **grouped) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = S->index_type;
     options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : S->offset_type;
@@ -240,8 +241,8 @@ static tamis_status group(const tamis_sparse *S, tamis_matrix **grouped) {
     return tamis_convert(S, &options, grouped);
 }
 
-tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_matrix **kept,
-                         tamis_matrix **held_out) {
+tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_owned_sparse **kept,
+                         tamis_owned_sparse **held_out) {
     tamis_clear_error();
     if (!kept || !held_out)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected where to put the result",
@@ -250,12 +251,12 @@ tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *optio
     TRY(take_options(options, &taken_options));
     TRY(tamis_validate(S));
     tamis_status status = TAMIS_OK;
-    tamis_matrix *grouped = NULL, *rest = NULL, *held = NULL;
+    tamis_owned_sparse *grouped = NULL, *rest = NULL, *held = NULL;
     void *taken = NULL;
     splitter split = {.S = S, .options = &taken_options};
     if (S->format == TAMIS_COO) {
         TRY_GOTO(end, group(S, &grouped));
-        split.S = tamis_matrix_view(grouped);
+        split.S = tamis_owned_sparse_view(grouped);
     }
     TRY_GOTO(end, tamis_allocate(S->nnz, sizeof(int32_t), "a split", &taken));
     split.taken = taken;
@@ -264,13 +265,13 @@ tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *optio
     TRY_GOTO(end, make(&split, true, &held));
 end:
     tamis_release(taken);
-    tamis_matrix_free(grouped);
+    tamis_owned_sparse_free(grouped);
     if (status == TAMIS_OK) {
         *kept = rest;
         *held_out = held;
         return TAMIS_OK;
     }
-    tamis_matrix_free(rest);
-    tamis_matrix_free(held);
+    tamis_owned_sparse_free(rest);
+    tamis_owned_sparse_free(held);
     return status;
 }

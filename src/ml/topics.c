@@ -14,11 +14,11 @@ static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
 tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights) {
     const int64_t factors = model->options.factors; /* without the bias, which comes behind them */
     tamis_status status;
-    tamis_array *array = NULL;
+    tamis_owned_dense *array = NULL;
     ml_best *best;
     TRY(tamis_allocate_zeroed(factors, sizeof *best, "the heaviest columns", (void **)&best));
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &array));
-    const tamis_dense *const X = tamis_array_view(array);
+    const tamis_dense *const X = tamis_owned_dense_view(array);
     for (int64_t k = 0; k < factors; k++)
         best[k] = (ml_best){.columns = columns + k * n, .scores = weights + k * n, .n = n};
     for (int64_t j = 0; j < X->rows; j++)
@@ -28,7 +28,7 @@ tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weig
         ml_best_finish(&best[k]);
     }
 done:
-    tamis_array_free(array);
+    tamis_owned_dense_free(array);
     tamis_release(best);
     return status;
 }

@@ -12,12 +12,12 @@ tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64
 /* predict.c: those lines of W, or of the model's own factors where W is NULL, packed and in that order; rows = NULL:
    the first `count`. Both have been checked. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
-                            tamis_array **gathered);
+                            tamis_owned_dense **gathered);
 /* predict.c: the same number of columns as the model; `what` names the matrix. */
 tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols);
 
 /* predict.c: tamis_model_transform into a packed array of its own, the caller's. */
-tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_array **W);
+tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W);
 /* predict.c: predictions at the places of a valid S on the host, of which A has a line each row. */
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions);
 /* clamp(offset + dot, least, most); NaN stays NaN. */
@@ -32,7 +32,7 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
                           const tamis_sparse *seen, int n, int64_t *columns, double *scores);
 /* seen.c: the columns of those rows of `seen`, sorted, as CSR of `count` rows with int64 offsets and columns. `seen` is
    checked as far as it is read. */
-tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_matrix **sorted);
+tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted);
 
 /* topics.c: as tamis_model_topics. */
 tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights);

@@ -1,7 +1,7 @@
 /* Checks of views that read no array. */
 #include "sparse/check.h"
 
-#include "base/status.h"
+#include "base/reserved.h"
 
 typedef struct range {
     const char *field;
@@ -45,9 +45,10 @@ static tamis_status check_span(const tamis_sparse *S, const char *name, const ch
 }
 
 static tamis_status check_offsets(const tamis_sparse *S, const char *name) {
-    if (!tamis_index_holds(S->offset_type, S->nnz))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.nnz = %lld: an offset_type of %s cannot hold it", name,
-                          (long long)S->nnz, tamis_index_type_name(S->offset_type));
+    if (S->nnz > INT64_MAX - S->offset_base || !tamis_index_holds(S->offset_type, S->offset_base + S->nnz))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.nnz = %lld: an offset_type of %s cannot hold it%s", name,
+                          (long long)S->nnz, tamis_index_type_name(S->offset_type),
+                          S->offset_base ? " beyond offset_base" : "");
     if (S->rows == INT64_MAX)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.rows = %lld: rows + 1 offsets cannot be counted", name,
                           (long long)S->rows);
@@ -61,10 +62,17 @@ tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
                              {"index_type", (int64_t)S->index_type, TAMIS_I64},
                              {"offset_type", (int64_t)S->offset_type, TAMIS_I64},
                              {"value_type", (int64_t)S->value_type, TAMIS_BF16}};
+    TRY(TAMIS_RESERVED(S, name));
     TRY(check_choices(name, choices, 5));
-    const range sizes[] = {
-        {"rows", S->rows, 0}, {"cols", S->cols, 0}, {"nnz", S->nnz, 0}, {"batch_stride", S->batch_stride, 0}};
-    TRY(check_not_negative(name, sizes, 4));
+    const range sizes[] = {{"rows", S->rows, 0},
+                           {"cols", S->cols, 0},
+                           {"nnz", S->nnz, 0},
+                           {"batch_stride", S->batch_stride, 0},
+                           {"offset_base", S->offset_base, 0}};
+    TRY(check_not_negative(name, sizes, 5));
+    if (S->offset_base != 0 && S->format == TAMIS_COO)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.offset_base = %lld: COO has no offsets, expected 0", name,
+                          (long long)S->offset_base);
     if (S->nnz > 0 && (S->rows == 0 || S->cols == 0))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.nnz = %lld: a matrix of %lld x %lld has no entries", name,
                           (long long)S->nnz, (long long)S->rows, (long long)S->cols);
@@ -76,8 +84,9 @@ tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
         TRY(check_span(S, name, "rows", S->rows));
         TRY(check_array(name, "row_indices", S->row_indices, S->nnz, index_size));
     }
-    TRY(check_array(name, "columns", S->columns, S->nnz, index_size));
-    if (S->values) TRY(check_array(name, "values", S->values, S->nnz, tamis_type_size(S->value_type)));
+    const int64_t entries = S->nnz > 0 ? S->offset_base + S->nnz : 0;
+    TRY(check_array(name, "columns", S->columns, entries, index_size));
+    if (S->values) TRY(check_array(name, "values", S->values, entries, tamis_type_size(S->value_type)));
     return TAMIS_OK;
 }
 
@@ -94,13 +103,14 @@ static tamis_status check_dense(const tamis_dense *dense, const char *name, tami
     const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},
                              {"layout", (int64_t)dense->layout, TAMIS_COLUMN_MAJOR},
                              {"location", (int64_t)dense->location, TAMIS_DEVICE}};
+    TRY(TAMIS_RESERVED(dense, name));
     TRY(check_choices(name, choices, 3));
     if (dense->location != location)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           location == TAMIS_HOST
                               ? "%s.location = device: expected data on the host"
                               : "%s.location = host: expected data on the device; tamis_device_allocate and "
-                                "tamis_device_write bring them there",
+                                "tamis_device_upload bring them there",
                           name);
     const range sizes[] = {{"rows", dense->rows, 0},
                            {"cols", dense->cols, 0},

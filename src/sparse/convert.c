@@ -6,21 +6,23 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/check.h"
 #include "sparse/element.h"
 #include "sparse/order.h"
+#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 /* The matrix at hand: `view` always; `owned` is what the last step made, NULL while it is the caller's. */
 typedef struct stage {
     tamis_sparse view;
-    tamis_matrix *owned;
+    tamis_owned_sparse *owned;
 } stage;
 
-static void take(stage *at, tamis_matrix *made) {
-    tamis_matrix_free(at->owned);
+static void take(stage *at, tamis_owned_sparse *made) {
+    tamis_owned_sparse_free(at->owned);
     at->owned = made;
     at->view = made->view;
 }
@@ -111,8 +113,8 @@ static tamis_status copy_matrix(stage *at, const tamis_sparse *wanted, bool with
     shape.index_type = wanted->index_type;
     shape.offset_type = wanted->offset_type;
     shape.value_type = wanted->value_type;
-    tamis_matrix *made;
-    TRY(tamis_matrix_create(&shape, with_values, &made));
+    tamis_owned_sparse *made;
+    TRY(tamis_owned_sparse_create(&shape, with_values, &made));
     if (from->format == TAMIS_CSR)
         copy_parallel(copy_indices_thread, (copying){made->offsets, from->offsets, from->rows + 1,
                                                      (int)shape.offset_type, (int)from->offset_type});
@@ -156,12 +158,12 @@ static tamis_status group(stage *at, bool by_column, tamis_index_type offset_typ
         shape.rows = at->view.cols;
         shape.cols = at->view.rows;
     }
-    tamis_matrix *made;
-    TRY(tamis_matrix_create(&shape, at->view.values != NULL, &made));
+    tamis_owned_sparse *made;
+    TRY(tamis_owned_sparse_create(&shape, at->view.values != NULL, &made));
     const tamis_status status = tamis_group(&at->view, by_column, 0, offset_type, made->offsets,
                                             &(tamis_reordered){made->columns, made->values, NULL});
     if (status != TAMIS_OK) {
-        tamis_matrix_free(made);
+        tamis_owned_sparse_free(made);
         return status;
     }
     take(at, made);
@@ -169,12 +171,12 @@ static tamis_status group(stage *at, bool by_column, tamis_index_type offset_typ
 }
 
 static tamis_status sort(stage *at) {
-    tamis_matrix *made;
-    TRY(tamis_matrix_create(&at->view, at->view.values != NULL, &made));
+    tamis_owned_sparse *made;
+    TRY(tamis_owned_sparse_create(&at->view, at->view.values != NULL, &made));
     memcpy(made->offsets, at->view.offsets, (size_t)(at->view.rows + 1) * tamis_index_size(at->view.offset_type));
     const tamis_status status = tamis_sort_rows(&at->view, 0, &(tamis_reordered){made->columns, made->values, NULL});
     if (status != TAMIS_OK) {
-        tamis_matrix_free(made);
+        tamis_owned_sparse_free(made);
         return status;
     }
     take(at, made);
@@ -193,7 +195,7 @@ static tamis_status ungroup(stage *at) {
     void *row_indices;
     TRY(tamis_allocate(at->view.nnz, tamis_index_size(at->view.index_type), "row indices", &row_indices));
     tamis_expand_rows(&at->view, 0, row_indices);
-    tamis_matrix *const made = at->owned;
+    tamis_owned_sparse *const made = at->owned;
     tamis_release(made->offsets);
     made->offsets = NULL;
     made->row_indices = row_indices;
@@ -244,11 +246,8 @@ static tamis_status run_steps(stage *at, const tamis_convert_options *options) {
 static tamis_status take_options(const tamis_convert_options *given, tamis_convert_options *options) {
     *options = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;
     if (!given) return TAMIS_OK;
-    if (given->size < sizeof(size_t))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_CONVERT_OPTIONS_INIT",
-                          given->size);
-    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-    options->size = sizeof *options;
+    TRY(TAMIS_RESERVED(given, "options"));
+    *options = *given;
     const struct {
         const char *field;
         long long value, most;
@@ -287,7 +286,7 @@ static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_option
     return TAMIS_OK;
 }
 
-tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options, tamis_matrix **matrix) {
+tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
     if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the result");
     *matrix = NULL;
@@ -296,10 +295,13 @@ tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *o
     TRY(take_options(options, &wanted));
     TRY(check_fits(S, &wanted));
     TRY(tamis_validate_threads(S, 0));
-    stage at = {.view = *S};
+    stage at = {.owned = NULL};
+    void *offsets = NULL;
+    TRY(tamis_slice_rebase(S, &at.view, &offsets));
     const tamis_status status = run_steps(&at, &wanted);
+    tamis_release(offsets);
     if (status != TAMIS_OK) {
-        tamis_matrix_free(at.owned);
+        tamis_owned_sparse_free(at.owned);
         return status;
     }
     at.owned->view.offset_type = wanted.offset_type;

@@ -4,7 +4,7 @@
 #include "sparse/order.h"
 
 /* Runs of equal columns in begin .. end move to `to`, each as one entry. Returns the place behind the last. */
-TAMIS_INLINE int64_t merge_row(const tamis_matrix *matrix, tamis_index_type type, int64_t begin, int64_t end,
+TAMIS_INLINE int64_t merge_row(const tamis_owned_sparse *matrix, tamis_index_type type, int64_t begin, int64_t end,
                                int64_t to) {
     const tamis_type value_type = matrix->view.value_type;
     for (int64_t z = begin; z < end;) {
@@ -22,7 +22,7 @@ TAMIS_INLINE int64_t merge_row(const tamis_matrix *matrix, tamis_index_type type
     return to;
 }
 
-tamis_status tamis_merge_duplicates(tamis_matrix *matrix) {
+tamis_status tamis_merge_duplicates(tamis_owned_sparse *matrix) {
     tamis_sparse *const view = &matrix->view;
     const int64_t before = view->nnz;
     int64_t begin = 0, to = 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/fill.h"
@@ -43,11 +44,8 @@ tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind) {
 static tamis_status take_options(const tamis_generate_options *given, tamis_generate_options *options) {
     *options = (tamis_generate_options)TAMIS_GENERATE_OPTIONS_INIT;
     if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected what to generate");
-    if (given->size < sizeof(size_t))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.size = %zu: begin with TAMIS_GENERATE_OPTIONS_INIT",
-                          given->size);
-    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-    options->size = sizeof *options;
+    TRY(TAMIS_RESERVED(given, "options"));
+    *options = *given;
     const struct {
         const char *field;
         long long value, most;
@@ -101,7 +99,7 @@ static tamis_status check_types(const tamis_generate_options *options) {
 
 /* ------------------------------------------------------------------------------------------- making */
 
-static tamis_status add_values(const tamis_recipe *recipe, tamis_type type, tamis_matrix *matrix) {
+static tamis_status add_values(const tamis_recipe *recipe, tamis_type type, tamis_owned_sparse *matrix) {
     TRY(tamis_allocate(matrix->view.nnz, tamis_type_size(type), "values", &matrix->values));
     matrix->view.values = matrix->values;
     tamis_fill_values(matrix->values, type, matrix->view.nnz, recipe->seed, tamis_stream(TAMIS_STREAM_VALUES, 0), -1,
@@ -109,7 +107,7 @@ static tamis_status add_values(const tamis_recipe *recipe, tamis_type type, tami
     return TAMIS_OK;
 }
 
-tamis_status tamis_generate(const tamis_generate_options *options, tamis_matrix **matrix) {
+tamis_status tamis_generate(const tamis_generate_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
     if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the result");
     *matrix = NULL;
@@ -129,13 +127,13 @@ tamis_status tamis_generate(const tamis_generate_options *options, tamis_matrix 
                                  .index_type = wanted.index_type,
                                  .offset_type = wanted.offset_type,
                                  .threads = tamis_threads_default()};
-    tamis_matrix *made = NULL;
+    tamis_owned_sparse *made = NULL;
     TRY(kind->make(&recipe, &made));
     made->view.value_type = wanted.value_type;
     if (!wanted.pattern) {
         const tamis_status status = add_values(&recipe, wanted.value_type, made);
         if (status != TAMIS_OK) {
-            tamis_matrix_free(made);
+            tamis_owned_sparse_free(made);
             return status;
         }
     }

@@ -2,6 +2,8 @@
 #ifndef TAMIS_SPARSE_GENERATE_H
 #define TAMIS_SPARSE_GENERATE_H
 
+#include <tamis/generate.h>
+
 #include "sparse/matrix.h"
 
 /* Streams of random numbers: what they are for in the upper bits, a row or a number below. */
@@ -47,7 +49,7 @@ typedef struct tamis_recipe {
 } tamis_recipe;
 
 /* A pattern: sorted columns, no duplicates. Its value_type is left to the caller. */
-typedef tamis_status tamis_maker(const tamis_recipe *recipe, tamis_matrix **matrix);
+typedef tamis_status tamis_maker(const tamis_recipe *recipe, tamis_owned_sparse **matrix);
 
 tamis_maker tamis_make_rows;  /* uniform, banded, block, window, fem: row by row */
 tamis_maker tamis_make_edges; /* rmat, scatter: entries drawn one by one, repeated ones merged */

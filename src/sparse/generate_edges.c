@@ -53,13 +53,13 @@ static tamis_sparse shape_of(const tamis_recipe *recipe, tamis_format format, in
 }
 
 /* What is there already (a CSR, or NULL), then what always has to be there, then `count` draws from `first` on. */
-static tamis_status collect(const tamis_edge_plan *plan, const tamis_matrix *kept, int64_t first, int64_t count,
-                            tamis_matrix **entries) {
+static tamis_status collect(const tamis_edge_plan *plan, const tamis_owned_sparse *kept, int64_t first, int64_t count,
+                            tamis_owned_sparse **entries) {
     const tamis_recipe *const recipe = plan->recipe;
     const int64_t before = kept ? kept->view.nnz : plan->diagonal;
     const tamis_sparse shape = shape_of(recipe, TAMIS_COO, before + count); /* nnz is at most 2^60 */
-    tamis_matrix *made;
-    TRY(tamis_matrix_create(&shape, false, &made));
+    tamis_owned_sparse *made;
+    TRY(tamis_owned_sparse_create(&shape, false, &made));
     if (kept) {
         tamis_expand_rows(&kept->view, recipe->threads, made->row_indices);
         for (int64_t t = 0; t < before; t++)
@@ -80,16 +80,16 @@ static tamis_status collect(const tamis_edge_plan *plan, const tamis_matrix *kep
 }
 
 /* Entries in any order, repeated or not, as a CSR with rising columns. Frees them. */
-static tamis_status merge(const tamis_recipe *recipe, tamis_matrix *entries, tamis_matrix **merged) {
+static tamis_status merge(const tamis_recipe *recipe, tamis_owned_sparse *entries, tamis_owned_sparse **merged) {
     tamis_status status = TAMIS_OK;
-    tamis_matrix *grouped = NULL, *sorted = NULL;
+    tamis_owned_sparse *grouped = NULL, *sorted = NULL;
     const tamis_sparse shape = shape_of(recipe, TAMIS_CSR, entries->view.nnz);
-    TRY_GOTO(cleanup, tamis_matrix_create(&shape, false, &grouped));
+    TRY_GOTO(cleanup, tamis_owned_sparse_create(&shape, false, &grouped));
     TRY_GOTO(cleanup, tamis_group(&entries->view, false, recipe->threads, TAMIS_I64, grouped->offsets,
                                   &(tamis_reordered){grouped->columns, NULL, NULL}));
-    tamis_matrix_free(entries);
+    tamis_owned_sparse_free(entries);
     entries = NULL;
-    TRY_GOTO(cleanup, tamis_matrix_create(&shape, false, &sorted));
+    TRY_GOTO(cleanup, tamis_owned_sparse_create(&shape, false, &sorted));
     memcpy(sorted->offsets, grouped->offsets, (size_t)(shape.rows + 1) * sizeof(int64_t));
     TRY_GOTO(cleanup,
              tamis_sort_rows(&grouped->view, recipe->threads, &(tamis_reordered){sorted->columns, NULL, NULL}));
@@ -97,24 +97,24 @@ static tamis_status merge(const tamis_recipe *recipe, tamis_matrix *entries, tam
     *merged = sorted;
     sorted = NULL;
 cleanup:
-    tamis_matrix_free(entries);
-    tamis_matrix_free(grouped);
-    tamis_matrix_free(sorted);
+    tamis_owned_sparse_free(entries);
+    tamis_owned_sparse_free(grouped);
+    tamis_owned_sparse_free(sorted);
     return status;
 }
 
 /* Draws until there are recipe->nnz different entries, or until that is hopeless. */
-static tamis_status draw_rounds(const tamis_edge_plan *plan, tamis_matrix **kept) {
+static tamis_status draw_rounds(const tamis_edge_plan *plan, tamis_owned_sparse **kept) {
     const int64_t nnz = plan->recipe->nnz;
     int64_t first = 0, have = 0;
     for (int round = 0; round < ROUNDS && (!*kept || have < nnz); round++) {
         const int64_t missing = *kept ? nnz - have : nnz - plan->diagonal;
         const int64_t count = missing ? missing + missing / (round == 0 ? 3 : 1) + 64 : 0;
-        tamis_matrix *entries = NULL, *merged = NULL;
+        tamis_owned_sparse *entries = NULL, *merged = NULL;
         TRY(collect(plan, *kept, first, count, &entries));
         TRY(merge(plan->recipe, entries, &merged));
         const int64_t gained = merged->view.nnz - have;
-        tamis_matrix_free(*kept);
+        tamis_owned_sparse_free(*kept);
         *kept = merged;
         have = merged->view.nnz;
         first += count;
@@ -139,7 +139,7 @@ static bool is_taken(lottery *l) {
 }
 
 /* Removes what is too many, in place; entries of the diagonal that have to be there stay. */
-static void remove_some(const tamis_edge_plan *plan, tamis_matrix *matrix) {
+static void remove_some(const tamis_edge_plan *plan, tamis_owned_sparse *matrix) {
     const tamis_recipe *const recipe = plan->recipe;
     int64_t *const offsets = matrix->offsets;
     lottery l = {tamis_random_start(recipe->seed, tamis_stream(TAMIS_STREAM_REMOVED, 0)),
@@ -160,12 +160,12 @@ static void remove_some(const tamis_edge_plan *plan, tamis_matrix *matrix) {
 }
 
 /* Adds what is missing, at places that are still free. */
-static tamis_status add_some(const tamis_recipe *recipe, tamis_matrix **matrix) {
-    const tamis_matrix *const old = *matrix;
+static tamis_status add_some(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
+    const tamis_owned_sparse *const old = *matrix;
     const int64_t *const from = old->offsets;
     const tamis_sparse shape = shape_of(recipe, TAMIS_CSR, recipe->nnz);
-    tamis_matrix *made;
-    TRY(tamis_matrix_create(&shape, false, &made));
+    tamis_owned_sparse *made;
+    TRY(tamis_owned_sparse_create(&shape, false, &made));
     int64_t *const offsets = made->offsets;
     lottery l = {tamis_random_start(recipe->seed, tamis_stream(TAMIS_STREAM_ADDED, 0)),
                  recipe->rows * recipe->cols - old->view.nnz, recipe->nnz - old->view.nnz};
@@ -184,13 +184,13 @@ static tamis_status add_some(const tamis_recipe *recipe, tamis_matrix **matrix) 
             if (is_taken(&l)) tamis_index_store(made->columns, recipe->index_type, to++, column);
         offsets[row + 1] = to;
     }
-    tamis_matrix_free(*matrix);
+    tamis_owned_sparse_free(*matrix);
     *matrix = made;
     return TAMIS_OK;
 }
 
 /* 64-bit offsets become what was asked for, and arrays that became too long are cut. */
-static tamis_status finish(const tamis_recipe *recipe, int64_t room, tamis_matrix *matrix) {
+static tamis_status finish(const tamis_recipe *recipe, int64_t room, tamis_owned_sparse *matrix) {
     if (recipe->offset_type == TAMIS_I32) {
         void *offsets;
         TRY(tamis_allocate(recipe->rows + 1, sizeof(int32_t), "row offsets", &offsets));
@@ -207,10 +207,10 @@ static tamis_status finish(const tamis_recipe *recipe, int64_t room, tamis_matri
     return status;
 }
 
-tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_matrix **matrix) {
+tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
     tamis_edge_plan plan = {.recipe = recipe};
-    tamis_matrix *kept = NULL;
+    tamis_owned_sparse *kept = NULL;
     int64_t room;
     int64_t cells;
     if (__builtin_mul_overflow(recipe->rows, recipe->cols, &cells))
@@ -231,6 +231,6 @@ tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_matrix **matrix)
 cleanup:
     tamis_release(plan.row_names);
     tamis_release(plan.column_names == plan.row_names ? NULL : plan.column_names);
-    tamis_matrix_free(kept);
+    tamis_owned_sparse_free(kept);
     return status;
 }

@@ -23,7 +23,7 @@ typedef struct making {
     int threads;
     tamis_row_room *rooms; /* one a thread */
     int64_t *counts;       /* entries of each thread's rows, then where they begin */
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
 } making;
 
 static void count_thread(void *context, int thread, int threads) {
@@ -96,7 +96,7 @@ static int64_t place_threads(making *m) {
     return nnz;
 }
 
-tamis_status tamis_make_rows(const tamis_recipe *recipe, tamis_matrix **matrix) {
+tamis_status tamis_make_rows(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
     enum { SHARE = 1 << 14 };
     tamis_status status = TAMIS_OK;
     making m = {.plan = {.recipe = recipe}, .kind = row_kind_of(recipe->kind), .threads = recipe->threads};
@@ -116,7 +116,7 @@ tamis_status tamis_make_rows(const tamis_recipe *recipe, tamis_matrix **matrix) 
                             (long long)shape.nnz, tamis_index_type_name(shape.offset_type));
         goto failed;
     }
-    TRY_GOTO(failed, tamis_matrix_create(&shape, false, &m.matrix));
+    TRY_GOTO(failed, tamis_owned_sparse_create(&shape, false, &m.matrix));
     tamis_threads_run(m.threads, fill_thread, &m);
     tamis_index_store(m.matrix->offsets, shape.offset_type, shape.rows, shape.nnz);
     *matrix = m.matrix;

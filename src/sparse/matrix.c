@@ -5,11 +5,11 @@
 #include "base/status.h"
 #include "sparse/check.h"
 
-const tamis_sparse *tamis_matrix_view(const tamis_matrix *matrix) { return matrix ? &matrix->view : NULL; }
+const tamis_sparse *tamis_owned_sparse_view(const tamis_owned_sparse *matrix) { return matrix ? &matrix->view : NULL; }
 
-const tamis_dense *tamis_array_view(const tamis_array *array) { return array ? &array->view : NULL; }
+const tamis_dense *tamis_owned_dense_view(const tamis_owned_dense *array) { return array ? &array->view : NULL; }
 
-void tamis_matrix_free(tamis_matrix *matrix) {
+void tamis_owned_sparse_free(tamis_owned_sparse *matrix) {
     if (!matrix) return;
     tamis_release(matrix->offsets);
     tamis_release(matrix->row_indices);
@@ -18,17 +18,17 @@ void tamis_matrix_free(tamis_matrix *matrix) {
     tamis_release(matrix);
 }
 
-void tamis_array_free(tamis_array *array) {
+void tamis_owned_dense_free(tamis_owned_dense *array) {
     if (!array) return;
     tamis_release(array->data);
     tamis_release(array);
 }
 
-tamis_status tamis_matrix_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
-                                void *values, tamis_matrix **matrix) {
+tamis_status tamis_owned_sparse_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
+                                      void *values, tamis_owned_sparse **matrix) {
     *matrix = NULL;
     void *memory;
-    const tamis_status status = tamis_allocate(1, sizeof(tamis_matrix), "a matrix", &memory);
+    const tamis_status status = tamis_allocate(1, sizeof(tamis_owned_sparse), "a matrix", &memory);
     if (status != TAMIS_OK) {
         tamis_release(offsets);
         tamis_release(row_indices);
@@ -36,8 +36,8 @@ tamis_status tamis_matrix_adopt(const tamis_sparse *shape, void *offsets, void *
         tamis_release(values);
         return status;
     }
-    tamis_matrix *const made = memory;
-    *made = (tamis_matrix){
+    tamis_owned_sparse *const made = memory;
+    *made = (tamis_owned_sparse){
         .view = *shape, .offsets = offsets, .row_indices = row_indices, .columns = columns, .values = values};
     made->view.location = TAMIS_HOST;
     made->view.offsets = offsets;
@@ -49,7 +49,7 @@ tamis_status tamis_matrix_adopt(const tamis_sparse *shape, void *offsets, void *
     return TAMIS_OK;
 }
 
-tamis_status tamis_matrix_create(const tamis_sparse *shape, bool with_values, tamis_matrix **matrix) {
+tamis_status tamis_owned_sparse_create(const tamis_sparse *shape, bool with_values, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
     void *offsets = NULL, *row_indices = NULL, *columns = NULL, *values = NULL;
     const size_t index_size = tamis_index_size(shape->index_type);
@@ -62,7 +62,7 @@ tamis_status tamis_matrix_create(const tamis_sparse *shape, bool with_values, ta
     TRY_GOTO(failed, tamis_allocate(shape->nnz, index_size, "column indices", &columns));
     if (with_values)
         TRY_GOTO(failed, tamis_allocate(shape->nnz, tamis_type_size(shape->value_type), "values", &values));
-    return tamis_matrix_adopt(shape, offsets, row_indices, columns, values, matrix);
+    return tamis_owned_sparse_adopt(shape, offsets, row_indices, columns, values, matrix);
 failed:
     tamis_release(offsets);
     tamis_release(row_indices);
@@ -71,24 +71,24 @@ failed:
     return status;
 }
 
-tamis_status tamis_array_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                               tamis_array **array) {
+tamis_status tamis_owned_dense_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                     tamis_owned_dense **array) {
     *array = NULL;
     void *memory;
-    const tamis_status status = tamis_allocate(1, sizeof(tamis_array), "a dense matrix", &memory);
+    const tamis_status status = tamis_allocate(1, sizeof(tamis_owned_dense), "a dense matrix", &memory);
     if (status != TAMIS_OK) {
         tamis_release(data);
         return status;
     }
-    tamis_array *const made = memory;
-    *made = (tamis_array){.view = {.data = data,
-                                   .rows = rows,
-                                   .cols = cols,
-                                   .stride = layout == TAMIS_ROW_MAJOR ? cols : rows,
-                                   .type = type,
-                                   .layout = layout,
-                                   .location = TAMIS_HOST},
-                          .data = data};
+    tamis_owned_dense *const made = memory;
+    *made = (tamis_owned_dense){.view = {.data = data,
+                                         .rows = rows,
+                                         .cols = cols,
+                                         .stride = layout == TAMIS_ROW_MAJOR ? cols : rows,
+                                         .type = type,
+                                         .layout = layout,
+                                         .location = TAMIS_HOST},
+                                .data = data};
     *array = made;
     return TAMIS_OK;
 }
@@ -96,7 +96,7 @@ tamis_status tamis_array_adopt(void *data, int64_t rows, int64_t cols, tamis_typ
 typedef tamis_status allocator(int64_t count, size_t size, const char *what, void **memory);
 
 static tamis_status create_array(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout, allocator *allocate,
-                                 tamis_array **array) {
+                                 tamis_owned_dense **array) {
     *array = NULL;
     int64_t elements;
     if (rows < 0 || cols < 0)
@@ -112,15 +112,16 @@ static tamis_status create_array(int64_t rows, int64_t cols, tamis_type type, ta
                           (long long)rows, (long long)cols);
     void *data;
     TRY(allocate(elements, tamis_type_size(type), "a dense matrix", &data));
-    return tamis_array_adopt(data, rows, cols, type, layout, array);
+    return tamis_owned_dense_adopt(data, rows, cols, type, layout, array);
 }
 
-tamis_status tamis_array_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                      tamis_array **array) {
+tamis_status tamis_owned_dense_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                            tamis_owned_dense **array) {
     return create_array(rows, cols, type, layout, tamis_allocate, array);
 }
 
-tamis_status tamis_array_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout, tamis_array **array) {
+tamis_status tamis_owned_dense_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                      tamis_owned_dense **array) {
     tamis_clear_error();
     if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected where to put the result");
     return create_array(rows, cols, type, layout, tamis_allocate_zeroed, array);

@@ -5,33 +5,33 @@
 #include <tamis/matrix.h>
 
 /* The view points at the same arrays. Those that the format has not, and values of a pattern, are NULL. */
-struct tamis_matrix {
+struct tamis_owned_sparse {
     tamis_sparse view;
     void *offsets, *row_indices, *columns, *values;
 };
 
-struct tamis_array {
+struct tamis_owned_dense {
     tamis_dense view;
     void *data;
 };
 
 /* Arrays for `shape` (its format, sizes and types count; its array pointers do not), not initialised: offsets or
    row_indices, columns, and values when with_values. */
-tamis_status tamis_matrix_create(const tamis_sparse *shape, bool with_values, tamis_matrix **matrix);
+tamis_status tamis_owned_sparse_create(const tamis_sparse *shape, bool with_values, tamis_owned_sparse **matrix);
 
 /*
  * Takes over arrays that came from tamis_allocate; pass NULL for those that the format has not. They must have the
  * lengths that `shape` says. On failure the arrays are released too: either way the caller has no longer to do so.
  */
-tamis_status tamis_matrix_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
-                                void *values, tamis_matrix **matrix);
+tamis_status tamis_owned_sparse_adopt(const tamis_sparse *shape, void *offsets, void *row_indices, void *columns,
+                                      void *values, tamis_owned_sparse **matrix);
 
 /* Takes over `data`, packed, from tamis_allocate; released on failure too. */
-tamis_status tamis_array_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                               tamis_array **array);
+tamis_status tamis_owned_dense_adopt(void *data, int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                     tamis_owned_dense **array);
 
-/* Like tamis_array_create, without the zeros. */
-tamis_status tamis_array_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
-                                      tamis_array **array);
+/* Like tamis_owned_dense_create, without the zeros. */
+tamis_status tamis_owned_dense_create_unset(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
+                                            tamis_owned_dense **array);
 
 #endif

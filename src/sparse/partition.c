@@ -20,10 +20,15 @@ static int64_t first_row_from(const void *offsets, tamis_index_type type, int64_
     return low;
 }
 
+int64_t tamis_partition_rows_from(const void *offsets, tamis_index_type offset_type, int64_t rows, int64_t base,
+                                  int64_t nnz, int parts, int part) {
+    if (part >= parts) return rows;
+    return first_row_from(offsets, offset_type, rows, base + tamis_partition_even(nnz, parts, part));
+}
+
 int64_t tamis_partition_rows(const void *offsets, tamis_index_type offset_type, int64_t rows, int64_t nnz, int parts,
                              int part) {
-    if (part >= parts) return rows;
-    return first_row_from(offsets, offset_type, rows, tamis_partition_even(nnz, parts, part));
+    return tamis_partition_rows_from(offsets, offset_type, rows, 0, nnz, parts, part);
 }
 
 void tamis_partition_nonzeros(const void *offsets, tamis_index_type offset_type, int64_t rows, int64_t nnz, int parts,

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/check.h"
+#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 enum {
@@ -198,8 +199,12 @@ tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile) {
     TRY(tamis_validate_threads(S, 0));
     tamis_profile result = {0};
     if (S->format == TAMIS_CSR) {
-        profile_lengths(S, 0, &result);
-        tamis_profile_columns(S, 0, &result);
+        tamis_sparse view;
+        void *own = NULL;
+        TRY(tamis_slice_rebase(S, &view, &own));
+        profile_lengths(&view, 0, &result);
+        tamis_profile_columns(&view, 0, &result);
+        tamis_release(own);
     } else {
         TRY(profile_entries(S, &result));
     }

@@ -1,8 +1,10 @@
 /* The public conversions between CSR and COO, and the transpose. */
+#include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/check.h"
 #include "sparse/order.h"
+#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 /* ------------------------------------------------------------------------------------------- CSR to COO */
@@ -79,7 +81,11 @@ tamis_status tamis_csr_to_coo(const tamis_sparse *S, void *row_indices) {
     TRY(need_row_indices(S));
     TRY(need_array("row_indices", row_indices, S->nnz));
     TRY(tamis_validate_threads(S, 0));
-    tamis_expand_rows(S, 0, row_indices);
+    tamis_sparse view;
+    void *own = NULL;
+    TRY(tamis_slice_rebase(S, &view, &own));
+    tamis_expand_rows(&view, 0, row_indices);
+    tamis_release(own);
     return TAMIS_OK;
 }
 
@@ -100,7 +106,13 @@ tamis_status tamis_transpose(const tamis_sparse *S, void *offsets, void *columns
     TRY(need_offsets(S, offsets, "cols", S->cols));
     TRY(need_array("columns", columns, S->nnz));
     TRY(tamis_validate_threads(S, 0));
-    return tamis_group(S, true, 0, S->offset_type, offsets, &(tamis_reordered){columns, values, permutation});
+    tamis_sparse view;
+    void *own = NULL;
+    TRY(tamis_slice_rebase(S, &view, &own));
+    const tamis_status status =
+        tamis_group(&view, true, 0, S->offset_type, offsets, &(tamis_reordered){columns, values, permutation});
+    tamis_release(own);
+    return status;
 }
 
 tamis_status tamis_sort(const tamis_sparse *S, void *columns, void *values, int64_t *permutation) {
@@ -109,5 +121,10 @@ tamis_status tamis_sort(const tamis_sparse *S, void *columns, void *values, int6
     TRY(need_format(S, TAMIS_CSR));
     TRY(need_array("columns", columns, S->nnz));
     TRY(tamis_validate_threads(S, 0));
-    return tamis_sort_rows(S, 0, &(tamis_reordered){columns, values, permutation});
+    tamis_sparse view;
+    void *own = NULL;
+    TRY(tamis_slice_rebase(S, &view, &own));
+    const tamis_status status = tamis_sort_rows(&view, 0, &(tamis_reordered){columns, values, permutation});
+    tamis_release(own);
+    return status;
 }

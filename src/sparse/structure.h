@@ -6,7 +6,7 @@
 #ifndef TAMIS_SPARSE_STRUCTURE_H
 #define TAMIS_SPARSE_STRUCTURE_H
 
-#include <tamis/tamis.h>
+#include <tamis/structure.h>
 
 /* Checks every entry of the arrays. */
 tamis_status tamis_validate_threads(const tamis_sparse *S, int threads);
@@ -37,6 +37,10 @@ void tamis_partition_nonzeros(const void *offsets, tamis_index_type offset_type,
 /* Whole rows instead: the first row whose offset is at least begin(p); a row belongs to one part, as a whole. */
 int64_t tamis_partition_rows(const void *offsets, tamis_index_type offset_type, int64_t rows, int64_t nnz, int parts,
                              int part);
+
+/* The same where offsets begin at `base`. */
+int64_t tamis_partition_rows_from(const void *offsets, tamis_index_type offset_type, int64_t rows, int64_t base,
+                                  int64_t nnz, int parts, int part);
 
 /* total * part / parts without overflow. */
 int64_t tamis_partition_even(int64_t total, int parts, int part);

@@ -106,30 +106,35 @@ static int64_t search_all(search_part *part, const void *array, int64_t begin, i
 static tamis_status validate_offsets(const tamis_sparse *S, int threads) {
     const tamis_index_type type = S->offset_type;
     const int64_t first = tamis_index_load(S->offsets, type, 0);
-    if (first != 0) return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[0] = %lld is not 0", (long long)first);
+    const int64_t base = S->offset_base, last = base + S->nnz;
+    const char *const of = base ? "offset_base + nnz" : "nnz";
+    if (first != base)
+        return tamis_fail(TAMIS_ERROR_PATTERN,
+                          base ? "offsets[0] = %lld is not offset_base = %lld" : "offsets[0] = %lld is not %lld",
+                          (long long)first, (long long)base);
     const int64_t bad = search_all(type == TAMIS_I32 ? first_bad_offset32 : first_bad_offset64, S->offsets, 1,
-                                   S->rows + 1, S->nnz, threads);
+                                   S->rows + 1, last, threads);
     if (bad >= 0) {
         const int64_t value = tamis_index_load(S->offsets, type, bad);
         const int64_t before = tamis_index_load(S->offsets, type, bad - 1);
-        if (value > S->nnz)
-            return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is greater than nnz = %lld", (long long)bad,
-                              (long long)value, (long long)S->nnz);
+        if (value > last)
+            return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is greater than %s = %lld", (long long)bad,
+                              (long long)value, of, (long long)last);
         return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is less than offsets[%lld] = %lld", (long long)bad,
                           (long long)value, (long long)(bad - 1), (long long)before);
     }
     const int64_t end = tamis_index_load(S->offsets, type, S->rows);
-    if (end != S->nnz)
-        return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is not nnz = %lld", (long long)S->rows,
-                          (long long)end, (long long)S->nnz);
+    if (end != last)
+        return tamis_fail(TAMIS_ERROR_PATTERN, "offsets[%lld] = %lld is not %s = %lld", (long long)S->rows,
+                          (long long)end, of, (long long)last);
     return TAMIS_OK;
 }
 
 static tamis_status validate_indices(const char *name, const void *array, const tamis_sparse *S, int64_t size,
                                      int threads) {
     const tamis_index_type type = S->index_type;
-    const int64_t bad =
-        search_all(type == TAMIS_I32 ? first_bad_index32 : first_bad_index64, array, 0, S->nnz, size - 1, threads);
+    const int64_t bad = search_all(type == TAMIS_I32 ? first_bad_index32 : first_bad_index64, array, S->offset_base,
+                                   S->offset_base + S->nnz, size - 1, threads);
     if (bad < 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_PATTERN, "%s[%lld] = %lld is not in 0 .. %lld", name, (long long)bad,
                       (long long)tamis_index_load(array, type, bad), (long long)(size - 1));

@@ -33,7 +33,7 @@ static void defaults_are_those_of_the_library(void **state) {
         tool_train_settings preset = {0}, of_library = {0};
         tamis_model_options defaults;
         tool_options_preset(tool_train_options[method], &preset);
-        assert_int_equal(TAMIS_MODEL_OPTIONS_INIT(&defaults, (tamis_method)method), TAMIS_OK);
+        assert_int_equal(tamis_model_options_init(&defaults, (tamis_method)method), TAMIS_OK);
         tool_train_from_library(&defaults, &of_library);
         int compared = 0;
         for (const tool_option *option = tool_train_options[method]; option->name; option++) {
@@ -70,7 +70,7 @@ static void options_reach_the_library_and_come_back(void **state) {
                                      .map = true};
         tool_train_settings back = {0};
         tamis_model_options options;
-        assert_int_equal(TAMIS_MODEL_OPTIONS_INIT(&options, (tamis_method)method), TAMIS_OK);
+        assert_int_equal(tamis_model_options_init(&options, (tamis_method)method), TAMIS_OK);
         tool_train_to_library(&given, &options);
         assert_int_equal(options.factors, 7);
         assert_int_equal(options.type, TAMIS_F64);
@@ -98,7 +98,7 @@ static void going_on_keeps_the_numbers(void **state) {
     static const char *const more[] = {"data", "--iterations", "40", "--resume", "--factors", "12"};
     static const char *const other[] = {"data", "--factors", "13"};
     tamis_model_options checkpoint;
-    assert_int_equal(TAMIS_MODEL_OPTIONS_INIT(&checkpoint, TAMIS_ALS), TAMIS_OK);
+    assert_int_equal(tamis_model_options_init(&checkpoint, TAMIS_ALS), TAMIS_OK);
     checkpoint.factors = 12;
     checkpoint.cg_steps = 4;
     tool_train_settings settings = {0};

@@ -1,6 +1,8 @@
 /* The peers of the benchmark against the oracle: CUDA's with a stand-in for their libraries that computes on the host,
    the CPU's where they are installed; what becomes of a Python process that fails; and the mirror that brings a problem
    to a device, where an OpenCL one is present. */
+#include <tamis/generate.h>
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +23,7 @@
 
 typedef struct fixture {
     tool_device device;
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     tool_problem problem;
     tool_operands operands;
     tool_oracle oracle; /* of edge mask */
@@ -52,7 +54,7 @@ static void make(fixture *f, tamis_operation operation, tamis_type type, bool va
                                 .edge_slope = 0.1,
                                 .edge_epsilon = 1e-10,
                                 .alpha = 0.5,
-                                .S = *tamis_matrix_view(f->matrix)};
+                                .S = *tamis_owned_sparse_view(f->matrix)};
     if (!values) f->problem.S.values = NULL;
     assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 3, 0, 1, &f->operands), TAMIS_OK);
     tool_problem masked = f->problem;
@@ -65,7 +67,7 @@ static void drop(fixture *f) {
     tool_mirror_free(&f->mirror);
     tool_oracle_free(&f->oracle);
     tool_operands_free(&f->operands);
-    tamis_matrix_free(f->matrix);
+    tamis_owned_sparse_free(f->matrix);
     tamis_device_close(f->device.device);
 }
 

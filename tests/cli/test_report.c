@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tamis/algorithms.h>
+#include <tamis/tamis.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -408,6 +410,48 @@ static void methods_change_where_curves_cross(void **state) {
     tool_results_free(&results);
 }
 
+static void long_names_keep_their_ends(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        LINE("m", "32", "study-spmm-shared-swapped", "1.0", ""),
+        LINE("m", "32", "study-spmm-shared-swapped", "2.0", ", \"parameters\": \"block=32\""),
+        LINE("m", "32", "study-spmm-shared-swapped", "3.0", ", \"parameters\": \"block=1024\""),
+        NULL,
+    };
+    tool_results results = {0};
+    load_lines(&results, lines);
+    tool_cases cases;
+    tool_cases_build(&results, &cases);
+    tool_text out = {0};
+    tool_chart_bars(&out, &cases.at[0]);
+    assert_non_null(strstr(tool_text_get(&out), ">study-spmm-shared-swapped<"));
+    assert_non_null(strstr(tool_text_get(&out), ">study-spmm-s\u2026ped block=32<"));
+    assert_non_null(strstr(tool_text_get(&out), ">study-spmm-s\u2026d block=1024<"));
+    tool_text_free(&out);
+    tool_cases_free(&cases);
+    tool_results_free(&results);
+}
+
+/* A source that does not begin as its family does would turn its methods grey. */
+static void every_algorithm_has_a_family(void **state) {
+    (void)state;
+    for (int i = 0; i < tamis_algorithm_count(); i++) {
+        tamis_algorithm_description description;
+        char line[1024];
+        assert_int_equal(tamis_algorithm_at(i, &description), TAMIS_OK);
+        snprintf(line, sizeof line, LINE("m", "32", "%s", "1.0", ""), description.name);
+        const char *const lines[] = {line, NULL};
+        tool_results results = {0};
+        load_lines(&results, lines);
+        tool_styles styles;
+        tool_styles_build(&results, &styles);
+        assert_int_equal(styles.count, 1);
+        assert_string_not_equal(styles.at[0].family, "other");
+        tool_styles_free(&styles);
+        tool_results_free(&results);
+    }
+}
+
 static void traffic_has_a_table_with_the_least_in_bold(void **state) {
     (void)state;
     tool_results results = {0};
@@ -416,7 +460,7 @@ static void traffic_has_a_table_with_the_least_in_bold(void **state) {
         const int read = tiles == 3 ? 5 : 9; /* gigabytes */
         snprintf(
             line, sizeof line,
-            "{\"record\": \"traffic\", \"matrix\": \"words\", \"inner\": 512, \"algorithm\": \"sm-l2\", \"tiles\": %d, "
+            "{\"record\": \"traffic\", \"matrix\": \"words\", \"inner\": 512, \"algorithm\": \"cusddmm-sm-l2\", \"tiles\": %d, "
             "\"tile_columns\": 100, \"median_ms\": 2, \"dram_read_bytes\": %d000000000, \"model_a_bytes\": %d000000000, "
             "\"model_s_bytes\": 1000000000}",
             tiles, read, tiles);
@@ -450,6 +494,8 @@ int main(void) {
         cmocka_unit_test(repeated_runs_widen_the_range),
         cmocka_unit_test(drawings_are_well_formed),
         cmocka_unit_test(methods_change_where_curves_cross),
+        cmocka_unit_test(long_names_keep_their_ends),
+        cmocka_unit_test(every_algorithm_has_a_family),
         cmocka_unit_test(traffic_has_a_table_with_the_least_in_bold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

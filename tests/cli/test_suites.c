@@ -1,5 +1,7 @@
 /* The program's own suites: every case of every one parses, names matrices, algorithms and parameters that there are.
  */
+#include <tamis/algorithms.h>
+
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* The program's own parts: numbers and names as people type them, JSON, and whether the oracle notices wrong results.
  */
+#include <tamis/generate.h>
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +105,7 @@ static void medians_are_medians(void **state) {
 
 /* A problem with rows of many lengths, computed by the oracle itself and stored in the output's type. */
 typedef struct fixture {
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     tool_problem problem;
     tool_operands operands;
     tool_oracle oracle;
@@ -125,7 +127,7 @@ static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_t
                                 .edge_slope = 0.1,
                                 .edge_epsilon = 1e-10,
                                 .alpha = 1,
-                                .S = *tamis_matrix_view(f->matrix)};
+                                .S = *tamis_owned_sparse_view(f->matrix)};
     assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
     assert_int_equal(tool_oracle_create(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
     const tamis_dense *output = &f->problem.output;
@@ -140,7 +142,7 @@ static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_t
 static void drop(fixture *f) {
     tool_oracle_free(&f->oracle);
     tool_operands_free(&f->operands);
-    tamis_matrix_free(f->matrix);
+    tamis_owned_sparse_free(f->matrix);
 }
 
 static bool passes(const fixture *f) { return tool_oracle_compare(&f->oracle, &f->problem.output, 1, 0, NULL).passed; }

@@ -1,8 +1,17 @@
 // The public headers must be C++ too.
+#include <tamis/algorithms.h>
+#include <tamis/cache.h>
+#include <tamis/ceilings.h>
 #include <tamis/data.h>
 #include <tamis/dense.h>
+#include <tamis/generate.h>
+#include <tamis/gradient.h>
 #include <tamis/matrix.h>
 #include <tamis/ml.h>
+#include <tamis/reference.h>
+#include <tamis/stream.h>
+#include <tamis/structure.h>
 #include <tamis/tamis.h>
+#include <tamis/types.h>
 
 int main() { return tamis_version()[0] == 0; }

@@ -14,7 +14,7 @@ int main(void) {
     tamis_device *device;
     CHECK(tamis_device_open("cpu", &device));
     tamis_model_options options;
-    CHECK(TAMIS_MODEL_OPTIONS_INIT(&options, TAMIS_ALS));
+    CHECK(tamis_model_options_init(&options, TAMIS_ALS));
     options.factors = 2;
     tamis_model *model;
     CHECK(tamis_model_create(device, &options, &model));

@@ -24,7 +24,8 @@ enum { /* what a case insists on; the rest is drawn at random */
        CASE_BATCH = 256,
        CASE_MANY_THREADS = 512,
        CASE_BETA = 1024,
-       CASE_ALPHA_ZERO = 2048
+       CASE_ALPHA_ZERO = 2048,
+       CASE_DEFAULTS = 4096 /* parameters as they come */
 };
 
 extern const cross_case cross_cases[];
@@ -33,6 +34,24 @@ extern const int cross_case_count;
 /* Rows of the dense operands narrower than a vector: the sizes are for width 1, and test_narrow() tries others. */
 extern const cross_case cross_narrow_cases[];
 extern const int cross_narrow_case_count;
+
+/* A problem with what is to be done. */
+typedef struct cross_card {
+    cross_case problem;
+    tamis_operation operation;
+    tamis_edge edge;
+    tamis_type type;
+} cross_card;
+
+/* Every width of a list for every operation and type: see sweep.c. */
+extern const int cross_sweep_count;
+cross_card cross_sweep_card(int number);
+
+/* The CPU's instruction sets, whether one runs here, and the one that cross_run() takes; NULL, as at first: drawn. */
+enum { CROSS_ISAS = 5 };
+extern const char *const cross_isas[CROSS_ISAS];
+extern const char *cross_isa;
+bool cross_isa_runs(const char *isa);
 
 typedef struct cross_counts {
     long run, declined, failed;

@@ -1,4 +1,6 @@
 /* One problem through every algorithm. */
+#include <tamis/algorithms.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 typedef struct run {
     const cross_case *c;
     tamis_operation operation;
-    tamis_args args;
+    test_call call;
     const char *algorithm, *isa;
     char parameters[96];
     int threads;
@@ -26,9 +28,9 @@ static void report(const run *r, const char *what, double got, double want, doub
     r->counts->failed++;
     if (r->counts->failed > 20) return;
     printf("FAILED %s: %s %s %s, %s(%s) on %s, %d threads, K = %lld, L = %lld, %s, alpha %g beta %g: %s", r->c->name,
-           tamis_operation_name(r->operation), tamis_edge_name(r->args.edge), tamis_type_name(o->type), r->algorithm,
-           r->parameters, r->isa, r->threads, (long long)o->inner, (long long)o->width, tamis_format_name(o->format),
-           r->args.alpha, r->args.beta, what);
+           tamis_operation_name(r->operation), tamis_edge_name(r->call.options.edge), tamis_type_name(o->type),
+           r->algorithm, r->parameters, r->isa, r->threads, (long long)o->inner, (long long)o->width,
+           tamis_format_name(o->format), r->call.execution.alpha, r->call.execution.beta, what);
     if (bound >= 0) printf(": got %.17g, wanted %.17g within %.3g", got, want, bound);
     printf("\n");
 }
@@ -59,7 +61,7 @@ static char *fresh_output(const run *r, const char *old) {
     char *const out = malloc((size_t)output_elements(r) * size + (output_elements(r) == 0));
     if (!out) abort();
     memcpy(out, old, (size_t)output_elements(r) * size);
-    if (r->args.beta == 0)
+    if (r->call.execution.beta == 0)
         for (int64_t m = 0; m < r->p->options.batch; m++)
             for (int64_t i = 0; i < member_elements(r); i++)
                 test_store(out, r->p->options.type, output_position(r, m, i), NAN);
@@ -91,50 +93,52 @@ static void check_output(const run *r, const char *out, const char *old) {
     free(element);
 }
 
-static tamis_status execute_on(const run *r, tamis_plan *plan, const mirror *m, void *out) {
+static tamis_status execute_on(const run *r, const tamis_plan *plan, const mirror *m, void *out,
+                               const tamis_execution *execution) {
+    const tamis_dense P = samples_of(&m->S, out, r->p->options.type);
     switch (r->operation) {
-    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, NULL, &m->A, &m->B, r->args.alpha, r->args.beta, out);
-    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, NULL, &m->D, r->args.alpha, r->args.beta, &m->out);
-    case TAMIS_OP_FUSED: return tamis_plan_fused(plan, NULL, &m->A, &m->B, &m->D, r->args.alpha, r->args.beta, &m->out);
+    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, &m->A, &m->B, &P, execution);
+    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, &m->D, &m->out, execution);
+    case TAMIS_OP_FUSED: return tamis_plan_fused(plan, &m->A, &m->B, &m->D, &m->out, execution);
     }
     return TAMIS_ERROR_INTERNAL;
 }
 
-static tamis_status execute(const run *r, tamis_plan *plan, void *out) {
+/* With the plan's workspace, or one of the caller's. */
+static tamis_status execute(const run *r, tamis_device *device, const tamis_plan *plan, bool own_workspace, void *out) {
     void *const to = mirror_output(r->on, out);
-    const tamis_status status = execute_on(r, plan, r->on, to);
+    tamis_execution execution = r->call.execution;
+    if (own_workspace) {
+        if (tamis_plan_workspace_size(plan, &execution.workspace_bytes) != TAMIS_OK) return TAMIS_ERROR_INTERNAL;
+        /* the host's own allocations are aligned to 64 bytes */
+        if (tamis_device_allocate(device, execution.workspace_bytes, &execution.workspace) != TAMIS_OK)
+            return TAMIS_ERROR_MEMORY;
+    }
+    const tamis_status status = execute_on(r, plan, r->on, to, &execution);
     if (status == TAMIS_OK) mirror_fetch(r->on, out);
+    tamis_device_free(device, execution.workspace);
     return status;
 }
 
 static void run_plans(run *r, tamis_device *device, const char *old, tamis_random *random) {
     const problem *const p = r->p;
     const size_t bytes = (size_t)output_elements(r) * tamis_type_size(p->options.type);
-    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+    tamis_options o = r->call.options;
     o.operation = r->operation;
-    o.edge = r->args.edge;
-    o.edge_scale = r->args.edge_scale;
     o.type = p->options.type;
     o.inner = p->options.inner;
     o.width = p->options.width;
-    o.batch = p->options.batch;
     o.threads = r->threads;
     o.algorithm = r->algorithm;
     o.parameters = r->parameters[0] ? r->parameters : NULL;
     o.expected_calls = tamis_random_below(random, 2) ? 1 : 1000;
     o.trust_input = tamis_random_below(random, 4) == 0;
-    o.deterministic = !r->any_order;
+    o.any_order = r->any_order;
     o.a_layout = p->A.layout;
     o.b_layout = r->operation == TAMIS_OP_SPMM ? p->D.layout : p->B.layout;
     o.d_layout = p->D.layout;
     o.output_layout = p->out.layout;
-
-    void *workspace = NULL;
-    if (tamis_random_below(random, 4) == 0 && !r->on->copies &&
-        tamis_workspace_size(device, &r->on->S, &o, &o.workspace_bytes) == TAMIS_OK && o.workspace_bytes > 0) {
-        workspace = aligned_alloc(64, (o.workspace_bytes + 63) / 64 * 64);
-        o.workspace = workspace;
-    }
+    o.no_workspace = tamis_random_below(random, 4) == 0;
     tamis_plan *plans[2] = {NULL, NULL};
     char *outputs[3] = {NULL, NULL, NULL};
     const tamis_status made = tamis_plan_create(device, &r->on->S, &o, &plans[0]);
@@ -146,7 +150,8 @@ static void run_plans(run *r, tamis_device *device, const char *old, tamis_rando
     } else {
         for (int i = 0; i < 3; i++) { /* twice the first plan, once the second */
             outputs[i] = fresh_output(r, old);
-            if (execute(r, plans[i / 2], outputs[i]) != TAMIS_OK) report(r, tamis_last_error(), 0, 0, -1);
+            if (execute(r, device, plans[i / 2], o.no_workspace, outputs[i]) != TAMIS_OK)
+                report(r, tamis_last_error(), 0, 0, -1);
         }
         check_output(r, outputs[0], old);
         if (r->any_order) {
@@ -160,22 +165,24 @@ static void run_plans(run *r, tamis_device *device, const char *old, tamis_rando
     for (int i = 0; i < 3; i++) free(outputs[i]);
     tamis_plan_destroy(plans[0]);
     tamis_plan_destroy(plans[1]);
-    free(workspace);
 }
 
 static void run_once(run *r, tamis_device *device, const char *old) {
     mirror *const m = r->on;
     char *const out = fresh_output(r, old);
-    tamis_args args = r->args;
+    test_call call = r->call;
     tamis_status status = TAMIS_ERROR_INTERNAL;
     void *const to = mirror_output(m, out);
-    args.threads = r->threads;
+    const tamis_dense P = samples_of(&m->S, to, r->p->options.type);
+    call.options.threads = r->threads;
     r->algorithm = "one-shot";
     r->parameters[0] = 0;
     switch (r->operation) {
-    case TAMIS_OP_SDDMM: status = tamis_sddmm(device, &m->S, &m->A, &m->B, &args, to); break;
-    case TAMIS_OP_SPMM: status = tamis_spmm(device, &m->S, &m->D, &args, &m->out); break;
-    case TAMIS_OP_FUSED: status = tamis_fused(device, &m->S, &m->A, &m->B, &m->D, &args, &m->out); break;
+    case TAMIS_OP_SDDMM: status = tamis_sddmm(device, &m->S, &m->A, &m->B, &P, &call.options, &call.execution); break;
+    case TAMIS_OP_SPMM: status = tamis_spmm(device, &m->S, &m->D, &m->out, &call.options, &call.execution); break;
+    case TAMIS_OP_FUSED:
+        status = tamis_fused(device, &m->S, &m->A, &m->B, &m->D, &m->out, &call.options, &call.execution);
+        break;
     }
     if (status == TAMIS_OK) mirror_fetch(m, out);
     if (status != TAMIS_OK)
@@ -188,8 +195,8 @@ static void run_once(run *r, tamis_device *device, const char *old) {
 
 /* Of the GPU's methods; those not named here have none that change the shape of the work. */
 static void draw_gpu_parameters(run *r, tamis_random *random) {
-    static const char *const sliced[] = {"thread-map", "nnz-threads-shared", "row-blocks",
-                                         "dense-grid", "child-kernels",      "fused-dense-grid"};
+    static const char *const sliced[] = {"study-thread-map", "study-nnz-threads-shared", "study-row-blocks",
+                                         "study-dense-grid", "study-child-kernels",      "study-fused-dense-grid"};
     for (int i = 0; i < 6; i++) /* several slices of K, groups smaller than a row */
         if (strcmp(r->algorithm, sliced[i]) == 0)
             snprintf(r->parameters, sizeof r->parameters, "block=16%s", i == 4 ? ",wave=3" : ",slice=8");
@@ -214,7 +221,7 @@ static void draw_gpu_parameters(run *r, tamis_random *random) {
 /* Parameters that cut chunks and tiles even in small problems. */
 static void draw_parameters(run *r, tamis_random *random) {
     r->parameters[0] = 0;
-    if (tamis_random_below(random, 2)) return;
+    if (r->c->flags & CASE_DEFAULTS || tamis_random_below(random, 2)) return;
     const long long chunk = (long long)(8 + tamis_random_below(random, 40));
     if (r->on->copies) {
         draw_gpu_parameters(r, random);
@@ -223,7 +230,7 @@ static void draw_parameters(run *r, tamis_random *random) {
     if (strcmp(r->algorithm, "cpu-tiled") == 0)
         snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,tile_columns=%lld,block_rows=%lld", chunk,
                  (long long)(1 + tamis_random_below(random, 40)), (long long)(1 + tamis_random_below(random, 20)));
-    else if (strcmp(r->algorithm, "row-simd") == 0)
+    else if (strcmp(r->algorithm, "esimd-row-simd") == 0)
         snprintf(r->parameters, sizeof r->parameters, "vlc=%lld,nt=%lld", chunk,
                  (long long)(1 + tamis_random_below(random, 16)));
     else if (strncmp(r->algorithm, "cpu-", 4) == 0)
@@ -253,13 +260,24 @@ static problem_options draw_options(const cross_case *c, tamis_type type, tamis_
     return o;
 }
 
-/* One of the instruction sets that run here. */
+const char *const cross_isas[CROSS_ISAS] = {"v2", "v3", "v4", "neon", "generic"};
+const char *cross_isa = NULL;
+
+bool cross_isa_runs(const char *isa) {
+    tamis_device *device = NULL;
+    setenv("TAMIS_CPU_ISA", isa, 1);
+    const bool runs = tamis_device_open("cpu", &device) == TAMIS_OK;
+    tamis_device_close(device);
+    return runs;
+}
+
+/* The instruction set asked for, or one of those that run here. */
 static const char *draw_isa(tamis_random *random, tamis_device **device) {
-    static const char *const names[] = {"v2", "v3", "v4", "neon", "generic"};
     for (;;) {
-        const char *const name = names[tamis_random_below(random, 5)];
+        const char *const name = cross_isa ? cross_isa : cross_isas[tamis_random_below(random, CROSS_ISAS)];
         setenv("TAMIS_CPU_ISA", name, 1);
         if (tamis_device_open("cpu", device) == TAMIS_OK) return name;
+        if (cross_isa) abort(); /* it ran before */
     }
 }
 
@@ -270,11 +288,9 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
     const problem_options options = draw_options(c, type, random);
     problem p = problem_make(&options, random);
     run r = {.c = c, .operation = operation, .p = &p, .counts = counts};
-    r.args = (tamis_args){.alpha = c->flags & CASE_ALPHA_ZERO ? 0 : 0.75,
-                          .edge = edge,
-                          .edge_scale = 0.4,
-                          .beta = c->flags & CASE_BETA ? -0.5 : 0,
-                          .batch = p.options.batch};
+    r.call = call_of(edge, c->flags & CASE_ALPHA_ZERO ? 0 : 0.75, c->flags & CASE_BETA ? -0.5 : 0);
+    r.call.options.edge_scale = 0.4;
+    r.call.options.batch = p.options.batch;
     r.threads = c->flags & CASE_MANY_THREADS ? 16 : thread_counts[tamis_random_below(random, 5)];
 
     /* the output before the call: random numbers of the storage type */
@@ -288,7 +304,7 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
         if (!members[m]) abort();
         for (int64_t i = 0; i < member_elements(&r); i++)
             members[m][i] = test_load(old, type, output_position(&r, m, i));
-        expect_member(&p, operation, &r.args, m, members[m], &want[m], &bound[m]);
+        expect_member(&p, operation, &r.call, m, members[m], &want[m], &bound[m]);
     }
     r.want = want;
     r.bound = bound;

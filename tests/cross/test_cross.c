@@ -1,5 +1,6 @@
 /*
- * Every algorithm, edge and type against the oracle over the tables of cases and over all small widths.
+ * Every algorithm, edge and type against the oracle over the tables of cases, over all small widths and at
+ * every width of a list.
  *   test_cross [SHARE [ROUNDS [DEVICE]]]    runs each combination with a chance of SHARE per cent, ROUNDS times, on
  *                                           the CPU or on DEVICE (skipped with the reason where that is absent)
  */
@@ -8,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -68,9 +70,33 @@ static void test_narrow(void **state) {
     end(&counts);
 }
 
+static void sweep(tamis_random *random, cross_counts *counts) {
+    for (int n = 0; n < cross_sweep_count; n++) {
+        const cross_card card = cross_sweep_card(n);
+        if (tamis_random_below(random, 100) < share)
+            cross_run(device, &card.problem, card.operation, card.edge, card.type, 0, random, counts);
+    }
+}
+
+/* On the CPU each instruction set has kernels of its own. */
+static void test_sweep(void **state) {
+    (void)state;
+    cross_counts counts = {0};
+    tamis_random random = tamis_random_start(seed, 4);
+    const bool cpu = strcmp(device, "cpu") == 0;
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < (cpu ? CROSS_ISAS : 1); i++) {
+            if (cpu && !cross_isa_runs(cross_isas[i])) continue;
+            cross_isa = cpu ? cross_isas[i] : NULL;
+            sweep(&random, &counts);
+        }
+    cross_isa = NULL;
+    end(&counts);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths),
-                                       cmocka_unit_test(test_narrow)};
+                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_sweep)};
     if (argc > 1) share = atoi(argv[1]);
     if (argc > 2) rounds = atoi(argv[2]);
     if (argc > 3) device = argv[3];

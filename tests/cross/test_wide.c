@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <tamis/structure.h>
 #include <tamis/tamis.h>
 
 static tamis_device *device;
@@ -42,10 +43,11 @@ static void test_wide_strides(void **state) {
     const tamis_dense A = {.data = a, .rows = ROWS, .cols = K, .stride = stride};
     const tamis_dense B = {.data = b, .rows = COLS, .cols = K, .stride = stride};
     const tamis_dense E = {.data = e, .rows = ROWS, .cols = K, .stride = stride};
-    static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "row-simd", "naive"};
+    const tamis_dense P = {.data = p, .rows = 5, .cols = 1};
+    static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd", "naive"};
     for (int n = 0; n < 5; n++) {
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
-            tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+            tamis_options o = TAMIS_OPTIONS_INIT;
             o.operation = (tamis_operation)operation;
             o.inner = o.width = K;
             o.algorithm = names[n];
@@ -53,9 +55,9 @@ static void test_wide_strides(void **state) {
             tamis_plan *plan = NULL;
             assert_int_equal(tamis_plan_create(device, &S, &o, &plan), TAMIS_OK);
             switch (o.operation) {
-            case TAMIS_OP_SDDMM: assert_int_equal(tamis_plan_sddmm(plan, NULL, &A, &B, 1, 0, p), TAMIS_OK); break;
-            case TAMIS_OP_SPMM: assert_int_equal(tamis_plan_spmm(plan, NULL, &B, 1, 0, &E), TAMIS_OK); break;
-            case TAMIS_OP_FUSED: assert_int_equal(tamis_plan_fused(plan, NULL, &A, &B, &B, 1, 0, &E), TAMIS_OK); break;
+            case TAMIS_OP_SDDMM: assert_int_equal(tamis_plan_sddmm(plan, &A, &B, &P, NULL), TAMIS_OK); break;
+            case TAMIS_OP_SPMM: assert_int_equal(tamis_plan_spmm(plan, &B, &E, NULL), TAMIS_OK); break;
+            case TAMIS_OP_FUSED: assert_int_equal(tamis_plan_fused(plan, &A, &B, &B, &E, NULL), TAMIS_OK); break;
             }
             tamis_plan_destroy(plan);
             /* sum over k of k % 3 - 1 is -1 for K = 37: x = -(i + 1) */
@@ -91,7 +93,7 @@ static void test_many_nonzeros(void **state) {
                             .columns = columns};
     const tamis_dense B = {.data = b, .rows = 1, .cols = 1, .type = TAMIS_F64};
     const tamis_dense C = {.data = c, .rows = 3, .cols = 1, .type = TAMIS_F64};
-    if (tamis_spmm(device, &S, &B, NULL, &C) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    if (tamis_spmm(device, &S, &B, &C, NULL, NULL) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     assert_true(c[0] == 5 && c[1] == (double)many && c[2] == 7); /* integers: exact in double */
     tamis_profile profile;
     assert_int_equal(tamis_row_profile(&S, &profile), TAMIS_OK);

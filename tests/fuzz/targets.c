@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <tamis/matrix.h>
+#include <tamis/structure.h>
 
 #include "base/memory.h"
 #include "io/number.h"
@@ -45,19 +46,19 @@ static int64_t read_as(const fuzz_target *target, const uint8_t *data, size_t si
     options.threads = 2;
     options.progress = go_on;
     options.progress_context = &reports_left;
-    tamis_matrix *matrix = NULL;
-    const tamis_status status = tamis_read_matrix_memory("fuzz", data, size, &options, &matrix);
+    tamis_owned_sparse *matrix = NULL;
+    const tamis_status status = tamis_read_sparse_memory("fuzz", data, size, &options, &matrix);
     if (status != TAMIS_OK) {
         demand(*tamis_last_error() != '\0' && !matrix, "refused without a message");
         return -1;
     }
     demand(*tamis_last_error() == '\0', "accepted with a message");
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     demand(tamis_validate(S) == TAMIS_OK, "accepted an invalid matrix");
     demand(S->format == format && S->index_type == options.index_type, "not what was asked for");
     demand(!S->values || S->value_type == options.value_type, "not the type that was asked for");
     const int64_t lines = S->rows > S->cols ? S->rows : S->cols;
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     return lines;
 }
 
@@ -72,14 +73,14 @@ static void read_sparse(const fuzz_target *target, const uint8_t *data, size_t s
 static void read_dense(const fuzz_target *target, const uint8_t *data, size_t size) {
     (void)target;
     const int64_t live = tamis_memory_live();
-    tamis_array *array = NULL;
+    tamis_owned_dense *array = NULL;
     const tamis_type type = (tamis_type)(size & 3);
     const tamis_status status = tamis_read_dense_memory("fuzz", data, size, type, &array);
     demand((status == TAMIS_OK) == (*tamis_last_error() == '\0'), "message and status disagree");
     if (status == TAMIS_OK) {
-        const tamis_dense *const dense = tamis_array_view(array);
+        const tamis_dense *const dense = tamis_owned_dense_view(array);
         demand(dense->type == type && dense->rows >= 0 && dense->cols >= 0, "not what was asked for");
-        tamis_array_free(array);
+        tamis_owned_dense_free(array);
     }
     demand(tamis_memory_live() == live, "leaked");
 }

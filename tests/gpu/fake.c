@@ -69,74 +69,92 @@ static tamis_status fake_load(tamis_gpu_device *device, const tamis_gpu_binary *
     return TAMIS_OK;
 }
 
-struct tamis_gpu_kernel {
-    const char *name;
-};
-
-static tamis_status fake_kernel(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
-                                int64_t shared_bytes, tamis_gpu_kernel **kernel) {
+static void fake_unload(tamis_gpu_device *device, tamis_gpu_module *module) {
+    (void)device;
     (void)module;
+}
+
+static tamis_status fake_function(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
+                                  int64_t shared_bytes, void **function) {
     if (shared_bytes > device->limits.shared_most)
         return tamis_fail(TAMIS_ERROR_DEVICE, "%s asks for %lld bytes of shared memory of %lld", name,
                           (long long)shared_bytes, (long long)device->limits.shared_most);
-    TRY(tamis_allocate_zeroed(1, sizeof **kernel, "a kernel", (void **)kernel));
-    (*kernel)->name = name;
+    *function = module;
     return TAMIS_OK;
 }
 
-static void fake_release_kernel(tamis_gpu_kernel *kernel) { tamis_release(kernel); }
+static void fake_release_function(tamis_gpu_device *device, void *function) {
+    (void)device;
+    (void)function;
+}
+
+static tamis_status check_stream_of(const tamis_gpu_device *device, const void *stream, const char *what) {
+    const fake_device *const self = (const fake_device *)device;
+    if (stream == self->stream) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_INTERNAL, "%s in stream %p, not in %p", what, stream, self->stream);
+}
 
 static tamis_status fake_launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                                 const tamis_gpu_launch *launch, const tamis_gpu_argument *arguments, int count) {
-    (void)stream;
     (void)arguments;
     (void)count;
+    TRY(check_stream_of(device, stream, kernel->name));
     if (launch->group_size < 1 || launch->group_size > device->limits.group_most)
         return tamis_fail(TAMIS_ERROR_DEVICE, "%s: groups of %d", kernel->name, launch->group_size);
     ((fake_device *)device)->launches++;
     return TAMIS_OK;
 }
 
+enum { HEAD = 64 }; /* before each piece of memory: the stream that it came with */
+
 /* Zeros, of which the system gives as many as are touched: real matrices are large. */
-static tamis_status fake_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
-    *memory = bytes ? calloc(1, bytes) : NULL;
-    return *memory || bytes == 0 ? TAMIS_OK : tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory", device->limits.name);
+static tamis_status fake_allocate(tamis_gpu_device *device, void *stream, size_t bytes, void **memory) {
+    *memory = NULL;
+    if (bytes == 0) return TAMIS_OK;
+    if (stream != TAMIS_ALL_STREAMS) TRY(check_stream_of(device, stream, "memory"));
+    char *const block = calloc(1, bytes + HEAD);
+    if (!block) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory", device->limits.name);
+    memcpy(block, &stream, sizeof stream);
+    *memory = block + HEAD;
+    return TAMIS_OK;
 }
 
-static void fake_release(tamis_gpu_device *device, void *memory) {
-    (void)device;
-    free(memory);
+static bool fake_release(tamis_gpu_device *device, void *stream, void *memory) {
+    char *const block = (char *)memory - HEAD;
+    if (memcmp(block, &stream, sizeof stream) != 0) ((fake_device *)device)->released_wrongly++;
+    free(block);
+    return true;
 }
 
 static tamis_status fake_write(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes) {
-    (void)device;
-    (void)stream;
+    TRY(check_stream_of(device, stream, "a write"));
     if (bytes) memcpy((char *)to.base + to.bytes, from, bytes);
     return TAMIS_OK;
 }
 
 static tamis_status fake_read(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes) {
-    (void)device;
-    (void)stream;
+    TRY(check_stream_of(device, stream, "a read"));
     if (bytes) memcpy(to, (const char *)from.base + from.bytes, bytes);
     return TAMIS_OK;
 }
 
 static tamis_status fake_copy(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from, size_t bytes) {
-    (void)device;
-    (void)stream;
+    TRY(check_stream_of(device, stream, "a copy"));
     if (bytes) memcpy((char *)to.base + to.bytes, (const char *)from.base + from.bytes, bytes);
     return TAMIS_OK;
 }
 
 static tamis_status fake_fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
-    (void)device;
-    (void)stream;
+    TRY(check_stream_of(device, stream, "filling"));
     if (bytes && byte) memset((char *)to.base + to.bytes, byte, bytes); /* zeros are there already */
     return TAMIS_OK;
 }
 
 static tamis_status fake_finish(tamis_gpu_device *device, void *stream) {
+    return check_stream_of(device, stream, "waiting");
+}
+
+static tamis_status fake_check_stream(tamis_gpu_device *device, void *stream) {
     (void)device;
     (void)stream;
     return TAMIS_OK;
@@ -148,7 +166,7 @@ static tamis_status fake_memory(tamis_gpu_device *device, int64_t *free_bytes) {
 }
 
 static tamis_status fake_mark(tamis_gpu_device *device, void *stream, void **mark) {
-    (void)stream;
+    TRY(check_stream_of(device, stream, "a mark"));
     *mark = device;
     return TAMIS_OK;
 }
@@ -172,8 +190,9 @@ static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
                                                .open = fake_open,
                                                .compile = fake_compile,
                                                .load = fake_load,
-                                               .kernel = fake_kernel,
-                                               .release_kernel = fake_release_kernel,
+                                               .unload = fake_unload,
+                                               .function = fake_function,
+                                               .release_function = fake_release_function,
                                                .launch = fake_launch,
                                                .allocate = fake_allocate,
                                                .release = fake_release,
@@ -182,6 +201,7 @@ static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
                                                .copy = fake_copy,
                                                .fill = fake_fill,
                                                .finish = fake_finish,
+                                               .check_stream = fake_check_stream,
                                                .memory = fake_memory,
                                                .mark = fake_mark,
                                                .between = fake_between,

@@ -1,7 +1,7 @@
 /*
  * Chips that are not here: a device whose limits are a real chip's and whose memory is the host's. What it is asked to
  * compile goes to a hook of the test; kernels are found and launched without effect. With it a test meets exactly the
- * definitions that the methods give to a compiler on that chip.
+ * definitions that the methods give to a compiler on that chip, and work that goes astray between streams is seen.
  */
 #ifndef TAMIS_TESTS_GPU_FAKE_H
 #define TAMIS_TESTS_GPU_FAKE_H
@@ -25,7 +25,9 @@ struct fake_device {
     /* called once for each file and definitions; NULL: everything compiles */
     tamis_status (*compile)(fake_device *self, const char *name, const char *source, const char *definitions,
                             bool linked);
-    long launches;
+    void
+        *stream; /* work in another one is an error, and so is memory that is released with another than it came with */
+    long launches, released_wrongly;
 };
 
 /* Named cuda:`number` (0 to 1023), by which its runtime opens it until another has that number. */

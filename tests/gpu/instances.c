@@ -1,3 +1,6 @@
+#include <tamis/ceilings.h>
+#include <tamis/structure.h>
+
 #include "instances.h"
 
 #include <stdlib.h>
@@ -5,6 +8,8 @@
 #include "base/status.h"
 #include "gpu/ceilings.h"
 #include "gpu/dense.h"
+#include "gpu/edges.h"
+#include "gpu/order.h"
 #include "gpu/plan.h"
 #include "gpu/staging.h"
 #include "gpu/structure.h"
@@ -74,6 +79,7 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
     x.calls = tamis_random_below(random, 2) ? 1 : 1000;
     const int64_t other = instance_widths[tamis_random_below(random, instance_width_count)];
     if (tamis_random_below(random, 4) == 0 && operation == TAMIS_OP_FUSED) x.width = other;
+    if (tamis_random_below(random, 3) == 0 && type == TAMIS_F32) x.math = TAMIS_MATH_TF32;
     return x;
 }
 
@@ -84,6 +90,7 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
     const tamis_problem problem = {.operation = x->operation,
                                    .edge = x->edge,
                                    .type = x->type,
+                                   .math = x->math,
                                    .rows = x->rows,
                                    .cols = x->rows,
                                    .nnz = x->rows * INSTANCE_LENGTH,
@@ -105,11 +112,12 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
                                    .ceilings = &ceilings,
                                    .fresh_share = 1,
                                    .device = &x->device->shared,
+                                   .stream = x->device->stream,
                                    .once = x->once};
     *prepared = NULL;
     if (!x->algorithm->accepts(x->algorithm, &problem, reason, sizeof reason))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s", reason);
-    return x->algorithm->prepare(x->algorithm, &problem, false, prepared);
+    return x->algorithm->prepare(x->algorithm, &problem, prepared);
 }
 
 /* ------------------------------------------------------------------------------------------ utilities */
@@ -132,31 +140,33 @@ static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis
                              .offsets = offsets_of(offset),
                              .columns = instance_zeros(),
                              .index_type = index,
-                             .offset_type = offset};
-    TRY(tamis_gpu_validate(d, &S));
+                             .offset_type = offset,
+                             .device = d};
+    TRY(tamis_gpu_validate(d, NULL, &S));
     TRY(tamis_gpu_look(d, &problem, &profile));
     S.format = TAMIS_COO;
     S.row_indices = instance_zeros();
-    TRY(tamis_gpu_validate(d, &S));
-    TRY(tamis_gpu_order_rows(d, &S, &rows));
-    tamis_gpu_release(d, rows.offsets);
-    tamis_gpu_release(d, rows.columns);
-    tamis_gpu_release(d, rows.permutation);
+    TRY(tamis_gpu_validate(d, NULL, &S));
+    TRY(tamis_gpu_order_rows(&problem, &S, false, &rows));
+    void *const kept = tamis_kept_stream(&problem);
+    tamis_gpu_release(d, kept, rows.offsets);
+    tamis_gpu_release(d, kept, rows.own_columns);
+    tamis_gpu_release(d, kept, rows.permutation);
     return TAMIS_OK;
 }
 
 static tamis_status sort(tamis_gpu_device *d) {
     tamis_status status = TAMIS_OK;
     void *keys = NULL, *order = NULL, *scratch = NULL;
-    TRY_GOTO(done, tamis_gpu_allocate(d, (size_t)NONZEROS * 8, "keys", &keys));
-    TRY_GOTO(done, tamis_gpu_allocate(d, (size_t)NONZEROS * 8, "an order", &order));
-    TRY_GOTO(done, tamis_gpu_allocate(d, tamis_gpu_scan_scratch(NONZEROS), "sums", &scratch));
-    TRY_GOTO(done, tamis_gpu_sort(d, NONZEROS, ROWS, &keys, &order));
+    TRY_GOTO(done, tamis_gpu_allocate(d, NULL, (size_t)NONZEROS * 8, "keys", &keys));
+    TRY_GOTO(done, tamis_gpu_allocate(d, NULL, (size_t)NONZEROS * 8, "an order", &order));
+    TRY_GOTO(done, tamis_gpu_allocate(d, NULL, tamis_gpu_scan_scratch(NONZEROS), "sums", &scratch));
+    TRY_GOTO(done, tamis_gpu_sort(d, NULL, NONZEROS, ROWS, &keys, &order, NULL));
     TRY_GOTO(done, tamis_gpu_scan(d, NULL, keys, NONZEROS, (tamis_place){scratch, 0}));
 done:
-    tamis_gpu_release(d, keys);
-    tamis_gpu_release(d, order);
-    tamis_gpu_release(d, scratch);
+    tamis_gpu_release(d, NULL, keys);
+    tamis_gpu_release(d, NULL, order);
+    tamis_gpu_release(d, NULL, scratch);
     return status;
 }
 
@@ -166,6 +176,9 @@ tamis_status instance_utilities(fake_device *device) {
     TRY(tamis_gpu_measure_ceilings(d->runtime, d->number, &ceilings));
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
+    for (int i = 0; i < 16; i++)
+        TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,
+                                           i & 2 ? TAMIS_I64 : TAMIS_I32));
     for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
     return sort(d);
 }

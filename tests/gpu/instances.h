@@ -15,6 +15,7 @@ typedef struct instance {
     tamis_operation operation;
     tamis_edge edge;
     tamis_type type;
+    tamis_math math;
     tamis_index_type index_type, offset_type;
     int64_t inner, width;
     int64_t rows; /* and columns */

@@ -27,8 +27,7 @@ enum { PATHS = 700, ENTRIES_MOST = 64 };
 typedef struct task {
     tamis_operation operation;
     tamis_edge edge;
-    bool once;     /* a single call in place of a plan */
-    bool stripped; /* the plan is made with values, which are taken away */
+    bool once; /* a single call in place of a plan */
     problem p;
     mirror on;
     float *out;
@@ -68,11 +67,13 @@ static void task_close(task *t) {
 
 static tamis_status run_once(task *t) {
     mirror *const m = &t->on;
-    const tamis_args args = {.alpha = 1, .edge = t->edge, .edge_scale = 0.5};
+    test_call call = call_of(t->edge, 1, 0);
+    call.options.edge_scale = 0.5;
+    const tamis_dense P = samples_of(&m->S, m->memory[7], type_now);
     switch (t->operation) {
-    case TAMIS_OP_SDDMM: return tamis_sddmm(t->device, &m->S, &m->A, &m->B, &args, m->memory[7]);
-    case TAMIS_OP_SPMM: return tamis_spmm(t->device, &m->S, &m->D, &args, &m->out);
-    case TAMIS_OP_FUSED: return tamis_fused(t->device, &m->S, &m->A, &m->B, &m->D, &args, &m->out);
+    case TAMIS_OP_SDDMM: return tamis_sddmm(t->device, &m->S, &m->A, &m->B, &P, &call.options, NULL);
+    case TAMIS_OP_SPMM: return tamis_spmm(t->device, &m->S, &m->D, &m->out, &call.options, NULL);
+    case TAMIS_OP_FUSED: return tamis_fused(t->device, &m->S, &m->A, &m->B, &m->D, &m->out, &call.options, NULL);
     }
     return TAMIS_ERROR_INTERNAL;
 }
@@ -80,7 +81,7 @@ static tamis_status run_once(task *t) {
 static tamis_status run_plan(task *t) {
     mirror *const m = &t->on;
     tamis_plan *plan = NULL;
-    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+    tamis_options o = TAMIS_OPTIONS_INIT;
     o.operation = t->operation;
     o.edge = t->edge;
     o.edge_scale = 0.5;
@@ -93,18 +94,11 @@ static tamis_status run_plan(task *t) {
         CHECK(plan == NULL);
         return status;
     }
-    if (t->stripped) {
-        t->p.S.values = NULL; /* of what is expected */
-        status = tamis_plan_set_values(plan, NULL, 0);
-        if (status != TAMIS_OK) {
-            tamis_plan_destroy(plan);
-            return status;
-        }
-    }
+    const tamis_dense P = samples_of(&m->S, m->memory[7], type_now);
     switch (t->operation) {
-    case TAMIS_OP_SDDMM: status = tamis_plan_sddmm(plan, NULL, &m->A, &m->B, 1, 0, m->memory[7]); break;
-    case TAMIS_OP_SPMM: status = tamis_plan_spmm(plan, NULL, &m->D, 1, 0, &m->out); break;
-    case TAMIS_OP_FUSED: status = tamis_plan_fused(plan, NULL, &m->A, &m->B, &m->D, 1, 0, &m->out); break;
+    case TAMIS_OP_SDDMM: status = tamis_plan_sddmm(plan, &m->A, &m->B, &P, NULL); break;
+    case TAMIS_OP_SPMM: status = tamis_plan_spmm(plan, &m->D, &m->out, NULL); break;
+    case TAMIS_OP_FUSED: status = tamis_plan_fused(plan, &m->A, &m->B, &m->D, &m->out, NULL); break;
     }
     tamis_plan_destroy(plan);
     return status;
@@ -115,10 +109,11 @@ static tamis_status run_task(task *t) { return t->once ? run_once(t) : run_plan(
 /* Whether what lies in the device's memory is right. */
 static bool is_right(task *t) {
     double *want = NULL, *bound = NULL;
-    const tamis_args args = {.alpha = 1, .edge = t->edge, .edge_scale = 0.5, .batch = 1};
+    test_call call = call_of(t->edge, 1, 0);
+    call.options.edge_scale = 0.5;
     bool right = true;
     mirror_fetch(&t->on, t->out);
-    expect_member(&t->p, t->operation, &args, 0, NULL, &want, &bound);
+    expect_member(&t->p, t->operation, &call, 0, NULL, &want, &bound);
     const int64_t count = (int64_t)(t->bytes / tamis_type_size(type_now));
     for (int64_t i = 0; i < count; i++) {
         const int64_t at = t->operation == TAMIS_OP_SDDMM
@@ -183,40 +178,6 @@ static void memory_ends(const void *unused) {
     CHECK(device == NULL && tamis_memory_live() == live);
 }
 
-/* A plan that was made with values computes as one without where they are taken away, and gives up nothing when memory
-   ends; the other way round is refused. */
-static void values_are_taken_away(const void *unused) {
-    (void)unused;
-    for (int type = 0; type <= TAMIS_BF16; type++)
-        for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++) {
-            if (edge == TAMIS_EDGE_MASK || (type > TAMIS_F32 && edge % 7 != 0)) continue; /* compiling takes time */
-            task t;
-            type_now = (tamis_type)type;
-            task_open(&t, edge % 2 ? TAMIS_OP_FUSED : TAMIS_OP_SDDMM, (tamis_edge)edge);
-            t.stripped = true;
-            const tamis_status status = run_task(&t);
-            CHECK(status == TAMIS_OK || (type == TAMIS_F64 && status == TAMIS_ERROR_UNSUPPORTED));
-            if (status == TAMIS_OK) CHECK(is_right(&t));
-            task_close(&t);
-        }
-    type_now = TAMIS_F32;
-    task t;
-    task_open(&t, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE);
-    t.stripped = true;
-    fail_each(&t);
-    tamis_plan *plan = NULL;
-    tamis_sparse pattern = t.on.S;
-    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = 20;
-    pattern.values = NULL;
-    CHECK(tamis_plan_create(t.device, &pattern, &o, &plan) == TAMIS_OK);
-    CHECK(tamis_plan_set_values(plan, NULL, 0) == TAMIS_OK);
-    CHECK(tamis_plan_set_values(plan, t.on.S.values, 0) == TAMIS_ERROR_ARGUMENT && error_has("made without values"));
-    tamis_plan_destroy(plan);
-    task_close(&t);
-}
-
 /* More than there is, by the device's own word. */
 static void memory_is_too_small(const void *unused) {
     tamis_device *device = NULL;
@@ -233,19 +194,19 @@ static void memory_is_too_small(const void *unused) {
 
 static void kernel_does_not_compile(const void *unused) {
     tamis_gpu_device *device = NULL;
-    tamis_gpu_module *module = NULL;
+    tamis_gpu_kernel *kernel = NULL;
     const tamis_gpu_runtime *const runtime = strncmp(device_name, "cuda", 4) == 0 ? &tamis_gpu_cuda : &tamis_gpu_opencl;
     (void)unused;
     CHECK(runtime->open(0, &device) == TAMIS_OK);
     const int64_t live = tamis_memory_live();
-    const tamis_status status = tamis_gpu_module_get(
+    const tamis_status status = tamis_gpu_kernel_get(
         device, "staging.simt", "-D GROUP=256 -D TEAM=32 -D ELEMENT=32 -D INDEX=32 -D OFFSET=32 -D real_of=?broken?",
-        false, &module);
-    CHECK(status == TAMIS_ERROR_DEVICE && module == NULL);
+        false, "transpose", 0, &kernel);
+    CHECK(status == TAMIS_ERROR_DEVICE && kernel == NULL);
     CHECK(error_has("staging.simt") && error_has("does not compile") && error_has("broken"));
     CHECK(error_has("error"));
     CHECK(tamis_memory_live() == live);
-    CHECK(tamis_gpu_module_get(device, "no such file", "", false, &module) == TAMIS_ERROR_INTERNAL);
+    CHECK(tamis_gpu_kernel_get(device, "no such file", "", false, "none", 0, &kernel) == TAMIS_ERROR_INTERNAL);
     CHECK(tamis_memory_live() == live);
     compute(NULL);
 }
@@ -509,7 +470,6 @@ int main(int argc, char **argv) {
     setenv("TAMIS_PROBE", "0", 1);
     verdict("memory ends, at each allocation", process_run("    in turn", memory_ends, NULL));
     verdict("more memory than there is", process_run("    at once", memory_is_too_small, NULL));
-    verdict("values that are taken away", process_run("    of a plan", values_are_taken_away, NULL));
     verdict("a kernel that does not compile", process_run("    and then one that does", kernel_does_not_compile, NULL));
     verdict("the next process finds the kernels", cache_is_used());
     verdict("bytes flipped all over", damage_is_repaired("    the next process", flip));

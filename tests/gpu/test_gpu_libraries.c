@@ -4,6 +4,8 @@
  * leave nothing allocated, and leave the next call free to work. test_gpu_libraries FAKE      the path of the fake
  * library
  */
+#include <tamis/stream.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "base/memory.h"
 #include "gpu/runtime.h"
 #include "processes.h"
+#include "support/call.h"
 #include "support/mirror.h"
 
 static const char *fake;
@@ -91,22 +94,23 @@ static char said[1024]; /* the message: cleaning up after a failure clears it */
 /* One plan and one call on a device whose kernels do nothing. */
 static tamis_status work(tamis_device *device, const mirror *m, const problem *p) {
     tamis_plan *plan = NULL;
-    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+    tamis_options o = TAMIS_OPTIONS_INIT;
     void *start = NULL, *end = NULL;
     double seconds;
     o.operation = TAMIS_OP_SDDMM;
     o.type = p->options.type;
     o.inner = p->options.inner;
+    const tamis_dense P = samples_of(&m->S, m->memory[7], p->options.type);
     tamis_status status = tamis_plan_create(device, &m->S, &o, &plan);
-    if (status == TAMIS_OK) status = tamis_device_mark(device, NULL, &start);
-    if (status == TAMIS_OK) status = tamis_plan_sddmm(plan, NULL, &m->A, &m->B, 1, 0, m->memory[7]);
-    if (status == TAMIS_OK) status = tamis_device_mark(device, NULL, &end);
-    if (status == TAMIS_OK) status = tamis_device_between(device, start, end, &seconds);
+    if (status == TAMIS_OK) status = tamis_event_record(device, NULL, &start);
+    if (status == TAMIS_OK) status = tamis_plan_sddmm(plan, &m->A, &m->B, &P, NULL);
+    if (status == TAMIS_OK) status = tamis_event_record(device, NULL, &end);
+    if (status == TAMIS_OK) status = tamis_event_elapsed(device, start, end, &seconds);
     if (status == TAMIS_OK) status = tamis_device_copy(device, NULL, m->memory[7], 0, m->memory[7], 64, 64);
-    if (status == TAMIS_OK) status = tamis_device_finish(device, NULL);
+    if (status == TAMIS_OK) status = tamis_stream_synchronize(device, NULL);
     snprintf(said, sizeof said, "%s", tamis_last_error());
-    if (start) tamis_device_forget(device, start);
-    if (end) tamis_device_forget(device, end);
+    if (start) tamis_event_destroy(device, start);
+    if (end) tamis_event_destroy(device, end);
     tamis_plan_destroy(plan);
     return status;
 }
@@ -116,6 +120,7 @@ typedef struct fault {
     enum { EVERY, EACH, FROM } which; /* every call fails; the n-th; the n-th and all after it */
     tamis_status status;
     const char *parts[2];
+    const char *pools; /* "0": a driver without them */
 } fault;
 
 /* The call fails, the n-th time for each n, until there is no n-th time. */
@@ -126,6 +131,7 @@ static void fail_in_turn(const void *context) {
     const problem_options o = {
         .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
     use_fake();
+    if (f->pools) setenv("FAKE_CUDA_POOLS", f->pools, 1);
     CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
     problem p = problem_make(&o, &random);
     mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);
@@ -161,32 +167,78 @@ static const fault faults[] = {
      "cuModuleLoadData=222",
      EVERY,
      TAMIS_ERROR_DEVICE,
-     {"newer driver", "NVRTC 13.0"}},
+     {"newer driver", "NVRTC 13.0"},
+     NULL},
     {"code for another chip",
      "cuModuleLoadData=209",
      EVERY,
      TAMIS_ERROR_DEVICE,
-     {"cannot load code", "CUDA driver 13.0"}},
+     {"cannot load code", "CUDA driver 13.0"},
+     NULL},
     {"a kernel that does not compile",
      "nvrtcCompileProgram=6",
      EVERY,
      TAMIS_ERROR_DEVICE,
-     {"does not compile", "told to"}},
-    {"a compiler that makes nothing", "nvrtcGetCUBINSize=1", EVERY, TAMIS_ERROR_DEVICE, {"no machine code"}},
-    {"a kernel that is not there", "cuModuleGetFunction=500", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_500"}},
-    {"no memory", "cuMemAlloc_v2=2", EACH, TAMIS_ERROR_MEMORY, {"out of memory"}},
-    {"no memory, from then on", "cuMemAlloc_v2=2", FROM, TAMIS_ERROR_MEMORY, {"out of memory"}},
-    {"a launch that fails", "cuLaunchKernel=719", EACH, TAMIS_ERROR_DEVICE, {"launching", "FAKE_ERROR_719"}},
-    {"a device lost, from then on", "*=719", FROM, TAMIS_ERROR_DEVICE, {NULL}},
-    {"any call", "*=999", EACH, TAMIS_ERROR_DEVICE, {NULL}},
+     {"does not compile", "told to"},
+     NULL},
+    {"a compiler that makes nothing", "nvrtcGetCUBINSize=1", EVERY, TAMIS_ERROR_DEVICE, {"no machine code"}, NULL},
+    {"a kernel that is not there",
+     "cuModuleGetFunction=500",
+     EACH,
+     TAMIS_ERROR_DEVICE,
+     {"cuda:0", "FAKE_ERROR_500"},
+     NULL},
+    {"no memory", "cuMemAlloc_v2=2", EACH, TAMIS_ERROR_MEMORY, {"out of memory"}, "0"},
+    {"no memory in the pool", "cuMemAllocFromPoolAsync=2", EACH, TAMIS_ERROR_MEMORY, {"out of memory"}, "1"},
+    {"no memory, from then on", "cuMemAlloc_v2=2", FROM, TAMIS_ERROR_MEMORY, {"out of memory"}, NULL},
+    {"a launch that fails", "cuLaunchKernel=719", EACH, TAMIS_ERROR_DEVICE, {"launching", "FAKE_ERROR_719"}, NULL},
+    {"a device lost, from then on", "*=719", FROM, TAMIS_ERROR_DEVICE, {NULL}, NULL},
+    {"any call", "*=999", EACH, TAMIS_ERROR_DEVICE, {NULL}, NULL},
     {"a copy within the device",
      "cuMemcpyDtoDAsync_v2=700",
      EACH,
      TAMIS_ERROR_DEVICE,
-     {"copying within the device", "FAKE_ERROR_700"}},
-    {"waiting", "cuStreamSynchronize=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}},
-    {"an event", "cuEventRecord=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}},
+     {"copying within the device", "FAKE_ERROR_700"},
+     NULL},
+    {"waiting", "cuStreamSynchronize=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}, NULL},
+    {"an event", "cuEventRecord=700", EACH, TAMIS_ERROR_DEVICE, {"cuda:0", "FAKE_ERROR_700"}, NULL},
 };
+
+/* Whether inputs are rounded to TF32 is for the options to allow, and for the plan to say. */
+static void rounds_when_allowed(const void *context) {
+    tamis_device *device = NULL;
+    tamis_random random = tamis_random_start(5, 0);
+    const problem_options o = {
+        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
+    (void)context;
+    use_fake();
+    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
+    problem p = problem_make(&o, &random);
+    mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);
+    for (int i = 0; i < 4; i++) {
+        static const char *const algorithms[] = {"gpu-tensor", "gpu-nonzeros"};
+        tamis_plan *plan = NULL;
+        tamis_plan_report report;
+        char text[4096];
+        tamis_options options = TAMIS_OPTIONS_INIT;
+        options.operation = TAMIS_OP_SDDMM;
+        options.type = p.options.type;
+        options.inner = p.options.inner;
+        options.algorithm = algorithms[i / 2];
+        options.math = (tamis_math)(i % 2);
+        const bool rounds = i == 1;
+        CHECK(tamis_plan_create(device, &m.S, &options, &plan) == TAMIS_OK);
+        CHECK(tamis_plan_describe(plan, &report) == TAMIS_OK);
+        CHECK(report.math == (rounds ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT));
+        CHECK((strstr(report.reason, "rounded to TF32") != NULL) == rounds);
+        CHECK(tamis_plan_explain(plan, text, sizeof text, NULL) == TAMIS_OK);
+        CHECK((strstr(text, ", inputs rounded to TF32\n") != NULL) == rounds);
+        tamis_plan_destroy(plan);
+    }
+    mirror_free(&m);
+    problem_free(&p);
+    tamis_device_close(device);
+}
 
 /* Beyond the end of the list, and a second time. */
 static void numbers(const void *context) {
@@ -214,6 +266,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++, count++)
         failures += !process_run(faults[i].name, fail_in_turn, &faults[i]);
     failures += !process_run("numbers of devices", numbers, NULL);
-    printf("%d of %d failed\n", failures, count + 1);
+    failures += !process_run("inputs rounded to TF32", rounds_when_allowed, NULL);
+    printf("%d of %d failed\n", failures, count + 2);
     return failures != 0;
 }

@@ -1,6 +1,7 @@
 /*
  * The host side of every GPU method on a device that compiles nothing and launches nothing (fake.h): each prepares and
- * executes, with every allocation, of the host and of the device, failing in turn.
+ * executes in the stream that it is given and in no other, with every allocation, of the host and of the device,
+ * failing in turn.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "base/memory.h"
 #include "gpu/algorithms.h"
+#include "gpu/methods/panels_build.h"
 #include "gpu/plan.h"
 #include "instances.h"
 
@@ -23,6 +25,7 @@ static fake_device *fresh_device(void) {
     struct kept *const made = malloc(sizeof *made);
     if (!made) abort();
     fake_device_make(&made->device, &fake_chips[1], number++ % 1000);
+    made->device.stream = &made->device; /* any that is not the default one */
     made->next = all;
     all = made;
     return &made->device;
@@ -50,7 +53,7 @@ static tamis_status execute(const instance *x, tamis_prepared *p, void *scratch)
                                      .alpha = 1,
                                      .beta = 0.5,
                                      .scratch = {scratch, 0}};
-    return tamis_gpu_execute(p, NULL, &operands);
+    return tamis_gpu_execute(p, x->device->stream, &operands);
 }
 
 /* The parameters in force can be asked for by name, and are in force then. */
@@ -98,6 +101,7 @@ static bool goes_through(instance x) {
     free(scratch);
     tamis_gpu_prepared_release(p);
     if (tamis_memory_live() != live) complain(&x, "something is left when it has gone through");
+    if (x.device->released_wrongly) complain(&x, "memory is released as another stream's");
     prepared++;
     return true;
 }
@@ -112,6 +116,7 @@ static void fails_clearly(instance x) {
         const tamis_status status = instance_prepare(&x, &p);
         tamis_memory_fail_at(0);
         tamis_gpu_prepared_release(p);
+        if (x.device->released_wrongly) complain(&x, "memory is released as another stream's when one fails");
         if (tamis_memory_live() != live) {
             char what[160];
             snprintf(what, sizeof what, "allocation %lld fails and %lld blocks are left: %.80s", (long long)n,
@@ -128,13 +133,105 @@ static void fails_clearly(instance x) {
     }
 }
 
+/* ------------------------------------------------------------------------------------------ math */
+
+static const char *products; /* what the last kernel of gpu-tensor was compiled with */
+
+static tamis_status see_products(fake_device *self, const char *name, const char *source, const char *definitions,
+                                 bool linked) {
+    (void)self;
+    (void)source;
+    (void)linked;
+    if (strcmp(name, "sddmm_tensor.cu") != 0) return TAMIS_OK;
+    products = strstr(definitions, "-D PRODUCTS=1 ") ? "one" : strstr(definitions, "-D PRODUCTS=3 ") ? "three" : "none";
+    return TAMIS_OK;
+}
+
+/* math = tf32 reaches the kernel that can make use of it, and a plan says so; no other method rounds. */
+static void math_is_honoured(const tamis_algorithm *algorithm, tamis_operation operation, tamis_math math,
+                             const char *wanted) {
+    tamis_random random = tamis_random_start(3, 0);
+    tamis_prepared *p = NULL;
+    tamis_prepared_sizes sizes;
+    instance x = instance_draw(fresh_device(), algorithm, operation, TAMIS_F32, 64, &random);
+    x.device->compile = see_products;
+    x.edge = TAMIS_EDGE_SCALE;
+    x.index_type = x.offset_type = TAMIS_I32;
+    x.calls = 1000000; /* the set-up of cells is nothing */
+    x.once = false;
+    x.rows = 1 << 14;
+    x.math = math;
+    products = "no";
+    if (instance_prepare(&x, &p) != TAMIS_OK) {
+        complain(&x, tamis_last_error());
+        return;
+    }
+    tamis_gpu_sizes(p, &sizes);
+    if (strcmp(products, wanted) != 0) complain(&x, products);
+    if (sizes.math != (strcmp(wanted, "one") == 0 ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT))
+        complain(&x, "the plan does not say whether inputs are rounded to TF32");
+    tamis_gpu_prepared_release(p);
+}
+
+static void check_math(const tamis_algorithm *table, int count) {
+    for (int a = 0; a < count; a++) {
+        if (strcmp(table[a].description.name, "gpu-tensor") == 0) {
+            math_is_honoured(&table[a], TAMIS_OP_SDDMM, TAMIS_MATH_EXACT, "three");
+            math_is_honoured(&table[a], TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one");
+        } else if (strcmp(table[a].description.name, "gpu-two-steps") ==
+                   0) { /* the first of which is gpu-tensor here */
+            math_is_honoured(&table[a], TAMIS_OP_FUSED, TAMIS_MATH_EXACT, "three");
+            math_is_honoured(&table[a], TAMIS_OP_FUSED, TAMIS_MATH_TF32, "one");
+        } else if (strcmp(table[a].description.name, "gpu-panels") == 0) {
+            math_is_honoured(&table[a], TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "no");
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ sizes */
+
+/* Cells of matrices whose sizes multiply to more than 64 bits: refused by name, with nothing left. */
+static const struct too_large {
+    const char *says;
+    int64_t rows, cols, nnz, panel_rows;
+    tamis_index_type index_type;
+    bool accepted; /* by its sizes: panels may be higher than the one asked for here */
+} too_large[] = {
+    {"rows of the nonzeros: 2305843009213693952 times 4 bytes", 1000, 1000, 1LL << 61, 128, TAMIS_I32, false},
+    {"rows of the nonzeros: 2305843009213693952 times 8 bytes", 1000, 1000, 1LL << 61, 128, TAMIS_I64, true},
+    {"panels of 128 rows: 8 times 4611686018427387904 columns", 1000, 1LL << 62, 5, 128, TAMIS_I64, false},
+    {"panels of 1 rows: 1000 times 36028797018963968 columns", 1000, 1LL << 55, 5, 1, TAMIS_I64, true},
+    {"panels of 1 rows: 9223372036854775807 times 1 columns", INT64_MAX, 1, 5, 1, TAMIS_I64, true},
+};
+
+static void check_sizes(void) {
+    for (size_t i = 0; i < sizeof too_large / sizeof too_large[0]; i++) {
+        const struct too_large *const t = &too_large[i];
+        tamis_prepared p = {.device = &fresh_device()->shared,
+                            .problem = {.rows = t->rows, .cols = t->cols, .nnz = t->nnz, .index_type = t->index_type}};
+        const int64_t live = tamis_memory_live();
+        int64_t parts;
+        char reason[200] = "";
+        p.problem.device = p.device;
+        const tamis_status status = tamis_gpu_panels_keep(&p, t->panel_rows, 128, 4096, &parts);
+        const bool accepted = tamis_gpu_panels_accept(&p.problem, reason, sizeof reason);
+        if (status == TAMIS_ERROR_OVERFLOW && strstr(tamis_last_error(), t->says) && accepted == t->accepted &&
+            tamis_memory_live() == live)
+            continue;
+        failures++;
+        printf("FAILED %s: status %d, %s, %s\n", t->says, (int)status, tamis_last_error(), reason);
+    }
+}
+
 int main(void) {
     int count;
     const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
     tamis_random random = tamis_random_start(1, 0);
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
     unsetenv("HOME");
-    if (instance_utilities(fresh_device()) != TAMIS_OK) {
+    fake_device *const common = fresh_device();
+    common->stream = NULL; /* the probe's */
+    if (instance_utilities(common) != TAMIS_OK) {
         failures++;
         printf("FAILED: what plans share: %s\n", tamis_last_error());
     }
@@ -150,6 +247,8 @@ int main(void) {
                     x.rows = 1 << 12; /* sanitizers take their time over large blocks */
                     if (goes_through(x) && (edge == 0 || edge == TAMIS_EDGE_SOFTMAX)) fails_clearly(x);
                 }
+    check_math(table, count);
+    check_sizes();
     printf("%ld plans, %ld declined, %ld allocations made to fail, %ld failures\n", prepared, declined, faults,
            failures);
     if (tamis_memory_live() != 0) printf("FAILED: %lld blocks are left\n", (long long)tamis_memory_live());

@@ -5,27 +5,32 @@
 import ctypes as c
 import sys
 
-i32, i64, f64, p = c.c_int, c.c_int64, c.c_double, c.c_void_p
+i32, i64, u64, f64, p = c.c_int, c.c_int64, c.c_uint64, c.c_double, c.c_void_p
 
 
 class Sparse(c.Structure):
     _fields_ = [("format", i32), ("location", i32), ("rows", i64), ("cols", i64), ("nnz", i64), ("index_type", i32),
                 ("offset_type", i32), ("value_type", i32), ("offsets", p), ("row_indices", p), ("columns", p),
-                ("values", p), ("batch_stride", i64)]
+                ("values", p), ("batch_stride", i64), ("offset_base", i64), ("reserved", u64 * 4)]
 
 
 class Dense(c.Structure):
     _fields_ = [("data", p), ("rows", i64), ("cols", i64), ("stride", i64), ("type", i32), ("layout", i32),
-                ("location", i32), ("batch_stride", i64)]
+                ("location", i32), ("batch_stride", i64), ("reserved", u64 * 4)]
 
 
 class Options(c.Structure):
-    _fields_ = [("size", c.c_size_t), ("operation", i32), ("edge", i32), ("type", i32), ("inner", i64), ("width", i64),
-                ("edge_scale", f64), ("edge_slope", f64), ("edge_epsilon", f64), ("batch", i64),
-                ("expected_calls", i64), ("deterministic", c.c_bool), ("trust_input", c.c_bool), ("math", i32),
-                ("threads", i32), ("algorithm", c.c_char_p), ("parameters", c.c_char_p), ("a_layout", i32),
-                ("b_layout", i32), ("d_layout", i32), ("output_layout", i32), ("workspace", p),
-                ("workspace_bytes", c.c_size_t)]
+    _fields_ = [("operation", i32), ("edge", i32), ("type", i32), ("output_type", i32), ("inner", i64), ("width", i64),
+                ("edge_scale", f64), ("edge_slope", f64), ("edge_epsilon", f64), ("transpose", c.c_bool),
+                ("batch", i64), ("expected_calls", i64), ("any_order", c.c_bool), ("trust_input", c.c_bool),
+                ("math", i32), ("threads", i32), ("algorithm", c.c_char_p), ("parameters", c.c_char_p),
+                ("a_layout", i32), ("b_layout", i32), ("d_layout", i32), ("output_layout", i32), ("stream", p),
+                ("no_workspace", c.c_bool), ("allocator", p), ("reserved", u64 * 12)]
+
+
+class Execution(c.Structure):
+    _fields_ = [("stream", p), ("alpha", f64), ("beta", f64), ("values", p), ("values_stride", i64), ("workspace", p),
+                ("workspace_bytes", c.c_size_t), ("reserved", u64 * 8)]
 
 
 SDDMM, SPMM, FUSED = range(3)
@@ -40,9 +45,12 @@ def library(path):
     tamis.tamis_device_open.argtypes = [c.c_char_p, c.POINTER(p)]
     tamis.tamis_plan_create.argtypes = [p, c.POINTER(Sparse), c.POINTER(Options), c.POINTER(p)]
     tamis.tamis_plan_destroy.argtypes = [p]
-    tamis.tamis_plan_sddmm.argtypes = [p, p, dense, dense, f64, f64, p]
-    tamis.tamis_plan_spmm.argtypes = [p, p, dense, f64, f64, dense]
-    tamis.tamis_plan_fused.argtypes = [p, p, dense, dense, dense, f64, f64, dense]
+    given = c.POINTER(Execution)
+    tamis.tamis_plan_sddmm.argtypes = [p, dense, dense, dense, given]
+    tamis.tamis_plan_spmm.argtypes = [p, dense, dense, given]
+    tamis.tamis_plan_fused.argtypes = [p, dense, dense, dense, dense, given]
+    tamis.tamis_plan_workspace_size.argtypes = [p, c.POINTER(c.c_size_t)]
+    tamis.tamis_sddmm.argtypes = [p, c.POINTER(Sparse), dense, dense, dense, c.POINTER(Options), given]
     return tamis
 
 
@@ -51,9 +59,16 @@ def must(tamis, status):
         raise SystemExit(f"status {status}: {tamis.tamis_last_error().decode()}")
 
 
-def options(operation, edge, inner, width):
-    return Options(size=c.sizeof(Options), operation=operation, edge=edge, inner=inner, width=width, edge_scale=1,
-                   edge_slope=0.01, edge_epsilon=1e-10, deterministic=True, expected_calls=100)
+def options(operation, edge, inner, width, stream=None):
+    return Options(operation=operation, edge=edge, output_type=-1, inner=inner, width=width, edge_scale=1,
+                   edge_slope=0.01, edge_epsilon=1e-10, batch=1, expected_calls=100, stream=stream)
+
+
+def execution(stream=None, workspace=None):
+    given = Execution(stream=stream, alpha=1)
+    if workspace is not None:
+        given.workspace, given.workspace_bytes = workspace.data_ptr(), workspace.numel()
+    return c.byref(given)
 
 
 def close(name, got, want, bound):
@@ -81,43 +96,84 @@ def torch_part(tamis, device):
     def view(x):
         return c.byref(Dense(data=x.data_ptr(), rows=x.shape[0], cols=x.shape[1], stride=x.stride(0), location=DEVICE))
 
-    def plan(operation, edge):
+    def samples(x):
+        return c.byref(Dense(data=x.data_ptr(), rows=len(x), cols=1, location=DEVICE))
+
+    def plan(operation, edge, stream=None):
         made = p()
-        must(tamis, tamis.tamis_plan_create(device, S, options(operation, edge, inner, inner), made))
+        must(tamis, tamis.tamis_plan_create(device, S, options(operation, edge, inner, inner, stream), made))
         return made
+
+    def workspace(made):
+        size = c.c_size_t()
+        must(tamis, tamis.tamis_plan_workspace_size(made, size))
+        return torch.empty(max(size.value, 64), dtype=torch.uint8, **where)
 
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
-    samples = (A.double()[row] * B.double()[col.long()]).sum(1)
+    wanted = (A.double()[row] * B.double()[col.long()]).sum(1)
     P = torch.full((nnz,), float("nan"), **where)
-    sddmm = plan(SDDMM, SCALE)
+    torch.cuda.synchronize()
+    sddmm = plan(SDDMM, SCALE, stream.cuda_stream)
     with torch.cuda.stream(stream):
-        must(tamis, tamis.tamis_plan_sddmm(sddmm, stream.cuda_stream, view(A), view(B), 1, 0, P.data_ptr()))
+        must(tamis, tamis.tamis_plan_sddmm(sddmm, view(A), view(B), samples(P), execution(stream.cuda_stream)))
     stream.synchronize()
-    close("PyTorch, sddmm on a stream of its own", P.double(), values * samples, 1e-6)
+    close("PyTorch, sddmm on a stream of its own", P.double(), values * wanted, 1e-6)
+
+    # operands that the stream itself makes, late: nothing may read them on another stream
+    late = torch.cuda.Stream()
+    with torch.cuda.stream(late):
+        torch.cuda._sleep(50_000_000)
+        A2, columns2 = A * 2, col.clone()
+        S2 = Sparse(location=DEVICE, rows=rows, cols=cols, nnz=nnz, offsets=offsets.data_ptr(),
+                    columns=columns2.data_ptr(), values=values.data_ptr())
+        P2 = torch.full((nnz,), float("nan"), **where)
+        must(tamis, tamis.tamis_sddmm(device, S2, view(A2), view(B), samples(P2), None, execution(late.cuda_stream)))
+    late.synchronize()
+    close("PyTorch, one call on operands made late in its stream", P2.double(), 2 * values * wanted, 1e-6)
 
     matrix = torch.sparse_csr_tensor(offsets.long(), col.long(), values.double(), (rows, cols))
     C = torch.full((rows, inner), float("nan"), **where)
     spmm = plan(SPMM, SCALE)
     torch.cuda.synchronize()
-    must(tamis, tamis.tamis_plan_spmm(spmm, None, view(D), 1, 0, view(C)))
+    must(tamis, tamis.tamis_plan_spmm(spmm, view(D), view(C), execution()))
     torch.cuda.synchronize()
     close("PyTorch, spmm on the default stream", C.double(), matrix @ D.double(), 1e-6)
 
-    E = torch.full((rows, inner), float("nan"), **where)
     fused = plan(FUSED, SOFTMAX)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = torch.cuda.current_stream().cuda_stream
-        must(tamis, tamis.tamis_plan_fused(fused, captured, view(A), view(B), view(D), 1, 0, view(E)))
-    A.mul_(0.1)  # the graph reads what is there when it is played
-    graph.replay()
-    torch.cuda.synchronize()
     scores = torch.full((rows, cols), float("-inf"), dtype=torch.double, **where)
-    scores[row, col.long()] = (A.double()[row] * B.double()[col.long()]).sum(1) + values
-    weights = torch.nan_to_num(torch.softmax(scores, 1))
-    close("PyTorch, fused softmax in a captured graph", E.double(), weights @ D.double(), 1e-6)
+
+    def attention(scale):
+        scores[row, col.long()] = scale * wanted + values
+        return torch.nan_to_num(torch.softmax(scores, 1)) @ D.double()
+
+    # one plan, four streams and two graphs at once, a workspace each
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    outputs = [torch.full((rows, inner), float("nan"), **where) for _ in range(6)]
+    spaces = [workspace(fused) for _ in range(6)]
+    graphs = [torch.cuda.CUDAGraph() for _ in range(2)]
+    torch.cuda.synchronize()
+    for i, graph in enumerate(graphs):
+        with torch.cuda.graph(graph):
+            captured = torch.cuda.current_stream().cuda_stream
+            must(tamis, tamis.tamis_plan_fused(fused, view(A), view(B), view(D), view(outputs[4 + i]),
+                                               execution(captured, spaces[4 + i])))
+    for _ in range(20):
+        for i, one in enumerate(streams):
+            must(tamis, tamis.tamis_plan_fused(fused, view(A), view(B), view(D), view(outputs[i]),
+                                               execution(one.cuda_stream, spaces[i])))
+        for i, graph in enumerate(graphs):
+            with torch.cuda.stream(streams[i]):
+                graph.replay()
+    torch.cuda.synchronize()
+    want = attention(1)
+    for i, got in enumerate(outputs):
+        close(f"PyTorch, one plan in {'a graph' if i > 3 else 'a stream'} beside five others", got.double(), want, 1e-6)
+    A.mul_(0.1)  # a graph reads what is there when it is played
+    graphs[0].replay()
+    torch.cuda.synchronize()
+    close("PyTorch, fused softmax in a captured graph", outputs[4].double(), attention(0.1), 1e-6)
     for made in (sddmm, spmm, fused):
         tamis.tamis_plan_destroy(made)
 
@@ -142,7 +198,8 @@ def cupy_part(tamis, device):
     must(tamis, tamis.tamis_plan_create(device, S, wanted, made))
     with cp.cuda.Stream() as stream:
         views = [c.byref(Dense(data=x.data.ptr, rows=len(x), cols=inner, type=1, location=DEVICE)) for x in (A, B)]
-        must(tamis, tamis.tamis_plan_sddmm(made, stream.ptr, *views, 1, 0, P.data.ptr))
+        out = Dense(data=P.data.ptr, rows=len(P), cols=1, type=1, location=DEVICE)
+        must(tamis, tamis.tamis_plan_sddmm(made, *views, out, execution(stream.ptr)))
         stream.synchronize()
     tamis.tamis_plan_destroy(made)
     error = float(cp.abs(P - (A[row] * B[col]).sum(1)).max())

@@ -65,7 +65,7 @@ void dense_case_set(dense_case *x, int64_t i, int64_t j, double value) {
 }
 
 void dense_case_send(dense_case *x) {
-    if (x->memory && x->bytes) must(tamis_device_write(x->device, NULL, x->memory, 0, x->block, x->bytes));
+    if (x->memory && x->bytes) must(tamis_device_upload(x->device, NULL, x->memory, 0, x->block, x->bytes));
 }
 
 void dense_case_poison(dense_case *x) {
@@ -75,7 +75,7 @@ void dense_case_poison(dense_case *x) {
 }
 
 bool dense_case_fetch(dense_case *x) {
-    if (x->memory && x->bytes) must(tamis_device_read(x->device, NULL, x->block, x->memory, 0, x->bytes));
+    if (x->memory && x->bytes) must(tamis_device_download(x->device, NULL, x->block, x->memory, 0, x->bytes));
     for (int64_t t = 0; t < elements(x); t++) {
         const int64_t column = t < x->shift ? -1 : (t - x->shift) % x->view.stride;
         if ((column < 0 || column >= x->view.cols) && test_load(x->block, x->view.type, t) != gap) return false;

@@ -1,10 +1,14 @@
 /* The oracle's results and their error bounds; see expect.h for the derivation. */
+#include <tamis/reference.h>
+
 #include "support/expect.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sparse/element.h"
 
 static double unit_of_sums(tamis_type type) { return type == TAMIS_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2; }
 
@@ -64,21 +68,40 @@ static void must(tamis_status status) {
 }
 
 /* Samples <A_i, B_j>, of absolute values where asked. */
-static double *samples_of(const problem *p, int64_t member, bool absolute) {
+static double *products_of(const problem *p, int64_t member, bool absolute) {
     double *const a = unpack(&p->A, member, absolute), *const b = unpack(&p->B, member, absolute);
     double *const x = doubles(p->S.nnz);
     const tamis_dense A = packed(a, p->A.rows, p->A.cols), B = packed(b, p->B.rows, p->B.cols);
-    must(tamis_reference_sddmm(&p->S, &A, &B, &(tamis_args){.alpha = 1, .edge = TAMIS_EDGE_MASK}, x));
+    const tamis_options mask = with_edge(TAMIS_EDGE_MASK);
+    must(tamis_reference_sddmm(&p->S, &A, &B, &mask, NULL, x));
     free(a);
     free(b);
     return x;
 }
 
-static double edge_of(const tamis_args *args, double x, double s) {
-    const double scaled = (args->edge_scale != 0 ? args->edge_scale : 1) * x;
-    const double slope = args->edge_slope != 0 ? args->edge_slope : 0.01;
-    const double epsilon = args->edge_epsilon != 0 ? args->edge_epsilon : 1e-10;
-    switch (args->edge) {
+/* |row| of each of `rows` packed rows. */
+static double *norms_of(const double *x, int64_t rows, int64_t cols) {
+    double *const norm = doubles(rows);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t k = 0; k < cols; k++) norm[i] += x[i * cols + k] * x[i * cols + k];
+        norm[i] = sqrt(norm[i]);
+    }
+    return norm;
+}
+
+/* dx of a dot product x: `size` is the sum of |a||b|, `norms` is |a||b|. */
+static double dot_error(const problem *p, double x, double size, double norms) {
+    const double K = (double)p->options.inner, u = unit_of_sums(p->options.type);
+    const double rule = 1e-6 * 0x1p24 * u * sqrt(K / 128 + 1);
+    if (!isfinite(x) || K == 0) return 0;
+    return fmin((K + 8) * u * size, 8 * rule * fmax(fabs(x), norms / sqrt(K)));
+}
+
+static double edge_of(const tamis_options *options, double x, double s) {
+    const double scaled = options->edge_scale * x;
+    const double slope = options->edge_slope;
+    const double epsilon = options->edge_epsilon;
+    switch (options->edge) {
     case TAMIS_EDGE_SCALE: return s * x;
     case TAMIS_EDGE_RESIDUAL: return s - x;
     case TAMIS_EDGE_QUOTIENT: return s / (x <= epsilon ? epsilon : x);
@@ -100,48 +123,60 @@ static int64_t row_of(const tamis_sparse *S, int64_t t, int64_t from) {
     return from;
 }
 
+/* de[t] of an edge other than softmax. */
+static double edge_error(const problem *p, const tamis_options *options, double x, double s, double e, double dx) {
+    const double u = unit_of_sums(p->options.type), scale = options->edge_scale;
+    if (!isfinite(e)) return 0;
+    if (!isfinite(x)) return 16 * u * fabs(e); /* exp of it is 0 or not finite */
+    const double up = fabs(edge_of(options, x + dx, s) - e), down = fabs(edge_of(options, x - dx, s) - e);
+    const bool exponential = options->edge == TAMIS_EDGE_EXP || options->edge == TAMIS_EDGE_SIGMOID;
+    /* where the interval reaches the floor of the quotient, anything between both ends is right */
+    return fmax(up, down) + 16 * u * fabs(e) + (exponential ? 4 * u * fabs(scale * x) * fabs(e) : 0);
+}
+
 /* e[t] and de[t] of one member. */
-static void edges_of(const problem *p, const tamis_args *args, int64_t member, double *e, double *de) {
+static void edges_of(const problem *p, const tamis_options *options, int64_t member, double *e, double *de) {
     const tamis_sparse *const S = &p->S;
-    const double u = unit_of_sums(p->options.type), gamma = ((double)p->options.inner + 8) * u;
-    double *const x = samples_of(p, member, false), *const size = samples_of(p, member, true);
+    const double u = unit_of_sums(p->options.type);
+    double *const x = products_of(p, member, false), *const size = products_of(p, member, true);
     double *const row_error = doubles(S->rows), *const row_count = doubles(S->rows);
     tamis_sparse one = *S;
     if (S->values)
         one.values = (const char *)S->values + (size_t)(member * S->batch_stride) * tamis_type_size(S->value_type);
     const tamis_dense A = p->A, B = p->B;
     double *const a = unpack(&A, member, false), *const b = unpack(&B, member, false);
+    double *const a_norm = norms_of(a, A.rows, A.cols), *const b_norm = norms_of(b, B.rows, B.cols);
     const tamis_dense A64 = packed(a, A.rows, A.cols), B64 = packed(b, B.rows, B.cols);
-    tamis_args plain = *args;
-    plain.alpha = 1;
-    plain.beta = 0;
+    tamis_options plain = *options;
     plain.batch = 1;
-    must(tamis_reference_sddmm(&one, &A64, &B64, &plain, e));
-    const double scale = args->edge_scale != 0 ? args->edge_scale : 1;
+    must(tamis_reference_sddmm(&one, &A64, &B64, &plain, NULL, e));
+    const double scale = options->edge_scale;
     for (int64_t t = 0, row = 0; t < S->nnz; t++) {
-        const double s = S->values ? test_load(one.values, S->value_type, t) : 1, dx = gamma * size[t];
+        const double s = S->values ? test_load(one.values, S->value_type, t) : 1;
         row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
-        if (args->edge == TAMIS_EDGE_SOFTMAX) {
-            const double ds = fabs(scale) * dx + 4 * u * (fabs(scale * x[t]) + (S->values ? fabs(s) : 0));
-            row_error[row] = fmax(row_error[row], ds);
-            row_count[row]++;
+        const double norms = a_norm[row] * b_norm[tamis_index_load(S->columns, S->index_type, t)];
+        const double dx = dot_error(p, x[t], size[t], norms);
+        if (options->edge != TAMIS_EDGE_SOFTMAX) {
+            de[t] = edge_error(p, options, x[t], s, e[t], dx);
             continue;
         }
-        const double up = fabs(edge_of(args, x[t] + dx, s) - e[t]), down = fabs(edge_of(args, x[t] - dx, s) - e[t]);
-        de[t] = fmax(up, down) + 16 * u * fabs(e[t]);
-        /* where the interval reaches the floor of the quotient, anything between both ends is right */
-        if (args->edge == TAMIS_EDGE_EXP || args->edge == TAMIS_EDGE_SIGMOID)
-            de[t] += 4 * u * fabs(scale * x[t]) * fabs(e[t]);
+        row_count[row]++;
+        /* a score of minus infinity has weight 0, one of infinity or NaN leaves nothing of its row */
+        const double ds = fabs(scale) * dx + 4 * u * (fabs(scale * x[t]) + (S->values ? fabs(s) : 0));
+        if (isfinite(ds)) row_error[row] = fmax(row_error[row], ds);
     }
-    if (args->edge == TAMIS_EDGE_SOFTMAX)
+    if (options->edge == TAMIS_EDGE_SOFTMAX)
         for (int64_t t = 0, row = 0; t < S->nnz; t++) {
             row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
-            de[t] = e[t] * (expm1(2 * row_error[row]) + (row_count[row] + 20) * u) + 2 * smallest_of(p->options.type);
+            const double relative = expm1(2 * row_error[row]) + (row_count[row] + 20) * u;
+            de[t] = (isfinite(e[t]) && e[t] > 0 ? e[t] * relative : 0) + 2 * smallest_of(p->options.type);
         }
     free(x);
     free(size);
     free(row_error);
     free(row_count);
+    free(a_norm);
+    free(b_norm);
     free(a);
     free(b);
 }
@@ -155,12 +190,12 @@ static double *product(const tamis_sparse *S, const double *weights, const doubl
     double *const copy = doubles(cols * width);
     memcpy(copy, x, (size_t)(cols * width) * sizeof *x);
     const tamis_dense X = packed(copy, cols, width);
-    must(tamis_reference_spmm(&weighted, &X, NULL, c));
+    must(tamis_reference_spmm(&weighted, &X, NULL, NULL, c));
     free(copy);
     return c;
 }
 
-void expect_member(const problem *p, tamis_operation operation, const tamis_args *args, int64_t member,
+void expect_member(const problem *p, tamis_operation operation, const test_call *call, int64_t member,
                    const double *old, double **want, double **bound) {
     const tamis_sparse *const S = &p->S;
     const tamis_type type = p->options.type;
@@ -173,7 +208,7 @@ void expect_member(const problem *p, tamis_operation operation, const tamis_args
         for (int64_t t = 0; t < S->nnz; t++)
             e[t] = S->values ? test_load(S->values, S->value_type, member * S->batch_stride + t) : 1;
     else
-        edges_of(p, args, member, e, de);
+        edges_of(p, &call->options, member, e, de);
     if (operation == TAMIS_OP_SDDMM) {
         value = e;
         error = de;
@@ -200,11 +235,11 @@ void expect_member(const problem *p, tamis_operation operation, const tamis_args
     *want = doubles(count);
     *bound = doubles(count);
     for (int64_t i = 0; i < count; i++) {
-        const double before = args->beta != 0 ? args->beta * old[i] : 0;
+        const double before = call->execution.beta != 0 ? call->execution.beta * old[i] : 0;
         /* what a row's sum may have begun with */
         const double terms = operation == TAMIS_OP_SDDMM ? 0 : row_count[i / p->options.width];
-        (*want)[i] = args->alpha * value[i] + before;
-        (*bound)[i] = fabs(args->alpha) * error[i] + 4 * u * fabs(args->alpha * value[i]) +
+        (*want)[i] = call->execution.alpha * value[i] + before;
+        (*bound)[i] = fabs(call->execution.alpha) * error[i] + 4 * u * fabs(call->execution.alpha * value[i]) +
                       (terms + 4) * u * fabs(before) + 2 * v * fabs((*want)[i]) + 2 * smallest_of(type);
     }
     free(row_count);
@@ -215,7 +250,7 @@ void expect_member(const problem *p, tamis_operation operation, const tamis_args
 bool expect_fits(tamis_type type, double got, double want, double bound) {
     if (isnan(want)) return isnan(got);
     if (isinf(want)) return got == want;
-    if (isnan(bound) || isinf(bound)) return !isnan(got); /* the interval reaches a pole: only the class can be told */
+    if (!isfinite(bound)) return false; /* what is finite has a bound that is */
     if (fabs(want) + bound >= largest_of(type))
         return isinf(got) ? signbit(got) == signbit(want) : fabs(got - want) <= bound;
     return fabs(got - want) <= bound;

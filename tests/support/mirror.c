@@ -15,7 +15,7 @@ static void must(tamis_status status) {
 static void *copied(mirror *m, int at, const void *from, size_t bytes, size_t shift) {
     if (!from) return NULL;
     must(tamis_device_allocate(m->device, bytes + shift + 1, &m->memory[at]));
-    if (bytes) must(tamis_device_write(m->device, NULL, m->memory[at], shift, from, bytes));
+    if (bytes) must(tamis_device_upload(m->device, NULL, m->memory[at], shift, from, bytes));
     return (char *)m->memory[at] + shift;
 }
 
@@ -60,11 +60,11 @@ void mirror_free(mirror *m) {
 }
 
 void *mirror_output(mirror *m, void *host) {
-    if (m->copies && m->out_bytes) must(tamis_device_write(m->device, NULL, m->memory[7], 0, host, m->out_bytes));
+    if (m->copies && m->out_bytes) must(tamis_device_upload(m->device, NULL, m->memory[7], 0, host, m->out_bytes));
     m->out.data = m->copies ? m->memory[7] : host;
     return m->out.data;
 }
 
 void mirror_fetch(const mirror *m, void *host) {
-    if (m->copies && m->out_bytes) must(tamis_device_read(m->device, NULL, host, m->memory[7], 0, m->out_bytes));
+    if (m->copies && m->out_bytes) must(tamis_device_download(m->device, NULL, host, m->memory[7], 0, m->out_bytes));
 }

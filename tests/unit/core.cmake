@@ -4,3 +4,6 @@ foreach(test arguments dense_arguments device_memory faults threads plan oracle 
 endforeach()
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c LIBRARIES tamis_test_support
     TIMEOUT 300)
+# Gradients: the oracle's against finite differences, everything else against the oracle.
+tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
+tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)

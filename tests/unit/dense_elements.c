@@ -22,7 +22,7 @@ void dense_combine(int64_t m, int64_t n) {
         dense_case x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
         double *const old = dense_case_values(b == 3 ? &x : &y);
         if (b == 0) dense_case_poison(&y);
-        dense_works(tamis_dense_combine(dense_device, NULL, alpha, &x.view, beta, b == 3 ? &x.view : &y.view));
+        dense_works(tamis_dense_axpby(dense_device, NULL, alpha, &x.view, beta, b == 3 ? &x.view : &y.view));
         dense_case *const out = b == 3 ? &x : &y;
         double *const xs = b == 3 ? old : dense_case_values(&x);
         dense_arrives(out);

@@ -181,8 +181,8 @@ void dense_conjugate(int64_t m, int64_t n) {
     double *const old = dense_case_values(&rr);
     step s = {
         dense_case_values(&AP), dense_case_values(&P), dense_case_values(&X), dense_case_values(&R), &P, &X, &R, &rr};
-    dense_works(tamis_dense_conjugate_step(dense_device, NULL, with ? &lambda.view : NULL, shift, &AP.view, &P.view,
-                                           &X.view, &R.view, &rr.view));
+    dense_works(tamis_dense_cg_step(dense_device, NULL, with ? &lambda.view : NULL, shift, &AP.view, &P.view, &X.view,
+                                    &R.view, &rr.view));
     dense_arrives(&P);
     dense_arrives(&X);
     dense_arrives(&R);
@@ -212,17 +212,16 @@ void dense_solve(int64_t m, int64_t n) {
     for (int64_t i = 0; i < 40; i++)
         for (int64_t j = 0; j < n; j++) trace += dense_case_get(&Y, i, j) * dense_case_get(&Y, i, j);
     dense_works(tamis_dense_gram(dense_device, NULL, dense_workspaces[dense_type], 1, &Y.view, 0, &G.view));
-    dense_works(tamis_dense_combine(dense_device, NULL, 1, &B.view, 0, &R.view));
-    dense_works(tamis_dense_combine(dense_device, NULL, 1, &B.view, 0, &P.view));
+    dense_works(tamis_dense_axpby(dense_device, NULL, 1, &B.view, 0, &R.view));
+    dense_works(tamis_dense_axpby(dense_device, NULL, 1, &B.view, 0, &P.view));
     dense_works(tamis_dense_row_dots(dense_device, NULL, &R.view, &R.view, &rr.view));
     for (int64_t k = 0; k < n + 4; k++) {
         dense_works(tamis_dense_multiply(dense_device, NULL, 1, &P.view, &G.view, 0, &AP.view));
-        dense_works(
-            tamis_dense_conjugate_step(dense_device, NULL, NULL, 1, &AP.view, &P.view, &X.view, &R.view, &rr.view));
+        dense_works(tamis_dense_cg_step(dense_device, NULL, NULL, 1, &AP.view, &P.view, &X.view, &R.view, &rr.view));
     }
     /* B - X (G + I) */
     dense_works(tamis_dense_multiply(dense_device, NULL, -1, &X.view, &G.view, 1, &B.view));
-    dense_works(tamis_dense_combine(dense_device, NULL, -1, &X.view, 1, &B.view));
+    dense_works(tamis_dense_axpby(dense_device, NULL, -1, &X.view, 1, &B.view));
     dense_arrives(&B);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)

@@ -51,7 +51,7 @@ static double exact_loss(const table *t, const double *X, const double *Y, int64
     return sum + options->regularization * (dot(X, X, t->rows * k) + dot(Y, Y, t->cols * k));
 }
 
-/* With many steps a half is exact. tamis_dense_conjugate_step adds 1e-8 to <p, A p>, so steps only shorten once a
+/* With many steps a half is exact. tamis_dense_cg_step adds 1e-8 to <p, A p>, so steps only shorten once a
    squared residual is about 1e-8 / lambda: |r| <= 1e-3, and |x - exact| <= |r| / lambda. Rounding of fp32 adds 1e-6
    times the condition, which is below 1e3 here. */
 void test_implicit_half(void **state) {

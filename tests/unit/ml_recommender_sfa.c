@@ -129,7 +129,7 @@ static double *first_items(const tamis_model_options *wanted, const table *t) {
     return M;
 }
 
-/* Three steps of conjugate gradients of seven, so that nothing is solved and the 1e-8 of tamis_dense_conjugate_step are
+/* Three steps of conjugate gradients of seven, so that nothing is solved and the 1e-8 of tamis_dense_cg_step are
    small against <p, A p>, which is above 1e-2 here: 1e-6. ADAGRAD's steps, of 0.1 at first, carry the error of a
    gradient over by its share of it: another factor of 10. fp32: 1e-7 times the condition, some 1e3, and that. */
 void test_sfa_literally(void **state) {
@@ -217,11 +217,11 @@ void test_sfa_rank(void **state) {
     works(tamis_model_describe(model, &description));
     if (!(description.loss <= 1.25 * F / (double)t.nnz))
         fail_msg("the loss is %g, the truth's %g", description.loss, F / (double)t.nnz);
-    tamis_array *W;
-    works(tamis_array_create(t.rows, RANK + 1, TAMIS_F32, TAMIS_ROW_MAJOR, &W));
-    works(tamis_model_transform(model, &t.S, tamis_array_view(W)));
+    tamis_owned_dense *W;
+    works(tamis_owned_dense_create(t.rows, RANK + 1, TAMIS_F32, TAMIS_ROW_MAJOR, &W));
+    works(tamis_model_transform(model, &t.S, tamis_owned_dense_view(W)));
     double *const found = malloc((size_t)all.nnz * sizeof *found), given = 0, unknown = 0;
-    works(tamis_model_predict(model, tamis_array_view(W), &all.S, found));
+    works(tamis_model_predict(model, tamis_owned_dense_view(W), &all.S, found));
     for (int64_t i = 0, n = 0; i < t.rows; i++)
         for (int64_t j = 0; j < t.cols; j++) {
             if (isnan(all.at[i * t.cols + j])) continue;
@@ -234,7 +234,7 @@ void test_sfa_rank(void **state) {
     unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
     if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
     free(found);
-    tamis_array_free(W);
+    tamis_owned_dense_free(W);
     tamis_model_free(model);
     reference_free(&r);
     table_free(&t);

@@ -69,7 +69,7 @@ bool table_empty_column(const table *t, int64_t j) {
 
 tamis_model_options options_of(tamis_method method, tamis_type type, int64_t factors, int iterations) {
     tamis_model_options options;
-    works(TAMIS_MODEL_OPTIONS_INIT(&options, method));
+    works(tamis_model_options_init(&options, method));
     options.type = type;
     options.factors = factors;
     options.iterations = iterations;
@@ -92,20 +92,20 @@ static double *doubles_of(const tamis_dense *X) {
 }
 
 double *factors_of(tamis_model *model, bool columns, int64_t *width) {
-    tamis_array *array;
+    tamis_owned_dense *array;
     works(columns ? tamis_model_column_factors(model, &array) : tamis_model_row_factors(model, &array));
-    double *const numbers = doubles_of(tamis_array_view(array));
-    if (width) *width = tamis_array_view(array)->cols;
-    tamis_array_free(array);
+    double *const numbers = doubles_of(tamis_owned_dense_view(array));
+    if (width) *width = tamis_owned_dense_view(array)->cols;
+    tamis_owned_dense_free(array);
     return numbers;
 }
 
 double *folded(tamis_model *model, const table *t, int64_t width, tamis_type type) {
-    tamis_array *array;
-    works(tamis_array_create(t->rows, width, type, TAMIS_ROW_MAJOR, &array));
-    works(tamis_model_transform(model, &t->S, tamis_array_view(array)));
-    double *const numbers = doubles_of(tamis_array_view(array));
-    tamis_array_free(array);
+    tamis_owned_dense *array;
+    works(tamis_owned_dense_create(t->rows, width, type, TAMIS_ROW_MAJOR, &array));
+    works(tamis_model_transform(model, &t->S, tamis_owned_dense_view(array)));
+    double *const numbers = doubles_of(tamis_owned_dense_view(array));
+    tamis_owned_dense_free(array);
     return numbers;
 }
 

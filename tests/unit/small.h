@@ -5,6 +5,8 @@
 #include <string.h>
 #include <tamis/tamis.h>
 
+#include "support/call.h"
+
 enum { SMALL_ROWS = 3, SMALL_COLS = 4, SMALL_NNZ = 5, SMALL_K = 2, SMALL_L = 3 };
 
 typedef struct small {
@@ -16,7 +18,7 @@ typedef struct small {
     _Alignas(64) float p[SMALL_NNZ];
     _Alignas(64) float out[SMALL_ROWS * SMALL_L];
     tamis_sparse S, coo; /* coo: the same entries out of row order */
-    tamis_dense A, B, D, X, E;
+    tamis_dense A, B, D, X, E, P;
 } small;
 
 static inline void small_make(small *s) {
@@ -46,11 +48,12 @@ static inline void small_make(small *s) {
     s->B = (tamis_dense){.data = s->b, .rows = SMALL_COLS, .cols = SMALL_K};
     s->D = (tamis_dense){.data = s->d, .rows = SMALL_COLS, .cols = SMALL_L};
     s->E = (tamis_dense){.data = s->out, .rows = SMALL_ROWS, .cols = SMALL_L};
+    s->P = samples_of(&s->S, s->p, TAMIS_F32);
     s->X = s->D;
 }
 
-static inline tamis_plan_options small_options(tamis_operation operation) {
-    tamis_plan_options o = TAMIS_PLAN_OPTIONS_INIT;
+static inline tamis_options small_options(tamis_operation operation) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
     o.operation = operation;
     o.inner = SMALL_K;
     o.width = SMALL_L;

@@ -8,7 +8,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <tamis/algorithms.h>
+#include <tamis/ceilings.h>
+#include <tamis/generate.h>
 #include <tamis/matrix.h>
+#include <tamis/reference.h>
+#include <tamis/structure.h>
 
 #include "base/memory.h"
 #include "small.h"
@@ -25,34 +30,34 @@ static void refused(tamis_status got, tamis_status want, const char *name, const
 
 /* ------------------------------------------------------------------------------------------ plan options */
 
-typedef void spoil(tamis_plan_options *o);
-static void spoil_size(tamis_plan_options *o) { o->size = 3; }
-static void spoil_operation(tamis_plan_options *o) { o->operation = (tamis_operation)9; }
-static void spoil_edge(tamis_plan_options *o) { o->edge = (tamis_edge)77; }
-static void spoil_type(tamis_plan_options *o) { o->type = (tamis_type)5; }
-static void spoil_inner(tamis_plan_options *o) { o->inner = -4; }
-static void spoil_width(tamis_plan_options *o) { o->width = -5; }
-static void spoil_scale(tamis_plan_options *o) { o->edge_scale = INFINITY; }
-static void spoil_slope(tamis_plan_options *o) { o->edge_slope = NAN; }
-static void spoil_epsilon(tamis_plan_options *o) { o->edge_epsilon = 0; }
-static void spoil_batch(tamis_plan_options *o) { o->batch = -6; }
-static void spoil_calls(tamis_plan_options *o) { o->expected_calls = -7; }
-static void spoil_math(tamis_plan_options *o) { o->math = (tamis_math)8; }
-static void spoil_threads(tamis_plan_options *o) { o->threads = 5000; }
-static void spoil_algorithm(tamis_plan_options *o) { o->algorithm = "quick-one"; }
-static void spoil_parameters(tamis_plan_options *o) { o->parameters = "chunk"; }
-static void spoil_parameter_name(tamis_plan_options *o) { o->parameters = "chunky=32"; }
-static void spoil_parameter_value(tamis_plan_options *o) { o->parameters = "chunk=3"; }
-static void spoil_a_layout(tamis_plan_options *o) { o->a_layout = (tamis_layout)3; }
-static void spoil_b_layout(tamis_plan_options *o) { o->b_layout = (tamis_layout)4; }
-static void spoil_d_layout(tamis_plan_options *o) { o->d_layout = (tamis_layout)5; }
-static void spoil_output_layout(tamis_plan_options *o) { o->output_layout = (tamis_layout)6; }
+typedef void spoil(tamis_options *o);
+static void spoil_output_type(tamis_options *o) { o->output_type = (tamis_type)7; }
+static void spoil_operation(tamis_options *o) { o->operation = (tamis_operation)9; }
+static void spoil_edge(tamis_options *o) { o->edge = (tamis_edge)77; }
+static void spoil_type(tamis_options *o) { o->type = (tamis_type)5; }
+static void spoil_inner(tamis_options *o) { o->inner = -4; }
+static void spoil_width(tamis_options *o) { o->width = -5; }
+static void spoil_scale(tamis_options *o) { o->edge_scale = INFINITY; }
+static void spoil_slope(tamis_options *o) { o->edge_slope = NAN; }
+static void spoil_epsilon(tamis_options *o) { o->edge_epsilon = 0; }
+static void spoil_batch(tamis_options *o) { o->batch = -6; }
+static void spoil_calls(tamis_options *o) { o->expected_calls = -7; }
+static void spoil_math(tamis_options *o) { o->math = (tamis_math)8; }
+static void spoil_threads(tamis_options *o) { o->threads = 5000; }
+static void spoil_algorithm(tamis_options *o) { o->algorithm = "quick-one"; }
+static void spoil_parameters(tamis_options *o) { o->parameters = "chunk"; }
+static void spoil_parameter_name(tamis_options *o) { o->parameters = "chunky=32"; }
+static void spoil_parameter_value(tamis_options *o) { o->parameters = "chunk=3"; }
+static void spoil_a_layout(tamis_options *o) { o->a_layout = (tamis_layout)3; }
+static void spoil_b_layout(tamis_options *o) { o->b_layout = (tamis_layout)4; }
+static void spoil_d_layout(tamis_options *o) { o->d_layout = (tamis_layout)5; }
+static void spoil_output_layout(tamis_options *o) { o->output_layout = (tamis_layout)6; }
 
 static const struct {
     spoil *spoil;
     const char *name, *value;
 } option_rows[] = {
-    {spoil_size, "options.size", "3"},
+    {spoil_output_type, "options.output_type", "7"},
     {spoil_operation, "options.operation", "9"},
     {spoil_edge, "options.edge", "77"},
     {spoil_type, "options.type", "5"},
@@ -75,36 +80,45 @@ static const struct {
     {spoil_output_layout, "options.output_layout", "6"},
 };
 
+static void *no_memory(void *context, size_t bytes, void *stream) {
+    (void)context;
+    (void)bytes;
+    (void)stream;
+    return NULL;
+}
+
 static void test_plan_options(void **state) {
     (void)state;
     small s;
     small_make(&s);
     for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++) {
         tamis_plan *plan = NULL;
-        size_t bytes = 99;
-        tamis_plan_options o = small_options(TAMIS_OP_FUSED);
+        tamis_options o = small_options(TAMIS_OP_FUSED);
         option_rows[i].spoil(&o);
         refused(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT, option_rows[i].name,
                 option_rows[i].value);
         assert_null(plan);
-        refused(tamis_workspace_size(device, &s.S, &o, &bytes), TAMIS_ERROR_ARGUMENT, option_rows[i].name,
-                option_rows[i].value);
-        assert_int_equal(bytes, 99);
     }
     tamis_plan *plan = NULL;
-    tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
     refused(tamis_plan_create(NULL, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT, "device", "NULL");
     refused(tamis_plan_create(device, NULL, &o, &plan), TAMIS_ERROR_ARGUMENT, "S", "NULL");
     refused(tamis_plan_create(device, &s.S, NULL, &plan), TAMIS_ERROR_ARGUMENT, "options", "NULL");
     refused(tamis_plan_create(device, &s.S, &o, NULL), TAMIS_ERROR_ARGUMENT, "plan", "NULL");
-    refused(tamis_workspace_size(device, &s.S, &o, NULL), TAMIS_ERROR_ARGUMENT, "bytes", "NULL");
+    refused(tamis_plan_workspace_size(NULL, &(size_t){0}), TAMIS_ERROR_ARGUMENT, "plan", "NULL");
+    const tamis_allocator half = {.allocate = no_memory};
+    o.output_type = TAMIS_F16;
+    refused(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_UNSUPPORTED, "options.output_type", "fp16");
+    o.output_type = TAMIS_SAME_TYPE;
+    o.allocator = &half;
+    refused(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT, "options.allocator->release", "NULL");
 }
 
 /* ------------------------------------------------------------------------------------------ the sparse view */
 
 static void create_refused(const tamis_sparse *S, tamis_status want, const char *name, const char *value) {
     tamis_plan *plan = NULL;
-    const tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
+    const tamis_options o = small_options(TAMIS_OP_SDDMM);
     refused(tamis_plan_create(device, S, &o, &plan), want, name, value);
     refused(tamis_validate(S), want, name, value);
 }
@@ -146,7 +160,7 @@ static void test_sparse_view(void **state) {
     S = s.S;
     S.value_type = TAMIS_F64;
     tamis_plan *plan = NULL;
-    const tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
+    const tamis_options o = small_options(TAMIS_OP_SDDMM);
     refused(tamis_plan_create(device, &S, &o, &plan), TAMIS_ERROR_ARGUMENT, "S.value_type", "fp64");
 
     s.columns[3] = 90;
@@ -166,17 +180,15 @@ static void test_sparse_view(void **state) {
 
 /* ------------------------------------------------------------------------------------------ operands */
 
-typedef tamis_status call(tamis_plan *plan, const small *s, float *p);
-static tamis_status call_sddmm(tamis_plan *plan, const small *s, float *p) {
-    return tamis_plan_sddmm(plan, NULL, &s->A, &s->B, 1, 0, p);
+typedef tamis_status call(const tamis_plan *plan, const small *s);
+static tamis_status call_sddmm(const tamis_plan *plan, const small *s) {
+    return tamis_plan_sddmm(plan, &s->A, &s->B, &s->P, NULL);
 }
-static tamis_status call_spmm(tamis_plan *plan, const small *s, float *p) {
-    (void)p;
-    return tamis_plan_spmm(plan, NULL, &s->D, 1, 0, &s->E);
+static tamis_status call_spmm(const tamis_plan *plan, const small *s) {
+    return tamis_plan_spmm(plan, &s->D, &s->E, NULL);
 }
-static tamis_status call_fused(tamis_plan *plan, const small *s, float *p) {
-    (void)p;
-    return tamis_plan_fused(plan, NULL, &s->A, &s->B, &s->D, 1, 0, &s->E);
+static tamis_status call_fused(const tamis_plan *plan, const small *s) {
+    return tamis_plan_fused(plan, &s->A, &s->B, &s->D, &s->E, NULL);
 }
 
 static tamis_dense *operand(small *s, char name) {
@@ -184,53 +196,54 @@ static tamis_dense *operand(small *s, char name) {
     case 'A': return &s->A;
     case 'B': return &s->B;
     case 'D': return &s->D;
+    case 'P': return &s->P;
     default: return &s->E;
     }
 }
 
 /* Every field of one operand spoilt; `name` is what messages call it. */
-static void spoil_operand(tamis_plan *plan, call *run, char which, const char *name) {
+static void spoil_operand(const tamis_plan *plan, call *run, char which, const char *name) {
     char field[32];
     small s;
     small_make(&s);
     operand(&s, which)->rows = 17;
     snprintf(field, sizeof field, "%s.rows", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "17");
+    refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, "17");
     small_make(&s);
     operand(&s, which)->cols = 18;
     snprintf(field, sizeof field, "%s.cols", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "18");
+    refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, "18");
     small_make(&s);
-    operand(&s, which)->stride = 1;
+    operand(&s, which)->stride = which == 'P' ? 3 : 1;
     snprintf(field, sizeof field, "%s.stride", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "1");
+    refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, which == 'P' ? "3" : "1");
     small_make(&s);
     operand(&s, which)->type = TAMIS_F64;
     snprintf(field, sizeof field, "%s.type", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "fp64");
+    refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, "fp64");
     small_make(&s);
     operand(&s, which)->layout = TAMIS_COLUMN_MAJOR;
     operand(&s, which)->stride = 8;
     snprintf(field, sizeof field, "%s.layout", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "column-major");
+    if (which != 'P') refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, "column-major"); /* of one column: either */
     small_make(&s);
     operand(&s, which)->location = TAMIS_DEVICE;
     snprintf(field, sizeof field, "%s.location", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "device");
+    refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, "device");
     small_make(&s);
     operand(&s, which)->data = NULL;
     snprintf(field, sizeof field, "%s.data", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "NULL");
+    refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, "NULL");
     small_make(&s);
     operand(&s, which)->batch_stride = -9;
     snprintf(field, sizeof field, "%s.batch_stride", name);
-    refused(run(plan, &s, s.p), TAMIS_ERROR_ARGUMENT, field, "-9");
+    refused(run(plan, &s), TAMIS_ERROR_ARGUMENT, field, "-9");
     assert_true(s.p[0] == 77 && s.out[0] == 77);
 }
 
 static tamis_plan *plan_for(const small *s, tamis_operation operation) {
     tamis_plan *plan = NULL;
-    const tamis_plan_options o = small_options(operation);
+    const tamis_options o = small_options(operation);
     assert_int_equal(tamis_plan_create(device, &s->S, &o, &plan), TAMIS_OK);
     live = tamis_memory_live();
     return plan;
@@ -248,17 +261,26 @@ static void test_operands(void **state) {
     tamis_plan *plan = plan_for(&s, TAMIS_OP_SDDMM);
     spoil_operand(plan, call_sddmm, 'A', "A");
     spoil_operand(plan, call_sddmm, 'B', "B");
-    refused(tamis_plan_sddmm(plan, NULL, NULL, &s.B, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "A", "NULL");
-    refused(tamis_plan_sddmm(plan, NULL, &s.A, NULL, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "B", "NULL");
-    refused(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, NULL), TAMIS_ERROR_ARGUMENT, "p", "NULL");
-    refused(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, NAN, 0, s.p), TAMIS_ERROR_ARGUMENT, "alpha", "not a number");
-    refused(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, NAN, s.p), TAMIS_ERROR_ARGUMENT, "beta", "not a number");
-    refused(tamis_plan_sddmm(plan, &s, &s.A, &s.B, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "stream", "NULL");
-    refused(tamis_plan_spmm(plan, NULL, &s.D, 1, 0, &s.E), TAMIS_ERROR_ARGUMENT, "plan", "spmm");
-    refused(tamis_plan_sddmm(NULL, NULL, &s.A, &s.B, 1, 0, s.p), TAMIS_ERROR_ARGUMENT, "plan", "NULL");
-    refused(tamis_plan_set_values(plan, s.values, -1), TAMIS_ERROR_ARGUMENT, "batch_stride", "-1");
+    spoil_operand(plan, call_sddmm, 'P', "P");
+    tamis_execution e = TAMIS_EXECUTION_INIT;
+    refused(tamis_plan_sddmm(plan, NULL, &s.B, &s.P, NULL), TAMIS_ERROR_ARGUMENT, "A", "NULL");
+    refused(tamis_plan_sddmm(plan, &s.A, NULL, &s.P, NULL), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_plan_sddmm(plan, &s.A, &s.B, NULL, NULL), TAMIS_ERROR_ARGUMENT, "P", "NULL");
+    e.alpha = NAN;
+    refused(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &e), TAMIS_ERROR_ARGUMENT, "alpha", "not a number");
+    e.alpha = 1;
+    e.beta = NAN;
+    refused(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &e), TAMIS_ERROR_ARGUMENT, "beta", "not a number");
+    e.beta = 0;
+    e.stream = &s;
+    refused(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &e), TAMIS_ERROR_ARGUMENT, "stream", "NULL");
+    e.stream = NULL;
+    e.values_stride = -1;
+    refused(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &e), TAMIS_ERROR_ARGUMENT, "values_stride", "-1");
+    refused(tamis_plan_spmm(plan, &s.D, &s.E, NULL), TAMIS_ERROR_ARGUMENT, "plan", "spmm");
+    refused(tamis_plan_sddmm(NULL, &s.A, &s.B, &s.P, NULL), TAMIS_ERROR_ARGUMENT, "plan", "NULL");
     assert_true(s.p[0] == 77);
-    assert_int_equal(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, s.p), TAMIS_OK);
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_OK);
     assert_string_equal(tamis_last_error(), "");
     assert_true(s.p[0] != 77);
     drop(plan);
@@ -282,30 +304,33 @@ static void test_calls(void **state) {
     (void)state;
     small s;
     small_make(&s);
-    refused(tamis_sddmm(NULL, &s.S, &s.A, &s.B, NULL, s.p), TAMIS_ERROR_ARGUMENT, "device", "NULL");
-    refused(tamis_sddmm(device, NULL, &s.A, &s.B, NULL, s.p), TAMIS_ERROR_ARGUMENT, "S", "NULL");
-    refused(tamis_sddmm(device, &s.S, NULL, &s.B, NULL, s.p), TAMIS_ERROR_ARGUMENT, "A", "NULL");
-    refused(tamis_sddmm(device, &s.S, &s.A, NULL, NULL, s.p), TAMIS_ERROR_ARGUMENT, "B", "NULL");
-    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, NULL, NULL), TAMIS_ERROR_ARGUMENT, "p", "NULL");
-    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, &(tamis_args){.algorithm = "best"}, s.p), TAMIS_ERROR_ARGUMENT,
-            "algorithm", "best");
-    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, &(tamis_args){.batch = -1}, s.p), TAMIS_ERROR_ARGUMENT, "batch",
-            "-1");
-    refused(tamis_spmm(device, &s.S, NULL, NULL, &s.E), TAMIS_ERROR_ARGUMENT, "B", "NULL");
-    refused(tamis_spmm(device, &s.S, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "C", "NULL");
-    refused(tamis_fused(device, &s.S, &s.A, &s.B, NULL, NULL, &s.E), TAMIS_ERROR_ARGUMENT, "D", "NULL");
-    refused(tamis_fused(device, &s.S, &s.A, &s.B, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "E", "NULL");
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    refused(tamis_sddmm(NULL, &s.S, &s.A, &s.B, &s.P, NULL, NULL), TAMIS_ERROR_ARGUMENT, "device", "NULL");
+    refused(tamis_sddmm(device, NULL, &s.A, &s.B, &s.P, NULL, NULL), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_sddmm(device, &s.S, NULL, &s.B, &s.P, NULL, NULL), TAMIS_ERROR_ARGUMENT, "A", "NULL");
+    refused(tamis_sddmm(device, &s.S, &s.A, NULL, &s.P, NULL, NULL), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "P", "NULL");
+    o.algorithm = "best";
+    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, &s.P, &o, NULL), TAMIS_ERROR_ARGUMENT, "algorithm", "best");
+    o.algorithm = NULL;
+    o.batch = -1;
+    refused(tamis_sddmm(device, &s.S, &s.A, &s.B, &s.P, &o, NULL), TAMIS_ERROR_ARGUMENT, "batch", "-1");
+    o.batch = 1;
+    refused(tamis_spmm(device, &s.S, NULL, &s.E, NULL, NULL), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_spmm(device, &s.S, &s.D, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "C", "NULL");
+    refused(tamis_fused(device, &s.S, &s.A, &s.B, NULL, &s.E, NULL, NULL), TAMIS_ERROR_ARGUMENT, "D", "NULL");
+    refused(tamis_fused(device, &s.S, &s.A, &s.B, &s.D, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "E", "NULL");
     double out[SMALL_ROWS * SMALL_L];
-    refused(tamis_reference_sddmm(NULL, &s.A, &s.B, NULL, out), TAMIS_ERROR_ARGUMENT, "S", "NULL");
-    refused(tamis_reference_sddmm(&s.S, NULL, &s.B, NULL, out), TAMIS_ERROR_ARGUMENT, "A", "NULL");
-    refused(tamis_reference_sddmm(&s.S, &s.A, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "B", "NULL");
-    refused(tamis_reference_sddmm(&s.S, &s.A, &s.B, NULL, NULL), TAMIS_ERROR_ARGUMENT, "p", "NULL");
-    refused(tamis_reference_spmm(&s.S, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "B", "NULL");
-    refused(tamis_reference_spmm(&s.S, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "c", "NULL");
-    refused(tamis_reference_fused(&s.S, &s.A, &s.B, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "D", "NULL");
-    refused(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, NULL), TAMIS_ERROR_ARGUMENT, "e", "NULL");
-    refused(tamis_reference_sddmm(&s.S, &s.A, &s.B, &(tamis_args){.edge = (tamis_edge)50}, out), TAMIS_ERROR_ARGUMENT,
-            "edge", "50");
+    refused(tamis_reference_sddmm(NULL, &s.A, &s.B, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "S", "NULL");
+    refused(tamis_reference_sddmm(&s.S, NULL, &s.B, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "A", "NULL");
+    refused(tamis_reference_sddmm(&s.S, &s.A, NULL, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_reference_sddmm(&s.S, &s.A, &s.B, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "p", "NULL");
+    refused(tamis_reference_spmm(&s.S, NULL, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "B", "NULL");
+    refused(tamis_reference_spmm(&s.S, &s.D, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "c", "NULL");
+    refused(tamis_reference_fused(&s.S, &s.A, &s.B, NULL, NULL, NULL, out), TAMIS_ERROR_ARGUMENT, "D", "NULL");
+    refused(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "e", "NULL");
+    o.edge = (tamis_edge)50;
+    refused(tamis_reference_sddmm(&s.S, &s.A, &s.B, &o, NULL, out), TAMIS_ERROR_ARGUMENT, "edge", "50");
 }
 
 static void test_devices_and_names(void **state) {
@@ -343,8 +368,8 @@ static void test_devices_and_names(void **state) {
     assert_int_equal(tamis_type_size((tamis_type)99), 0);
     tamis_device_close(NULL);
     tamis_plan_destroy(NULL);
-    tamis_matrix_free(NULL);
-    tamis_array_free(NULL);
+    tamis_owned_sparse_free(NULL);
+    tamis_owned_dense_free(NULL);
 }
 
 static void test_structure(void **state) {
@@ -353,8 +378,8 @@ static void test_structure(void **state) {
     small_make(&s);
     int32_t offsets[SMALL_COLS + 1], columns[SMALL_NNZ];
     tamis_profile profile;
-    tamis_matrix *matrix = NULL;
-    tamis_array *array = NULL;
+    tamis_owned_sparse *matrix = NULL;
+    tamis_owned_dense *array = NULL;
     refused(tamis_validate(NULL), TAMIS_ERROR_ARGUMENT, "S", "NULL");
     refused(tamis_row_profile(NULL, &profile), TAMIS_ERROR_ARGUMENT, "S", "NULL");
     refused(tamis_row_profile(&s.S, NULL), TAMIS_ERROR_ARGUMENT, "profile", "NULL");
@@ -367,15 +392,15 @@ static void test_structure(void **state) {
     refused(tamis_transpose(&s.S, NULL, columns, NULL, NULL), TAMIS_ERROR_ARGUMENT, "offsets", "NULL");
     refused(tamis_transpose(&s.S, offsets, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "columns", "NULL");
     refused(tamis_sort(&s.S, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "columns", "NULL");
-    refused(tamis_array_create(-1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, &array), TAMIS_ERROR_ARGUMENT, "rows", "-1");
-    refused(tamis_array_create(1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, NULL), TAMIS_ERROR_ARGUMENT, "array", "NULL");
+    refused(tamis_owned_dense_create(-1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, &array), TAMIS_ERROR_ARGUMENT, "rows", "-1");
+    refused(tamis_owned_dense_create(1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, NULL), TAMIS_ERROR_ARGUMENT, "array", "NULL");
     refused(tamis_convert(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT, "S", "NULL");
     refused(tamis_convert(&s.S, NULL, NULL), TAMIS_ERROR_ARGUMENT, "matrix", "NULL");
     refused(tamis_generate(NULL, &matrix), TAMIS_ERROR_ARGUMENT, "options", "NULL");
-    refused(tamis_read_matrix("/nowhere/at all.mtx", NULL, &matrix), TAMIS_ERROR_FILE, "/nowhere/at all.mtx",
+    refused(tamis_read_sparse("/nowhere/at all.mtx", NULL, &matrix), TAMIS_ERROR_FILE, "/nowhere/at all.mtx",
             "No such");
-    refused(tamis_read_matrix(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT, "path", "NULL");
-    refused(tamis_write_matrix("/nowhere/out.mtx", &s.S), TAMIS_ERROR_FILE, "/nowhere/out.mtx", "No such");
+    refused(tamis_read_sparse(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT, "path", "NULL");
+    refused(tamis_write_sparse("/nowhere/out.mtx", &s.S), TAMIS_ERROR_FILE, "/nowhere/out.mtx", "No such");
     assert_null(matrix);
     assert_null(array);
     assert_int_equal(tamis_validate(&s.S), TAMIS_OK);

@@ -45,7 +45,7 @@ static void fresh(void) {
 /* ------------------------------------------------------------------------------------------ the calls */
 
 static tamis_status call_fill(void) { return tamis_dense_fill(device, NULL, &o.X, 1); }
-static tamis_status call_combine(void) { return tamis_dense_combine(device, NULL, 1, &o.X, 2, &o.Y); }
+static tamis_status call_combine(void) { return tamis_dense_axpby(device, NULL, 1, &o.X, 2, &o.Y); }
 static tamis_status call_map(void) {
     return tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 2, &o.X, &o.Y, &o.Z);
 }
@@ -70,7 +70,7 @@ static tamis_status call_log_dot(void) {
     return tamis_dense_log_dot(device, NULL, workspace, &o.Y, &o.X, 1e-3, &o.result);
 }
 static tamis_status call_step(void) {
-    return tamis_dense_conjugate_step(device, NULL, &o.rows, 1, &o.AP, &o.Y, &o.X, &o.R, &o.rows2);
+    return tamis_dense_cg_step(device, NULL, &o.rows, 1, &o.AP, &o.Y, &o.X, &o.R, &o.rows2);
 }
 
 static const struct {
@@ -126,21 +126,27 @@ static void test_views(void **state) {
                 tamis_status want;
                 const char *value;
             } rows[] = {
-                {{.data = NULL, X->rows, X->cols, 0, TAMIS_F64, 0, 0, 0}, TAMIS_ERROR_ARGUMENT, ".data = NULL"},
-                {{X->data, -4, X->cols, 0, TAMIS_F64, 0, 0, 0}, TAMIS_ERROR_ARGUMENT, ".rows = -4"},
-                {{X->data, X->rows, -5, 0, TAMIS_F64, 0, 0, 0}, TAMIS_ERROR_ARGUMENT, ".cols = -5"},
-                {{X->data, X->rows, X->cols, -6, TAMIS_F64, 0, 0, 0}, TAMIS_ERROR_ARGUMENT, ".stride = -6"},
-                {{X->data, X->rows, X->cols, INT64_MAX / 3, TAMIS_F64, 0, 0, 0}, TAMIS_ERROR_OVERFLOW, "stride"},
-                {{X->data, X->rows, X->cols, 0, (tamis_type)9, 0, 0, 0}, TAMIS_ERROR_ARGUMENT, ".type = 9"},
-                {{X->data, X->rows, X->cols, 0, TAMIS_F16, 0, 0, 0}, TAMIS_ERROR_UNSUPPORTED, ".type = fp16"},
-                {{X->data, X->rows, X->cols, 0, TAMIS_BF16, 0, 0, 0}, TAMIS_ERROR_UNSUPPORTED, ".type = bf16"},
-                {{X->data, X->rows, X->cols, 0, TAMIS_F64, TAMIS_COLUMN_MAJOR, 0, 0},
+                {{.data = NULL, X->rows, X->cols, 0, TAMIS_F64, 0, 0, 0, {0}}, TAMIS_ERROR_ARGUMENT, ".data = NULL"},
+                {{X->data, -4, X->cols, 0, TAMIS_F64, 0, 0, 0, {0}}, TAMIS_ERROR_ARGUMENT, ".rows = -4"},
+                {{X->data, X->rows, -5, 0, TAMIS_F64, 0, 0, 0, {0}}, TAMIS_ERROR_ARGUMENT, ".cols = -5"},
+                {{X->data, X->rows, X->cols, -6, TAMIS_F64, 0, 0, 0, {0}}, TAMIS_ERROR_ARGUMENT, ".stride = -6"},
+                {{X->data, X->rows, X->cols, INT64_MAX / 3, TAMIS_F64, 0, 0, 0, {0}}, TAMIS_ERROR_OVERFLOW, "stride"},
+                {{X->data, X->rows, X->cols, 0, (tamis_type)9, 0, 0, 0, {0}}, TAMIS_ERROR_ARGUMENT, ".type = 9"},
+                {{X->data, X->rows, X->cols, 0, TAMIS_F16, 0, 0, 0, {0}}, TAMIS_ERROR_UNSUPPORTED, ".type = fp16"},
+                {{X->data, X->rows, X->cols, 0, TAMIS_BF16, 0, 0, 0, {0}}, TAMIS_ERROR_UNSUPPORTED, ".type = bf16"},
+                {{X->data, X->rows, X->cols, 0, TAMIS_F64, TAMIS_COLUMN_MAJOR, 0, 0, {0}},
                  TAMIS_ERROR_UNSUPPORTED,
                  ".layout = "},
-                {{X->data, X->rows, X->cols, 0, TAMIS_F64, (tamis_layout)3, 0, 0}, TAMIS_ERROR_ARGUMENT, ".layout = 3"},
-                {{X->data, X->rows, X->cols, 0, TAMIS_F64, 0, TAMIS_DEVICE, 0}, TAMIS_ERROR_ARGUMENT, ".location"},
-                {{X->data, X->rows, X->cols, 0, TAMIS_F64, 0, (tamis_location)8, 0}, TAMIS_ERROR_ARGUMENT, "n = 8"},
-                {{(char *)X->data + 1, X->rows, X->cols, 0, TAMIS_F64, 0, 0, 0}, TAMIS_ERROR_ARGUMENT, ".data = 0x"},
+                {{X->data, X->rows, X->cols, 0, TAMIS_F64, (tamis_layout)3, 0, 0, {0}},
+                 TAMIS_ERROR_ARGUMENT,
+                 ".layout = 3"},
+                {{X->data, X->rows, X->cols, 0, TAMIS_F64, 0, TAMIS_DEVICE, 0, {0}}, TAMIS_ERROR_ARGUMENT, ".location"},
+                {{X->data, X->rows, X->cols, 0, TAMIS_F64, 0, (tamis_location)8, 0, {0}},
+                 TAMIS_ERROR_ARGUMENT,
+                 "n = 8"},
+                {{(char *)X->data + 1, X->rows, X->cols, 0, TAMIS_F64, 0, 0, 0, {0}},
+                 TAMIS_ERROR_ARGUMENT,
+                 ".data = 0x"},
             };
             const tamis_dense kept = *X;
             for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -179,7 +185,7 @@ static void test_pointers(void **state) {
     refused(tamis_dense_fill(NULL, NULL, &o.X, 1), bad, "device", "NULL");
     refused(tamis_dense_fill(device, &other, &o.X, 1), bad, "stream", "0x");
     refused(tamis_dense_fill(device, NULL, NULL, 1), bad, "X", "NULL");
-    refused(tamis_dense_combine(device, NULL, 1, &o.X, 0, NULL), bad, "Y", "NULL");
+    refused(tamis_dense_axpby(device, NULL, 1, &o.X, 0, NULL), bad, "Y", "NULL");
     refused(tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, 0, &o.X, NULL, &o.Z), bad, "Y", "NULL");
     refused(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, 1, &o.X, NULL, NULL), bad, "Z", "NULL");
     refused(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, NULL, 1, &o.X, 0, NULL), bad, "Y", "NULL");
@@ -196,19 +202,19 @@ static void test_pointers(void **state) {
     refused(tamis_dense_dot(device, NULL, workspace, &o.X, &o.Y, NULL), bad, "result", "NULL");
     refused(tamis_dense_dot(device, NULL, workspace, &o.X, NULL, result), bad, "Y", "NULL");
     refused(tamis_dense_log_dot(device, NULL, workspace, NULL, NULL, 1, result), bad, "X", "NULL");
-    refused(tamis_dense_conjugate_step(device, NULL, NULL, 1, NULL, &o.Y, &o.X, &o.R, &o.rows), bad, "AP", "NULL");
-    refused(tamis_dense_conjugate_step(device, NULL, NULL, 1, &o.AP, NULL, &o.X, &o.R, &o.rows), bad, "P", "NULL");
-    refused(tamis_dense_conjugate_step(device, NULL, NULL, 1, &o.AP, &o.Y, NULL, &o.R, &o.rows), bad, "X", "NULL");
-    refused(tamis_dense_conjugate_step(device, NULL, NULL, 1, &o.AP, &o.Y, &o.X, NULL, &o.rows), bad, "R", "NULL");
-    refused(tamis_dense_conjugate_step(device, NULL, NULL, 1, &o.AP, &o.Y, &o.X, &o.R, NULL), bad, "rr", "NULL");
+    refused(tamis_dense_cg_step(device, NULL, NULL, 1, NULL, &o.Y, &o.X, &o.R, &o.rows), bad, "AP", "NULL");
+    refused(tamis_dense_cg_step(device, NULL, NULL, 1, &o.AP, NULL, &o.X, &o.R, &o.rows), bad, "P", "NULL");
+    refused(tamis_dense_cg_step(device, NULL, NULL, 1, &o.AP, &o.Y, NULL, &o.R, &o.rows), bad, "X", "NULL");
+    refused(tamis_dense_cg_step(device, NULL, NULL, 1, &o.AP, &o.Y, &o.X, NULL, &o.rows), bad, "R", "NULL");
+    refused(tamis_dense_cg_step(device, NULL, NULL, 1, &o.AP, &o.Y, &o.X, &o.R, NULL), bad, "rr", "NULL");
 }
 
 static void test_numbers(void **state) {
     (void)state;
     const tamis_status bad = TAMIS_ERROR_ARGUMENT;
     double *const result = &o.result;
-    refused(tamis_dense_combine(device, NULL, NAN, &o.X, 0, &o.Y), bad, "alpha", "not a number");
-    refused(tamis_dense_combine(device, NULL, 1, &o.X, NAN, &o.Y), bad, "beta", "not a number");
+    refused(tamis_dense_axpby(device, NULL, NAN, &o.X, 0, &o.Y), bad, "alpha", "not a number");
+    refused(tamis_dense_axpby(device, NULL, 1, &o.X, NAN, &o.Y), bad, "beta", "not a number");
     refused(tamis_dense_map(device, NULL, (tamis_map)7, 1, 1, &o.X, &o.Y, &o.Z), bad, "kind", "7");
     refused(tamis_dense_map(device, NULL, (tamis_map)-1, 1, 1, &o.X, &o.Y, &o.Z), bad, "kind", "-1");
     refused(tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, NAN, 1, &o.X, &o.Y, &o.Z), bad, "c ", "not a number");
@@ -225,8 +231,7 @@ static void test_numbers(void **state) {
     refused(tamis_dense_multiply(device, NULL, 1, &o.X, &o.G, NAN, &o.Y), bad, "beta", "number");
     refused(tamis_dense_log_dot(device, NULL, workspace, NULL, &o.X, 0, result), bad, "epsilon", "0");
     refused(tamis_dense_log_dot(device, NULL, workspace, NULL, &o.X, NAN, result), bad, "epsilon", "nan");
-    refused(tamis_dense_conjugate_step(device, NULL, NULL, NAN, &o.AP, &o.Y, &o.X, &o.R, &o.rows), bad, "shift",
-            "number");
+    refused(tamis_dense_cg_step(device, NULL, NULL, NAN, &o.AP, &o.Y, &o.X, &o.R, &o.rows), bad, "shift", "number");
     const tamis_dense wide = {.data = o.arrays, .rows = 1, .cols = 1025, .type = TAMIS_F64};
     refused(tamis_dense_gram(device, NULL, workspace, 1, &wide, 0, &o.G), TAMIS_ERROR_UNSUPPORTED, "X.cols", "1025");
 }

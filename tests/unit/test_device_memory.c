@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tamis/stream.h>
 #include <tamis/tamis.h>
 
 #include "base/memory.h"
@@ -31,13 +32,13 @@ static void refuses(tamis_status status, const char *message) {
 static void write_patterns(void) {
     for (int m = 0; m < 2; m++) {
         for (int i = 0; i < BYTES; i++) pattern[m][i] = (unsigned char)(7 * i + 101 * m + i / 256);
-        works(tamis_device_write(device, NULL, memory[m], 0, pattern[m], BYTES));
+        works(tamis_device_upload(device, NULL, memory[m], 0, pattern[m], BYTES));
     }
 }
 
 static void has(int m, const unsigned char *expected) {
     unsigned char found[BYTES];
-    works(tamis_device_read(device, NULL, found, memory[m], 0, BYTES));
+    works(tamis_device_download(device, NULL, found, memory[m], 0, BYTES));
     assert_memory_equal(found, expected, BYTES);
 }
 
@@ -46,9 +47,9 @@ static void read_and_write(void **state) {
     unsigned char part[40];
     write_patterns();
     has(0, pattern[0]);
-    works(tamis_device_read(device, NULL, part, memory[1], 333, sizeof part));
+    works(tamis_device_download(device, NULL, part, memory[1], 333, sizeof part));
     assert_memory_equal(part, pattern[1] + 333, sizeof part);
-    works(tamis_device_write(device, NULL, memory[0], BYTES - sizeof part, part, sizeof part));
+    works(tamis_device_upload(device, NULL, memory[0], BYTES - sizeof part, part, sizeof part));
     memcpy(pattern[0] + BYTES - sizeof part, part, sizeof part);
     has(0, pattern[0]);
 }
@@ -82,7 +83,7 @@ static void copies_are_in_order(void **state) {
         pattern[0][i] = pattern[0][i - 1];
     }
     has(0, pattern[0]);
-    works(tamis_device_finish(device, NULL));
+    works(tamis_stream_synchronize(device, NULL));
 }
 
 static void copies_are_refused(void **state) {
@@ -94,8 +95,8 @@ static void copies_are_refused(void **state) {
     refuses(tamis_device_copy(device, NULL, NULL, 0, memory[1], 0, 3), "to = NULL: 3 bytes have nowhere to go");
     refuses(tamis_device_copy(device, NULL, memory[0], 0, NULL, 0, 3),
             "from = NULL: 3 bytes have nowhere to come from");
-    refuses(tamis_device_write(device, NULL, NULL, 0, host, 3), "to = NULL: 3 bytes have nowhere to go");
-    refuses(tamis_device_read(device, NULL, host, NULL, 0, 3), "from = NULL: 3 bytes have nowhere to come from");
+    refuses(tamis_device_upload(device, NULL, NULL, 0, host, 3), "to = NULL: 3 bytes have nowhere to go");
+    refuses(tamis_device_download(device, NULL, host, NULL, 0, 3), "from = NULL: 3 bytes have nowhere to come from");
     refuses(tamis_device_copy(device, NULL, memory[0], 10, memory[0], 10, 1),
             "to_offset = 10, from_offset = 10: 1 bytes from each of them overlap, and to = from");
     refuses(tamis_device_copy(device, NULL, memory[0], 0, memory[0], 99, 100),

@@ -1,4 +1,7 @@
 /* What each kind of generated matrix looks like: valid, sorted, without duplicates, as many nonzeros as asked for. */
+#include <tamis/generate.h>
+#include <tamis/structure.h>
+
 #include <math.h>
 
 #include "test_sparse_support.h"
@@ -16,10 +19,10 @@ static tamis_generate_options options_for(tamis_kind kind, int64_t rows, int64_t
 }
 
 /* Generates and checks what holds for every kind. */
-static tamis_matrix *make(const tamis_generate_options *o, tamis_profile *profile) {
-    tamis_matrix *matrix;
+static tamis_owned_sparse *make(const tamis_generate_options *o, tamis_profile *profile) {
+    tamis_owned_sparse *matrix;
     expect_ok(tamis_generate(o, &matrix));
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     assert_int_equal(S->format, TAMIS_CSR);
     assert_int_equal(S->rows, o->rows);
     assert_int_equal(S->cols, o->cols ? o->cols : o->rows);
@@ -67,7 +70,7 @@ static void exact_kinds(void **state) {
                 o.value_type = (tamis_type)((types + k) & 3);
                 o.pattern = types == 3;
                 tamis_profile profile;
-                tamis_matrix_free(make(&o, &profile));
+                tamis_owned_sparse_free(make(&o, &profile));
                 assert_int_equal(profile.nnz, o.nnz);
                 if (kinds[k] == TAMIS_KIND_UNIFORM) assert_true(profile.max - profile.min <= 1);
             }
@@ -81,19 +84,19 @@ static void nearly_exact_kinds(void **state) {
             tamis_generate_options o = options_for(TAMIS_KIND_FEM, 4001, 0, targets[target] + 20 * block * block);
             o.block = block;
             tamis_profile profile;
-            tamis_matrix_free(make(&o, &profile));
+            tamis_owned_sparse_free(make(&o, &profile));
             const double slack = 0.02 * (double)o.nnz + (double)(2 * block * block);
             assert_true(fabs((double)(profile.nnz - o.nnz)) <= slack);
             o.kind = TAMIS_KIND_BLOCK;
             o.cols = 3001;
-            tamis_matrix_free(make(&o, &profile));
+            tamis_owned_sparse_free(make(&o, &profile));
             assert_true(fabs((double)(profile.nnz - o.nnz)) <= slack);
         }
     for (int64_t global = 0; global < 60; global += 29) {
         tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 2000, 0, 500000);
         o.global = global;
         tamis_profile profile;
-        tamis_matrix_free(make(&o, &profile));
+        tamis_owned_sparse_free(make(&o, &profile));
         assert_true(fabs((double)(profile.nnz - o.nnz)) <= 0.02 * (double)o.nnz);
     }
 }
@@ -109,7 +112,7 @@ static void small_and_full(void **state) {
                 o.global = nnz % 3;
                 o.index_type = TAMIS_I64;
                 tamis_profile profile;
-                tamis_matrix_free(make(&o, &profile));
+                tamis_owned_sparse_free(make(&o, &profile));
                 if (nnz == side * side && nnz > 0) assert_int_equal(profile.nnz, nnz);
             }
 }
@@ -122,8 +125,8 @@ static void uniform_is_uniform(void **state) {
         const int64_t cols = cases[c][0], each = cases[c][1], rows = 400000 / each;
         tamis_generate_options o = options_for(TAMIS_KIND_UNIFORM, rows, cols, rows * each);
         tamis_profile profile;
-        tamis_matrix *const matrix = make(&o, &profile);
-        const tamis_sparse *const S = tamis_matrix_view(matrix);
+        tamis_owned_sparse *const matrix = make(&o, &profile);
+        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         assert_int_equal(profile.min, each);
         assert_int_equal(profile.max, each);
         double quarters[4] = {0};
@@ -133,7 +136,7 @@ static void uniform_is_uniform(void **state) {
                 (double)((cols * (q + 1) + 3) / 4 - (cols * q + 3) / 4) / (double)cols * (double)S->nnz;
             assert_true(fabs(quarters[q] - expected) < 5 * sqrt(expected));
         }
-        tamis_matrix_free(matrix);
+        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -141,17 +144,17 @@ static void rmat_is_skewed(void **state) {
     (void)state;
     tamis_generate_options o = options_for(TAMIS_KIND_RMAT, 10000, 0, 200000);
     tamis_profile profile;
-    tamis_matrix *matrix = make(&o, &profile);
+    tamis_owned_sparse *matrix = make(&o, &profile);
     assert_true(profile.variation > 1.5 && profile.max > 10 * 20);
     /* shuffled: the longest row is not the first one, and both halves have their share */
-    const tamis_sparse *S = tamis_matrix_view(matrix);
+    const tamis_sparse *S = tamis_owned_sparse_view(matrix);
     assert_in_range(offset(S, 5000), 80000, 120000);
     assert_true(offset(S, 1) < profile.max);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     o.cols = 500;
     matrix = make(&o, &profile);
     assert_true(profile.variation > 1);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 static void banded_keeps_its_band(void **state) {
@@ -162,7 +165,7 @@ static void banded_keeps_its_band(void **state) {
                 options_for(TAMIS_KIND_BANDED, shape == 1 ? 900 : 600, shape == 2 ? 900 : 600, 1200);
             o.band = band;
             tamis_profile profile;
-            tamis_matrix_free(make(&o, &profile));
+            tamis_owned_sparse_free(make(&o, &profile));
             assert_int_equal(profile.nnz, 1200);
             assert_true(profile.bandwidth <= band);
         }
@@ -171,10 +174,10 @@ static void banded_keeps_its_band(void **state) {
     o.band = 3;
     for (int64_t i = 0; i < 50; i++) o.nnz += (i < 3 ? i : 3) + 1 + 3;
     tamis_profile profile;
-    tamis_matrix_free(make(&o, &profile));
+    tamis_owned_sparse_free(make(&o, &profile));
     assert_int_equal(profile.nnz, o.nnz);
     o.nnz++;
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     expect_error(TAMIS_ERROR_ARGUMENT, "a band of 3", tamis_generate(&o, &matrix));
 }
 
@@ -184,8 +187,8 @@ static void fem_has_symmetric_blocks(void **state) {
         tamis_generate_options o = options_for(TAMIS_KIND_FEM, 600 * block, 0, 600 * block * 13 * block);
         o.block = block;
         tamis_profile profile;
-        tamis_matrix *const matrix = make(&o, &profile);
-        const tamis_sparse *const S = tamis_matrix_view(matrix);
+        tamis_owned_sparse *const matrix = make(&o, &profile);
+        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         assert_int_equal(profile.empty_rows, 0);
         assert_true(profile.variation < 0.3);
         for (int64_t row = 0; row < S->rows; row++) {
@@ -196,7 +199,7 @@ static void fem_has_symmetric_blocks(void **state) {
                 assert_true(holds(S, row, column(S, z) / block * block));
             }
         }
-        tamis_matrix_free(matrix);
+        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -205,8 +208,8 @@ static void block_has_blocks(void **state) {
     tamis_generate_options o = options_for(TAMIS_KIND_BLOCK, 640, 320, 0);
     o.density = 0.1;
     tamis_profile profile;
-    tamis_matrix *const matrix = make(&o, &profile);
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    tamis_owned_sparse *const matrix = make(&o, &profile);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     assert_int_equal(profile.nnz, 20480);
     for (int64_t row = 0; row < S->rows; row++)
         for (int64_t z = offset(S, row); z < offset(S, row + 1); z++)
@@ -214,15 +217,15 @@ static void block_has_blocks(void **state) {
                 assert_true(holds(S, row / 16 * 16 + k, column(S, z)));
                 assert_true(holds(S, row, column(S, z) / 16 * 16 + k));
             }
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 static void scatter_has_its_diagonal(void **state) {
     (void)state;
     tamis_generate_options o = options_for(TAMIS_KIND_SCATTER, 3000, 2500, 12000);
     tamis_profile profile;
-    tamis_matrix *const matrix = make(&o, &profile);
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    tamis_owned_sparse *const matrix = make(&o, &profile);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     int64_t near = 0;
     for (int64_t row = 0; row < S->rows; row++) {
         assert_true(row >= 2500 || holds(S, row, row));
@@ -230,7 +233,7 @@ static void scatter_has_its_diagonal(void **state) {
             near += column(S, z) != row && llabs(column(S, z) - row) < 50;
     }
     assert_true(near > 3000 && near < 9000);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 static void window_is_a_window(void **state) {
@@ -242,8 +245,8 @@ static void window_is_a_window(void **state) {
                 o.band = width;
                 o.global = global;
                 tamis_profile profile;
-                tamis_matrix *const matrix = make(&o, &profile);
-                const tamis_sparse *const S = tamis_matrix_view(matrix);
+                tamis_owned_sparse *const matrix = make(&o, &profile);
+                const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
                 int64_t z = 0;
                 for (int64_t i = 0; i < 200; i++)
                     for (int64_t j = 0; j < cols; j++) {
@@ -253,11 +256,11 @@ static void window_is_a_window(void **state) {
                         z++;
                     }
                 assert_int_equal(z, S->nnz);
-                tamis_matrix_free(matrix);
+                tamis_owned_sparse_free(matrix);
             }
     tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 4096, 0, 0); /* a default width */
     tamis_profile profile;
-    tamis_matrix_free(make(&o, &profile));
+    tamis_owned_sparse_free(make(&o, &profile));
     assert_in_range(profile.max, 200, 300);
 }
 

@@ -1,4 +1,6 @@
 /* The collection of real matrices: every file, against the sizes that its README states. */
+#include <tamis/structure.h>
+
 #include "support/shared_data.h"
 #include "test_io_support.h"
 
@@ -63,19 +65,19 @@ static bool check_file(const char *folder, const wanted *row) {
     }
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", folder, row->path);
-    tamis_matrix *matrix = NULL;
-    if (tamis_read_matrix(path, &options, &matrix) == TAMIS_ERROR_UNSUPPORTED) {
+    tamis_owned_sparse *matrix = NULL;
+    if (tamis_read_sparse(path, &options, &matrix) == TAMIS_ERROR_UNSUPPORTED) {
         print_message("skipped: %s\n", tamis_last_error()); /* a packer that is not built in */
         return false;
     }
     if (*tamis_last_error() != '\0') fail_msg("%s", tamis_last_error());
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     assert_int_equal(tamis_validate(S), TAMIS_OK);
     if (S->rows != row->rows || S->cols != row->cols || count_nonzeros(S) != row->nnz)
         fail_msg("%s: %lld x %lld, %lld nonzeros; expected %lld x %lld, %lld", row->path, (long long)S->rows,
                  (long long)S->cols, (long long)count_nonzeros(S), (long long)row->rows, (long long)row->cols,
                  (long long)row->nnz);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     return true;
 }
 

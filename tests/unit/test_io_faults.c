@@ -34,13 +34,13 @@ static void load(const char *path, bytes *into) {
 /* Reads with the n-th allocation failing, for every n until it works. */
 static void fail_every_allocation(const char *name, const void *data, size_t size, const tamis_read_options *options) {
     for (int64_t n = 1;; n++) {
-        tamis_matrix *matrix = NULL;
+        tamis_owned_sparse *matrix = NULL;
         const int64_t live = tamis_memory_live();
         tamis_memory_fail_at(n);
-        const tamis_status status = tamis_read_matrix_memory(name, data, size, options, &matrix);
+        const tamis_status status = tamis_read_sparse_memory(name, data, size, options, &matrix);
         tamis_memory_fail_at(0);
         if (status == TAMIS_OK) {
-            tamis_matrix_free(matrix);
+            tamis_owned_sparse_free(matrix);
             assert_int_equal(tamis_memory_live(), live);
             assert_true(n > 2);
             return;
@@ -90,7 +90,7 @@ static void archives_and_packed_files_survive_failing_memory(void **state) {
         if (!io_can_write(cases[i].ending)) continue;
         char *const path = io_temporary(cases[i].ending);
         static bytes file;
-        assert_int_equal(tamis_write_matrix(path, cases[i].matrix), TAMIS_OK);
+        assert_int_equal(tamis_write_sparse(path, cases[i].matrix), TAMIS_OK);
         load(path, &file);
         unlink(path);
         free(path);
@@ -109,7 +109,7 @@ static void files_and_writers_survive_failing_memory(void **state) {
         for (int64_t n = 1; status != TAMIS_OK; n++) {
             const int64_t live = tamis_memory_live();
             tamis_memory_fail_at(n);
-            status = tamis_write_matrix(path, &csr);
+            status = tamis_write_sparse(path, &csr);
             tamis_memory_fail_at(0);
             assert_int_equal(tamis_memory_live(), live);
             assert_true(n < 200 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
@@ -118,11 +118,11 @@ static void files_and_writers_survive_failing_memory(void **state) {
         status = TAMIS_ERROR_MEMORY;
         for (int64_t n = 1; status != TAMIS_OK; n++) {
             const int64_t live = tamis_memory_live();
-            tamis_matrix *matrix = NULL;
+            tamis_owned_sparse *matrix = NULL;
             tamis_memory_fail_at(n);
-            status = tamis_read_matrix(path, NULL, &matrix);
+            status = tamis_read_sparse(path, NULL, &matrix);
             tamis_memory_fail_at(0);
-            tamis_matrix_free(matrix);
+            tamis_owned_sparse_free(matrix);
             assert_int_equal(tamis_memory_live(), live);
             assert_true(n < 200 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
         }
@@ -142,12 +142,12 @@ static void dense_readers_survive_failing_memory(void **state) {
         tamis_status status = TAMIS_ERROR_MEMORY;
         for (int64_t n = 1; status != TAMIS_OK; n++) {
             const int64_t live = tamis_memory_live();
-            tamis_array *array = NULL;
+            tamis_owned_dense *array = NULL;
             tamis_memory_fail_at(n);
             status = tamis_read_dense(path, TAMIS_BF16, &array);
             tamis_memory_fail_at(0);
             assert_true(n < 100 && (status == TAMIS_OK || array == NULL));
-            tamis_array_free(array);
+            tamis_owned_dense_free(array);
             assert_int_equal(tamis_memory_live(), live);
         }
         unlink(path);
@@ -177,11 +177,11 @@ static void progress_rises_to_one(void **state) {
         options.relabel = true;
         options.progress = report;
         options.progress_context = &seen;
-        tamis_matrix *matrix = NULL;
-        assert_int_equal(tamis_read_matrix_memory(samples[i].name, samples[i].content, strlen(samples[i].content),
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse_memory(samples[i].name, samples[i].content, strlen(samples[i].content),
                                                   &options, &matrix),
                          TAMIS_OK);
-        tamis_matrix_free(matrix);
+        tamis_owned_sparse_free(matrix);
         assert_true(seen.calls >= 1);
         assert_true(seen.last == 1);
     }
@@ -196,12 +196,12 @@ static void progress_cancels(void **state) {
             options.relabel = true;
             options.progress = report;
             options.progress_context = &seen;
-            tamis_matrix *matrix = NULL;
+            tamis_owned_sparse *matrix = NULL;
             const int64_t live = tamis_memory_live();
-            const tamis_status status = tamis_read_matrix_memory(samples[i].name, samples[i].content,
+            const tamis_status status = tamis_read_sparse_memory(samples[i].name, samples[i].content,
                                                                  strlen(samples[i].content), &options, &matrix);
             if (status == TAMIS_OK) {
-                tamis_matrix_free(matrix);
+                tamis_owned_sparse_free(matrix);
                 break;
             }
             assert_int_equal(status, TAMIS_ERROR_CANCELLED);
@@ -216,13 +216,13 @@ static void progress_cancels(void **state) {
 
 static void refuses_wrong_arguments(void **state) {
     (void)state;
-    tamis_matrix *matrix = NULL;
-    tamis_array *array = NULL;
-    assert_int_equal(tamis_read_matrix(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
-    assert_int_equal(tamis_read_matrix("a.mtx", NULL, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_int_equal(tamis_read_matrix_memory(NULL, "", 0, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
-    assert_int_equal(tamis_read_matrix_memory("a", NULL, 1, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
-    assert_int_equal(tamis_read_matrix_memory("a", "x", 1, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    tamis_owned_sparse *matrix = NULL;
+    tamis_owned_dense *array = NULL;
+    assert_int_equal(tamis_read_sparse(NULL, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_sparse("a.mtx", NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_sparse_memory(NULL, "", 0, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_sparse_memory("a", NULL, 1, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_read_sparse_memory("a", "x", 1, NULL, NULL), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_read_dense(NULL, TAMIS_F32, &array), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_read_dense("a.npy", TAMIS_F32, NULL), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_read_dense("a.npy", (tamis_type)7, &array), TAMIS_ERROR_ARGUMENT);
@@ -230,8 +230,10 @@ static void refuses_wrong_arguments(void **state) {
     assert_int_equal(tamis_read_dense_memory("a.npy", NULL, 3, TAMIS_F32, &array), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_read_dense_memory("a.npy", "x", 1, TAMIS_F32, NULL), TAMIS_ERROR_ARGUMENT);
     tamis_read_options options = io_options();
-    options.size = 0;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.size = 0: begin with TAMIS_READ_OPTIONS_INIT");
+    options.reserved[0] = 3;
+    io_refuse("a.mtx", "", &options, TAMIS_ERROR_UNSUPPORTED,
+              "options.reserved[0] = 0x3: a field that version " TAMIS_VERSION_STRING
+              " does not know is set, or the structure was not begun with its _INIT or with zeros");
     options = io_options();
     options.value_type = (tamis_type)4;
     io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");

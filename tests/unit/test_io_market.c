@@ -181,10 +181,10 @@ static void threads_agree(void **state) {
     char *texts[2];
     for (int i = 0; i < 2; i++) {
         options.threads = i == 0 ? 1 : 5;
-        tamis_matrix *matrix = NULL;
-        assert_int_equal(tamis_read_matrix_memory("big.mtx", content, used, &options, &matrix), TAMIS_OK);
-        texts[i] = io_text_of(tamis_matrix_view(matrix));
-        tamis_matrix_free(matrix);
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse_memory("big.mtx", content, used, &options, &matrix), TAMIS_OK);
+        texts[i] = io_text_of(tamis_owned_sparse_view(matrix));
+        tamis_owned_sparse_free(matrix);
     }
     assert_string_equal(texts[0], texts[1]);
     free(texts[0]);
@@ -203,19 +203,19 @@ static void reads_dense_arrays(void **state) {
     (void)state;
     static const char content[] = "%%MatrixMarket matrix array real general\n% c\n2 3\n1\n2\n3\n4\n5\n6.5\n";
     static const float expected[] = {1, 3, 5, 2, 4, 6.5F};
-    tamis_array *array = NULL;
+    tamis_owned_dense *array = NULL;
     assert_int_equal(tamis_read_dense_memory("d.mtx", content, sizeof content - 1, TAMIS_F32, &array), TAMIS_OK);
-    const tamis_dense *const dense = tamis_array_view(array);
+    const tamis_dense *const dense = tamis_owned_dense_view(array);
     assert_int_equal(dense->rows, 2);
     assert_int_equal(dense->cols, 3);
     assert_int_equal(dense->layout, TAMIS_ROW_MAJOR);
     assert_memory_equal(dense->data, expected, sizeof expected);
-    tamis_array_free(array);
+    tamis_owned_dense_free(array);
     array = NULL;
     static const char sparse[] = REAL "1 1 1\n1 1 1\n";
     assert_int_equal(tamis_read_dense_memory("s.mtx", sparse, sizeof sparse - 1, TAMIS_F32, &array),
                      TAMIS_ERROR_UNSUPPORTED);
-    assert_string_equal(tamis_last_error(), "s.mtx:1: a sparse (coordinate) matrix, which tamis_read_matrix reads; "
+    assert_string_equal(tamis_last_error(), "s.mtx:1: a sparse (coordinate) matrix, which tamis_read_sparse reads; "
                                             "expected an array");
     assert_null(array);
 }

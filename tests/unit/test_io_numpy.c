@@ -17,7 +17,7 @@ static size_t npy(unsigned char *file, const char *header, const void *data, siz
 }
 
 static void refuse_npy(const unsigned char *file, size_t bytes, tamis_status status, const char *message) {
-    tamis_array *array = NULL;
+    tamis_owned_dense *array = NULL;
     const int64_t live = tamis_memory_live();
     const tamis_status found = tamis_read_dense_memory("b.npy", file, bytes, TAMIS_F32, &array);
     assert_string_equal(tamis_last_error(), message);
@@ -77,14 +77,14 @@ static void keeps_the_layout(void **state) {
     static const double six[] = {1, 2, 3, 4, 5, 6};
     unsigned char file[512];
     const size_t bytes = npy(file, "{'shape': (2L, 3L), \"descr\": '<f8', 'fortran_order': True}\n", six, sizeof six);
-    tamis_array *array = NULL;
+    tamis_owned_dense *array = NULL;
     assert_int_equal(tamis_read_dense_memory("a", file, bytes, TAMIS_F16, &array), TAMIS_OK);
-    const tamis_dense *const dense = tamis_array_view(array);
+    const tamis_dense *const dense = tamis_owned_dense_view(array);
     assert_int_equal(dense->layout, TAMIS_COLUMN_MAJOR);
     assert_int_equal(dense->rows, 2);
     assert_int_equal(dense->cols, 3);
     for (int i = 0; i < 6; i++) assert_int_equal(((const uint16_t *)dense->data)[i], tamis_f16_from_f32((float)six[i]));
-    tamis_array_free(array);
+    tamis_owned_dense_free(array);
 }
 
 static void refuses_bad_archives(void **state) {
@@ -105,7 +105,7 @@ static void survives_damage(void **state) {
     const tamis_sparse S = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
     if (!io_can_write(".npz")) skip();
     char *const path = io_temporary(".npz");
-    assert_int_equal(tamis_write_matrix(path, &S), TAMIS_OK);
+    assert_int_equal(tamis_write_sparse(path, &S), TAMIS_OK);
     static unsigned char file[8192];
     FILE *const stream = fopen(path, "rb");
     assert_non_null(stream);
@@ -118,11 +118,11 @@ static void survives_damage(void **state) {
     const int64_t live = tamis_memory_live();
     int refused = 0;
     for (size_t at = 0; at < bytes; at++) {
-        tamis_matrix *matrix = NULL;
-        assert_int_not_equal(tamis_read_matrix_memory("c.npz", file, at, &options, &matrix), TAMIS_OK);
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_not_equal(tamis_read_sparse_memory("c.npz", file, at, &options, &matrix), TAMIS_OK);
         file[at] ^= 0x15;
-        refused += tamis_read_matrix_memory("c.npz", file, bytes, &options, &matrix) != TAMIS_OK;
-        tamis_matrix_free(matrix);
+        refused += tamis_read_sparse_memory("c.npz", file, bytes, &options, &matrix) != TAMIS_OK;
+        tamis_owned_sparse_free(matrix);
         file[at] ^= 0x15;
         assert_int_equal(tamis_memory_live(), live);
     }
@@ -178,18 +178,18 @@ static char *text_of_dense(const tamis_dense *dense) {
 static char *read_as_text(const char *path, const char *expected) {
     const size_t length = strlen(path);
     if (strcmp(path + length - 4, ".npy") == 0) {
-        tamis_array *array = NULL;
+        tamis_owned_dense *array = NULL;
         if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-        char *const text = text_of_dense(tamis_array_view(array));
-        tamis_array_free(array);
+        char *const text = text_of_dense(tamis_owned_dense_view(array));
+        tamis_owned_dense_free(array);
         return text;
     }
     tamis_read_options options = io_options();
     options.format = strncmp(expected, "coo", 3) == 0 ? TAMIS_COO : TAMIS_CSR;
-    tamis_matrix *matrix = NULL;
-    if (tamis_read_matrix(path, &options, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-    char *const text = io_text_of(tamis_matrix_view(matrix));
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse *matrix = NULL;
+    if (tamis_read_sparse(path, &options, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    char *const text = io_text_of(tamis_owned_sparse_view(matrix));
+    tamis_owned_sparse_free(matrix);
     return text;
 }
 
@@ -256,7 +256,7 @@ static void write_sparse(const char *folder, tamis_format format, tamis_index_ty
         snprintf(path, sizeof path, "%s/written-%s-%s-%s-%s-%s.%s", folder, tamis_format_name(format),
                  tamis_index_type_name(index_type), tamis_index_type_name(offset_type), tamis_type_name(type),
                  pattern ? "pattern" : "values", endings[i]);
-        if (tamis_write_matrix(path, &S) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        if (tamis_write_sparse(path, &S) != TAMIS_OK) fail_msg("%s", tamis_last_error());
         char *const text = read_as_text(path, tamis_format_name(format));
         assert_true(strstr(text, "3x4 5") != NULL);
         if (!pattern) assert_true(strstr(text, "| 2 3 23.5") != NULL);
@@ -290,12 +290,12 @@ static void write_dense(const char *folder, tamis_type type, tamis_layout layout
         snprintf(path, sizeof path, "%s/written-dense-%s-%s.%s", folder, tamis_type_name(type),
                  tamis_layout_name(layout), endings[i]);
         if (tamis_write_dense(path, &dense) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-        tamis_array *array = NULL;
+        tamis_owned_dense *array = NULL;
         if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-        char *const text = text_of_dense(tamis_array_view(array));
+        char *const text = text_of_dense(tamis_owned_dense_view(array));
         assert_string_equal(text, "3x4 0.5 1.5 2.5 3.5 10.5 11.5 12.5 13.5 20.5 21.5 22.5 23.5");
         free(text);
-        tamis_array_free(array);
+        tamis_owned_dense_free(array);
     }
 }
 

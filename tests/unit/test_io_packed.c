@@ -104,18 +104,18 @@ static void survives_damage(void **state) {
     for (int i = 0; i < PACKERS; i++) {
         const size_t bytes = packers[i].pack(content, sizeof content - 1, packed, ROOM);
         for (size_t cut = 8; cut < bytes; cut++) {
-            tamis_matrix *matrix = NULL;
+            tamis_owned_sparse *matrix = NULL;
             const int64_t live = tamis_memory_live();
-            if (tamis_read_matrix_memory("c.mtx.gz", packed, cut, &options, &matrix) == TAMIS_OK)
+            if (tamis_read_sparse_memory("c.mtx.gz", packed, cut, &options, &matrix) == TAMIS_OK)
                 fail_msg("%s cut to %zu bytes was read", packers[i].name, cut);
             assert_int_equal(tamis_memory_live(), live);
         }
         for (size_t at = 0; at < bytes; at++) {
-            tamis_matrix *matrix = NULL;
+            tamis_owned_sparse *matrix = NULL;
             const int64_t live = tamis_memory_live();
             packed[at] ^= 0x41;
-            (void)tamis_read_matrix_memory("c.mtx.gz", packed, bytes, &options, &matrix);
-            tamis_matrix_free(matrix);
+            (void)tamis_read_sparse_memory("c.mtx.gz", packed, bytes, &options, &matrix);
+            tamis_owned_sparse_free(matrix);
             assert_int_equal(tamis_memory_live(), live);
             packed[at] ^= 0x41;
         }

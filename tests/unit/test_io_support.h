@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 #include <tamis/matrix.h>
+#include <tamis/structure.h>
 
 #include "base/half.h"
 #include "base/memory.h"
@@ -70,16 +71,16 @@ static inline tamis_read_options io_options(void) {
 static inline void io_expect_bytes(const char *name, const void *data, size_t bytes, const tamis_read_options *options,
                                    const char *expected) {
     const tamis_read_options doubles = io_options();
-    tamis_matrix *matrix = NULL;
+    tamis_owned_sparse *matrix = NULL;
     const int64_t live = tamis_memory_live();
-    const tamis_status status = tamis_read_matrix_memory(name, data, bytes, options ? options : &doubles, &matrix);
+    const tamis_status status = tamis_read_sparse_memory(name, data, bytes, options ? options : &doubles, &matrix);
     if (status != TAMIS_OK) fail_msg("%s", tamis_last_error());
     assert_string_equal(tamis_last_error(), "");
-    assert_int_equal(tamis_validate(tamis_matrix_view(matrix)), TAMIS_OK);
-    char *const text = io_text_of(tamis_matrix_view(matrix));
+    assert_int_equal(tamis_validate(tamis_owned_sparse_view(matrix)), TAMIS_OK);
+    char *const text = io_text_of(tamis_owned_sparse_view(matrix));
     assert_string_equal(text, expected);
     free(text);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     assert_int_equal(tamis_memory_live(), live);
 }
 
@@ -92,9 +93,9 @@ static inline void io_expect(const char *name, const char *content, const tamis_
 static inline void io_refuse_bytes(const char *name, const void *data, size_t bytes, const tamis_read_options *options,
                                    tamis_status status, const char *message) {
     const tamis_read_options doubles = io_options();
-    tamis_matrix *matrix = NULL;
+    tamis_owned_sparse *matrix = NULL;
     const int64_t live = tamis_memory_live();
-    const tamis_status found = tamis_read_matrix_memory(name, data, bytes, options ? options : &doubles, &matrix);
+    const tamis_status found = tamis_read_sparse_memory(name, data, bytes, options ? options : &doubles, &matrix);
     assert_string_equal(tamis_last_error(), message);
     assert_int_equal(found, status);
     assert_null(matrix);

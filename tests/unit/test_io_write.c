@@ -70,11 +70,11 @@ static const char small_market[] = "%%MatrixMarket matrix coordinate real genera
 static void writes_market(void **state) {
     (void)state;
     char *const path = in_folder("a.mtx");
-    assert_int_equal(tamis_write_matrix(path, &small), TAMIS_OK);
+    assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
     expect_file(path, small_market);
     tamis_sparse pattern = small;
     pattern.values = NULL;
-    assert_int_equal(tamis_write_matrix(path, &pattern), TAMIS_OK); /* over the old file */
+    assert_int_equal(tamis_write_sparse(path, &pattern), TAMIS_OK); /* over the old file */
     expect_file(path, "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n");
     assert_int_equal(files_in_folder(), 1);
     unlink(path);
@@ -89,21 +89,21 @@ static void writes_nothing_much(void **state) {
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(names[i])) continue;
         char *const path = in_folder(names[i]);
-        assert_int_equal(tamis_write_matrix(path, &empty), TAMIS_OK);
-        tamis_matrix *matrix = NULL;
-        assert_int_equal(tamis_read_matrix(path, NULL, &matrix), TAMIS_OK);
-        assert_int_equal(tamis_matrix_view(matrix)->rows, 0);
-        assert_int_equal(tamis_matrix_view(matrix)->cols, 4);
-        tamis_matrix_free(matrix);
+        assert_int_equal(tamis_write_sparse(path, &empty), TAMIS_OK);
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse(path, NULL, &matrix), TAMIS_OK);
+        assert_int_equal(tamis_owned_sparse_view(matrix)->rows, 0);
+        assert_int_equal(tamis_owned_sparse_view(matrix)->cols, 4);
+        tamis_owned_sparse_free(matrix);
         unlink(path);
     }
     char *const path = in_folder("e.npy");
     assert_int_equal(tamis_write_dense(path, &none), TAMIS_OK);
-    tamis_array *array = NULL;
+    tamis_owned_dense *array = NULL;
     assert_int_equal(tamis_read_dense(path, TAMIS_F32, &array), TAMIS_OK);
-    assert_int_equal(tamis_array_view(array)->rows, 3);
-    assert_int_equal(tamis_array_view(array)->cols, 0);
-    tamis_array_free(array);
+    assert_int_equal(tamis_owned_dense_view(array)->rows, 3);
+    assert_int_equal(tamis_owned_dense_view(array)->cols, 0);
+    tamis_owned_dense_free(array);
     unlink(path);
 }
 
@@ -112,12 +112,12 @@ static void follows_links_and_keeps_permissions(void **state) {
     char target[1024], link[1024];
     snprintf(target, sizeof target, "%s", in_folder("target.mtx"));
     snprintf(link, sizeof link, "%s", in_folder("link.mtx"));
-    assert_int_equal(tamis_write_matrix(target, &small), TAMIS_OK);
+    assert_int_equal(tamis_write_sparse(target, &small), TAMIS_OK);
     assert_int_equal(chmod(target, 0640), 0);
     assert_int_equal(symlink("target.mtx", link), 0);
     tamis_sparse pattern = small;
     pattern.values = NULL;
-    assert_int_equal(tamis_write_matrix(link, &pattern), TAMIS_OK);
+    assert_int_equal(tamis_write_sparse(link, &pattern), TAMIS_OK);
     struct stat about;
     assert_int_equal(lstat(link, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
@@ -141,10 +141,10 @@ static void a_full_disk_leaves_the_old_file(void **state) {
         if (!io_can_write(names[i])) continue;
         char *const path = in_folder(names[i]);
         for (int old = 0; old < 2; old++) {
-            if (old) assert_int_equal(tamis_write_matrix(path, &small), TAMIS_OK);
+            if (old) assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
             const int64_t live = tamis_memory_live();
             assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-            const tamis_status status = tamis_write_matrix(path, &big);
+            const tamis_status status = tamis_write_sparse(path, &big);
             assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
             assert_int_equal(status, TAMIS_ERROR_FILE);
             char message[1200];
@@ -153,10 +153,10 @@ static void a_full_disk_leaves_the_old_file(void **state) {
             assert_int_equal(tamis_memory_live(), live);
             assert_int_equal(files_in_folder(), old);
         }
-        tamis_matrix *matrix = NULL;
-        assert_int_equal(tamis_read_matrix(path, NULL, &matrix), TAMIS_OK);
-        assert_int_equal(tamis_matrix_view(matrix)->nnz, 3);
-        tamis_matrix_free(matrix);
+        tamis_owned_sparse *matrix = NULL;
+        assert_int_equal(tamis_read_sparse(path, NULL, &matrix), TAMIS_OK);
+        assert_int_equal(tamis_owned_sparse_view(matrix)->nnz, 3);
+        tamis_owned_sparse_free(matrix);
         unlink(path);
     }
 }
@@ -169,7 +169,7 @@ static void devices_are_written_to_as_they_are(void **state) {
     }
     char *const path = in_folder("full.mtx");
     assert_int_equal(symlink("/dev/full", path), 0);
-    assert_int_equal(tamis_write_matrix(path, &small), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_write_sparse(path, &small), TAMIS_ERROR_FILE);
     char message[1200];
     snprintf(message, sizeof message, "%s: cannot write: %s", path, strerror(ENOSPC));
     assert_string_equal(tamis_last_error(), message);
@@ -182,14 +182,14 @@ static void devices_are_written_to_as_they_are(void **state) {
 
 static void refuses(void **state) {
     (void)state;
-    assert_int_equal(tamis_write_matrix(NULL, &small), TAMIS_ERROR_ARGUMENT);
-    assert_int_equal(tamis_write_matrix("a.mtx", NULL), TAMIS_ERROR_ARGUMENT);
-    assert_int_equal(tamis_write_matrix("a.txt", &small), TAMIS_ERROR_UNSUPPORTED);
+    assert_int_equal(tamis_write_sparse(NULL, &small), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_write_sparse("a.mtx", NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_write_sparse("a.txt", &small), TAMIS_ERROR_UNSUPPORTED);
     assert_string_equal(tamis_last_error(), "path = \"a.txt\": expected a name that ends in .mtx, .mtx.gz or .npz");
     tamis_sparse broken = small;
     static const int32_t wrong[] = {0, 2, 9};
     broken.columns = wrong;
-    assert_int_equal(tamis_write_matrix(in_folder("a.mtx"), &broken), TAMIS_ERROR_PATTERN);
+    assert_int_equal(tamis_write_sparse(in_folder("a.mtx"), &broken), TAMIS_ERROR_PATTERN);
     float data[4] = {0};
     const tamis_dense good = {.data = data, .rows = 2, .cols = 2};
     const struct {
@@ -210,9 +210,9 @@ static void refuses(void **state) {
     assert_int_equal(tamis_write_dense(in_folder("a.npy"), NULL), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_write_dense(NULL, &good), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_write_dense("a.npz", &good), TAMIS_ERROR_UNSUPPORTED);
-    assert_int_equal(tamis_write_matrix(in_folder("no/a.mtx"), &small), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_write_sparse(in_folder("no/a.mtx"), &small), TAMIS_ERROR_FILE);
     assert_int_equal(mkdir(in_folder("b.mtx"), 0700), 0);
-    assert_int_equal(tamis_write_matrix(in_folder("b.mtx"), &small), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_write_sparse(in_folder("b.mtx"), &small), TAMIS_ERROR_FILE);
     rmdir(in_folder("b.mtx"));
     assert_int_equal(files_in_folder(), 0);
 }
@@ -226,18 +226,18 @@ static void reads_files_and_pipes(void **state) {
              "printf '%%%%%%%%MatrixMarket matrix coordinate pattern general\\n1 1 1\\n1 1\\n' > %s", path);
     FILE *const writer = popen(command, "w");
     assert_non_null(writer);
-    tamis_matrix *matrix = NULL;
-    if (tamis_read_matrix(path, NULL, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-    assert_int_equal(tamis_matrix_view(matrix)->nnz, 1);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse *matrix = NULL;
+    if (tamis_read_sparse(path, NULL, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_int_equal(tamis_owned_sparse_view(matrix)->nnz, 1);
+    tamis_owned_sparse_free(matrix);
     pclose(writer);
     unlink(path);
     matrix = NULL;
-    assert_int_equal(tamis_read_matrix(in_folder("absent.mtx"), NULL, &matrix), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_read_sparse(in_folder("absent.mtx"), NULL, &matrix), TAMIS_ERROR_FILE);
     char message[1200];
     snprintf(message, sizeof message, "%s: cannot open: %s", in_folder("absent.mtx"), strerror(ENOENT));
     assert_string_equal(tamis_last_error(), message);
-    assert_int_equal(tamis_read_matrix(folder, NULL, &matrix), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_read_sparse(folder, NULL, &matrix), TAMIS_ERROR_FILE);
     snprintf(message, sizeof message, "%s: cannot read: it is a folder", folder);
     assert_string_equal(tamis_last_error(), message);
     assert_null(matrix);

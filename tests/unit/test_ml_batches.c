@@ -1,5 +1,7 @@
 /* Files in mini-batches: put together again they are the file as the core reads it whole, in every format and packer.
  */
+#include <tamis/structure.h>
+
 #include "base/random.h"
 #include "io/output.h"
 #include "support/shared_data.h"
@@ -56,23 +58,23 @@ static void expect_passes(const char *path, const tamis_sparse *S, int64_t rows)
     tamis_batches_close(batches);
 }
 
-static tamis_matrix *read_whole(const char *path) {
+static tamis_owned_sparse *read_whole(const char *path) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.offset_type = TAMIS_I64;
     options.values = TAMIS_VALUES_ONES;
-    tamis_matrix *whole = NULL;
-    if (tamis_read_matrix(path, &options, &whole) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    tamis_owned_sparse *whole = NULL;
+    if (tamis_read_sparse(path, &options, &whole) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     return whole;
 }
 
 static void expect_as_whole(const char *path) {
     const int64_t live = tamis_memory_live();
-    tamis_matrix *const whole = read_whole(path);
-    const tamis_sparse *const S = tamis_matrix_view(whole);
+    tamis_owned_sparse *const whole = read_whole(path);
+    const tamis_sparse *const S = tamis_owned_sparse_view(whole);
     const int64_t sizes[] = {1, 7, S->rows / 3 + 1, S->rows > 0 ? S->rows : 1, S->rows + 5, INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (S->rows < 5000 || sizes[i] > 1) expect_passes(path, S, sizes[i]);
-    tamis_matrix_free(whole);
+    tamis_owned_sparse_free(whole);
     assert_int_equal(tamis_memory_live(), live);
 }
 
@@ -486,13 +488,13 @@ static void any_bytes_are_read_or_refused(void **state) {
             nnz += batch->nnz;
             if (rows > 1000) break; /* a header may say that there are any number of empty rows */
         }
-        tamis_matrix *whole = NULL;
+        tamis_owned_sparse *whole = NULL;
         if (status == TAMIS_OK && !batch) {
-            assert_int_equal(tamis_read_matrix(path, NULL, &whole), TAMIS_OK);
-            assert_int_equal(tamis_matrix_view(whole)->rows, rows);
-            assert_int_equal(tamis_matrix_view(whole)->nnz, nnz);
+            assert_int_equal(tamis_read_sparse(path, NULL, &whole), TAMIS_OK);
+            assert_int_equal(tamis_owned_sparse_view(whole)->rows, rows);
+            assert_int_equal(tamis_owned_sparse_view(whole)->nnz, nnz);
         }
-        tamis_matrix_free(whole);
+        tamis_owned_sparse_free(whole);
         tamis_batches_close(batches);
         assert_int_equal(tamis_memory_live(), live);
         ml_remove(path);
@@ -510,15 +512,15 @@ static void real_bags_are_read(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[1024];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        tamis_matrix *whole = NULL;
-        if (access(path, R_OK) != 0 || tamis_read_matrix(path, NULL, &whole) == TAMIS_ERROR_UNSUPPORTED) {
+        tamis_owned_sparse *whole = NULL;
+        if (access(path, R_OK) != 0 || tamis_read_sparse(path, NULL, &whole) == TAMIS_ERROR_UNSUPPORTED) {
             print_message("skipped: %s is not there or its packer not built in\n", names[i]);
             continue;
         }
-        tamis_matrix_free(whole);
+        tamis_owned_sparse_free(whole);
         whole = read_whole(path);
-        expect_passes(path, tamis_matrix_view(whole), 256);
-        tamis_matrix_free(whole);
+        expect_passes(path, tamis_owned_sparse_view(whole), 256);
+        tamis_owned_sparse_free(whole);
     }
 }
 

@@ -1,4 +1,6 @@
 /* Ratings with any ids. */
+#include <tamis/structure.h>
+
 #include <math.h>
 
 #include "base/random.h"
@@ -8,21 +10,21 @@ static void expect_ratings(const char *ending, const char *content, const tamis_
                            const char *matrix, const char *users, const char *items) {
     char *const path = ml_file(ending, content);
     const int64_t live = tamis_memory_live();
-    tamis_matrix *ratings = NULL;
+    tamis_owned_sparse *ratings = NULL;
     tamis_names *user_names = NULL, *item_names = NULL;
     int64_t skipped = -1;
     if (tamis_read_ratings(path, options, &ratings, &user_names, &item_names, &skipped) != TAMIS_OK)
         fail_msg("%s", tamis_last_error());
     assert_string_equal(tamis_last_error(), "");
     assert_int_equal(skipped, 0);
-    assert_int_equal(tamis_validate(tamis_matrix_view(ratings)), TAMIS_OK);
-    assert_int_equal(tamis_matrix_view(ratings)->value_type, TAMIS_F32);
-    char *const text = io_text_of(tamis_matrix_view(ratings));
+    assert_int_equal(tamis_validate(tamis_owned_sparse_view(ratings)), TAMIS_OK);
+    assert_int_equal(tamis_owned_sparse_view(ratings)->value_type, TAMIS_F32);
+    char *const text = io_text_of(tamis_owned_sparse_view(ratings));
     assert_string_equal(text, matrix);
     free(text);
     expect_names(user_names, users);
     expect_names(item_names, items);
-    tamis_matrix_free(ratings);
+    tamis_owned_sparse_free(ratings);
     tamis_names_free(user_names);
     tamis_names_free(item_names);
     assert_int_equal(tamis_memory_live(), live);
@@ -64,7 +66,7 @@ static void ratings_are_read(void **state) {
 static void refuse_ratings(const char *ending, const char *content, size_t bytes, const char *message) {
     char *const path = ml_file_of(ending, content, bytes);
     const int64_t live = tamis_memory_live();
-    tamis_matrix *ratings = NULL;
+    tamis_owned_sparse *ratings = NULL;
     tamis_names *users = NULL, *items = NULL;
     const tamis_status status = tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL);
     ml_expect_message(path, message);
@@ -123,12 +125,12 @@ static void ids_of_any_length_are_read(void **state) {
     memset(content + LENGTH + 1, 'i', LENGTH);
     memcpy(content + 2 * LENGTH + 1, ",7\n", 4);
     char *const path = ml_file(".csv", content);
-    tamis_matrix *ratings = NULL;
+    tamis_owned_sparse *ratings = NULL;
     tamis_names *users = NULL, *items = NULL;
     assert_int_equal(tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
     assert_int_equal(strlen(tamis_names_at(users, 0)), LENGTH);
     assert_int_equal(tamis_names_find(items, content + LENGTH + 1, LENGTH), 0);
-    tamis_matrix_free(ratings);
+    tamis_owned_sparse_free(ratings);
     tamis_names_free(users);
     tamis_names_free(items);
     ml_remove(path);
@@ -141,11 +143,11 @@ static void dictionaries_go_on(void **state) {
     char *const first = ml_file(".csv", "ann,tea,1\nbob,milk,2\n");
     char *const second = ml_file(".csv", "eve,tea,3\nann,cola,4\nbob,tea,5\n");
     char *const wrong = ml_file(".csv", "tom,wine,3\nann,cola,four\n");
-    tamis_matrix *ratings = NULL;
+    tamis_owned_sparse *ratings = NULL;
     tamis_names *users = NULL, *items = NULL, *same_users = NULL, *same_items = NULL;
     int64_t skipped = -1;
     assert_int_equal(tamis_read_ratings(first, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
-    tamis_matrix_free(ratings);
+    tamis_owned_sparse_free(ratings);
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
     options.users = users;
     options.items = items;
@@ -153,10 +155,10 @@ static void dictionaries_go_on(void **state) {
     assert_int_equal(tamis_read_ratings(second, &options, &ratings, &same_users, &same_items, &skipped), TAMIS_OK);
     assert_true(same_users == users && same_items == items);
     assert_int_equal(skipped, 2);
-    char *text = io_text_of(tamis_matrix_view(ratings));
+    char *text = io_text_of(tamis_owned_sparse_view(ratings));
     assert_string_equal(text, "csr 2x2 1| 1 0 5");
     free(text);
-    tamis_matrix_free(ratings);
+    tamis_owned_sparse_free(ratings);
     options.known_only = false;
     /* an error takes back what was added */
     ratings = NULL;
@@ -167,18 +169,18 @@ static void dictionaries_go_on(void **state) {
     expect_names(items, "tea|milk");
     assert_int_equal(tamis_read_ratings(second, &options, &ratings, &same_users, &same_items, &skipped), TAMIS_OK);
     assert_int_equal(skipped, 0);
-    text = io_text_of(tamis_matrix_view(ratings));
+    text = io_text_of(tamis_owned_sparse_view(ratings));
     assert_string_equal(text, "csr 3x3 3| 0 2 4| 1 0 5| 2 0 3");
     free(text);
-    tamis_matrix_free(ratings);
+    tamis_owned_sparse_free(ratings);
     expect_names(users, "ann|bob|eve");
     tamis_names_free(items);
     /* one dictionary for both sides */
     options.items = users;
     assert_int_equal(tamis_read_ratings(first, &options, &ratings, &same_users, &same_items, NULL), TAMIS_OK);
-    assert_int_equal(tamis_matrix_view(ratings)->rows, 5);
-    assert_int_equal(tamis_matrix_view(ratings)->cols, 5);
-    tamis_matrix_free(ratings);
+    assert_int_equal(tamis_owned_sparse_view(ratings)->rows, 5);
+    assert_int_equal(tamis_owned_sparse_view(ratings)->cols, 5);
+    tamis_owned_sparse_free(ratings);
     tamis_names_free(users);
     ml_remove(first);
     ml_remove(second);
@@ -188,7 +190,7 @@ static void dictionaries_go_on(void **state) {
 
 static void ratings_refuse_wrong_arguments(void **state) {
     (void)state;
-    tamis_matrix *ratings = NULL;
+    tamis_owned_sparse *ratings = NULL;
     tamis_names *users = NULL, *items = NULL;
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
     assert_int_equal(tamis_read_ratings(NULL, NULL, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
@@ -199,10 +201,13 @@ static void ratings_refuse_wrong_arguments(void **state) {
     assert_string_equal(tamis_last_error(), "users = NULL: expected where to put the dictionary");
     assert_int_equal(tamis_read_ratings("a", NULL, &ratings, &users, NULL, NULL), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "items = NULL: expected where to put the dictionary");
-    options.size = 0;
-    assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "options.size = 0: begin with TAMIS_RATINGS_OPTIONS_INIT");
-    options.size = sizeof options;
+    options.reserved[2] = 1;
+    assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_UNSUPPORTED);
+    assert_string_equal(tamis_last_error(),
+                        "options.reserved[2] = 0x1"
+                        ": a field that version " TAMIS_VERSION_STRING
+                        " does not know is set, or the structure was not begun with its _INIT or with zeros");
+    options.reserved[2] = 0;
     options.missing_value = (double)NAN;
     assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "options.missing_value = nan, expected a number that fp32 can hold");
@@ -236,7 +241,7 @@ static void ratings_survive_failing_memory_and_cancelling(void **state) {
         if (given) assert_int_equal(tamis_names_create(&known_items), TAMIS_OK);
         status = TAMIS_ERROR_MEMORY;
         for (int64_t n = 1; status != TAMIS_OK; n++) {
-            tamis_matrix *ratings = NULL;
+            tamis_owned_sparse *ratings = NULL;
             tamis_names *users = NULL, *items = NULL;
             tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
             options.users = known_users;
@@ -247,7 +252,7 @@ static void ratings_survive_failing_memory_and_cancelling(void **state) {
             tamis_memory_fail_at(0);
             assert_true(n < 100 && (status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !ratings && !users)));
             if (status != TAMIS_OK && given) assert_int_equal(tamis_names_count(known_users), 0);
-            tamis_matrix_free(ratings);
+            tamis_owned_sparse_free(ratings);
             if (given) continue; /* what the caller's dictionaries have grown by stays */
             tamis_names_free(users);
             tamis_names_free(items);
@@ -257,7 +262,7 @@ static void ratings_survive_failing_memory_and_cancelling(void **state) {
     tamis_names_free(known_users);
     tamis_names_free(known_items);
 
-    tamis_matrix *ratings = NULL;
+    tamis_owned_sparse *ratings = NULL;
     tamis_names *users = NULL, *items = NULL;
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
     int calls = 0;
@@ -273,7 +278,7 @@ static void ratings_survive_failing_memory_and_cancelling(void **state) {
     options.progress_context = &last;
     assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
     assert_true(last == 1);
-    tamis_matrix_free(ratings);
+    tamis_owned_sparse_free(ratings);
     tamis_names_free(users);
     tamis_names_free(items);
     ml_remove(path);
@@ -298,10 +303,10 @@ static void many_ratings_are_as_a_table_has_them(void **state) {
                 i);
     }
     fclose(file);
-    tamis_matrix *ratings = NULL;
+    tamis_owned_sparse *ratings = NULL;
     tamis_names *users = NULL, *items = NULL;
     assert_int_equal(tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
-    const tamis_sparse *const S = tamis_matrix_view(ratings);
+    const tamis_sparse *const S = tamis_owned_sparse_view(ratings);
     assert_int_equal(tamis_validate(S), TAMIS_OK);
     int64_t pairs = 0;
     for (int user = 0; user < USERS; user++)
@@ -315,7 +320,7 @@ static void many_ratings_are_as_a_table_has_them(void **state) {
             assert_true(rated[user][item]);
             assert_true(table[user][item] == ((const float *)S->values)[t]);
         }
-    tamis_matrix_free(ratings);
+    tamis_owned_sparse_free(ratings);
     tamis_names_free(users);
     tamis_names_free(items);
     ml_remove(path);
@@ -334,11 +339,11 @@ static void any_bytes_are_read_or_refused(void **state) {
         for (size_t c = 0; c < bytes; c++)
             content[c] = alphabet[tamis_random_below(&random, (int64_t)sizeof alphabet - 1)];
         char *const path = ml_file_of(i % 2 ? ".csv" : ".txt", content, bytes);
-        tamis_matrix *ratings = NULL;
+        tamis_owned_sparse *ratings = NULL;
         tamis_names *users = NULL, *items = NULL, *words = NULL;
         const tamis_status status = tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL);
         if (status == TAMIS_OK)
-            assert_int_equal(tamis_validate(tamis_matrix_view(ratings)), TAMIS_OK);
+            assert_int_equal(tamis_validate(tamis_owned_sparse_view(ratings)), TAMIS_OK);
         else
             assert_int_equal(status, TAMIS_ERROR_FORMAT);
         good += status == TAMIS_OK;
@@ -347,7 +352,7 @@ static void any_bytes_are_read_or_refused(void **state) {
         tamis_names_free(words);
         tamis_names_free(users);
         tamis_names_free(items);
-        tamis_matrix_free(ratings);
+        tamis_owned_sparse_free(ratings);
         assert_int_equal(tamis_memory_live(), live);
         ml_remove(path);
     }

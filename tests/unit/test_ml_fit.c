@@ -74,7 +74,7 @@ static void drop(ratings *r) {
 
 static tamis_model_options options_of(tamis_method method) {
     tamis_model_options options;
-    works(TAMIS_MODEL_OPTIONS_INIT(&options, method));
+    works(tamis_model_options_init(&options, method));
     return options;
 }
 
@@ -84,8 +84,8 @@ static tamis_model *model_of(const tamis_model_options *options) {
     return model;
 }
 
-static double at(const tamis_array *array, int64_t i, int64_t j) {
-    const tamis_dense *const view = tamis_array_view(array);
+static double at(const tamis_owned_dense *array, int64_t i, int64_t j) {
+    const tamis_dense *const view = tamis_owned_dense_view(array);
     return view->type == TAMIS_F64 ? ((double *)view->data)[i * view->stride + j]
                                    : (double)((float *)view->data)[i * view->stride + j];
 }
@@ -123,7 +123,7 @@ static void solve(int64_t k, double *a, double *b) {
 static void check_columns(tamis_model *model, const ratings *r, const tamis_model_options *options) {
     tamis_model_description d;
     works(tamis_model_describe(model, &d));
-    tamis_array *X, *Y;
+    tamis_owned_dense *X, *Y;
     works(tamis_model_row_factors(model, &X));
     works(tamis_model_column_factors(model, &Y));
     const int64_t k = d.width;
@@ -158,8 +158,8 @@ static void check_columns(tamis_model *model, const ratings *r, const tamis_mode
     if (!(worst <= 2e-3 * size)) fail_msg("a column is %g from the exact solution, of size %g", worst, size);
     free(a);
     free(b);
-    tamis_array_free(X);
-    tamis_array_free(Y);
+    tamis_owned_dense_free(X);
+    tamis_owned_dense_free(Y);
 }
 
 static void als_is_exact(void **state) {
@@ -254,14 +254,14 @@ static void als_finds_known_factors(void **state) {
 static bool same_factors(tamis_model *a, tamis_model *b) {
     bool same = true;
     for (int side = 0; side < 2; side++) {
-        tamis_array *x, *y;
+        tamis_owned_dense *x, *y;
         works(side ? tamis_model_row_factors(a, &x) : tamis_model_column_factors(a, &x));
         works(side ? tamis_model_row_factors(b, &y) : tamis_model_column_factors(b, &y));
-        const tamis_dense *const u = tamis_array_view(x), *const v = tamis_array_view(y);
+        const tamis_dense *const u = tamis_owned_dense_view(x), *const v = tamis_owned_dense_view(y);
         assert_int_equal(u->rows, v->rows);
         same = same && memcmp(u->data, v->data, (size_t)(u->rows * u->cols) * tamis_type_size(u->type)) == 0;
-        tamis_array_free(x);
-        tamis_array_free(y);
+        tamis_owned_dense_free(x);
+        tamis_owned_dense_free(y);
     }
     return same;
 }

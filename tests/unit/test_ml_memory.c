@@ -75,7 +75,7 @@ static void iterations_allocate_nothing(void **state) {
     for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++)
         for (int way = 0; way < 16; way++) {
             tamis_model_options options;
-            works(TAMIS_MODEL_OPTIONS_INIT(&options, (tamis_method)method));
+            works(tamis_model_options_init(&options, (tamis_method)method));
             options.factors = 6;
             options.biases = options.nonnegative = options.maximum_a_posteriori = way & 1;
             if (method == TAMIS_GAP && way & 1) {
@@ -137,7 +137,7 @@ static void saving_within_a_pass(void **state) {
     for (int m = 0; m < 3; m++) {
         watch w = {.path = paths[0]};
         tamis_model_options options;
-        works(TAMIS_MODEL_OPTIONS_INIT(&options, methods[m]));
+        works(tamis_model_options_init(&options, methods[m]));
         options.factors = 5;
         options.iterations = 2; /* the pass that is gone on with is the last: its loss is the model's */
         options.batch_rows = 15;
@@ -182,7 +182,7 @@ static void going_on_after_an_error(void **state) {
     snprintf(path, sizeof path, "%s/model", inner);
     for (int m = 0; m < 3; m++) {
         tamis_model_options options;
-        works(TAMIS_MODEL_OPTIONS_INIT(&options, methods[m]));
+        works(tamis_model_options_init(&options, methods[m]));
         options.factors = 5;
         options.iterations = 1;
         options.batch_rows = 15;

@@ -97,10 +97,10 @@ static inline tamis_sparse data_shuffled(data *d) {
    of its columns' times its counts. */
 static inline tamis_status fake_operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.least = 0, .most = INFINITY};
-    tamis_array *array;
+    tamis_owned_dense *array;
     if (W) {
-        TRY(tamis_array_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &array));
-        memcpy(tamis_array_view(array)->data, W->data, (size_t)(W->rows * W->cols) * tamis_type_size(W->type));
+        TRY(tamis_owned_dense_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &array));
+        memcpy(tamis_owned_dense_view(array)->data, W->data, (size_t)(W->rows * W->cols) * tamis_type_size(W->type));
     } else {
         TRY(ml_dense_fetch(model, &model->row_factors, &array));
     }
@@ -111,7 +111,7 @@ static inline tamis_status fake_operands(tamis_model *model, const tamis_dense *
 }
 
 static inline tamis_status fake_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W) {
-    return tamis_spmm(model->device, S, &model->column_factors, NULL, W);
+    return tamis_spmm(model->device, S, &model->column_factors, W, NULL, NULL);
 }
 
 static inline const ml_method *fake_method(ml_kind kind) {
@@ -143,7 +143,7 @@ static inline tamis_model *model_by_hand(tamis_device *device, tamis_method meth
                                          int64_t cols, int64_t factors, tamis_type type, bool biases) {
     tamis_model_options options;
     tamis_model *model;
-    EXPECT_OK(TAMIS_MODEL_OPTIONS_INIT(&options, TAMIS_ALS));
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
     options.method = method;
     options.factors = factors;
     options.type = type;
@@ -193,28 +193,28 @@ static inline double number(const tamis_dense *X, int64_t row, int64_t col) {
 /* What the header says of als: mean and biases and the product, within the range of the ratings. Of the fakes: the
    product. Of other methods: what their operands say. */
 typedef struct plain {
-    tamis_array *A, *B;
+    tamis_owned_dense *A, *B;
     double offset, least, most;
     bool biases;
 } plain;
 
-static inline tamis_array *copy_of_operand(const tamis_model *model, ml_operand *operand) {
-    tamis_array *copy;
+static inline tamis_owned_dense *copy_of_operand(const tamis_model *model, ml_operand *operand) {
+    tamis_owned_dense *copy;
     EXPECT_OK(ml_operand_fetch(model, operand));
     const tamis_dense *const X = &operand->host;
-    EXPECT_OK(tamis_array_create(X->rows, X->cols, X->type, TAMIS_ROW_MAJOR, &copy));
-    memcpy(tamis_array_view(copy)->data, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
+    EXPECT_OK(tamis_owned_dense_create(X->rows, X->cols, X->type, TAMIS_ROW_MAJOR, &copy));
+    memcpy(tamis_owned_dense_view(copy)->data, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
     return copy;
 }
 
 static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
     plain p = {.offset = model->mean, .least = model->least, .most = model->most, .biases = model->options.biases};
-    tamis_array *packed = NULL;
+    tamis_owned_dense *packed = NULL;
     if (W) {
         const size_t size = tamis_type_size(W->type), stride = (size_t)(W->stride ? W->stride : W->cols);
-        EXPECT_OK(tamis_array_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &packed));
+        EXPECT_OK(tamis_owned_dense_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &packed));
         for (size_t i = 0; i < (size_t)W->rows; i++)
-            memcpy((char *)tamis_array_view(packed)->data + i * (size_t)W->cols * size,
+            memcpy((char *)tamis_owned_dense_view(packed)->data + i * (size_t)W->cols * size,
                    (const char *)W->data + i * stride * size, (size_t)W->cols * size);
     }
     if (model->method == &ml_als) {
@@ -224,7 +224,7 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
         return p;
     }
     ml_operands operands;
-    EXPECT_OK(model->method->operands(model, tamis_array_view(packed), &operands));
+    EXPECT_OK(model->method->operands(model, tamis_owned_dense_view(packed), &operands));
     p = (plain){copy_of_operand(model, &operands.A),
                 copy_of_operand(model, &operands.B),
                 operands.offset,
@@ -232,17 +232,17 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
                 operands.most,
                 false};
     ml_operands_free(&operands);
-    tamis_array_free(packed);
+    tamis_owned_dense_free(packed);
     return p;
 }
 
 static inline void plain_free(plain *p) {
-    tamis_array_free(p->A);
-    tamis_array_free(p->B);
+    tamis_owned_dense_free(p->A);
+    tamis_owned_dense_free(p->B);
 }
 
 static inline double plain_raw(const plain *p, int64_t row, int64_t column) {
-    const tamis_dense *const A = tamis_array_view(p->A), *const B = tamis_array_view(p->B);
+    const tamis_dense *const A = tamis_owned_dense_view(p->A), *const B = tamis_owned_dense_view(p->B);
     const int64_t products = A->cols - (p->biases ? 1 : 0);
     double sum = p->offset;
     for (int64_t k = 0; k < products; k++) sum += number(A, row, k) * number(B, column, k);

@@ -61,18 +61,18 @@ static void test_falling(void **state) {
 
 static void same_bits(tamis_model *x, tamis_model *y, bool expected) {
     for (int columns = 0; columns < 2; columns++) {
-        tamis_array *a, *b;
-        tamis_status (*const get)(tamis_model *, tamis_array **) =
+        tamis_owned_dense *a, *b;
+        tamis_status (*const get)(tamis_model *, tamis_owned_dense **) =
             columns ? tamis_model_column_factors : tamis_model_row_factors;
         if (get(x, &a) != TAMIS_OK) continue; /* sfa has none of rows */
         works(get(y, &b));
-        const tamis_dense *const v = tamis_array_view(a);
+        const tamis_dense *const v = tamis_owned_dense_view(a);
         const size_t bytes = (size_t)(v->rows * v->cols) * tamis_type_size(v->type);
-        const bool same = memcmp(v->data, tamis_array_view(b)->data, bytes) == 0;
+        const bool same = memcmp(v->data, tamis_owned_dense_view(b)->data, bytes) == 0;
         if (same != expected)
             fail_msg("%s factors are %s", columns ? "column" : "row", same ? "the same" : "different");
-        tamis_array_free(a);
-        tamis_array_free(b);
+        tamis_owned_dense_free(a);
+        tamis_owned_dense_free(b);
     }
     tamis_model_description dx, dy;
     works(tamis_model_describe(x, &dx));
@@ -230,16 +230,17 @@ static void test_refusals(void **state) {
 
 static tamis_status use_all(const tamis_model_options *options, const table *t) {
     tamis_model *model;
-    tamis_array *W = NULL;
+    tamis_owned_dense *W = NULL;
     double *const found = malloc((size_t)t->nnz * sizeof *found);
     tamis_status status = tamis_model_create(device, options, &model);
     if (status == TAMIS_OK) status = tamis_model_fit(model, &t->S, NULL);
     if (status == TAMIS_OK && options->method == TAMIS_SFA) status = tamis_model_partial_fit(model, &t->S);
-    if (status == TAMIS_OK) status = tamis_array_create(t->rows, options->factors, options->type, TAMIS_ROW_MAJOR, &W);
-    if (status == TAMIS_OK) status = tamis_model_transform(model, &t->S, tamis_array_view(W));
-    if (status == TAMIS_OK) status = tamis_model_predict(model, tamis_array_view(W), &t->S, found);
+    if (status == TAMIS_OK)
+        status = tamis_owned_dense_create(t->rows, options->factors, options->type, TAMIS_ROW_MAJOR, &W);
+    if (status == TAMIS_OK) status = tamis_model_transform(model, &t->S, tamis_owned_dense_view(W));
+    if (status == TAMIS_OK) status = tamis_model_predict(model, tamis_owned_dense_view(W), &t->S, found);
     free(found);
-    tamis_array_free(W);
+    tamis_owned_dense_free(W);
     tamis_model_free(model);
     return status;
 }

@@ -94,7 +94,7 @@ static void same(const char *what, double found, double expected) {
         fail_msg("%s = %.12g, expected %.12g", what, found, expected);
 }
 
-static tamis_score nothing(void) { return (tamis_score){0, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}; }
+static tamis_score nothing(void) { return (tamis_score){0, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, {0}}; }
 
 static void restate_ranking(const plain *p, const data *held, const data *seen, int top, bool positive,
                             tamis_score *score) {
@@ -172,10 +172,10 @@ static void scores(void **state) {
             data held = data_make(rows, s->cols, 4, 50), seen = data_make(rows, s->cols, 6, 51);
             for (int64_t t = 0; t < held.view.nnz; t += 5)
                 if (s->kind != ML_RATINGS) held.values[t] = 0;
-            const tamis_held_out held_out = {&held.view, &seen.view};
-            tamis_array *W = NULL;
+            const tamis_held_out held_out = {.entries = &held.view, .observed = &seen.view};
+            tamis_owned_dense *W = NULL;
             if (folds) EXPECT_OK(ml_transform(model, &seen.view, "S", &W));
-            plain p = plain_of(model, tamis_array_view(W));
+            plain p = plain_of(model, tamis_owned_dense_view(W));
             tamis_score found, expected = nothing();
             EXPECT_OK(tamis_model_score(model, &held_out, fold_in == 1, i % 2 == 0 ? 0 : 3, &found));
             expected.entries = held.view.nnz;
@@ -194,7 +194,7 @@ static void scores(void **state) {
             assert_true(isnan(found.coherence) == (s->kind != ML_COUNTS));
             assert_true(isnan(found.coherence) || (found.coherence >= -1 && found.coherence <= 1));
             plain_free(&p);
-            tamis_array_free(W);
+            tamis_owned_dense_free(W);
             data_free(&held);
             data_free(&seen);
             tamis_model_free(model);
@@ -208,13 +208,14 @@ static void gives_metrics(void **state) {
         tamis_model *const model = model_by_hand(device, kind == ML_RATINGS ? TAMIS_ALS : TAMIS_LDA, (ml_kind)kind, 23,
                                                  40, 3, TAMIS_F32, false);
         data held = data_make(23, 40, 4, 50), seen = data_make(23, 40, 6, 51);
-        const tamis_held_out held_out = {&held.view, &seen.view};
+        const tamis_held_out held_out = {.entries = &held.view, .observed = &seen.view};
         tamis_score score;
         double metric;
         EXPECT_OK(tamis_model_score(model, &held_out, false, 10, &score));
         EXPECT_OK(ml_metric(model, &held_out, &metric));
         assert_true(metric == (kind == ML_RATINGS ? score.rmse : kind == ML_COUNTS ? score.perplexity : score.recall));
-        if (kind != ML_COUNTS) EXPECT_OK(ml_metric(model, &(tamis_held_out){&held.view, NULL}, &metric));
+        if (kind != ML_COUNTS)
+            EXPECT_OK(ml_metric(model, &(tamis_held_out){.entries = &held.view, .observed = NULL}, &metric));
         data_free(&held);
         data_free(&seen);
         tamis_model_free(model);
@@ -237,15 +238,18 @@ static void scores_the_impossible(void **state) {
     tamis_sparse entries = observed;
     entries.columns = second;
     tamis_score score;
-    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){&entries, &observed}, false, 0, &score));
+    EXPECT_OK(
+        tamis_model_score(model, &(tamis_held_out){.entries = &entries, .observed = &observed}, false, 0, &score));
     same("log_likelihood", score.log_likelihood, log(1e-12));
     /* a document without a word has no topics: everything is impossible */
     const int64_t none[] = {0, 0};
     observed.nnz = 0;
     observed.offsets = none;
-    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){&entries, &observed}, false, 0, &score));
+    EXPECT_OK(
+        tamis_model_score(model, &(tamis_held_out){.entries = &entries, .observed = &observed}, false, 0, &score));
     same("log_likelihood", score.log_likelihood, log(1e-12));
-    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){&observed, &observed}, false, 0, &score));
+    EXPECT_OK(
+        tamis_model_score(model, &(tamis_held_out){.entries = &observed, .observed = &observed}, false, 0, &score));
     assert_true(score.entries == 0 && score.rows == 0 && isnan(score.perplexity) && isnan(score.recall));
     tamis_model_free(model);
 }

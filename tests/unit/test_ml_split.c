@@ -1,4 +1,6 @@
 /* Splits: nothing lost, what each kind promises, the shares within derived bounds, the same on every machine. */
+#include <tamis/structure.h>
+
 #include <math.h>
 
 #include "base/random.h"
@@ -6,7 +8,7 @@
 
 /* A CSR of rows of 0 to 40 entries, some empty, columns unsorted, values whole numbers 0 to `most`. `cols` is prime:
    with any step a row has no column twice. */
-static tamis_matrix *random_counts(int64_t rows, int64_t cols, int64_t most, uint64_t seed) {
+static tamis_owned_sparse *random_counts(int64_t rows, int64_t cols, int64_t most, uint64_t seed) {
     tamis_random random = tamis_random_start(seed, 77);
     int64_t *const offsets = malloc((size_t)(rows + 1) * sizeof *offsets);
     int32_t *const columns = malloc((size_t)rows * 40 * sizeof *columns + 1);
@@ -32,7 +34,7 @@ static tamis_matrix *random_counts(int64_t rows, int64_t cols, int64_t most, uin
                                .columns = columns,
                                .values = values};
     const tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    tamis_matrix *matrix = NULL;
+    tamis_owned_sparse *matrix = NULL;
     assert_int_equal(tamis_convert(&view, &options, &matrix), TAMIS_OK);
     free(offsets);
     free(columns);
@@ -81,7 +83,7 @@ static void expect_whole(const tamis_sparse *S, const tamis_sparse *kept, const 
 }
 
 typedef struct sides {
-    tamis_matrix *kept, *held;
+    tamis_owned_sparse *kept, *held;
 } sides;
 
 static sides split(const tamis_sparse *S, tamis_split_kind kind, double share, uint64_t seed) {
@@ -96,8 +98,8 @@ static sides split(const tamis_sparse *S, tamis_split_kind kind, double share, u
 }
 
 static void forget(sides *made) {
-    tamis_matrix_free(made->kept);
-    tamis_matrix_free(made->held);
+    tamis_owned_sparse_free(made->kept);
+    tamis_owned_sparse_free(made->held);
 }
 
 static double sum_of(const tamis_sparse *S) {
@@ -112,12 +114,13 @@ static double sum_of(const tamis_sparse *S) {
    variance of 1/4 a row; 6 standard deviations are never left. Rows that are full (n - 1) cannot give more. */
 static void entries_are_shared(void **state) {
     (void)state;
-    tamis_matrix *const matrix = random_counts(2000, 53, 9, 1);
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    tamis_owned_sparse *const matrix = random_counts(2000, 53, 9, 1);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     static const double shares[] = {0.1, 0.25, 0.5, 0.001, 0.9};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         sides made = split(S, TAMIS_SPLIT_ENTRIES, shares[i], 3);
-        const tamis_sparse *const kept = tamis_matrix_view(made.kept), *const held = tamis_matrix_view(made.held);
+        const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
+                                                                                 tamis_owned_sparse_view(made.held);
         expect_whole(S, kept, held, false);
         double expected = 0;
         for (int64_t row = 0; row < S->rows; row++) {
@@ -133,7 +136,7 @@ static void entries_are_shared(void **state) {
         assert_true(fabs((double)held->nnz - expected) <= 6 * 0.5 * sqrt((double)S->rows));
         forget(&made);
     }
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 /* Every place of a row is as likely: each is drawn about rows / n times, within 6 standard deviations of a binomial. */
@@ -156,8 +159,8 @@ static void every_place_is_as_likely(void **state) {
                  {TAMIS_SPLIT_ROWS, 0.5, 0.5}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         sides made = split(&S, cases[c].kind, cases[c].share, 12);
-        const tamis_sparse *const held = tamis_matrix_view(made.held);
-        expect_whole(&S, tamis_matrix_view(made.kept), held, false);
+        const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
+        expect_whole(&S, tamis_owned_sparse_view(made.kept), held, false);
         int64_t drawn[N] = {0};
         for (int64_t t = 0; t < held->nnz; t++) drawn[column_of(held, t)]++;
         const double mean = cases[c].likely * ROWS, deviation = sqrt(mean * (1 - cases[c].likely));
@@ -170,15 +173,15 @@ static void every_place_is_as_likely(void **state) {
 
 static void one_of_each_row_is_left_out(void **state) {
     (void)state;
-    tamis_matrix *const matrix = random_counts(500, 31, 9, 2);
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    tamis_owned_sparse *const matrix = random_counts(500, 31, 9, 2);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     sides made = split(S, TAMIS_SPLIT_LEAVE_ONE, 7.5 /* not looked at */, 3);
-    const tamis_sparse *const held = tamis_matrix_view(made.held);
-    expect_whole(S, tamis_matrix_view(made.kept), held, false);
+    const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
+    expect_whole(S, tamis_owned_sparse_view(made.kept), held, false);
     for (int64_t row = 0; row < S->rows; row++)
         assert_int_equal(begin_of(held, row + 1) - begin_of(held, row), begin_of(S, row + 1) - begin_of(S, row) >= 2);
     forget(&made);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 static void whole_rows_are_held_out(void **state) {
@@ -191,22 +194,23 @@ static void whole_rows_are_held_out(void **state) {
         static const double shares[] = {0.001, 0.1, 0.5, 0.999};
         for (int i = 0; i < 4; i++) {
             sides made = split(&S, TAMIS_SPLIT_ROWS, shares[i], 4);
-            expect_whole(&S, tamis_matrix_view(made.kept), tamis_matrix_view(made.held), false);
+            expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
             double wanted = floor(shares[i] * (double)rows + 0.5);
             wanted = fmax(fmin(fmax(wanted, 1), (double)rows - 1), 0);
-            assert_true((double)tamis_matrix_view(made.held)->nnz == wanted);
+            assert_true((double)tamis_owned_sparse_view(made.held)->nnz == wanted);
             forget(&made);
         }
     }
-    tamis_matrix *const matrix = random_counts(500, 31, 9, 2);
-    const tamis_sparse *const S = tamis_matrix_view(matrix);
+    tamis_owned_sparse *const matrix = random_counts(500, 31, 9, 2);
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     sides made = split(S, TAMIS_SPLIT_ROWS, 0.3, 3);
-    const tamis_sparse *const kept = tamis_matrix_view(made.kept), *const held = tamis_matrix_view(made.held);
+    const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
+                                                                             tamis_owned_sparse_view(made.held);
     expect_whole(S, kept, held, false);
     for (int64_t row = 0; row < S->rows; row++)
         assert_true(begin_of(kept, row + 1) == begin_of(kept, row) || begin_of(held, row + 1) == begin_of(held, row));
     forget(&made);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 /* The number of tokens held out is Binomial(tokens, share): within 6 standard deviations. */
@@ -215,19 +219,20 @@ static void tokens_are_shared(void **state) {
     static const double shares[] = {0.1, 0.5, 0.75, 0.9, 1e-9, 1 - 1e-9};
     static const int64_t most[] = {1, 5, 200, 100000};
     for (int m = 0; m < 4; m++) {
-        tamis_matrix *const matrix = random_counts(300, 53, most[m], 5);
-        const tamis_sparse *const S = tamis_matrix_view(matrix);
+        tamis_owned_sparse *const matrix = random_counts(300, 53, most[m], 5);
+        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         const double tokens = sum_of(S);
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
             sides made = split(S, TAMIS_SPLIT_TOKENS, shares[i], 3);
-            const tamis_sparse *const kept = tamis_matrix_view(made.kept), *const held = tamis_matrix_view(made.held);
+            const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
+                                                                                     tamis_owned_sparse_view(made.held);
             expect_whole(S, kept, held, true);
             assert_true(sum_of(kept) + sum_of(held) == tokens);
             assert_true(fabs(sum_of(held) - shares[i] * tokens) <= 6 * sqrt(tokens * shares[i] * (1 - shares[i])) + 1);
             for (int64_t t = 0; t < held->nnz; t++) assert_true(value_of(held, t) > 0);
             forget(&made);
         }
-        tamis_matrix_free(matrix);
+        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -248,7 +253,7 @@ static void tokens_of_an_entry_are_binomial(void **state) {
                             .columns = columns,
                             .values = values};
     sides made = split(&S, TAMIS_SPLIT_TOKENS, 0.3, 8);
-    const tamis_sparse *const held = tamis_matrix_view(made.held);
+    const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
     int64_t seen[4] = {ROWS - held->nnz};
     for (int64_t t = 0; t < held->nnz; t++) seen[(int)value_of(held, t)]++;
     static const double likely[] = {0.343, 0.441, 0.189, 0.027};
@@ -264,7 +269,7 @@ static void tokens_of_an_entry_are_binomial(void **state) {
 
 static void all_types_and_formats_are_split(void **state) {
     (void)state;
-    tamis_matrix *const matrix = random_counts(60, 23, 200, 6);
+    tamis_owned_sparse *const matrix = random_counts(60, 23, 200, 6);
     for (int kind = 0; kind < 4; kind++)
         for (int type = 0; type < 4; type++)
             for (int wide = 0; wide < 2; wide++)
@@ -273,44 +278,45 @@ static void all_types_and_formats_are_split(void **state) {
                     options.value_type = (tamis_type)type;
                     options.index_type = options.offset_type = (tamis_index_type)wide;
                     options.values = values ? TAMIS_VALUES_AS_FILED : TAMIS_VALUES_NONE;
-                    tamis_matrix *csr = NULL, *coo = NULL;
-                    assert_int_equal(tamis_convert(tamis_matrix_view(matrix), &options, &csr), TAMIS_OK);
+                    tamis_owned_sparse *csr = NULL, *coo = NULL;
+                    assert_int_equal(tamis_convert(tamis_owned_sparse_view(matrix), &options, &csr), TAMIS_OK);
                     options.format = TAMIS_COO;
-                    assert_int_equal(tamis_convert(tamis_matrix_view(matrix), &options, &coo), TAMIS_OK);
-                    const tamis_sparse *const S = tamis_matrix_view(csr);
-                    tamis_sparse other = *tamis_matrix_view(coo);
+                    assert_int_equal(tamis_convert(tamis_owned_sparse_view(matrix), &options, &coo), TAMIS_OK);
+                    const tamis_sparse *const S = tamis_owned_sparse_view(csr);
+                    tamis_sparse other = *tamis_owned_sparse_view(coo);
                     other.offset_type = S->offset_type;
                     sides of_csr = split(S, (tamis_split_kind)kind, 0.4, 5);
                     sides of_coo = split(&other, (tamis_split_kind)kind, 0.4, 5);
-                    expect_whole(S, tamis_matrix_view(of_csr.kept), tamis_matrix_view(of_csr.held), kind == 3);
-                    char *const one = io_text_of(tamis_matrix_view(of_csr.held));
-                    char *const two = io_text_of(tamis_matrix_view(of_coo.held));
+                    expect_whole(S, tamis_owned_sparse_view(of_csr.kept), tamis_owned_sparse_view(of_csr.held),
+                                 kind == 3);
+                    char *const one = io_text_of(tamis_owned_sparse_view(of_csr.held));
+                    char *const two = io_text_of(tamis_owned_sparse_view(of_coo.held));
                     assert_string_equal(one, two);
                     free(one);
                     free(two);
                     forget(&of_csr);
                     forget(&of_coo);
-                    tamis_matrix_free(csr);
-                    tamis_matrix_free(coo);
+                    tamis_owned_sparse_free(csr);
+                    tamis_owned_sparse_free(coo);
                 }
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 static void the_seed_decides(void **state) {
     (void)state;
-    tamis_matrix *const matrix = random_counts(60, 23, 9, 6);
+    tamis_owned_sparse *const matrix = random_counts(60, 23, 9, 6);
     for (int kind = 0; kind < 4; kind++) {
         char *texts[3];
         for (int i = 0; i < 3; i++) {
-            sides made = split(tamis_matrix_view(matrix), (tamis_split_kind)kind, 0.4, i < 2 ? 1 : 2);
-            texts[i] = io_text_of(tamis_matrix_view(made.held));
+            sides made = split(tamis_owned_sparse_view(matrix), (tamis_split_kind)kind, 0.4, i < 2 ? 1 : 2);
+            texts[i] = io_text_of(tamis_owned_sparse_view(made.held));
             forget(&made);
         }
         assert_string_equal(texts[0], texts[1]);
         assert_string_not_equal(texts[0], texts[2]);
         for (int i = 0; i < 3; i++) free(texts[i]);
     }
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 /* Written down once: a change means that splits of published results cannot be had again. */
@@ -327,14 +333,14 @@ static void splits_stay_as_they_are(void **state) {
     };
     for (int kind = 0; kind < 4; kind++) {
         sides made = split(&S, (tamis_split_kind)kind, 0.5, 1);
-        char *const text = io_text_of(tamis_matrix_view(made.held));
+        char *const text = io_text_of(tamis_owned_sparse_view(made.held));
         assert_string_equal(text, wanted[kind]);
         free(text);
         forget(&made);
     }
     sides made = {0}; /* the defaults */
     assert_int_equal(tamis_split(&S, NULL, &made.kept, &made.held), TAMIS_OK);
-    expect_whole(&S, tamis_matrix_view(made.kept), tamis_matrix_view(made.held), false);
+    expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
     forget(&made);
 }
 
@@ -345,7 +351,7 @@ static void empty_matrices_are_split(void **state) {
         for (int kind = 0; kind < 4; kind++) {
             const tamis_sparse S = {.rows = rows, .cols = rows, .offsets = offsets};
             sides made = split(&S, (tamis_split_kind)kind, 0.5, 1);
-            expect_whole(&S, tamis_matrix_view(made.kept), tamis_matrix_view(made.held), false);
+            expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
             forget(&made);
         }
 }
@@ -358,15 +364,15 @@ static void repeated_columns_are_split(void **state) {
     static const int64_t held[] = {3, 1, 0};
     for (int kind = 0; kind < 3; kind++) {
         sides made = split(&S, (tamis_split_kind)kind, 0.3, 1);
-        assert_int_equal(tamis_matrix_view(made.held)->nnz, held[kind]);
-        assert_int_equal(tamis_matrix_view(made.kept)->nnz, 10 - held[kind]);
+        assert_int_equal(tamis_owned_sparse_view(made.held)->nnz, held[kind]);
+        assert_int_equal(tamis_owned_sparse_view(made.kept)->nnz, 10 - held[kind]);
         forget(&made);
     }
 }
 
 static void refuse(const tamis_sparse *S, const tamis_split_options *options, tamis_status wanted,
                    const char *message) {
-    tamis_matrix *kept = NULL, *held = NULL;
+    tamis_owned_sparse *kept = NULL, *held = NULL;
     const int64_t live = tamis_memory_live();
     const tamis_status status = tamis_split(S, options, &kept, &held);
     assert_string_equal(tamis_last_error(), message);
@@ -381,15 +387,18 @@ static void wrong_arguments_are_refused(void **state) {
     float values[] = {1, 2.5F, 3};
     tamis_sparse S = {.rows = 2, .cols = 2, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
     tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
-    tamis_matrix *matrix = NULL;
+    tamis_owned_sparse *matrix = NULL;
     assert_int_equal(tamis_split(&S, &options, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "kept = NULL: expected where to put the result");
     assert_int_equal(tamis_split(&S, &options, &matrix, NULL), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "held_out = NULL: expected where to put the result");
     refuse(NULL, &options, TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
-    options.size = 3;
-    refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.size = 3: begin with TAMIS_SPLIT_OPTIONS_INIT");
-    options.size = sizeof options;
+    options.reserved[1] = 3;
+    refuse(&S, &options, TAMIS_ERROR_UNSUPPORTED,
+           "options.reserved[1] = 0x3"
+           ": a field that version " TAMIS_VERSION_STRING
+           " does not know is set, or the structure was not begun with its _INIT or with zeros");
+    options.reserved[1] = 0;
     options.kind = (tamis_split_kind)4;
     refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.kind = 4, expected 0 to 3");
     options.kind = TAMIS_SPLIT_ENTRIES;
@@ -420,11 +429,11 @@ static void wrong_arguments_are_refused(void **state) {
 
 static void splits_survive_failing_memory(void **state) {
     (void)state;
-    tamis_matrix *const csr = random_counts(20, 23, 9, 6);
-    tamis_matrix *coo = NULL;
+    tamis_owned_sparse *const csr = random_counts(20, 23, 9, 6);
+    tamis_owned_sparse *coo = NULL;
     tamis_convert_options conversion = TAMIS_CONVERT_OPTIONS_INIT;
     conversion.format = TAMIS_COO;
-    assert_int_equal(tamis_convert(tamis_matrix_view(csr), &conversion, &coo), TAMIS_OK);
+    assert_int_equal(tamis_convert(tamis_owned_sparse_view(csr), &conversion, &coo), TAMIS_OK);
     for (int kind = 0; kind < 4; kind++)
         for (int format = 0; format < 2; format++) {
             tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
@@ -434,15 +443,15 @@ static void splits_survive_failing_memory(void **state) {
                 sides made = {0};
                 const int64_t live = tamis_memory_live();
                 tamis_memory_fail_at(n);
-                status = tamis_split(tamis_matrix_view(format ? coo : csr), &options, &made.kept, &made.held);
+                status = tamis_split(tamis_owned_sparse_view(format ? coo : csr), &options, &made.kept, &made.held);
                 tamis_memory_fail_at(0);
                 assert_true(n < 100 && (status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !made.kept)));
                 forget(&made);
                 assert_int_equal(tamis_memory_live(), live);
             }
         }
-    tamis_matrix_free(csr);
-    tamis_matrix_free(coo);
+    tamis_owned_sparse_free(csr);
+    tamis_owned_sparse_free(coo);
 }
 
 int main(void) {

@@ -25,7 +25,7 @@ static void works(tamis_status status) {
 
 static tamis_model_options options_of(tamis_method method, int64_t topics, tamis_type type) {
     tamis_model_options options;
-    works(TAMIS_MODEL_OPTIONS_INIT(&options, method));
+    works(tamis_model_options_init(&options, method));
     options.factors = topics;
     options.type = type;
     return options;
@@ -44,24 +44,24 @@ static tamis_model *fitted(const tamis_model_options *options, const tamis_spars
 }
 
 /* Packed doubles of an array, which is freed. */
-static double *unpack(tamis_array *array) {
-    const tamis_dense *const view = tamis_array_view(array);
+static double *unpack(tamis_owned_dense *array) {
+    const tamis_dense *const view = tamis_owned_dense_view(array);
     const int64_t count = view->rows * view->cols;
     double *const numbers = calloc((size_t)count + 1, sizeof *numbers);
     for (int64_t i = 0; i < count; i++)
         numbers[i] = view->type == TAMIS_F64 ? ((const double *)view->data)[i] : (double)((const float *)view->data)[i];
-    tamis_array_free(array);
+    tamis_owned_dense_free(array);
     return numbers;
 }
 
 static double *columns_of(tamis_model *model) {
-    tamis_array *array;
+    tamis_owned_dense *array;
     works(tamis_model_column_factors(model, &array));
     return unpack(array);
 }
 
 static double *rows_of(tamis_model *model) {
-    tamis_array *array;
+    tamis_owned_dense *array;
     works(tamis_model_row_factors(model, &array));
     return unpack(array);
 }
@@ -99,16 +99,16 @@ static tamis_status meet(tamis_model *model, ml_batch *batch) {
 /* Passes over the model's mini-batches, in its order, by the reference. */
 static double *lda_by_hand(const tamis_model_options *options, const tamis_sparse *S, int passes, double *loss) {
     tamis_model *const model = model_of(options);
-    tamis_matrix *data;
+    tamis_owned_sparse *data;
     works(ml_canonical(model, S, "S", &data));
     const int64_t topics = options->factors, count = S->cols * topics;
     const double total = corpus_total(S), mean = total / (double)count;
     ml_batches batches;
-    works(ml_batches_make(model, tamis_matrix_view(data), options->batch_rows, true, NULL, 0, &batches));
+    works(ml_batches_make(model, tamis_owned_sparse_view(data), options->batch_rows, true, NULL, 0, &batches));
     tamis_dense first;
     works(ml_dense_make(model, S->cols, topics, &first));
     works(ml_dense_random(model, &first, 1, 0.5 * mean, 1.5 * mean));
-    tamis_array *fetched;
+    tamis_owned_dense *fetched;
     works(ml_dense_fetch(model, &first, &fetched));
     double *const L = unpack(fetched);
     ml_dense_free(model, &first);
@@ -123,7 +123,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
         for (int64_t m = 0; m < meetings; m++) {
             int64_t i = 0;
             while (batches.batch[i].first != met[m]) i++;
-            const tamis_sparse *const B = tamis_matrix_view(batches.batch[i].S.host);
+            const tamis_sparse *const B = tamis_owned_sparse_view(batches.batch[i].S.host);
             const reference_lda o = {.alpha = options->row_prior > 0 ? options->row_prior : 1 / (double)topics,
                                      .beta = options->column_prior > 0 ? options->column_prior : 1 / (double)topics,
                                      .scale = (double)S->rows / (double)B->rows,
@@ -134,7 +134,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
         }
     }
     ml_batches_free(model, &batches);
-    tamis_matrix_free(data);
+    tamis_owned_sparse_free(data);
     tamis_model_free(model);
     return L;
 }
@@ -184,11 +184,11 @@ static void lda_new_documents(void **state) {
         options.maximum_a_posteriori = variant & 2;
         options.iterations = 3;
         tamis_model *const model = fitted(&options, &c.S);
-        tamis_array *W;
-        works(tamis_array_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
-        works(tamis_model_transform(model, &c.S, tamis_array_view(W)));
+        tamis_owned_dense *W;
+        works(tamis_owned_dense_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
+        works(tamis_model_transform(model, &c.S, tamis_owned_dense_view(W)));
         ml_operands operands;
-        works(ml_lda.operands(model, tamis_array_view(W), &operands));
+        works(ml_lda.operands(model, tamis_owned_dense_view(W), &operands));
         double *const got = unpack(W), *const L = columns_of(model), *const want = calloc(80 * 5, sizeof *want);
         const reference_lda o = {
             .alpha = options.row_prior, .rounds = 20, .maximum_a_posteriori = options.maximum_a_posteriori};
@@ -228,10 +228,10 @@ static void lda_streams(void **state) {
                                  .rate = pow(1 / (double)(i + 2), options.rate_decay),
                                  .rounds = options.inner_rounds};
         if (!L) { /* its first topics */
-            tamis_array *array;
+            tamis_owned_dense *array;
             const double mean = corpus_total(&part) / 200;
-            works(tamis_array_create(50, 4, TAMIS_F64, TAMIS_ROW_MAJOR, &array));
-            works(tamis_fill_uniform(tamis_array_view(array), tamis_random_at(options.seed, 1, 0), 0.5 * mean,
+            works(tamis_owned_dense_create(50, 4, TAMIS_F64, TAMIS_ROW_MAJOR, &array));
+            works(tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(options.seed, 1, 0), 0.5 * mean,
                                      1.5 * mean));
             L = unpack(array);
         }
@@ -264,9 +264,9 @@ static void gap_is_right(void **state) {
         options.iterations = 2;
         const double inverse = options.column_prior > 0 ? 1 / options.column_prior : 0;
         tamis_model *const model = fitted(&options, &c.S);
-        tamis_array *array;
-        works(tamis_array_create(50, k, options.type, TAMIS_ROW_MAJOR, &array));
-        works(tamis_fill_uniform(tamis_array_view(array), tamis_random_at(options.seed, 1, 0), 0.9, 1.1));
+        tamis_owned_dense *array;
+        works(tamis_owned_dense_create(50, k, options.type, TAMIS_ROW_MAJOR, &array));
+        works(tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(options.seed, 1, 0), 0.9, 1.1));
         double *const Y = unpack(array), *const X = calloc((size_t)(60 * k), sizeof *X);
         for (int64_t i = 0; i < 60 * k; i++) X[i] = 1;
         for (int i = 0; i < 2; i++) {
@@ -480,11 +480,11 @@ static void awkward_data(void **state) {
                 assert_true(factors[(shape[1] - 1) * shape[2] + k] <= 0); /* a word that never occurs */
             const double loss = loss_of(model);
             assert_true(c.S.nnz > 0 ? isfinite(loss) : isnan(loss));
-            tamis_array *W;
-            works(tamis_array_create(shape[0], shape[2], TAMIS_F32, TAMIS_ROW_MAJOR, &W));
-            works(tamis_model_transform(model, &c.S, tamis_array_view(W)));
+            tamis_owned_dense *W;
+            works(tamis_owned_dense_create(shape[0], shape[2], TAMIS_F32, TAMIS_ROW_MAJOR, &W));
+            works(tamis_model_transform(model, &c.S, tamis_owned_dense_view(W)));
             ml_operands operands;
-            works(model->method->operands(model, m % 2 && batches ? NULL : tamis_array_view(W), &operands));
+            works(model->method->operands(model, m % 2 && batches ? NULL : tamis_owned_dense_view(W), &operands));
             double *const w = unpack(W), *const A = unpack(operands.A.own), *const B = unpack(operands.B.own);
             for (int64_t i = 0; i < shape[0] * shape[2]; i++) assert_true(isfinite(w[i]) && isfinite(A[i]));
             for (int64_t i = 0; i < shape[1] * shape[2]; i++) assert_true(isfinite(B[i]));
@@ -533,16 +533,16 @@ static void refusals(void **state) {
 
 static tamis_status whole_story(const tamis_model_options *options, const corpus *c) {
     tamis_model *model = NULL;
-    tamis_array *W = NULL;
+    tamis_owned_dense *W = NULL;
     ml_operands operands = {0};
     tamis_status status = tamis_model_create(device, options, &model);
     if (status == TAMIS_OK) status = tamis_model_fit(model, &c->S, NULL);
     if (status == TAMIS_OK) status = tamis_model_partial_fit(model, &c->S);
-    if (status == TAMIS_OK) status = tamis_array_create(c->S.rows, 3, TAMIS_F32, TAMIS_ROW_MAJOR, &W);
-    if (status == TAMIS_OK) status = tamis_model_transform(model, &c->S, tamis_array_view(W));
-    if (status == TAMIS_OK) status = model->method->operands(model, tamis_array_view(W), &operands);
+    if (status == TAMIS_OK) status = tamis_owned_dense_create(c->S.rows, 3, TAMIS_F32, TAMIS_ROW_MAJOR, &W);
+    if (status == TAMIS_OK) status = tamis_model_transform(model, &c->S, tamis_owned_dense_view(W));
+    if (status == TAMIS_OK) status = model->method->operands(model, tamis_owned_dense_view(W), &operands);
     ml_operands_free(&operands);
-    tamis_array_free(W);
+    tamis_owned_dense_free(W);
     tamis_model_free(model);
     return status;
 }

@@ -115,7 +115,7 @@ static void keeps_nan(void **state) {
 static void solve_row(const tamis_model *model, const plain *p, const data *d, int64_t row, double *x) {
     enum { MOST = 8 };
     double G[MOST][MOST + 1] = {{0}}, y[MOST];
-    const tamis_dense *const B = tamis_array_view(p->B);
+    const tamis_dense *const B = tamis_owned_dense_view(p->B);
     const int64_t width = B->cols;
     int64_t count = 0;
     for (int64_t t = d->offsets[row]; t < d->offsets[row + 1]; t++, count++) {
@@ -302,7 +302,7 @@ static void recommendations_are_predictions(void **state) {
             if (!ml_methods[m]->operands || !ml_methods[m]->defaults || !ml_methods[m]->transform) continue;
             tamis_model_options options;
             tamis_model *model;
-            EXPECT_OK(TAMIS_MODEL_OPTIONS_INIT(&options, (tamis_method)m));
+            EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
             options.factors = 6;
             options.iterations = 3;
             options.type = (tamis_type)type;
@@ -310,12 +310,12 @@ static void recommendations_are_predictions(void **state) {
             EXPECT_OK(tamis_model_create(device, &options, &model));
             data d = data_make(60, 45, 8, 21);
             EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
-            tamis_array *W;
-            EXPECT_OK(tamis_array_create(60, model->width, options.type, TAMIS_ROW_MAJOR, &W));
-            EXPECT_OK(tamis_model_transform(model, &d.view, tamis_array_view(W)));
+            tamis_owned_dense *W;
+            EXPECT_OK(tamis_owned_dense_create(60, model->width, options.type, TAMIS_ROW_MAJOR, &W));
+            EXPECT_OK(tamis_model_transform(model, &d.view, tamis_owned_dense_view(W)));
             for (int own = 0; own < 2; own++) {
                 if (own && model->row_factors.cols == 0) continue;
-                const tamis_dense *const given = own ? NULL : tamis_array_view(W);
+                const tamis_dense *const given = own ? NULL : tamis_owned_dense_view(W);
                 int64_t columns[60 * N], rows[60 * N];
                 double scores[60 * N], predictions[60 * N];
                 EXPECT_OK(tamis_model_recommend(model, given, NULL, 60, &d.view, N, columns, scores));
@@ -338,7 +338,7 @@ static void recommendations_are_predictions(void **state) {
                 }
                 plain_free(&p);
             }
-            tamis_array_free(W);
+            tamis_owned_dense_free(W);
             data_free(&d);
             tamis_model_free(model);
         }
@@ -364,7 +364,7 @@ static void ask(tamis_model *model, const tamis_sparse *S, answers *a) {
     EXPECT_OK(tamis_model_recommend(model, NULL, rows, 2, S, 7, a->columns, a->scores));
     EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 30, S, 7, a->columns, a->scores));
     EXPECT_OK(tamis_model_topics(model, 5, a->words, a->weights));
-    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){S, S}, false, 5, &score));
+    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){.entries = S, .observed = S}, false, 5, &score));
     a->rmse = score.rmse;
 }
 

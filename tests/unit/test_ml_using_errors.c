@@ -20,7 +20,7 @@ typedef struct errors {
 static tamis_model *empty_model(void) {
     tamis_model_options options;
     tamis_model *model;
-    EXPECT_OK(TAMIS_MODEL_OPTIONS_INIT(&options, TAMIS_ALS));
+    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
     EXPECT_OK(tamis_model_create(device, &options, &model));
     return model;
 }
@@ -125,8 +125,9 @@ static void refuses(void **state) {
     EXPECT_OK(tamis_model_topics(e.model, 0, NULL, NULL));
 
     tamis_score score;
-    const tamis_held_out good = {S, S}, none = {NULL, S}, alone = {S, NULL}, other = {S, &tall}, small = {&tall, NULL},
-                         narrow = {&wide, S};
+    const tamis_held_out good = {.entries = S, .observed = S}, none = {.observed = S}, alone = {.entries = S},
+                         other = {.entries = S, .observed = &tall}, small = {.entries = &tall},
+                         narrow = {.entries = &wide, .observed = S};
     EXPECT_REFUSED(tamis_model_score(NULL, &good, false, 0, &score), argument, "model is NULL");
     EXPECT_REFUSED(tamis_model_score(e.empty, &good, false, 0, &score), argument,
                    "the model was not fitted to anything yet");
@@ -175,7 +176,8 @@ static tamis_status call_topics(call_state *c) {
 }
 static tamis_status call_score(call_state *c) {
     tamis_score score;
-    return tamis_model_score(c->model, &(tamis_held_out){&c->d.view, &c->d.view}, true, 5, &score);
+    return tamis_model_score(c->model, &(tamis_held_out){.entries = &c->d.view, .observed = &c->d.view}, true, 5,
+                             &score);
 }
 
 static call_state make_state(ml_kind kind) {

@@ -3,7 +3,10 @@
 #include "cmocka_first.h"
 
 #include <math.h>
+#include <tamis/reference.h>
 #include <tamis/tamis.h>
+
+#include "support/call.h"
 
 /* S = [ 2 . ]   A = [ 1 2 ]   B = [ 3 -1 ]   A B^T at (0,0) = 1*3 + 2*-1 = 1, at (1,0) = 0.5*3 - 1 = 0.5,
        [ -3 4 ]      [ .5 1 ]      [ 0  4 ]             at (1,1) = 0.5*0 + 1*4 = 4 */
@@ -24,37 +27,47 @@ static tamis_sparse matrix(void) {
 
 static void near(double got, double want) { assert_true(fabs(got - want) <= 1e-14 * (1 + fabs(want))); }
 
-static void sample(const tamis_sparse *S, tamis_args args, double w0, double w1, double w2) {
+static void sample(const tamis_sparse *S, test_call call, double w0, double w1, double w2) {
     double p[3] = {10, 20, 30};
-    assert_int_equal(tamis_reference_sddmm(S, &A, &B, &args, p), TAMIS_OK);
+    assert_int_equal(tamis_reference_sddmm(S, &A, &B, &call.options, &call.execution, p), TAMIS_OK);
     near(p[0], w0);
     near(p[1], w1);
     near(p[2], w2);
 }
 
+static test_call with_scale(test_call call, double scale, double slope) {
+    call.options.edge_scale = scale;
+    call.options.edge_slope = slope;
+    return call;
+}
+
+static test_call with_epsilon(test_call call, double epsilon) {
+    call.options.edge_epsilon = epsilon;
+    return call;
+}
+
 static void test_edges(void **state) {
     (void)state;
     const tamis_sparse S = matrix();
-    sample(&S, (tamis_args){.alpha = 1}, 2, -1.5, 16);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_MASK}, 1, 0.5, 4);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_RESIDUAL}, 1, -3.5, 0);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_QUOTIENT}, 2, -6, 1);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_QUOTIENT, .edge_epsilon = 2}, 1, -1.5, 1);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_EXP, .edge_scale = 2}, 2 * exp(2), -3 * exp(1), 4 * exp(8));
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_SIGMOID, .edge_scale = -1}, 2 / (1 + exp(1)),
-           -3 / (1 + exp(0.5)), 4 / (1 + exp(4)));
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_LEAKY_RELU, .edge_scale = -1, .edge_slope = 0.5}, -1, 0.75,
-           -8);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_SOFTMAX}, 1, 1 / (1 + exp(10.5)), 1 / (1 + exp(-10.5)));
+    sample(&S, call_of(TAMIS_EDGE_SCALE, 1, 0), 2, -1.5, 16);
+    sample(&S, call_of(TAMIS_EDGE_MASK, 1, 0), 1, 0.5, 4);
+    sample(&S, call_of(TAMIS_EDGE_RESIDUAL, 1, 0), 1, -3.5, 0);
+    sample(&S, call_of(TAMIS_EDGE_QUOTIENT, 1, 0), 2, -6, 1);
+    sample(&S, with_epsilon(call_of(TAMIS_EDGE_QUOTIENT, 1, 0), 2), 1, -1.5, 1);
+    sample(&S, with_scale(call_of(TAMIS_EDGE_EXP, 1, 0), 2, 0.01), 2 * exp(2), -3 * exp(1), 4 * exp(8));
+    sample(&S, with_scale(call_of(TAMIS_EDGE_SIGMOID, 1, 0), -1, 0.01), 2 / (1 + exp(1)), -3 / (1 + exp(0.5)),
+           4 / (1 + exp(4)));
+    sample(&S, with_scale(call_of(TAMIS_EDGE_LEAKY_RELU, 1, 0), -1, 0.5), -1, 0.75, -8);
+    sample(&S, call_of(TAMIS_EDGE_SOFTMAX, 1, 0), 1, 1 / (1 + exp(10.5)), 1 / (1 + exp(-10.5)));
 }
 
 static void test_scalars(void **state) {
     (void)state;
     const tamis_sparse S = matrix();
-    sample(&S, (tamis_args){.alpha = 2, .beta = 0.5}, 4 + 5, -3 + 10, 32 + 15);
-    sample(&S, (tamis_args){.alpha = 0, .beta = 1}, 10, 20, 30);
+    sample(&S, call_of(TAMIS_EDGE_SCALE, 2, 0.5), 4 + 5, -3 + 10, 32 + 15);
+    sample(&S, call_of(TAMIS_EDGE_SCALE, 0, 1), 10, 20, 30);
     double p[3] = {NAN, NAN, NAN};
-    assert_int_equal(tamis_reference_sddmm(&S, &A, &B, NULL, p), TAMIS_OK);
+    assert_int_equal(tamis_reference_sddmm(&S, &A, &B, NULL, NULL, p), TAMIS_OK);
     near(p[2], 16);
 }
 
@@ -62,26 +75,27 @@ static void test_patterns(void **state) {
     (void)state;
     tamis_sparse S = matrix();
     S.values = NULL;
-    sample(&S, (tamis_args){.alpha = 1}, 1, 0.5, 4);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_RESIDUAL}, 0, 0.5, -3);
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_SOFTMAX}, 1, 1 / (1 + exp(3.5)), 1 / (1 + exp(-3.5)));
+    sample(&S, call_of(TAMIS_EDGE_SCALE, 1, 0), 1, 0.5, 4);
+    sample(&S, call_of(TAMIS_EDGE_RESIDUAL, 1, 0), 0, 0.5, -3);
+    sample(&S, call_of(TAMIS_EDGE_SOFTMAX, 1, 0), 1, 1 / (1 + exp(3.5)), 1 / (1 + exp(-3.5)));
     S.format = TAMIS_COO;
     S.row_indices = rows;
     S.offsets = NULL;
-    sample(&S, (tamis_args){.alpha = 1, .edge = TAMIS_EDGE_MASK}, 1, 0.5, 4);
+    sample(&S, call_of(TAMIS_EDGE_MASK, 1, 0), 1, 0.5, 4);
 }
 
 static void test_products(void **state) {
     (void)state;
     const tamis_sparse S = matrix();
     double c[4] = {1, 1, 1, 1};
-    assert_int_equal(tamis_reference_spmm(&S, &B, &(tamis_args){.alpha = 1, .beta = -1}, c), TAMIS_OK);
+    const tamis_execution less = scaled(1, -1);
+    assert_int_equal(tamis_reference_spmm(&S, &B, NULL, &less, c), TAMIS_OK);
     near(c[0], 6 - 1);  /* 2 * 3 */
     near(c[1], -2 - 1); /* 2 * -1 */
     near(c[2], -9 - 1); /* -3 * 3 + 4 * 0 */
     near(c[3], 19 - 1); /* -3 * -1 + 4 * 4 */
     double e[4];
-    assert_int_equal(tamis_reference_fused(&S, &A, &B, &B, &(tamis_args){.alpha = 1}, e), TAMIS_OK);
+    assert_int_equal(tamis_reference_fused(&S, &A, &B, &B, NULL, NULL, e), TAMIS_OK);
     near(e[0], 6); /* 2 * 3 */
     near(e[1], -2);
     near(e[2], -4.5); /* -1.5 * 3 */
@@ -97,9 +111,8 @@ static void test_softmax_rows(void **state) {
     const tamis_sparse S = {
         .rows = 3, .cols = 2, .nnz = 3, .value_type = TAMIS_F64, .offsets = starts, .columns = at, .values = bias};
     const tamis_dense Q = {.data = x, .rows = 3, .cols = 2, .type = TAMIS_F64};
-    assert_int_equal(
-        tamis_reference_fused(&S, &Q, &B, &B, &(tamis_args){.alpha = 1, .beta = 2, .edge = TAMIS_EDGE_SOFTMAX}, e),
-        TAMIS_OK);
+    const test_call call = call_of(TAMIS_EDGE_SOFTMAX, 1, 2);
+    assert_int_equal(tamis_reference_fused(&S, &Q, &B, &B, &call.options, &call.execution, e), TAMIS_OK);
     near(e[0], 0 + 10);
     near(e[1], 4 + 10);
     assert_true(isnan(e[2]) && isnan(e[3]));
@@ -112,7 +125,9 @@ static void test_batch(void **state) {
     double two[6] = {2, -3, 4, 20, -30, 40}, p[6];
     S.values = two;
     S.batch_stride = 3;
-    assert_int_equal(tamis_reference_sddmm(&S, &A, &B, &(tamis_args){.alpha = 1, .batch = 2}, p), TAMIS_OK);
+    tamis_options two_sets = TAMIS_OPTIONS_INIT;
+    two_sets.batch = 2;
+    assert_int_equal(tamis_reference_sddmm(&S, &A, &B, &two_sets, NULL, p), TAMIS_OK);
     near(p[2], 16);
     near(p[3], 20);
     near(p[5], 160);

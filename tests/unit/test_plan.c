@@ -1,4 +1,9 @@
 /* What a plan says of itself and what it makes of its options. */
+#include <tamis/algorithms.h>
+#include <tamis/ceilings.h>
+#include <tamis/reference.h>
+#include <tamis/structure.h>
+
 #include "cmocka_first.h"
 
 #include <stdio.h>
@@ -11,7 +16,7 @@
 
 static tamis_device *device;
 
-static tamis_plan *make(const tamis_sparse *S, const tamis_plan_options *o) {
+static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
     tamis_plan *plan = NULL;
     if (tamis_plan_create(device, S, o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     return plan;
@@ -21,7 +26,7 @@ static void test_explain(void **state) {
     (void)state;
     small s;
     small_make(&s);
-    tamis_plan_options o = small_options(TAMIS_OP_FUSED);
+    tamis_options o = small_options(TAMIS_OP_FUSED);
     o.b_layout = TAMIS_COLUMN_MAJOR;
     tamis_plan *const plan = make(&s.coo, &o);
     size_t needed = 0;
@@ -55,71 +60,98 @@ static void test_explain(void **state) {
     tamis_plan_destroy(plan);
 }
 
-static void test_option_sizes(void **state) {
+/* A reserved word that is set is a field of a later version: refused, never ignored. */
+static void test_reserved_words(void **state) {
     (void)state;
     small s;
-    small_make(&s);
-    /* an older caller, whose struct ended after `width` */
-    tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
-    o.size = offsetof(tamis_plan_options, edge_scale);
-    o.edge_scale = -1; /* not the caller's: must not be read */
-    o.algorithm = "nonsense";
-    tamis_plan_destroy(make(&s.S, &o));
-    /* a newer caller, whose extra fields are not used */
-    struct {
-        tamis_plan_options known;
-        int64_t extra[2];
-    } newer = {small_options(TAMIS_OP_SDDMM), {0, 0}};
-    newer.known.size = sizeof newer;
-    tamis_plan_destroy(make(&s.S, &newer.known));
-    newer.extra[1] = 5; /* and one whose are */
     tamis_plan *plan = NULL;
-    assert_int_equal(tamis_plan_create(device, &s.S, &newer.known, &plan), TAMIS_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(tamis_last_error(), "options.size"));
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    small_make(&s);
+    o.reserved[11] = 5;
+    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tamis_last_error(), "options.reserved[11] = 0x5"));
+    o.reserved[11] = 0;
+    s.S.reserved[0] = 1;
+    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tamis_last_error(), "S.reserved[0]"));
+    s.S.reserved[0] = 0;
+    plan = make(&s.S, &o);
+    s.B.reserved[3] = 2;
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tamis_last_error(), "B.reserved[3]"));
+    s.B.reserved[3] = 0;
+    execution.reserved[7] = 9;
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &execution), TAMIS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tamis_last_error(), "execution.reserved[7]"));
+    /* what the library fills in, it fills in whole */
+    tamis_plan_report report;
+    memset(&report, 0xee, sizeof report);
+    assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
+    for (int i = 0; i < 8; i++) assert_true(report.reserved[i] == 0);
+    tamis_plan_destroy(plan);
+}
+
+/* What has no default must be said. */
+static void test_sizes_are_set(void **state) {
+    (void)state;
+    small s;
+    tamis_plan *plan = NULL;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    small_make(&s);
+    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "options.inner = -1: it must be set"));
+    o.operation = TAMIS_OP_SPMM;
+    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "options.width = -1: it must be set"));
+    o.operation = TAMIS_OP_FUSED;
+    o.inner = SMALL_L; /* and width as much */
+    tamis_plan_destroy(make(&s.S, &o));
 }
 
 static void test_workspace(void **state) {
     (void)state;
     small s;
     small_make(&s);
-    tamis_plan_options o = small_options(TAMIS_OP_FUSED);
+    tamis_options o = small_options(TAMIS_OP_FUSED);
     o.threads = 2;
     o.a_layout = TAMIS_COLUMN_MAJOR;
+    o.no_workspace = true;
     size_t bytes = 0;
-    assert_int_equal(tamis_workspace_size(device, &s.S, &o, &bytes), TAMIS_OK);
     tamis_plan_report report;
-    tamis_plan *plan = make(&s.S, &o);
+    const int64_t live = tamis_memory_live();
+    tamis_plan *const plan = make(&s.S, &o);
+    assert_int_equal(tamis_plan_workspace_size(plan, &bytes), TAMIS_OK);
     assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
     assert_int_equal(report.workspace_bytes, bytes);
-    tamis_plan_destroy(plan);
     assert_true(bytes > 64);
 
-    char *const own = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
-    assert_non_null(own);
-    o.workspace = own;
-    o.workspace_bytes = bytes - 1;
-    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
-    assert_non_null(strstr(tamis_last_error(), "workspace_bytes"));
-    o.workspace = own + 4;
-    o.workspace_bytes = bytes;
-    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
-    assert_non_null(strstr(tamis_last_error(), "aligned"));
-    o.workspace = own;
-    const int64_t live = tamis_memory_live();
-    plan = make(&s.S, &o);
-    const int64_t with_plan = tamis_memory_live();
     float a[SMALL_ROWS * SMALL_K]; /* A in column-major order */
     for (int i = 0; i < SMALL_ROWS; i++)
         for (int k = 0; k < SMALL_K; k++) a[k * SMALL_ROWS + i] = s.a[i * SMALL_K + k];
     const tamis_dense A = {.data = a, .rows = SMALL_ROWS, .cols = SMALL_K, .layout = TAMIS_COLUMN_MAJOR};
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    assert_int_equal(tamis_plan_fused(plan, &A, &s.B, &s.D, &s.E, &execution), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "execution.workspace = NULL"));
+    char *const own = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    assert_non_null(own);
+    execution.workspace = own;
+    execution.workspace_bytes = bytes - 1;
+    assert_int_equal(tamis_plan_fused(plan, &A, &s.B, &s.D, &s.E, &execution), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "workspace_bytes"));
+    execution.workspace = own + 4;
+    execution.workspace_bytes = bytes;
+    assert_int_equal(tamis_plan_fused(plan, &A, &s.B, &s.D, &s.E, &execution), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "aligned"));
+    assert_true(s.out[0] == 77);
+    execution.workspace = own;
     const int64_t allocations = tamis_memory_count();
-    assert_int_equal(tamis_plan_fused(plan, NULL, &A, &s.B, &s.D, 1, 0, &s.E), TAMIS_OK);
+    assert_int_equal(tamis_plan_fused(plan, &A, &s.B, &s.D, &s.E, &execution), TAMIS_OK);
     assert_int_equal(tamis_memory_count(), allocations); /* executions allocate nothing */
-    assert_true(with_plan > live);
     tamis_plan_destroy(plan);
     assert_int_equal(tamis_memory_live(), live);
     double want[SMALL_ROWS * SMALL_L];
-    assert_int_equal(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, want), TAMIS_OK);
+    assert_int_equal(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, NULL, want), TAMIS_OK);
     for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) assert_true((double)s.out[i] == want[i]); /* small integers */
     free(own);
 }
@@ -128,27 +160,147 @@ static void test_values(void **state) {
     (void)state;
     small s;
     small_make(&s);
-    const tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
-    tamis_plan *const plan = make(&s.S, &o);
+    const tamis_options o = small_options(TAMIS_OP_SDDMM);
+    tamis_plan *plan = make(&s.S, &o);
     float first[SMALL_NNZ], other[SMALL_NNZ] = {10, 20, 30, 40, 50};
-    assert_int_equal(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, first), TAMIS_OK);
+    const tamis_dense First = samples_of(&s.S, first, TAMIS_F32);
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &First, NULL), TAMIS_OK);
     s.values[1] *= 3; /* changed in place: seen by the next execution */
-    assert_int_equal(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, s.p), TAMIS_OK);
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_OK);
     assert_true(s.p[1] == 3 * first[1] && s.p[0] == first[0]);
-    assert_int_equal(tamis_plan_set_values(plan, other, 0), TAMIS_OK);
-    assert_int_equal(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, s.p), TAMIS_OK);
-    assert_true(s.p[0] == 10 * first[0]); /* the first value was 1 */
-    assert_int_equal(tamis_plan_set_values(plan, NULL, 0), TAMIS_OK);
-    assert_int_equal(tamis_plan_sddmm(plan, NULL, &s.A, &s.B, 1, 0, s.p), TAMIS_OK);
+    execution.values = other;
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &execution), TAMIS_OK);
+    assert_true(s.p[0] == 10 * first[0]);                                       /* the first value was 1 */
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_OK); /* the plan has not changed */
     assert_true(s.p[0] == first[0]);
     tamis_plan_destroy(plan);
+    s.S.values = NULL;
+    plan = make(&s.S, &o);
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &execution), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "execution.values is not NULL"));
+    tamis_plan_destroy(plan);
+}
+
+/* S^T by a plan over S: the result is that of a plan over the transposed matrix, with S's values and with others. */
+static void test_transpose(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    int32_t offsets[SMALL_COLS + 1], columns[SMALL_NNZ];
+    float values[SMALL_NNZ], c[SMALL_COLS * SMALL_K], other[SMALL_NNZ] = {10, 20, 30, 40, 50};
+    const tamis_sparse *const views[] = {&s.S, &s.coo};
+    for (int v = 0; v < 2; v++)
+        for (int set = 0; set < 2; set++) {
+            tamis_sparse S = *views[v], T = s.S;
+            tamis_options o = small_options(TAMIS_OP_SPMM);
+            tamis_execution execution = TAMIS_EXECUTION_INIT;
+            double want[SMALL_COLS * SMALL_K];
+            o.width = SMALL_K;
+            o.transpose = true;
+            if (set) execution.values = other;
+            S.values = set ? other : s.values;
+            S.offset_type = TAMIS_I32;
+            assert_int_equal(tamis_transpose(&S, offsets, columns, values, NULL), TAMIS_OK);
+            T.rows = SMALL_COLS;
+            T.cols = SMALL_ROWS;
+            T.offsets = offsets;
+            T.columns = columns;
+            T.values = values;
+            assert_int_equal(tamis_reference_spmm(&T, &s.A, NULL, NULL, want), TAMIS_OK);
+            const tamis_dense C = {.data = c, .rows = SMALL_COLS, .cols = SMALL_K};
+            tamis_plan *const plan = make(views[v], &o);
+            assert_int_equal(tamis_plan_spmm(plan, &s.A, &C, &execution), TAMIS_OK);
+            for (int i = 0; i < SMALL_COLS * SMALL_K; i++) assert_true((double)c[i] == want[i]); /* small integers */
+            assert_int_equal(tamis_reference_spmm(views[v], &s.A, &o, &execution, want), TAMIS_OK);
+            for (int i = 0; i < SMALL_COLS * SMALL_K; i++) assert_true((double)c[i] == want[i]);
+            tamis_plan_destroy(plan);
+        }
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
+    tamis_plan *plan = NULL;
+    o.transpose = true;
+    assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tamis_last_error(), "options.transpose"));
+}
+
+/* Rows 1 and 2 of a matrix as a view of its arrays, whatever lies before them. */
+static void test_slice(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    tamis_sparse part;
+    assert_int_equal(tamis_slice(&s.S, 1, 2, 0, 0, &part), TAMIS_OK);
+    assert_true(part.offset_base == 2 && part.nnz == 3 && part.rows == 2);
+    assert_int_equal(tamis_validate(&part), TAMIS_OK);
+    const tamis_dense A = {.data = s.a + SMALL_K, .rows = 2, .cols = SMALL_K};
+    const tamis_dense E = {.data = s.out, .rows = 2, .cols = SMALL_L}, P = samples_of(&part, s.p, TAMIS_F32);
+    double whole[SMALL_NNZ], want[2 * SMALL_L], rows[SMALL_ROWS * SMALL_L];
+    assert_int_equal(tamis_sddmm(device, &part, &A, &s.B, &P, NULL, NULL), TAMIS_OK);
+    assert_int_equal(tamis_reference_sddmm(&s.S, &s.A, &s.B, NULL, NULL, whole), TAMIS_OK);
+    for (int i = 0; i < 3; i++) assert_true((double)s.p[i] == whole[2 + i]);
+    assert_true(s.p[3] == 77);
+    assert_int_equal(tamis_fused(device, &part, &A, &s.B, &s.D, &E, NULL, NULL), TAMIS_OK);
+    assert_int_equal(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, NULL, rows), TAMIS_OK);
+    assert_int_equal(tamis_reference_fused(&part, &A, &s.B, &s.D, NULL, NULL, want), TAMIS_OK);
+    for (int i = 0; i < 2 * SMALL_L; i++) assert_true((double)s.out[i] == want[i] && want[i] == rows[SMALL_L + i]);
+    int64_t first[3];
+    assert_int_equal(tamis_partition(&s.S, 2, first), TAMIS_OK);
+    assert_true(first[0] == 0 && first[1] == 1 && first[2] == 3); /* 2 and 3 of 5 nonzeros */
+    part.offset_base = 1;
+    assert_int_equal(tamis_validate(&part), TAMIS_ERROR_PATTERN);
+    assert_non_null(strstr(tamis_last_error(), "offset_base = 1"));
+}
+
+/* math = tf32 allows rounding, it does not ask for it: no algorithm of the CPU rounds. */
+static void test_math(void **state) {
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        small s;
+        small_make(&s);
+        for (int i = 0; i < SMALL_ROWS * SMALL_K; i++) s.a[i] += 0x1p-20F; /* which TF32 does not have */
+        float exact[SMALL_ROWS * SMALL_L + SMALL_NNZ];
+        for (int math = TAMIS_MATH_EXACT; math <= TAMIS_MATH_TF32; math++) {
+            tamis_options o = small_options((tamis_operation)operation);
+            tamis_plan_report report;
+            o.math = (tamis_math)math;
+            tamis_plan *const plan = make(&s.S, &o);
+            assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
+            assert_int_equal(report.math, TAMIS_MATH_EXACT);
+            memset(s.out, 0, sizeof s.out);
+            memset(s.p, 0, sizeof s.p);
+            switch ((tamis_operation)operation) {
+            case TAMIS_OP_SDDMM: assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_OK); break;
+            case TAMIS_OP_SPMM: assert_int_equal(tamis_plan_spmm(plan, &s.D, &s.E, NULL), TAMIS_OK); break;
+            case TAMIS_OP_FUSED:
+                assert_int_equal(tamis_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_OK);
+                break;
+            }
+            tamis_plan_destroy(plan);
+            if (math == TAMIS_MATH_EXACT) {
+                memcpy(exact, s.out, sizeof s.out);
+                memcpy(exact + SMALL_ROWS * SMALL_L, s.p, sizeof s.p);
+            }
+            assert_memory_equal(exact, s.out, sizeof s.out);
+            assert_memory_equal(exact + SMALL_ROWS * SMALL_L, s.p, sizeof s.p);
+        }
+    }
+    small s;
+    small_make(&s);
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
+    tamis_plan *plan = NULL;
+    tamis_sparse pattern = s.S;
+    pattern.values = NULL;
+    o.type = TAMIS_F64;
+    o.math = TAMIS_MATH_TF32;
+    assert_int_equal(tamis_plan_create(device, &pattern, &o, &plan), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "options.math = tf32 needs options.type = fp32, not fp64"));
 }
 
 static void test_names_and_choice(void **state) {
     (void)state;
     small s;
     small_make(&s);
-    tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
     tamis_plan_report report;
     for (int i = 0; i < tamis_algorithm_count(); i++) {
         tamis_algorithm_description algorithm;
@@ -228,10 +380,17 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_explain),          cmocka_unit_test(test_option_sizes),
-        cmocka_unit_test(test_workspace),        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_names_and_choice), cmocka_unit_test(test_instruction_sets),
+        cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_reserved_words),
+        cmocka_unit_test(test_sizes_are_set),
+        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_names_and_choice),
+        cmocka_unit_test(test_instruction_sets),
         cmocka_unit_test(test_ceilings_cache),
+        cmocka_unit_test(test_math),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -2,6 +2,8 @@
  * Properties that must hold for any problem, tried on seeded random ones. A failing problem is made smaller, as long as
  * it still fails, before it is printed.
  */
+#include <tamis/structure.h>
+
 #include "cmocka_first.h"
 
 #include <math.h>
@@ -40,13 +42,28 @@ static double *doubles(int64_t n) {
     return x;
 }
 
+static tamis_status sampled_with(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B, tamis_edge edge,
+                                 double alpha, double *p) {
+    const test_call call = call_of(edge, alpha, 0);
+    const tamis_dense P = samples_of(S, p, TAMIS_F64);
+    return tamis_sddmm(device, S, A, B, &P, &call.options, &call.execution);
+}
+
+static tamis_status sampled(const problem *p, tamis_edge edge, double alpha, double *samples) {
+    return sampled_with(&p->S, &p->A, &p->B, edge, alpha, samples);
+}
+
+static tamis_status sampled_of(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B, double *samples) {
+    return sampled_with(S, A, B, TAMIS_EDGE_SCALE, 1, samples);
+}
+
 static const char *linear(const trial *t) {
     problem p = make(t, TAMIS_CSR);
     double *const one = doubles(t->nnz), *const two = doubles(t->nnz);
     const char *broken = NULL;
-    if (tamis_sddmm(device, &p.S, &p.A, &p.B, &(tamis_args){.alpha = 1}, one) != TAMIS_OK) broken = "a call failed";
+    if (sampled(&p, TAMIS_EDGE_SCALE, 1, one) != TAMIS_OK) broken = "a call failed";
     for (int64_t i = 0; i < t->rows * t->inner; i++) ((double *)p.A.data)[i] *= 3;
-    if (tamis_sddmm(device, &p.S, &p.A, &p.B, &(tamis_args){.alpha = 2}, two) != TAMIS_OK) broken = "a call failed";
+    if (sampled(&p, TAMIS_EDGE_SCALE, 2, two) != TAMIS_OK) broken = "a call failed";
     for (int64_t i = 0; i < t->nnz && !broken; i++)
         if (!near(6 * one[i], two[i])) broken = "SDDMM is not linear in A and alpha";
     free(one);
@@ -70,8 +87,7 @@ static const char *transposed(const trial *t) {
     T.values = values;
     const char *broken = NULL;
     if (tamis_transpose(&p.S, offsets, columns, values, permutation) != TAMIS_OK ||
-        tamis_sddmm(device, &p.S, &p.A, &p.B, NULL, there) != TAMIS_OK ||
-        tamis_sddmm(device, &T, &p.B, &p.A, NULL, back) != TAMIS_OK)
+        sampled(&p, TAMIS_EDGE_SCALE, 1, there) != TAMIS_OK || sampled_of(&T, &p.B, &p.A, back) != TAMIS_OK)
         broken = "a call failed";
     for (int64_t i = 0; i < p.S.nnz && !broken; i++)
         if (!near(back[i], there[permutation[i]])) broken = "SDDMM of the transpose differs";
@@ -96,11 +112,11 @@ static const char *fused_is_both(const trial *t) {
     E.data = fused;
     X.values = x;
     for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX && !broken; edge++) {
-        const tamis_args args = {.alpha = 1, .edge = (tamis_edge)edge};
+        const tamis_options o = with_edge((tamis_edge)edge);
         if (edge == TAMIS_EDGE_QUOTIENT) continue; /* its poles amplify any rounding */
-        if (tamis_sddmm(device, &p.S, &p.A, &p.B, &args, x) != TAMIS_OK ||
-            tamis_spmm(device, &X, &p.D, NULL, &C) != TAMIS_OK ||
-            tamis_fused(device, &p.S, &p.A, &p.B, &p.D, &args, &E) != TAMIS_OK)
+        if (sampled(&p, (tamis_edge)edge, 1, x) != TAMIS_OK ||
+            tamis_spmm(device, &X, &p.D, &C, NULL, NULL) != TAMIS_OK ||
+            tamis_fused(device, &p.S, &p.A, &p.B, &p.D, &E, &o, NULL) != TAMIS_OK)
             broken = "a call failed";
         for (int64_t i = 0; i < size && !broken; i++)
             if (!near(both[i], fused[i])) broken = "fused is not SDDMM followed by SpMM";
@@ -116,8 +132,7 @@ static const char *softmax_sums(const trial *t) {
     problem p = make(t, TAMIS_CSR);
     double *const x = doubles(t->nnz);
     const char *broken = NULL;
-    if (tamis_sddmm(device, &p.S, &p.A, &p.B, &(tamis_args){.alpha = 1, .edge = TAMIS_EDGE_SOFTMAX}, x) != TAMIS_OK)
-        broken = "a call failed";
+    if (sampled(&p, TAMIS_EDGE_SOFTMAX, 1, x) != TAMIS_OK) broken = "a call failed";
     for (int64_t i = 0; i < t->rows && !broken; i++) {
         const int32_t *const offsets = p.S.offsets;
         double sum = 0;
@@ -142,8 +157,8 @@ static const char *formats_agree(const trial *t) {
     C.row_indices = rows;
     C.offsets = NULL;
     const char *broken = NULL;
-    if (tamis_csr_to_coo(&p.S, rows) != TAMIS_OK || tamis_sddmm(device, &p.S, &p.A, &p.B, NULL, csr) != TAMIS_OK ||
-        tamis_sddmm(device, &C, &p.A, &p.B, NULL, coo) != TAMIS_OK)
+    if (tamis_csr_to_coo(&p.S, rows) != TAMIS_OK || sampled(&p, TAMIS_EDGE_SCALE, 1, csr) != TAMIS_OK ||
+        sampled_of(&C, &p.A, &p.B, coo) != TAMIS_OK)
         broken = "a call failed";
     for (int64_t i = 0; i < p.S.nnz && !broken; i++)
         if (csr[i] != coo[i]) broken = "CSR and COO differ";

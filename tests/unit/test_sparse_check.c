@@ -143,36 +143,41 @@ static void checks_dense_views(void **state) {
 static void owns_matrices(void **state) {
     (void)state;
     const int64_t live = tamis_memory_live();
-    assert_null(tamis_matrix_view(NULL));
-    assert_null(tamis_array_view(NULL));
-    tamis_matrix_free(NULL);
-    tamis_array_free(NULL);
-    tamis_array *array;
-    expect_ok(tamis_array_create(3, 5, TAMIS_F64, TAMIS_COLUMN_MAJOR, &array));
-    const tamis_dense *const view = tamis_array_view(array);
+    assert_null(tamis_owned_sparse_view(NULL));
+    assert_null(tamis_owned_dense_view(NULL));
+    tamis_owned_sparse_free(NULL);
+    tamis_owned_dense_free(NULL);
+    tamis_owned_dense *array;
+    expect_ok(tamis_owned_dense_create(3, 5, TAMIS_F64, TAMIS_COLUMN_MAJOR, &array));
+    const tamis_dense *const view = tamis_owned_dense_view(array);
     expect_ok(tamis_dense_check(view, "view", 3, 5, TAMIS_F64));
     assert_int_equal(view->stride, 3);
     for (int i = 0; i < 15; i++) assert_true(((const double *)view->data)[i] == 0);
-    tamis_array_free(array);
-    expect_ok(tamis_array_create(0, 5, TAMIS_BF16, TAMIS_ROW_MAJOR, &array));
-    tamis_array_free(array);
-    expect_error(TAMIS_ERROR_ARGUMENT, "rows = -1", tamis_array_create(-1, 5, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
+    tamis_owned_dense_free(array);
+    expect_ok(tamis_owned_dense_create(0, 5, TAMIS_BF16, TAMIS_ROW_MAJOR, &array));
+    tamis_owned_dense_free(array);
+    expect_error(TAMIS_ERROR_ARGUMENT, "rows = -1",
+                 tamis_owned_dense_create(-1, 5, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
     assert_null(array);
-    expect_error(TAMIS_ERROR_ARGUMENT, "cols = -5", tamis_array_create(1, -5, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
-    expect_error(TAMIS_ERROR_ARGUMENT, "type = 4", tamis_array_create(1, 5, (tamis_type)4, TAMIS_ROW_MAJOR, &array));
-    expect_error(TAMIS_ERROR_ARGUMENT, "layout = 2", tamis_array_create(1, 5, TAMIS_F32, (tamis_layout)2, &array));
-    expect_error(TAMIS_ERROR_ARGUMENT, "array = NULL", tamis_array_create(1, 5, TAMIS_F32, TAMIS_ROW_MAJOR, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "cols = -5",
+                 tamis_owned_dense_create(1, -5, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
+    expect_error(TAMIS_ERROR_ARGUMENT, "type = 4",
+                 tamis_owned_dense_create(1, 5, (tamis_type)4, TAMIS_ROW_MAJOR, &array));
+    expect_error(TAMIS_ERROR_ARGUMENT, "layout = 2",
+                 tamis_owned_dense_create(1, 5, TAMIS_F32, (tamis_layout)2, &array));
+    expect_error(TAMIS_ERROR_ARGUMENT, "array = NULL",
+                 tamis_owned_dense_create(1, 5, TAMIS_F32, TAMIS_ROW_MAJOR, NULL));
     expect_status(TAMIS_ERROR_OVERFLOW,
-                  tamis_array_create((int64_t)1 << 40, (int64_t)1 << 40, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
+                  tamis_owned_dense_create((int64_t)1 << 40, (int64_t)1 << 40, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
     expect_status(TAMIS_ERROR_OVERFLOW,
-                  tamis_array_create((int64_t)1 << 31, (int64_t)1 << 31, TAMIS_F64, TAMIS_ROW_MAJOR, &array));
-    tamis_matrix *matrix;
+                  tamis_owned_dense_create((int64_t)1 << 31, (int64_t)1 << 31, TAMIS_F64, TAMIS_ROW_MAJOR, &array));
+    tamis_owned_sparse *matrix;
     const tamis_sparse shape = {.format = TAMIS_COO, .rows = 4, .cols = 4, .nnz = 6, .value_type = TAMIS_F16};
-    expect_ok(tamis_matrix_create(&shape, true, &matrix));
-    assert_ptr_equal(tamis_matrix_view(matrix)->row_indices, matrix->row_indices);
+    expect_ok(tamis_owned_sparse_create(&shape, true, &matrix));
+    assert_ptr_equal(tamis_owned_sparse_view(matrix)->row_indices, matrix->row_indices);
     assert_non_null(matrix->values);
     assert_null(matrix->offsets);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     assert_int_equal(tamis_memory_live(), live);
 }
 

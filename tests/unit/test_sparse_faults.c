@@ -1,4 +1,7 @@
 /* The n-th allocation fails, for every n: the error says so, and nothing is leaked. */
+#include <tamis/generate.h>
+#include <tamis/structure.h>
+
 #include "test_sparse_support.h"
 
 /* One of the calls below, with everything released that it gave. */
@@ -30,10 +33,10 @@ typedef struct conversion {
 
 static tamis_status convert(const void *argument) {
     const conversion *const c = argument;
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     const tamis_status status = tamis_convert(c->S, &c->options, &matrix);
     if (status != TAMIS_OK) assert_null(matrix);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     return status;
 }
 
@@ -59,10 +62,10 @@ static void conversions(void **state) {
 }
 
 static tamis_status generate(const void *argument) {
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     const tamis_status status = tamis_generate(argument, &matrix);
     if (status != TAMIS_OK) assert_null(matrix);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     return status;
 }
 
@@ -102,10 +105,10 @@ static tamis_status sort(const void *argument) {
 
 static tamis_status create_array(const void *argument) {
     (void)argument;
-    tamis_array *array;
-    const tamis_status status = tamis_array_create(3, 4, TAMIS_F32, TAMIS_ROW_MAJOR, &array);
+    tamis_owned_dense *array;
+    const tamis_status status = tamis_owned_dense_create(3, 4, TAMIS_F32, TAMIS_ROW_MAJOR, &array);
     if (status != TAMIS_OK) assert_null(array);
-    tamis_array_free(array);
+    tamis_owned_dense_free(array);
     return status;
 }
 

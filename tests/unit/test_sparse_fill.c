@@ -62,9 +62,9 @@ static void stays_below_high(void **state) {
     for (int type = 0; type < 4; type++)
         for (size_t range = 0; range < sizeof ranges / sizeof *ranges; range++) {
             const double low = ranges[range][0], high = ranges[range][1];
-            tamis_array *array;
-            expect_ok(tamis_array_create(1, 200000, (tamis_type)type, TAMIS_ROW_MAJOR, &array));
-            const tamis_dense *const view = tamis_array_view(array);
+            tamis_owned_dense *array;
+            expect_ok(tamis_owned_dense_create(1, 200000, (tamis_type)type, TAMIS_ROW_MAJOR, &array));
+            const tamis_dense *const view = tamis_owned_dense_view(array);
             expect_ok(tamis_fill_uniform(view, 3, low, high));
             double sum = 0, least = INFINITY, most = -INFINITY;
             for (int64_t i = 0; i < 200000; i++) {
@@ -77,7 +77,7 @@ static void stays_below_high(void **state) {
             if (range < 6) assert_true(most < high);
             assert_true(least >= low - fine && most <= high + fine);
             assert_true(fabs(sum / 200000 - (low + high) / 2) < 0.02 * fine);
-            tamis_array_free(array);
+            tamis_owned_dense_free(array);
         }
 }
 

@@ -1,4 +1,7 @@
 /* The row profile against plain loops over the entries. */
+#include <tamis/generate.h>
+#include <tamis/structure.h>
+
 #include <math.h>
 #include <sys/mman.h>
 
@@ -136,14 +139,14 @@ static void estimates_large_matrices(void **state) {
     options.rows = 100000;
     options.nnz = 800000;
     options.band = 50;
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     expect_ok(tamis_generate(&options, &matrix));
     tamis_profile exact, estimate;
-    expect_ok(tamis_row_profile(tamis_matrix_view(matrix), &exact));
-    tamis_profile_rows(tamis_matrix_view(matrix), 2, &estimate);
+    expect_ok(tamis_row_profile(tamis_owned_sparse_view(matrix), &exact));
+    tamis_profile_rows(tamis_owned_sparse_view(matrix), 2, &estimate);
     assert_true(fabs(estimate.mean_span - exact.mean_span) < 0.05 * exact.mean_span);
     assert_in_range(estimate.bandwidth, 40, 50);
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
 }
 
 /* More nonzeros than 32 bits can count: zero pages that take no memory, of which the cheap part reads a few. */

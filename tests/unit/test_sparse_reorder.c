@@ -1,4 +1,6 @@
 /* CSR to COO and back, transpose and sort, against stable sorts of plain lists. */
+#include <tamis/structure.h>
+
 #include "test_sparse_support.h"
 
 #include "sparse/order.h"

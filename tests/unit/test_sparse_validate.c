@@ -1,4 +1,6 @@
 /* Every broken entry is found, wherever it is, and the first one is named. */
+#include <tamis/structure.h>
+
 #include "test_sparse_support.h"
 
 #include "sparse/structure.h"

@@ -1,4 +1,6 @@
 /* Plans and calls in several threads at once; messages stay with their thread; the ceilings' cache is shared. */
+#include <tamis/ceilings.h>
+
 #include "cmocka_first.h"
 
 #include <pthread.h>
@@ -22,13 +24,13 @@ static void *plans(void *context) {
     tamis_random random = tamis_random_start(77, (uint64_t)w->number);
     const problem_options o = {.rows = 60, .cols = 70, .nnz = 900, .inner = 24, .width = 24, .sorted = true};
     problem p = problem_make(&o, &random);
-    const tamis_args args = {.alpha = 1};
+    const test_call call = call_of(TAMIS_EDGE_SCALE, 1, 0);
     double *want, *bound;
     float *const e = malloc(60 * 24 * sizeof *e);
-    expect_member(&p, TAMIS_OP_FUSED, &args, 0, NULL, &want, &bound);
+    expect_member(&p, TAMIS_OP_FUSED, &call, 0, NULL, &want, &bound);
     for (int round = 0; round < ROUNDS && !w->failed && e; round++) {
-        static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "row-simd"};
-        tamis_plan_options options = TAMIS_PLAN_OPTIONS_INIT;
+        static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd"};
+        tamis_options options = TAMIS_OPTIONS_INIT;
         options.operation = TAMIS_OP_FUSED;
         options.inner = options.width = 24;
         options.threads = 1 + round % 3;
@@ -36,7 +38,7 @@ static void *plans(void *context) {
         tamis_plan *plan = NULL;
         const tamis_dense E = {.data = e, .rows = 60, .cols = 24};
         if (tamis_plan_create(w->device, &p.S, &options, &plan) != TAMIS_OK ||
-            tamis_plan_fused(plan, NULL, &p.A, &p.B, &p.D, 1, 0, &E) != TAMIS_OK)
+            tamis_plan_fused(plan, &p.A, &p.B, &p.D, &E, NULL) != TAMIS_OK)
             w->failed = "a plan failed";
         for (int i = 0; i < 60 * 24 && !w->failed; i++)
             if (!expect_fits(TAMIS_F32, (double)e[i], want[i], bound[i])) w->failed = "a result is wrong";
@@ -54,9 +56,9 @@ static void *messages(void *context) {
     small s;
     char wanted[64];
     small_make(&s);
-    tamis_plan_options o = small_options(TAMIS_OP_SDDMM);
-    o.inner = -1 - w->number;
-    snprintf(wanted, sizeof wanted, "inner = %d ", -1 - w->number);
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
+    o.inner = -2 - w->number;
+    snprintf(wanted, sizeof wanted, "inner = %d ", -2 - w->number);
     for (int round = 0; round < 500 && !w->failed; round++) {
         tamis_plan *plan = NULL;
         if (tamis_plan_create(w->device, &s.S, &o, &plan) != TAMIS_ERROR_ARGUMENT) w->failed = "it was accepted";
@@ -71,7 +73,7 @@ static void *calls(void *context) {
     small_make(&s);
     for (int round = 0; round < 200 && !w->failed; round++) {
         s.p[0] = 77;
-        if (tamis_sddmm(w->device, &s.S, &s.A, &s.B, NULL, s.p) != TAMIS_OK || s.p[0] == 77)
+        if (tamis_sddmm(w->device, &s.S, &s.A, &s.B, &s.P, NULL, NULL) != TAMIS_OK || s.p[0] == 77)
             w->failed = "a call failed";
         tamis_ceilings c;
         if (tamis_device_ceilings(w->device, &c) != TAMIS_OK || c.threads < 1) w->failed = "no ceilings";

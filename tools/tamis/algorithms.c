@@ -1,6 +1,7 @@
 /* tamis algorithms: the registry. */
 #include <stdio.h>
 #include <string.h>
+#include <tamis/algorithms.h>
 #include <tamis/tamis.h>
 
 #include "command.h"

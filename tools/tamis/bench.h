@@ -2,6 +2,8 @@
 #ifndef TOOL_BENCH_H
 #define TOOL_BENCH_H
 
+#include <tamis/structure.h>
+
 #include "device.h"
 #include "lines.h"
 #include "measure.h"
@@ -71,7 +73,7 @@ typedef struct tool_bench_results {
     bool interrupted;
 } tool_bench_results;
 
-/* Takes the next of --variants, "preds:ts=32:iir=0,sm-l2:tune=2". Returns 0, or TOOL_USAGE after a message. */
+/* Takes the next of --variants, "preds:ts=32:iir=0,cusddmm-sm-l2:tune=2". Returns 0, or TOOL_USAGE after a message. */
 int tool_bench_take_variant(const char **list, const char **name, char *parameters, size_t bytes);
 
 /* Measures all contestants of a case. Returns 0 or an exit code, after a message. */

@@ -1,4 +1,6 @@
 /* One case of the benchmark: makes the plans, checks each result once, measures all in turn. */
+#include <tamis/algorithms.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +73,8 @@ static void warn_once(const char *matrix, const char *message) {
     tool_warning("%s", text);
 }
 
-static tamis_plan_options planning(const tool_bench_case *one, const char *name, const char *parameters) {
-    tamis_plan_options options = tool_problem_plan_options(&one->problem);
+static tamis_options planning(const tool_bench_case *one, const char *name, const char *parameters) {
+    tamis_options options = tool_problem_options(&one->problem);
     options.threads = one->threads;
     options.expected_calls = one->settings->calls;
     options.parameters = *parameters ? parameters : NULL;
@@ -97,7 +99,7 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
     tool_bench_result *known = name ? find(results, name, parameters) : NULL;
     if (known) known->baseline |= baseline;
     if (known || (name && !has(one, name))) return 0;
-    const tamis_plan_options options = planning(one, name, parameters);
+    const tamis_options options = planning(one, name, parameters);
     runner run = {.problem = &all->mirror.problem, .threads = one->threads};
     const double start = tool_seconds();
     const tamis_status status = tamis_plan_create(one->device->device, &all->mirror.problem.S, &options, &run.plan);
@@ -229,6 +231,16 @@ static tamis_status execute_checked(const tool_bench_case *one, const field *all
     return tool_mirror_fetch(&all->mirror);
 }
 
+static void warn_not_finite(const tool_bench_case *one, const tool_comparison *comparison) {
+    const tool_problem *problem = &one->problem;
+    const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
+    char message[160];
+    snprintf(message, sizeof message, "%s in %s: %lld of %lld elements are not finite%s",
+             tamis_operation_name(problem->operation), tamis_type_name(problem->type), not_finite, all,
+             comparison->compared > 0 ? "" : ": there is nothing to compare");
+    warn_once(one->source->name, message);
+}
+
 static int check_all(const tool_bench_case *one, const field *all, tool_bench_results *results) {
     const tamis_dense *output = &one->problem.output;
     const int64_t batch = tool_problem_batch(&one->problem);
@@ -243,8 +255,10 @@ static int check_all(const tool_bench_case *one, const field *all, tool_bench_re
         memset(output->data, 0xff, bytes);
         const tamis_status status = execute_checked(one, all, run, oracle);
         if (status != TAMIS_OK) return tool_library_error(status, results->at[i].algorithm);
-        results->at[i].compared = true;
-        results->at[i].comparison = tool_oracle_compare(oracle, &last.output, one->problem.alpha, 0, NULL);
+        const tool_comparison comparison = tool_oracle_compare(oracle, &last.output, one->problem.alpha, 0, NULL);
+        results->at[i].comparison = comparison;
+        results->at[i].compared = comparison.compared > 0 || comparison.not_finite == 0 || !comparison.passed;
+        if (comparison.not_finite > 0) warn_not_finite(one, &comparison);
     }
     memset(output->data, 0, bytes);
     const tamis_status status = tool_mirror_put(&all->mirror); /* with beta, NaN would stay for ever */

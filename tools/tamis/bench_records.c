@@ -1,4 +1,7 @@
 /* What the JSON lines of a benchmark say beside the measurements: where it ran, and on which matrices. */
+#include <tamis/ceilings.h>
+#include <tamis/structure.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

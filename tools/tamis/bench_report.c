@@ -1,4 +1,7 @@
 /* What the benchmark shows: a table for people, lines of JSON for programs. */
+#include <tamis/ceilings.h>
+#include <tamis/structure.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* tamis cache: the compiled GPU kernels on disk. */
 #include <stdio.h>
+#include <tamis/cache.h>
 #include <tamis/tamis.h>
 
 #include "command.h"

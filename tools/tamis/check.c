@@ -1,4 +1,6 @@
 /* tamis check: every algorithm, edge operation, type and arrangement of data against the oracle. */
+#include <tamis/algorithms.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 
 typedef struct settings {
     tool_chosen operations, edges, types, devices, algorithms, arrangements;
-    tool_integers inner;
+    tool_integers inner, widths;
     int64_t limit, seed;
     bool verbose, quick, relabel, undirected;
     int from;
@@ -30,8 +32,13 @@ static const tool_option options[] = {
     {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
     {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale,mask,residual,quotient,sigmoid,exp,leaky_relu,softmax",
      "edge operations", AT(edges), 0, 0, &tool_edges},
-    {"inner", 'k', TOOL_INTEGERS, "K,...", "32,37,128", "inner widths; an odd one is a case of its own", AT(inner), 0,
-     1e6, NULL},
+    {"inner", 'k', TOOL_INTEGERS, "K,...", NULL,
+     "inner widths; unless given 32,37,128 (an odd one is a case of its own)", AT(inner), 0, 1e6, NULL},
+    {"widths", 0, TOOL_INTEGERS, "K,...", NULL,
+     "inner widths at which every algorithm, operation and type is checked once more, on 500 nonzeros, with the edges in "
+     "turn and the first of the arrangements; unless given 1,3,7,32,37,64,100,128,200,256,512,1000,1024,4096, but none with --inner or "
+     "--quick",
+     AT(widths), 0, 1e6, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32,fp64,fp16,bf16", "element types", AT(types), 0, 0, &tool_types},
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", NULL,
      "devices; unless given all that are present, OpenCL's in brief: one arrangement, width and type", AT(devices), 0,
@@ -42,7 +49,8 @@ static const tool_option options[] = {
      AT(limit), 1, 1e12, NULL},
     {"arrangement", 0, TOOL_CHOSEN, "NAME,...", "packed,strided,column,coo", "how the data lie in memory",
      AT(arrangements), 0, 0, &tool_arrangements},
-    {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first of the arrangements", AT(quick), 0, 0, NULL},
+    {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first of the arrangements, and no further widths", AT(quick), 0, 0,
+     NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "a line for each check, with the reason of each skipped one", AT(verbose),
      0, 0, NULL},
     {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
@@ -93,7 +101,8 @@ typedef struct check_run {
     const settings *set; /* for the device at work */
     tool_lines lines;
     int64_t passed, failed, skipped, done, expected;
-    int shown; /* failures printed */
+    int64_t in_part; /* passed, though not all of their elements could be compared */
+    int shown;       /* failures printed */
     int worst;
     const char *matrix;
     const tool_device *device;
@@ -144,6 +153,12 @@ static tamis_sparse arranged(const check_run *run, const arrangement *how, tamis
     return S;
 }
 
+static const tool_integers usual_inner = {3, {32, 37, 128}};
+
+/* Kernels are made for a width: there are some of each way to cut it into vectors, lanes, pieces and slices. */
+static const tool_integers usual_widths = {14, {1, 3, 7, 32, 37, 64, 100, 128, 200, 256, 512, 1000, 1024, 4096}};
+enum { WIDTHS_NONZEROS = 500 };
+
 enum { FILLER = 0xff }; /* a NaN in every type; beta = 0 must not read it, and padding must keep it */
 
 /* The old output: NaN everywhere, and values where beta reads them. */
@@ -185,6 +200,7 @@ static verdict failed_call(tamis_status status) {
     return result;
 }
 
+/* What is not finite is counted, and a result with nothing else in it has not been compared. */
 static verdict judge(const tool_comparison *comparison, bool intact) {
     verdict result = {.kind = comparison->passed && intact ? PASSED : FAILED, .comparison = *comparison};
     if (!comparison->passed) {
@@ -194,6 +210,12 @@ static verdict judge(const tool_comparison *comparison, bool intact) {
                  (long long)comparison->row, (long long)comparison->col, comparison->found, comparison->expected);
     } else if (!intact) {
         snprintf(result.reason, sizeof result.reason, "wrote outside the output's elements");
+    } else if (comparison->not_finite > 0) {
+        const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
+        const bool none = comparison->compared == 0;
+        if (none) result.kind = SKIPPED;
+        snprintf(result.reason, sizeof result.reason, "%s%lld of %lld elements are not finite",
+                 none ? "nothing to compare: " : "", not_finite, all);
     }
     return result;
 }
@@ -201,7 +223,7 @@ static verdict judge(const tool_comparison *comparison, bool intact) {
 static verdict check_one(const check_run *run, const tool_mirror *mirror, const tool_problem *problem,
                          const tool_operands *operands, const tool_oracle *oracle, const tool_dense *old,
                          const char *algorithm, int threads) {
-    tamis_plan_options planning = tool_problem_plan_options(problem);
+    tamis_options planning = tool_problem_options(problem);
     tool_device_plan_with(run->device, algorithm, &planning);
     planning.threads = threads;
     planning.expected_calls = 1000;
@@ -231,6 +253,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     run->passed += result->kind == PASSED;
     run->failed += result->kind == FAILED;
     run->skipped += result->kind == SKIPPED;
+    run->in_part += result->kind == PASSED && result->comparison.not_finite > 0;
     const bool failure_shown = result->kind == FAILED && run->shown < 20;
     const bool on_lines = run->lines.out == stdout;
     if (!on_lines && (run->set->verbose || failure_shown)) {
@@ -263,6 +286,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     const double none = (double)NAN;
     tool_json_number(json, "relative_error", result->kind == PASSED ? result->comparison.error : none);
     tool_json_number(json, "tolerance", result->kind == PASSED ? result->comparison.tolerance : none);
+    tool_json_integer(json, "not_finite", result->comparison.not_finite);
     tool_json_text(json, "reason", result->reason);
     const int code = tool_lines_end(&run->lines);
     if (code) run->worst = code;
@@ -321,21 +345,30 @@ static void check_arrangement(check_run *run, tool_problem problem, const arrang
     if (filled) tool_operands_free(&operands);
 }
 
-static void check_problem(check_run *run, tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner,
-                          const void *values) {
+/* What is checked of a matrix: one operation, edge, type and width, with some of the chosen arrangements. */
+typedef struct corner {
+    tamis_operation operation;
+    tamis_edge edge;
+    tamis_type type;
+    int64_t inner;
+    int arrangements; /* so many of those chosen */
+} corner;
+
+static void check_corner(check_run *run, const corner *at, const void *values) {
+    const int64_t inner = at->inner;
     tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
-                  tamis_operation_name(operation), tool_uses_edge(operation) ? tamis_edge_name(edge) : "",
-                  tamis_type_name(type), (long long)inner);
-    tool_problem problem = {.operation = operation,
-                            .edge = edge,
-                            .type = type,
+                  tamis_operation_name(at->operation), tool_uses_edge(at->operation) ? tamis_edge_name(at->edge) : "",
+                  tamis_type_name(at->type), (long long)inner);
+    tool_problem problem = {.operation = at->operation,
+                            .edge = at->edge,
+                            .type = at->type,
                             .inner = inner,
-                            .width = operation == TAMIS_OP_FUSED && inner % 2 ? inner / 2 + 1 : inner,
+                            .width = at->operation == TAMIS_OP_FUSED && inner % 2 ? inner / 2 + 1 : inner,
                             .edge_scale = tool_default_scale(inner),
                             .edge_slope = 0.1,
                             .edge_epsilon = 1e-10,
                             .alpha = 1};
-    problem.S = arranged(run, &arrangements[0], type, values);
+    problem.S = arranged(run, &arrangements[0], at->type, values);
     tool_operands operands;
     tool_oracle oracle;
     tamis_status status = tool_operands_random(&problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)run->set->seed, &operands);
@@ -347,56 +380,92 @@ static void check_problem(check_run *run, tamis_operation operation, tamis_edge 
         run->worst = tool_library_error(status, run->matrix);
         return;
     }
-    for (int i = 0; i < (run->set->quick ? 1 : run->set->arrangements.count) && !tool_interrupted(); i++) {
+    for (int i = 0; i < at->arrangements && !tool_interrupted(); i++) {
         check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], &oracle, values);
     }
     tool_oracle_free(&oracle);
 }
 
-/* All of a matrix in one type. A pattern is checked as it is, without values. */
-static void check_type(check_run *run, tamis_type type) {
+/* Everything with everything, at the few inner widths. */
+static void check_corners(check_run *run, tamis_type type, const void *values) {
     const settings *set = run->set;
-    void *values = NULL;
-    if (run->part->values) {
-        values = tool_values_convert(run->part->values, run->part->view.value_type, type, run->part->nnz);
-    }
+    corner at = {.type = type, .arrangements = set->quick ? 1 : set->arrangements.count};
     for (int o = 0; o < set->operations.count; o++) {
-        const tamis_operation operation = (tamis_operation)set->operations.at[o];
-        const int edges = tool_uses_edge(operation) ? set->edges.count : 1;
+        at.operation = (tamis_operation)set->operations.at[o];
+        const int edges = tool_uses_edge(at.operation) ? set->edges.count : 1;
         for (int e = 0; e < edges; e++) {
+            at.edge = (tamis_edge)set->edges.at[e];
             for (int k = 0; k < set->inner.count && !tool_interrupted(); k++) {
-                check_problem(run, operation, (tamis_edge)set->edges.at[e], type, set->inner.at[k], values);
+                at.inner = set->inner.at[k];
+                check_corner(run, &at, values);
             }
         }
     }
-    free(values);
+}
+
+/* Each operation once at each of the many widths. Softmax, which some algorithms decline, is left out of the turns. */
+static void check_widths(check_run *run, tamis_type type, const void *values) {
+    const settings *set = run->set;
+    int turn = (int)type;
+    for (int k = 0; k < set->widths.count; k++) {
+        for (int o = 0; o < set->operations.count && !tool_interrupted(); o++, turn++) {
+            corner at = {.operation = (tamis_operation)set->operations.at[o],
+                         .edge = (tamis_edge)set->edges.at[turn % set->edges.count],
+                         .type = type,
+                         .inner = set->widths.at[k],
+                         .arrangements = 1};
+            for (int next = turn; at.edge == TAMIS_EDGE_SOFTMAX && next < turn + set->edges.count; next++) {
+                at.edge = (tamis_edge)set->edges.at[next % set->edges.count];
+            }
+            check_corner(run, &at, values);
+        }
+    }
+}
+
+typedef void check_in_type(check_run *run, tamis_type type, const void *values);
+
+/* Up to `limit` nonzeros of a matrix, in all types. A pattern is checked as it is, without values. */
+static void check_part(check_run *run, const tool_source *source, int64_t limit, check_in_type *check,
+                       tool_submatrix *part) {
+    tool_submatrix_take(source->S, 1, (double)limit, part);
+    if (part->rows < source->S->rows) tool_submatrix_compact(part);
+    run->part = part;
+    make_indices(part, &run->arrays);
+    for (int t = 0; t < run->set->types.count && !tool_interrupted(); t++) {
+        const tamis_type type = (tamis_type)run->set->types.at[t];
+        void *values = part->values ? tool_values_convert(part->values, part->view.value_type, type, part->nnz) : NULL;
+        check(run, type, values);
+        free(values);
+    }
+    free_indices(&run->arrays);
+    run->part = NULL;
 }
 
 static void check_source(check_run *run, const tool_source *source) {
-    tool_submatrix part;
-    tool_submatrix_take(source->S, 1, (double)run->set->limit, &part);
-    const bool whole = part.rows == source->S->rows;
-    if (!whole) tool_submatrix_compact(&part);
+    const settings *set = run->set;
+    tool_submatrix part, small = {0};
     run->matrix = source->name;
-    run->part = &part;
-    make_indices(&part, &run->arrays);
-    const int64_t passed = run->passed, failed = run->failed, skipped = run->skipped;
+    const int64_t passed = run->passed, failed = run->failed, skipped = run->skipped, in_part = run->in_part;
     const double start = tool_seconds();
-    for (int t = 0; t < run->set->types.count && !tool_interrupted(); t++) {
-        check_type(run, (tamis_type)run->set->types.at[t]);
+    check_part(run, source, set->limit, check_corners, &part);
+    if (set->widths.count > 0) {
+        check_part(run, source, set->limit < WIDTHS_NONZEROS ? set->limit : WIDTHS_NONZEROS, check_widths, &small);
     }
     tool_progress_clear();
     if (run->lines.out != stdout) {
-        printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)\n", source->name,
+        printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)", source->name,
                (long long)(run->passed - passed), (long long)(run->failed - failed),
                (long long)(run->skipped - skipped), tool_word_seconds(tool_seconds() - start).text,
                run->device->description.name, tool_word_count(part.rows).text, tool_word_count(source->S->rows).text,
                tool_word_count(part.nnz).text);
+        if (run->in_part > in_part) {
+            printf("; %lld of those passed have elements that are not finite", (long long)(run->in_part - in_part));
+        }
+        putchar('\n');
         fflush(stdout);
     }
-    free_indices(&run->arrays);
     tool_submatrix_free(&part);
-    run->part = NULL;
+    tool_submatrix_free(&small);
     run->matrix = NULL;
 }
 
@@ -405,7 +474,14 @@ static int64_t problems_of_a_matrix(const settings *set) {
     for (int o = 0; o < set->operations.count; o++) {
         problems += tool_uses_edge((tamis_operation)set->operations.at[o]) ? set->edges.count : 1;
     }
-    return problems * set->inner.count * set->types.count;
+    return (problems * set->inner.count + (int64_t)set->operations.count * set->widths.count) * set->types.count;
+}
+
+/* The widths that go without saying: all of them, but only the few where little was asked for. */
+static void settle_widths(settings *set) {
+    const bool few = set->inner.count > 0 || set->quick;
+    if (set->inner.count == 0) set->inner = usual_inner;
+    if (set->widths.count == 0 && !few) set->widths = usual_widths;
 }
 
 /* One device with what is checked on it. */
@@ -430,6 +506,7 @@ static int open_devices(const settings *set, checked_device *devices, int *worst
         if (set->devices.count == 0 && next->device.gpu && !next->device.addresses) {
             next->set.quick = true;
             next->set.inner.count = next->set.types.count = 1;
+            next->set.widths.count = 0;
         }
         count++;
     }
@@ -458,7 +535,9 @@ static void check_file(check_run *run, const char *path, const checked_device *d
 }
 
 static int run_check(const void *given, int count, char **operands) {
-    const settings *set = given;
+    settings settled = *(const settings *)given;
+    settle_widths(&settled);
+    const settings *set = &settled;
     check_run run = {.set = set};
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;
@@ -493,7 +572,8 @@ const tool_command tool_check_command = {
     .least = 1,
     .most = -1,
     .description =
-        "Runs every algorithm (baselines too) with every edge operation, type and inner width on each FILE, in four "
+        "Runs every algorithm (baselines too) with every edge operation, type and inner width of --inner, and once at "
+        "each of --widths, on each FILE, in four "
         "arrangements of the data: CSR and COO, int32 and int64 indices, row- and column-major, packed, strided and "
         "unaligned, with and without beta, on one, two and three threads. Each result is compared with the oracle under "
         "a tolerance derived from the types and the length of the sums; outputs that beta = 0 must not read hold NaN "

@@ -2,7 +2,10 @@
 #include "choices.h"
 
 #include <string.h>
+#include <tamis/algorithms.h>
+#include <tamis/generate.h>
 #include <tamis/matrix.h>
+#include <tamis/tamis.h>
 
 int tool_choices_find(const tool_choices *choices, const char *name, size_t length) {
     for (int i = 0; choices->name(i); i++) {
@@ -26,6 +29,11 @@ static const char *kind_at(int i) { return i <= TAMIS_KIND_WINDOW ? tamis_kind_n
 
 static const char *layout_at(int i) {
     static const char *const names[] = {"row", "column"};
+    return pick(names, 2, i);
+}
+
+static const char *math_at(int i) {
+    static const char *const names[] = {"exact", "tf32"};
     return pick(names, 2, i);
 }
 
@@ -105,6 +113,7 @@ const tool_choices tool_model_types = {"a type of models", model_type_at, NULL};
 const tool_choices tool_operations = {"an operation", operation_at, NULL};
 const tool_choices tool_edges = {"an edge operation", edge_at, NULL};
 const tool_choices tool_layouts = {"a layout", layout_at, NULL};
+const tool_choices tool_maths = {"a way to compute", math_at, NULL};
 const tool_choices tool_formats = {"a format", format_at, NULL};
 const tool_choices tool_index_types = {"an index type", index_at, NULL};
 const tool_choices tool_kinds = {"a kind of matrix", kind_at, NULL};

@@ -52,10 +52,10 @@ static bool ends_with(const char *text, const char *ending) {
 }
 
 static int convert_dense(const settings *set, const char *in, const char *out) {
-    tamis_array *array = NULL;
+    tamis_owned_dense *array = NULL;
     tamis_status status = tamis_read_dense(in, (tamis_type)set->type, &array);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    const tamis_dense *dense = tamis_array_view(array);
+    const tamis_dense *dense = tamis_owned_dense_view(array);
     status = tamis_write_dense(out, dense);
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
@@ -63,7 +63,7 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
     } else if (!set->quiet) {
         printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
     }
-    tamis_array_free(array);
+    tamis_owned_dense_free(array);
     return code;
 }
 
@@ -89,7 +89,7 @@ static int run_convert(const void *given, int count, char **operands) {
     int code = tool_source_open(in, &reading, &source);
     if (code) return code;
     const double read = tool_seconds();
-    tamis_matrix *changed = NULL;
+    tamis_owned_sparse *changed = NULL;
     tamis_status status = TAMIS_OK;
     if (set->transpose || set->sort || set->format != TAMIS_CSR) {
         tamis_convert_options converting = TAMIS_CONVERT_OPTIONS_INIT;
@@ -101,8 +101,8 @@ static int run_convert(const void *given, int count, char **operands) {
         converting.transpose = set->transpose;
         status = tamis_convert(source.S, &converting, &changed);
     }
-    const tamis_sparse *S = changed ? tamis_matrix_view(changed) : source.S;
-    if (status == TAMIS_OK) status = tamis_write_matrix(out, S);
+    const tamis_sparse *S = changed ? tamis_owned_sparse_view(changed) : source.S;
+    if (status == TAMIS_OK) status = tamis_write_sparse(out, S);
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
     } else if (!set->quiet) {
@@ -110,7 +110,7 @@ static int run_convert(const void *given, int count, char **operands) {
                tool_word_count(S->cols).text, tool_word_count(S->nnz).text, S->values ? "" : ", no values",
                tool_word_seconds(source.seconds).text, tool_word_seconds(tool_seconds() - read).text);
     }
-    tamis_matrix_free(changed);
+    tamis_owned_sparse_free(changed);
     tool_source_close(&source);
     return code;
 }

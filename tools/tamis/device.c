@@ -1,4 +1,7 @@
 /* Opens devices and tells which algorithms are theirs. */
+#include <tamis/algorithms.h>
+#include <tamis/ceilings.h>
+
 #include "device.h"
 
 #include <string.h>
@@ -54,10 +57,10 @@ bool tool_device_algorithm(const tool_device *device, const char *name, tamis_al
     return false;
 }
 
-void tool_device_plan_with(const tool_device *device, const char *name, tamis_plan_options *options) {
+void tool_device_plan_with(const tool_device *device, const char *name, tamis_options *options) {
     tamis_algorithm_description algorithm;
     options->algorithm = name;
-    if (name && tool_device_algorithm(device, name, &algorithm) && algorithm.any_order) options->deterministic = false;
+    if (name && tool_device_algorithm(device, name, &algorithm) && algorithm.any_order) options->any_order = true;
 }
 
 bool tool_device_whole(const tool_device *device, int threads) { return device->gpu || threads > 1; }

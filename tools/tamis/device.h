@@ -2,6 +2,8 @@
 #ifndef TOOL_DEVICE_H
 #define TOOL_DEVICE_H
 
+#include <tamis/algorithms.h>
+#include <tamis/ceilings.h>
 #include <tamis/tamis.h>
 
 #include "options.h"
@@ -28,7 +30,7 @@ bool tool_device_serves(const tool_device *device, const tamis_algorithm_descrip
 bool tool_device_algorithm(const tool_device *device, const char *name, tamis_algorithm_description *algorithm);
 
 /* Names the algorithm in the options of a plan (NULL: auto), and allows it any order where it needs that. */
-void tool_device_plan_with(const tool_device *device, const char *name, tamis_plan_options *options);
+void tool_device_plan_with(const tool_device *device, const char *name, tamis_options *options);
 
 /* Which ceilings bound a call: those of one thread, or of all. A GPU is always used as a whole. */
 bool tool_device_whole(const tool_device *device, int threads);

@@ -1,5 +1,6 @@
 /* tamis devices: what can be computed on, and how fast it could be. */
 #include <stdio.h>
+#include <tamis/ceilings.h>
 #include <tamis/tamis.h>
 
 #include "command.h"

@@ -1,4 +1,6 @@
 /* tamis explain: what would run on a matrix, why, and why not the rest. */
+#include <tamis/structure.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +20,7 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads;
-    int edge, type, device, algorithm, from;
+    int edge, type, math, device, algorithm, from;
     bool json, verbose, relabel, undirected;
 } settings;
 
@@ -32,6 +34,8 @@ static const tool_option options[] = {
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
     {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as K", AT(width), 0, 1e9, NULL},
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type", AT(type), 0, 0, &tool_types},
+    {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
+     0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
@@ -136,6 +140,7 @@ static void print_text(const explained *one, const settings *set) {
     const char *parameters = report->parameters ? report->parameters : "";
     if (*parameters) tool_text_add(&runs, ", ");
     for (; *parameters; parameters++) tool_text_add(&runs, *parameters == ',' ? "%c " : "%c", *parameters);
+    if (report->math == TAMIS_MATH_TF32) tool_text_add(&runs, ", inputs rounded to TF32");
     print_field("runs", tool_text_get(&runs));
     tool_text_free(&runs);
     print_field("because", report->reason ? report->reason : "");
@@ -157,6 +162,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_integer(json, "calls", set->calls);
     tool_json_text(json, "algorithm", report->algorithm);
     tool_json_text(json, "reason", report->reason);
+    tool_json_text(json, "math", tool_maths.name((int)report->math));
     tool_json_text(json, "parameters", report->parameters);
     tool_json_text(json, "instruction_set", report->instruction_set);
     tool_json_integer(json, "threads", report->threads);
@@ -185,7 +191,7 @@ static int explain_problem(const settings *set, const tool_device *device, const
                            const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
                            tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu};
-    tamis_plan_options planning = tool_problem_plan_options(problem);
+    tamis_options planning = tool_problem_options(problem);
     planning.expected_calls = set->calls;
     planning.threads = (int)set->threads;
     tool_device_plan_with(device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL, &planning);
@@ -237,6 +243,7 @@ static int explain_source(const settings *set, const tool_device *device, const 
             const tool_problem problem = {.operation = operation,
                                           .edge = (tamis_edge)set->edge,
                                           .type = (tamis_type)set->type,
+                                          .math = (tamis_math)set->math,
                                           .inner = inner,
                                           .width = operation == TAMIS_OP_FUSED && set->width > 0 ? set->width : inner,
                                           .edge_scale = tool_default_scale(inner),

@@ -1,4 +1,6 @@
 /* tamis generate: seeded matrices of the kinds that sparse kernels meet. */
+#include <tamis/generate.h>
+
 #include "generate.h"
 
 #include <stdio.h>
@@ -40,7 +42,8 @@ static const tool_example examples[] = {
     {NULL, NULL},
 };
 
-tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_kind kind, tamis_matrix **matrix) {
+tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_kind kind,
+                                  tamis_owned_sparse **matrix) {
     tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
     options.kind = kind;
     options.rows = settings->rows;
@@ -66,12 +69,12 @@ static int run_generate(const void *given, int count, char **operands) {
     if (code_of_kind) return code_of_kind;
     if (!settings->output) return tool_usage_error("where to? -o FILE is missing");
     const double start = tool_seconds();
-    tamis_matrix *matrix = NULL;
+    tamis_owned_sparse *matrix = NULL;
     tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);
     if (status != TAMIS_OK) return tool_library_error(status, operands[0]);
     const double made = tool_seconds();
-    const tamis_sparse *S = tamis_matrix_view(matrix);
-    status = tamis_write_matrix(settings->output, S);
+    const tamis_sparse *S = tamis_owned_sparse_view(matrix);
+    status = tamis_write_sparse(settings->output, S);
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
@@ -80,7 +83,7 @@ static int run_generate(const void *given, int count, char **operands) {
                tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
                tool_word_seconds(made - start).text, tool_word_seconds(tool_seconds() - made).text);
     }
-    tamis_matrix_free(matrix);
+    tamis_owned_sparse_free(matrix);
     return code;
 }
 

@@ -2,6 +2,7 @@
 #ifndef TOOL_GENERATE_H
 #define TOOL_GENERATE_H
 
+#include <tamis/generate.h>
 #include <tamis/matrix.h>
 
 #include "options.h"
@@ -17,6 +18,6 @@ typedef struct tool_generate_settings {
 
 extern const tool_option tool_generate_options[];
 
-tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_kind kind, tamis_matrix **matrix);
+tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_kind kind, tamis_owned_sparse **matrix);
 
 #endif

@@ -1,11 +1,14 @@
 /* tamis info: what is in a file. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tamis/matrix.h>
+#include <tamis/structure.h>
 
 #include "command.h"
 #include "exit.h"
 #include "json.h"
+#include "operands.h"
 #include "progress.h"
 #include "source.h"
 #include "structure.h"
@@ -42,6 +45,14 @@ static int64_t stored_bytes(const tamis_sparse *S) {
     bytes += (S->rows + 1) * (int64_t)tamis_index_size(S->offset_type);
     if (S->values) bytes += S->nnz * (int64_t)tamis_type_size(S->value_type);
     return bytes;
+}
+
+static int64_t count_not_finite(const tamis_sparse *S) {
+    int64_t count = 0;
+    for (int64_t t = 0; S->values && t < S->nnz; t++) {
+        count += !isfinite(tool_element_get(S->values, S->value_type, t));
+    }
+    return count;
 }
 
 static void print_histogram(const tool_structure *structure) {
@@ -88,6 +99,11 @@ static void print_text(const tool_source *source, const char *path, const tamis_
     printf("  memory     %s: %s columns, %s offsets, ", tool_word_bytes(stored_bytes(S)).text,
            tamis_index_type_name(S->index_type), tamis_index_type_name(S->offset_type));
     printf("%s%s\n", S->values ? tamis_type_name(S->value_type) : "no", " values");
+    const int64_t not_finite = count_not_finite(S);
+    if (not_finite > 0) {
+        printf("  values     %s of %s are not finite in %s\n", tool_word_count(not_finite).text,
+               tool_word_count(S->nnz).text, tamis_type_name(S->value_type));
+    }
     if (source->bytes > 0) {
         printf("  file       %s, read in %s (%.0f MB/s)\n", tool_word_bytes(source->bytes).text,
                tool_word_seconds(source->seconds).text, 1e-6 * (double)source->bytes / source->seconds);
@@ -120,6 +136,7 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
     tool_json_bool(json, "sorted", profile->sorted);
     tool_json_integer(json, "duplicates", profile->duplicates);
     tool_json_bool(json, "values", S->values != NULL);
+    tool_json_integer(json, "values_not_finite", count_not_finite(S));
     tool_json_text(json, "class", structure->name);
     tool_json_text(json, "class_reason", structure->reason);
     tool_json_integer(json, "memory_bytes", stored_bytes(S));

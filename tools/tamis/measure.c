@@ -1,4 +1,6 @@
 /* Round-robin measurement. */
+#include <tamis/stream.h>
+
 #include "measure.h"
 
 #include <math.h>
@@ -53,7 +55,7 @@ static int64_t execute_timed(tool_contestant *contestant, const tool_measure_opt
                              int64_t wanted, double *seconds) {
     const int count = options->flush ? 1 : wanted < MOST_EXECUTIONS_A_TURN ? (int)wanted : MOST_EXECUTIONS_A_TURN;
     tamis_status status = options->flush ? tool_flush_execute(options->flush) : TAMIS_OK;
-    if (status == TAMIS_OK && timer->device) status = tamis_device_finish(timer->device, NULL);
+    if (status == TAMIS_OK && timer->device) status = tamis_stream_synchronize(timer->device, NULL);
     if (status == TAMIS_OK) status = contestant->timed(contestant->context, count, seconds);
     contestant->status = status;
     return status == TAMIS_OK ? count : 0;

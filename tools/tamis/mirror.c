@@ -14,7 +14,7 @@ static tamis_status copy(tool_mirror *mirror, int at, const void *from, size_t b
     const tamis_status status = tamis_device_allocate(device_of(mirror), before + bytes + 1, &mirror->memory[at]);
     if (status != TAMIS_OK) return status;
     *to = (char *)mirror->memory[at] + before;
-    return bytes > 0 ? tamis_device_write(device_of(mirror), NULL, mirror->memory[at], before, from, bytes) : TAMIS_OK;
+    return bytes > 0 ? tamis_device_upload(device_of(mirror), NULL, mirror->memory[at], before, from, bytes) : TAMIS_OK;
 }
 
 static size_t dense_bytes(const tamis_dense *dense, int64_t batch, bool whole) {
@@ -95,10 +95,12 @@ void tool_mirror_free(tool_mirror *mirror) {
 
 tamis_status tool_mirror_put(const tool_mirror *mirror) {
     if (!mirror->copies || mirror->output_bytes == 0) return TAMIS_OK;
-    return tamis_device_write(device_of(mirror), NULL, mirror->memory[OUTPUT], 0, mirror->output, mirror->output_bytes);
+    return tamis_device_upload(device_of(mirror), NULL, mirror->memory[OUTPUT], 0, mirror->output,
+                               mirror->output_bytes);
 }
 
 tamis_status tool_mirror_fetch(const tool_mirror *mirror) {
     if (!mirror->copies || mirror->output_bytes == 0) return TAMIS_OK;
-    return tamis_device_read(device_of(mirror), NULL, mirror->output, mirror->memory[OUTPUT], 0, mirror->output_bytes);
+    return tamis_device_download(device_of(mirror), NULL, mirror->output, mirror->memory[OUTPUT], 0,
+                                 mirror->output_bytes);
 }

@@ -133,7 +133,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     }
     data->rows = rows;
     data->columns = columns;
-    data->S = *tamis_matrix_view(data->matrix);
+    data->S = *tamis_owned_sparse_view(data->matrix);
     const int64_t total = data->S.nnz + skipped;
     if (request->column_count > 0) {
         trim(data, request->row_count > 0 ? request->row_count : data->S.rows, request->column_count);
@@ -191,7 +191,7 @@ int tool_data_open_pair(const tool_data_request *request, const char *known_spec
 }
 
 void tool_data_close(tool_data *data) {
-    tamis_matrix_free(data->matrix);
+    tamis_owned_sparse_free(data->matrix);
     for (int i = 0; i < 3; i++) free(data->arrays[i]);
     tamis_names_free(data->rows);
     tamis_names_free(data->columns);
@@ -225,8 +225,8 @@ static int split(const char *spec, const tamis_sparse *S, tamis_split_kind kind,
     options.seed = (uint64_t)seed;
     const tamis_status status = tamis_split(S, &options, &held->kept, &held->held);
     if (status != TAMIS_OK) return tool_library_error(status, spec);
-    held->view.observed = tamis_matrix_view(held->kept);
-    held->view.entries = tamis_matrix_view(held->held);
+    held->view.observed = tamis_owned_sparse_view(held->kept);
+    held->view.entries = tamis_owned_sparse_view(held->held);
     return 0;
 }
 
@@ -252,8 +252,8 @@ int tool_hold_out_read(const tool_data_request *request, const char *observed, i
 }
 
 void tool_held_out_free(tool_held_out *held) {
-    tamis_matrix_free(held->kept);
-    tamis_matrix_free(held->held);
+    tamis_owned_sparse_free(held->kept);
+    tamis_owned_sparse_free(held->held);
     tool_data_close(&held->entries);
     tool_data_close(&held->observed);
     *held = (tool_held_out){0};

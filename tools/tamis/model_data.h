@@ -20,7 +20,7 @@ typedef struct tool_data {
     tamis_names *rows, *columns; /* the data's own; NULL where ids are indices */
     char name[128];
     double seconds; /* reading took */
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     void *arrays[3]; /* where something was left out, else NULL */
 } tool_data;
 
@@ -41,8 +41,8 @@ bool tool_method_of_documents(tamis_method method);
 /* What is held out, and what is left to fit to. */
 typedef struct tool_held_out {
     tamis_held_out view;
-    tamis_matrix *kept, *held;   /* of a split */
-    tool_data entries, observed; /* of files */
+    tamis_owned_sparse *kept, *held; /* of a split */
+    tool_data entries, observed;     /* of files */
 } tool_held_out;
 
 /* Splits the data: a share of each row's entries (of documents: words), or one entry of each. Messages name `spec`. */

@@ -256,7 +256,7 @@ static void prepare_method(tamis_method method) {
     }
     tool_train_settings settings = {0};
     tamis_model_options defaults;
-    if (TAMIS_MODEL_OPTIONS_INIT(&defaults, method) != TAMIS_OK) return;
+    if (tamis_model_options_init(&defaults, method) != TAMIS_OK) return;
     tool_train_from_library(&defaults, &settings);
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < FIELDS; j++) {

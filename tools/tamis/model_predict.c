@@ -51,21 +51,22 @@ static void write_pairs(const tool_use *use, const tamis_names *rows, const tami
 }
 
 static int predict_pairs(const tool_use *use, const char *spec, const tool_data *data, const tool_data *known) {
-    tamis_array *W = NULL;
+    tamis_owned_dense *W = NULL;
     if (known) {
         const int code = tool_use_transform(use, &known->S, &W);
         if (code) return code;
     }
     int code = TOOL_OK;
     double *predictions = tool_allocate((size_t)data->S.nnz, sizeof *predictions);
-    const tamis_status status = tamis_model_predict(use->model, W ? tamis_array_view(W) : NULL, &data->S, predictions);
+    const tamis_status status =
+        tamis_model_predict(use->model, W ? tamis_owned_dense_view(W) : NULL, &data->S, predictions);
     if (status == TAMIS_OK) {
         write_pairs(use, data->rows ? data->rows : use->rows, &data->S, predictions);
     } else {
         code = tool_library_error(status, spec);
     }
     free(predictions);
-    tamis_array_free(W);
+    tamis_owned_dense_free(W);
     return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
 }
 

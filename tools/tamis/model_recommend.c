@@ -35,7 +35,7 @@ typedef struct listing {
     const tool_use *use;
     int64_t top;
     const tamis_names *names; /* of the rows, or NULL */
-    tamis_array *W;           /* factors of new rows, or NULL */
+    tamis_owned_dense *W;     /* factors of new rows, or NULL */
     tool_data known;          /* of --new or --seen */
     int64_t row_count;        /* that there are */
     int64_t *rows, count;     /* those wanted */
@@ -114,7 +114,7 @@ static void write_one(const listing *job, int64_t row, int rank, int64_t column,
 static int recommend_rows(const listing *job, int64_t from, int64_t count, int64_t *columns, double *scores) {
     const int top = (int)job->top;
     const tamis_status status =
-        tamis_model_recommend(job->use->model, job->W ? tamis_array_view(job->W) : NULL, job->rows + from, count,
+        tamis_model_recommend(job->use->model, job->W ? tamis_owned_dense_view(job->W) : NULL, job->rows + from, count,
                               job->known.matrix ? &job->known.S : NULL, top, columns, scores);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     for (int64_t i = 0; i < count; i++) {
@@ -154,7 +154,7 @@ static int run_recommend(const tool_command *group, const void *given, int count
     if (code == 0) code = choose_rows(&job, count - 1, operands + 1);
     if (code == 0) code = recommend(&job);
     free(job.rows);
-    tamis_array_free(job.W);
+    tamis_owned_dense_free(job.W);
     tool_data_close(&job.known);
     return tool_use_close(&use, code);
 }

@@ -120,7 +120,7 @@ static void set_library_options(training *run, tamis_model_options *options) {
 
 static int make_model(training *run) {
     tamis_model_options options;
-    tamis_status status = TAMIS_MODEL_OPTIONS_INIT(&options, run->method);
+    tamis_status status = tamis_model_options_init(&options, run->method);
     if (status == TAMIS_OK) {
         set_library_options(run, &options);
         status = tamis_model_create(run->device.device, &options, &run->model);
@@ -240,7 +240,7 @@ static int fit(training *run, double *seconds) {
     const double start = tool_seconds();
     const tamis_held_out *held = run->held.view.entries ? &run->held.view : NULL;
     const tamis_sparse *S =
-        run->held.kept && !run->settings.held_out ? tamis_matrix_view(run->held.kept) : &run->data.S;
+        run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
     const tamis_status status = run->settings.stream
                                     ? tamis_model_fit_stream(run->model, next_batch, run, run->columns, held)
                                     : tamis_model_fit(run->model, S, held);

@@ -53,12 +53,12 @@ tool_data_request tool_use_request(const tool_use *use, const char *spec, bool n
                                .new_rows = new_rows};
 }
 
-int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_array **W) {
+int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_owned_dense **W) {
     tamis_status status =
-        tamis_array_create(S->rows, use->description.width, use->description.options.type, TAMIS_ROW_MAJOR, W);
-    if (status == TAMIS_OK) status = tamis_model_transform(use->model, S, tamis_array_view(*W));
+        tamis_owned_dense_create(S->rows, use->description.width, use->description.options.type, TAMIS_ROW_MAJOR, W);
+    if (status == TAMIS_OK) status = tamis_model_transform(use->model, S, tamis_owned_dense_view(*W));
     if (status == TAMIS_OK) return 0;
-    tamis_array_free(*W);
+    tamis_owned_dense_free(*W);
     *W = NULL;
     return tool_library_error(status, NULL);
 }

@@ -60,8 +60,8 @@ int tool_use_close(tool_use *use, int code);
 /* Data for the model: of its rows, or of new ones. */
 tool_data_request tool_use_request(const tool_use *use, const char *spec, bool new_rows);
 
-/* The factors of new rows, to be freed with tamis_array_free(). Returns 0 or an exit code, after a message. */
-int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_array **W);
+/* The factors of new rows, to be freed with tamis_owned_dense_free(). Returns 0 or an exit code, after a message. */
+int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_owned_dense **W);
 
 /* Writes a row's or column's name, or its number where there is none. A tab or the end of a line in it becomes a
    blank. */

@@ -11,6 +11,8 @@ typedef struct tool_oracle {
     int64_t *item;        /* which row of the output each item is */
     double *reference;    /* items x width, for alpha = 1 and beta = 0 */
     double *bound;        /* for each item the error allowed in one of its elements */
+    double *largest;      /* the largest number that its computation may pass through */
+    double *first_term;   /* the relative error of an old output that its sum may begin with */
     int64_t rows_sampled, rows;
 } tool_oracle;
 
@@ -23,6 +25,8 @@ typedef struct tool_comparison {
     bool passed;
     double error, tolerance; /* relative, in the Frobenius norm (absolute where the reference is all zero) */
     bool stray;              /* the norm is fine, but the element below is out of its own bound */
+    int64_t compared;        /* elements in the norms */
+    int64_t not_finite;      /* the others: NaN or infinite where that is right, or where no finite bound is known */
     int64_t row, col;        /* the worst element, of the output (SDDMM: row is the nonzero, col 0) */
     double expected, found;
 } tool_comparison;

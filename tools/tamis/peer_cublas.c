@@ -85,7 +85,7 @@ static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tool_
     tamis_status status = TAMIS_OK;
     for (int64_t i = 0; i < S->rows && status == TAMIS_OK; i++) {
         if (!wanted[i]) continue;
-        status = tamis_device_read(device_of(peer), NULL, row, self->dense, (size_t)i * line, line);
+        status = tamis_device_download(device_of(peer), NULL, row, self->dense, (size_t)i * line, line);
         const int64_t end = tool_index_get(S->offsets, S->offset_type, i + 1);
         for (int64_t t = tool_index_get(S->offsets, S->offset_type, i); t < end; t++) {
             const size_t column = (size_t)tool_index_get(S->columns, S->index_type, t);

@@ -3,6 +3,8 @@
  * has several algorithms; the fastest of some trials is measured. A fused product is one after the other, with the
  * sampled values stored between them.
  */
+#include <tamis/stream.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +131,7 @@ static bool make_ones(const tool_peer *peer, char *why, size_t bytes) {
     for (int64_t t = 0; t < S->nnz; t++) tool_element_set(host, peer->mirror->problem.type, t, 1);
     bool made = allocate(peer, (size_t)S->nnz * size, &own(peer)->ones, why, bytes);
     if (made) {
-        made = have(tamis_device_write(device_of(peer), NULL, own(peer)->ones, 0, host, (size_t)S->nnz * size), why,
+        made = have(tamis_device_upload(device_of(peer), NULL, own(peer)->ones, 0, host, (size_t)S->nnz * size), why,
                     bytes);
     }
     free(host);
@@ -152,7 +154,7 @@ static bool make_sddmm(tool_peer *peer, void *values, char *why, size_t bytes) {
                 good(api.sddmm_ready(self->handle, NO_TRANSPOSE, TRANSPOSE, &alpha, self->A, self->B, &beta,
                                      self->samples, self->compute, SDDMM_DEFAULT, self->sddmm_buffer),
                      "cusparseSDDMM_preprocess", why, bytes) &&
-                have(tamis_device_finish(device_of(peer), NULL), why, bytes);
+                have(tamis_stream_synchronize(device_of(peer), NULL), why, bytes);
     peer->setup += tool_seconds() - start;
     return made;
 }
@@ -176,7 +178,7 @@ static bool make_product(const tool_peer *peer, void *values, product *spmm, cha
                       good(api.spmm_ready(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &alpha, spmm->matrix, self->D,
                                           &beta, self->out, self->compute, spmm->algorithm, spmm->buffer),
                            "cusparseSpMM_preprocess", why, bytes) &&
-                      have(tamis_device_finish(device_of(peer), NULL), why, bytes);
+                      have(tamis_stream_synchronize(device_of(peer), NULL), why, bytes);
     spmm->setup = tool_seconds() - start;
     return made;
 }

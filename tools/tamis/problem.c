@@ -1,4 +1,6 @@
 /* One operation on given operands: its arithmetic, its bytes, its floor and its execution. */
+#include <tamis/ceilings.h>
+
 #include "problem.h"
 
 #include <math.h>
@@ -94,11 +96,12 @@ tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *t
     return floor;
 }
 
-tamis_plan_options tool_problem_plan_options(const tool_problem *problem) {
-    tamis_plan_options options = TAMIS_PLAN_OPTIONS_INIT;
+tamis_options tool_problem_options(const tool_problem *problem) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
     options.operation = problem->operation;
     options.edge = problem->edge;
     options.type = problem->type;
+    options.math = problem->math;
     options.inner = problem->inner;
     options.batch = tool_problem_batch(problem);
     options.width = problem->width;
@@ -112,16 +115,15 @@ tamis_plan_options tool_problem_plan_options(const tool_problem *problem) {
     return options;
 }
 
-tamis_status tool_problem_execute(const tool_problem *problem, tamis_plan *plan) {
+tamis_status tool_problem_execute(const tool_problem *problem, const tamis_plan *plan) {
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    execution.alpha = problem->alpha;
+    execution.beta = problem->beta;
     switch (problem->operation) {
-    case TAMIS_OP_SDDMM:
-        return tamis_plan_sddmm(plan, NULL, &problem->A, &problem->B, problem->alpha, problem->beta,
-                                problem->output.data);
-    case TAMIS_OP_SPMM:
-        return tamis_plan_spmm(plan, NULL, &problem->B, problem->alpha, problem->beta, &problem->output);
+    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, &problem->A, &problem->B, &problem->output, &execution);
+    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, &problem->B, &problem->output, &execution);
     case TAMIS_OP_FUSED:
-        return tamis_plan_fused(plan, NULL, &problem->A, &problem->B, &problem->D, problem->alpha, problem->beta,
-                                &problem->output);
+        return tamis_plan_fused(plan, &problem->A, &problem->B, &problem->D, &problem->output, &execution);
     }
     return TAMIS_ERROR_ARGUMENT;
 }

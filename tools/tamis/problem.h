@@ -2,6 +2,8 @@
 #ifndef TOOL_PROBLEM_H
 #define TOOL_PROBLEM_H
 
+#include <tamis/ceilings.h>
+
 #include <stdbool.h>
 
 #include "operands.h"
@@ -10,6 +12,7 @@ typedef struct tool_problem {
     tamis_operation operation;
     tamis_edge edge;
     tamis_type type;
+    tamis_math math;      /* TF32: to a plan, it may round inputs to it; to the oracle, it did */
     int64_t inner, width; /* SpMM: inner is the width too */
     int64_t batch;        /* dense operands over the one S, their batch_stride apart; 0 and 1: a single one */
     double edge_scale, edge_slope, edge_epsilon;
@@ -50,8 +53,8 @@ tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *t
                               bool whole);
 
 /* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
-tamis_plan_options tool_problem_plan_options(const tool_problem *problem);
-tamis_status tool_problem_execute(const tool_problem *problem, tamis_plan *plan);
+tamis_options tool_problem_options(const tool_problem *problem);
+tamis_status tool_problem_execute(const tool_problem *problem, const tamis_plan *plan);
 
 /* The operands with their owned memory. */
 typedef struct tool_operands {

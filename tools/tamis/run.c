@@ -18,7 +18,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, device, algorithm, from;
+    int edge, type, math, device, algorithm, from;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, relabel, undirected;
 } settings;
@@ -45,6 +45,8 @@ static const tool_option options[] = {
     {"initial", 0, TOOL_PATH, "X.npy", NULL, "the old output (sddmm: one column of nnz); random unless given",
      AT(initial), 0, 0, NULL},
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type; files are converted", AT(type), 0, 0, &tool_types},
+    {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
+     0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name as 'tamis algorithms' lists it", AT(algorithm), 0,
      0, &tool_algorithms_one},
@@ -80,7 +82,7 @@ typedef struct work {
     const settings *set;
     tool_source source;
     tool_device device;
-    tamis_array *given[4]; /* A, B, D, the old output */
+    tamis_owned_dense *given[4]; /* A, B, D, the old output */
     tool_problem problem;
     tool_operands random;
     tool_dense old; /* the old output, kept for repeats and for the check */
@@ -101,7 +103,7 @@ static int read_given(work *job, int which, const char *path, const char *option
 }
 
 static const tamis_dense *given_view(const work *job, int which) {
-    return job->given[which] ? tamis_array_view(job->given[which]) : NULL;
+    return job->given[which] ? tamis_owned_dense_view(job->given[which]) : NULL;
 }
 
 /* Refuses files whose sizes disagree with S, K or L, by name. */
@@ -202,7 +204,7 @@ static int execute(work *job) {
     const settings *set = job->set;
     tool_problem *problem = &job->problem;
     tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
-    tamis_plan_options planning = tool_problem_plan_options(problem);
+    tamis_options planning = tool_problem_options(problem);
     planning.threads = (int)set->threads;
     planning.expected_calls = set->calls > set->repeat ? set->calls : set->repeat;
     tool_device_plan_with(&job->device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL,
@@ -227,10 +229,11 @@ static int execute(work *job) {
 static int compare(work *job) {
     if (!job->set->check) return 0;
     tool_oracle oracle;
-    const tamis_status status = tool_oracle_create(&job->problem, 5e7, &oracle);
+    tool_problem problem = job->problem;
+    problem.math = job->report.math; /* not what was allowed, but what ran */
+    const tamis_status status = tool_oracle_create(&problem, 5e7, &oracle);
     if (status != TAMIS_OK) return tool_library_error(status, "oracle");
-    const tool_problem *problem = &job->problem;
-    job->comparison = tool_oracle_compare(&oracle, &problem->output, problem->alpha, problem->beta, &job->old.view);
+    job->comparison = tool_oracle_compare(&oracle, &problem.output, problem.alpha, problem.beta, &job->old.view);
     job->compared = true;
     tool_oracle_free(&oracle);
     return 0;
@@ -245,7 +248,7 @@ static int write_output(const work *job) {
         tamis_sparse P = problem->S;
         P.values = problem->output.data;
         P.value_type = problem->type;
-        status = tamis_write_matrix(path, &P);
+        status = tamis_write_sparse(path, &P);
     } else {
         status = tamis_write_dense(path, &problem->output);
     }
@@ -268,6 +271,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_text(&json, "device", job->device.description.name);
     tool_json_text(&json, "algorithm", job->report.algorithm);
     tool_json_text(&json, "reason", job->report.reason);
+    tool_json_text(&json, "math", tool_maths.name((int)job->report.math));
     tool_json_integer(&json, "threads", job->report.threads);
     tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
     tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
@@ -277,9 +281,26 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
     tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
     tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
+    if (job->compared) {
+        tool_json_integer(&json, "not_finite", job->comparison.not_finite);
+    } else {
+        tool_json_null(&json, "not_finite");
+    }
     tool_json_text(&json, "output", job->set->output);
     tool_json_end_object(&json);
     tool_json_finish(&json);
+}
+
+static void print_comparison(const tool_comparison *comparison) {
+    const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
+    if (comparison->passed && comparison->compared == 0 && not_finite > 0) {
+        printf("  not compared: none of %lld elements is finite, here and in the oracle's result\n", all);
+        return;
+    }
+    printf("  %s: relative error %.1e against the oracle, %.1e allowed", comparison->passed ? "correct" : "WRONG",
+           comparison->error, comparison->tolerance);
+    if (not_finite > 0) printf("; %lld of %lld elements are not finite", not_finite, all);
+    putchar('\n');
 }
 
 static void print_text(const work *job, const tool_floor *floor) {
@@ -294,14 +315,12 @@ static void print_text(const work *job, const tool_floor *floor) {
     printf(", %s\n", tamis_type_name(problem->type));
     printf("  %s on %s", job->report.algorithm, job->device.description.name);
     if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
+    if (job->report.math == TAMIS_MATH_TF32) printf(", inputs rounded to TF32");
     printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
            tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
-    if (job->compared) {
-        printf("  %s: relative error %.1e against the oracle, %.1e allowed\n",
-               job->comparison.passed ? "correct" : "WRONG", job->comparison.error, job->comparison.tolerance);
-    }
+    if (job->compared) print_comparison(&job->comparison);
     if (job->set->output) printf("  written to %s\n", job->set->output);
 }
 
@@ -340,6 +359,7 @@ static int run_run(const void *given, int count, char **operands) {
     work job = {.set = set};
     job.problem = (tool_problem){.edge = (tamis_edge)set->edge,
                                  .type = (tamis_type)set->type,
+                                 .math = (tamis_math)set->math,
                                  .edge_scale = set->edge_scale,
                                  .edge_slope = set->edge_slope,
                                  .edge_epsilon = set->edge_epsilon,
@@ -355,7 +375,7 @@ static int run_run(const void *given, int count, char **operands) {
     tool_mirror_free(&job.mirror);
     tool_operands_free(&job.random);
     tool_dense_free(&job.old);
-    for (int i = 0; i < 4; i++) tamis_array_free(job.given[i]);
+    for (int i = 0; i < 4; i++) tamis_owned_dense_free(job.given[i]);
     tool_device_close(&job.device);
     tool_source_close(&job.source);
     return code;

@@ -1,4 +1,6 @@
 /* Opens input matrices by name. */
+#include <tamis/generate.h>
+
 #include "source.h"
 
 #include <stdio.h>
@@ -62,7 +64,7 @@ static int generate_source(const char *spec, const tamis_read_options *options, 
         if (status != TAMIS_OK) code = tool_library_error(status, spec);
     }
     if (code == 0 && !source->name[0]) {
-        const tamis_sparse *S = tamis_matrix_view(source->matrix);
+        const tamis_sparse *S = tamis_owned_sparse_view(source->matrix);
         snprintf(source->name, sizeof source->name, "%s-%lldx%lld-%lld", copy, (long long)S->rows, (long long)S->cols,
                  (long long)S->nnz);
     }
@@ -76,7 +78,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     reading.progress = tool_progress_reading;
     tool_matrix_name(path, source->name, sizeof source->name);
     reading.progress_context = source->name;
-    const tamis_status status = tamis_read_matrix(path, &reading, &source->matrix);
+    const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
     tool_progress_clear();
     if (status != TAMIS_OK) {
         const char *message = tamis_last_error();
@@ -93,11 +95,11 @@ int tool_source_open(const char *spec, const tamis_read_options *options, tool_s
     const int code = strncmp(spec, prefix, sizeof prefix - 1) == 0 ? generate_source(spec, options, source)
                                                                    : read_source(spec, options, source);
     source->seconds = tool_seconds() - start;
-    if (code == 0) source->S = tamis_matrix_view(source->matrix);
+    if (code == 0) source->S = tamis_owned_sparse_view(source->matrix);
     return code;
 }
 
 void tool_source_close(tool_source *source) {
-    tamis_matrix_free(source->matrix);
+    tamis_owned_sparse_free(source->matrix);
     *source = (tool_source){0};
 }

@@ -5,7 +5,7 @@
 #include <tamis/matrix.h>
 
 typedef struct tool_source {
-    tamis_matrix *matrix;
+    tamis_owned_sparse *matrix;
     const tamis_sparse *S;
     char name[128]; /* as tables and JSON show it */
     double seconds; /* reading or generating took */

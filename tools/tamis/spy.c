@@ -1,4 +1,6 @@
 /* tamis spy: a picture of where a matrix has its nonzeros. */
+#include <tamis/structure.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* Structure classes. The rules are tried from the top; the first that holds names the class. */
+#include <tamis/structure.h>
+
 #include "structure.h"
 
 #include <stdarg.h>

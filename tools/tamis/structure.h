@@ -2,6 +2,7 @@
 #ifndef TOOL_STRUCTURE_H
 #define TOOL_STRUCTURE_H
 
+#include <tamis/structure.h>
 #include <tamis/tamis.h>
 
 typedef struct tool_structure {

@@ -68,7 +68,7 @@ static void column_finish(const tamis_dense_job *job, int64_t first, int64_t las
     }
 }
 
-/* See tamis_dense_conjugate_step. A row passes through three times, the second and third time from L1. */
+/* See tamis_dense_cg_step. A row passes through three times, the second and third time from L1. */
 static void conjugate_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
     const double guard = 1e-8;
     const int64_t n = job->cols;

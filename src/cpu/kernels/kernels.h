@@ -7,7 +7,7 @@
 #ifndef TAMIS_CPU_KERNELS_KERNELS_H
 #define TAMIS_CPU_KERNELS_KERNELS_H
 
-#include <tamis/tamis.h>
+#include <tamis/types.h>
 
 #include "cpu/kernels/dense.h"
 
@@ -42,7 +42,7 @@ typedef struct tamis_cpu_job {
     int64_t prefetch;             /* nonzeros to look ahead for rows of B and D; 0: leave it to the hardware */
     int64_t chunk;                /* nonzeros a chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
     int64_t segments;             /* fused: pieces of rows a chunk */
-    bool explicit_simd;           /* paper 003: one dot product at a time, next column block prefetched */
+    bool explicit_simd;           /* Zubair, Bauinger: one dot product at a time, next column block prefetched */
     const tamis_cpu_tiles *tiles; /* NULL: row by row */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
 } tamis_cpu_job;
@@ -73,7 +73,7 @@ typedef struct tamis_cpu_kernels {
     void (*merge_row)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
     /* merges (max, sum) pairs and writes the result back into each of them (SDDMM with softmax) */
     void (*merge_softmax)(void *const *partials, int count);
-    /* paper 003's SDDMM: item = (row, member), NT members a row; job->chunk nonzeros a chunk (VLC) */
+    /* Zubair and Bauinger's SDDMM: item = (row, member), NT members a row; job->chunk nonzeros a chunk (VLC) */
     void (*sddmm_members)(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members);
     /* the loops everybody writes first, as the compiler vectorises them */
     void (*sddmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);

@@ -1,8 +1,8 @@
 /*
- * Paper 003's explicit-vector mapping on a CPU (sections 3 and 4): NT members share a row of S, each takes
- * ceil(nnz of the row / NT) consecutive nonzeros in chunks of VLC; the row of A stays in vectors, each nonzero is one
- * vector product and one reduction, the inner loop is unrolled, and the column indices of the next chunk are
- * prefetched.
+ * The explicit-vector mapping of Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU, s.3 and 4, on a CPU:
+ * NT members share a row of S, each takes ceil(nnz of the row / NT) consecutive nonzeros in chunks of VLC; the row of A
+ * stays in vectors, each nonzero is one vector product and one reduction, the inner loop is unrolled, and the column
+ * indices of the next chunk are prefetched.
  *
  * A member of a work-group there is a work item of a thread here. SpMM and the fused product take NT = 1, as in the
  * paper, and run through spmm.h and fused.h with chunks of VLC; what is its own is the dot product of this file.

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <tamis/tamis.h>
+#include <tamis/types.h>
 
 #include "base/half.h"
 

@@ -1,6 +1,7 @@
 /*
- * What the kernels of row-simd share (paper 003): a member is a team, its vectors are spread over the lanes' registers,
- * LANE_REALS in each; blocks of VLC column indices are loaded ahead and handed round within the team.
+ * What the kernels of esimd-row-simd share (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU): a member
+ * is a team, its vectors are spread over the lanes' registers, LANE_REALS in each; blocks of VLC column indices are
+ * loaded ahead and handed round within the team.
  *
  * Definitions: VLC, BATCH (entries whose sums are under way together, divides VLC), ROWS (rows of S a group), HELD (1
  * where a whole row of A fits a member's vector).

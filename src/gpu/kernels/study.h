@@ -1,7 +1,8 @@
 /*
- * What the kernels of paper 002 share. There a work-item makes a whole sample: it walks along a row of A and a row of B
- * by itself, PIECE elements at a time, into PIECE sums that do not wait for each other. Where a group stays in one row
- * of S it keeps that row of A in shared memory, as reals, SLICE of them at a time (SLICE: a multiple of 8).
+ * What the study's kernels (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels) share. There a work-item makes a whole
+ * sample: it walks along a row of A and a row of B by itself, PIECE elements at a time, into PIECE sums that do not
+ * wait for each other. Where a group stays in one row of S it keeps that row of A in shared memory, as reals, SLICE of
+ * them at a time (SLICE: a multiple of 8).
  *
  * The inner width comes at run time: an exact one makes compilers unroll whole rows into registers.
  */

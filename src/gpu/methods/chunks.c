@@ -91,8 +91,9 @@ static tamis_status split(tamis_prepared *p) {
     tamis_gpu_add_int64(&call, chunks);
     tamis_gpu_add_memory(&call, p->problem.offsets);
     tamis_gpu_add_memory(&call, p->memories[STARTS]);
-    const tamis_status status = p->device->runtime->launch(p->device, NULL, kernel, &grid, call.arguments, call.count);
-    p->device->runtime->release_kernel(kernel);
+    const tamis_status status =
+        p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, call.arguments, call.count);
+    tamis_gpu_kernel_release(kernel);
     return status;
 }
 
@@ -126,9 +127,9 @@ static tamis_status read_begins(const tamis_prepared *p, const int64_t *starts, 
     const size_t size = tamis_index_size(problem->offset_type);
     void *offsets = NULL;
     TRY(tamis_allocate(problem->rows + 1, size, "a copy of the offsets", &offsets));
-    TRY_GOTO(done,
-             p->device->runtime->read(p->device, NULL, offsets, (tamis_place){(void *)(uintptr_t)problem->offsets, 0},
-                                      (size_t)(problem->rows + 1) * size));
+    TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, offsets,
+                                            (tamis_place){(void *)(uintptr_t)problem->offsets, 0},
+                                            (size_t)(problem->rows + 1) * size));
     for (int64_t c = 0; c <= p->numbers[CHUNKS]; c++)
         begins[c] = size == 8 ? ((const int64_t *)offsets)[starts[c]] : ((const int32_t *)offsets)[starts[c]];
 done:
@@ -142,7 +143,7 @@ static tamis_status list_chains(tamis_prepared *p) {
     int64_t *starts = NULL, *begins = NULL, *chains = NULL;
     TRY_GOTO(done, tamis_allocate(chunks + 1, 8, "a copy of the split", (void **)&starts));
     TRY_GOTO(done, tamis_allocate(chunks + 1, 8, "beginnings of rows", (void **)&begins));
-    TRY_GOTO(done, p->device->runtime->read(p->device, NULL, starts, (tamis_place){p->memories[STARTS], 0},
+    TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, starts, (tamis_place){p->memories[STARTS], 0},
                                             (size_t)(chunks + 1) * 8));
     TRY_GOTO(done, read_begins(p, starts, begins));
     p->numbers[SHORT_CHAINS] = find_chains(p, starts, begins, NULL, false);
@@ -153,8 +154,8 @@ static tamis_status list_chains(tamis_prepared *p) {
     find_chains(p, starts, begins, chains, false);
     find_chains(p, starts, begins, chains + 3 * p->numbers[SHORT_CHAINS], true);
     TRY_GOTO(done, tamis_gpu_add_kept(p, CHAINS, 3 * count, 8, "rows that are cut"));
-    TRY_GOTO(done, p->device->runtime->write(p->device, NULL, (tamis_place){p->memories[CHAINS], 0}, chains,
-                                             (size_t)(3 * count) * 8));
+    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, (tamis_place){p->memories[CHAINS], 0},
+                                             chains, (size_t)(3 * count) * 8));
 done:
     tamis_release(starts);
     tamis_release(begins);
@@ -162,7 +163,7 @@ done:
     return status;
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     const int64_t total = p->problem.rows + p->problem.nnz;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
@@ -175,7 +176,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
     p->numbers[CHUNKS] = (total + v[ITEMS] - 1) / v[ITEMS];
     p->scratch_bytes = (size_t)(2 * p->numbers[CHUNKS] * (p->problem.width + 2)) * tamis_gpu_real_size(p->problem.type);
-    if (dry || p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
+    if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile(p));
     TRY(split(p));
     return list_chains(p);
@@ -200,7 +201,7 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_ope
                                    (p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM, MERGE_GROUP, 0, &call);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
     const bool fused = is_fused(p);

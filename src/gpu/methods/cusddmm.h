@@ -1,4 +1,7 @@
-/* What `sm-l2` and `sm-sm` of paper 004 have in common on the host. */
+/*
+ * What `cusddmm-sm-l2` and `cusddmm-sm-sm` (Nisa et al.: Sampled Dense Matrix Multiplication) have in common on the
+ * host.
+ */
 #ifndef TAMIS_GPU_METHODS_CUSDDMM_H
 #define TAMIS_GPU_METHODS_CUSDDMM_H
 

@@ -1,4 +1,7 @@
-/* Host side of cusddmm_l2.simt: `sm-l2` of paper 004, section IV-A; algorithm 4 on the device. */
+/*
+ * Host side of cusddmm_l2.simt: `cusddmm-sm-l2` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A); algorithm 4
+ * on the device.
+ */
 #include <math.h>
 
 #include "base/status.h"
@@ -102,13 +105,14 @@ static tamis_status count_panels(const tamis_prepared *p, const tamis_gpu_index 
     tamis_gpu_add_int64(&call, p->parameters[TI]);
     tamis_gpu_add_memory(&call, index->starts);
     tamis_gpu_add_memory(&call, firsts);
-    TRY_GOTO(done,
-             tamis_gpu_allocate(p->device, tamis_gpu_scan_scratch(index->panels + 1), "sums of a scan", &scratch));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(index->panels + 1),
+                                      "sums of a scan", &scratch));
     TRY_GOTO(done, tamis_gpu_index_run(p, "cusddmm_index.simt", "panels_count", index->panels + 1, &call));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, NULL, firsts, index->panels + 1, (tamis_place){scratch, 0}));
-    status = p->device->runtime->read(p->device, NULL, panels, (tamis_place){firsts, index->panels * 8}, 8);
+    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, firsts, index->panels + 1, (tamis_place){scratch, 0}));
+    status =
+        p->device->runtime->read(p->device, p->problem.stream, panels, (tamis_place){firsts, index->panels * 8}, 8);
 done:
-    tamis_gpu_release(p->device, scratch);
+    tamis_gpu_release(p->device, p->problem.stream, scratch);
     return status;
 }
 
@@ -164,14 +168,14 @@ static tamis_status build(tamis_prepared *p) {
     const bool columns_first = !tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]);
     const tamis_gpu_tiling tiling = {.columns_first = columns_first, .x_tile = p->parameters[TJ], .y_tile = 1};
     TRY(tamis_gpu_index_build(p, &tiling, &index));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(index.panels + 1) * 8, "panels of tiles", &firsts));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(index.panels + 1) * 8, "panels of tiles",
+                                      &firsts));
     TRY_GOTO(done, count_panels(p, &index, firsts, &p->numbers[PANELS]));
     TRY_GOTO(done, fill_panels(p, &index, firsts));
     TRY_GOTO(done, fill_entries(p, &index, columns_first));
     tamis_gpu_index_keep(p, LIST, &index.list, index.count, tamis_index_size(p->problem.index_type));
-    status = p->device->runtime->finish(p->device, NULL); /* before what was used is released */
 done:
-    tamis_gpu_release(p->device, firsts);
+    tamis_gpu_release(p->device, p->problem.stream, firsts);
     tamis_gpu_index_release(p, &index);
     return status;
 }
@@ -192,7 +196,7 @@ static void add_slices(const tamis_prepared *p, int64_t tj, tamis_gpu_candidates
     }
 }
 
-static tamis_status tune(tamis_prepared *p, bool dry) {
+static tamis_status tune(tamis_prepared *p) {
     static const int cuts[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
     int64_t *const v = p->parameters;
     tamis_gpu_candidates candidates = {.count = 0};
@@ -200,19 +204,18 @@ static tamis_status tune(tamis_prepared *p, bool dry) {
     add_slices(p, v[TJ] ? v[TJ] : tile_by_model(p), &candidates);
     for (size_t i = 0; wanted == EXHAUSTIVE && i < sizeof cuts / sizeof cuts[0] && cuts[i] <= extent; i++)
         add_slices(p, (extent + cuts[i] - 1) / cuts[i], &candidates);
-    TRY(tamis_gpu_rank(p, &tamis_gpu_sm_l2, &candidates, dry));
+    TRY(tamis_gpu_rank(p, &tamis_gpu_sm_l2, &candidates));
     if (!p->inner) return TAMIS_OK;
     for (int i = TJ; i < TUNE; i++) v[i] = p->inner->parameters[i];
     return TAMIS_OK;
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     if (p->problem.nnz == 0) return TAMIS_OK;
-    if (v[TUNE] && p->problem.inner > 0) return tune(p, dry);
+    if (v[TUNE] && p->problem.inner > 0) return tune(p);
     TRY(choose(p));
-    if (dry) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], (int)v[VWARP]);
     tamis_gpu_define(&definitions, "TJ", v[TJ]);
     tamis_gpu_define(&definitions, "TK", v[TK]);
@@ -222,7 +225,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     return build(p);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     if (p->inner) return p->inner->method->execute(p->inner, stream, x);
     tamis_cusddmm_launch launch = {.groups = p->numbers[PANELS],
                                    .tk = p->parameters[TK],
@@ -236,7 +239,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
 }
 
 const tamis_gpu_method tamis_gpu_sm_l2 = {
-    .name = "sm-l2",
+    .name = "cusddmm-sm-l2",
     .parameters = {{"tj", 0, TILE_MOST},
                    {"tk", 0, 1 << 16},
                    {"ti", 0, NARROW_MOST},

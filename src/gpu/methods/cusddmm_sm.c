@@ -1,4 +1,4 @@
-/* Host side of cusddmm_sm.simt: `sm-sm` of paper 004, section IV-B. */
+/* Host side of cusddmm_sm.simt: `cusddmm-sm-sm` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-B). */
 #include "base/status.h"
 #include "gpu/methods/cusddmm.h"
 #include "gpu/methods/methods.h"
@@ -83,17 +83,16 @@ static tamis_status build(tamis_prepared *p) {
     tamis_gpu_index_keep(p, STARTS, &index.starts, index.panels + 1, 8);
     tamis_gpu_index_keep(p, ENTRIES, &index.entries, index.count + 1, 8);
     tamis_gpu_index_keep(p, LIST, &index.list, index.count, tamis_index_size(p->problem.index_type));
-    status = p->device->runtime->finish(p->device, NULL); /* before what was used is released */
 done:
     tamis_gpu_index_release(p, &index);
     return status;
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(choose(p));
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], 1);
     tamis_gpu_define(&definitions, "TI", v[TI]);
     tamis_gpu_define(&definitions, "TJ", v[TJ]);
@@ -103,7 +102,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     return build(p);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_cusddmm_launch launch = {.groups = p->numbers[PANELS],
                                    .tk = p->parameters[TK],
                                    .shared_bytes = p->numbers[SHARED_BYTES],
@@ -115,7 +114,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
 }
 
 const tamis_gpu_method tamis_gpu_sm_sm = {
-    .name = "sm-sm",
+    .name = "cusddmm-sm-sm",
     .parameters = {{"ti", 0, 1 << 16}, {"tj", 0, 1 << 16}, {"tk", 0, 1 << 16}, {"block", 32, 1024}, {"stream", 0, 2}},
     .defaults = defaults,
     .prepare = prepare,

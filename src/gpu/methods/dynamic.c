@@ -1,4 +1,6 @@
-/* `dynamic` of paper 000, section 7: by density `shared` or `convert`, their group and grid sizes swept if asked for.
+/*
+ * `gpudynamic-dynamic` (Costa et al.: Efficient SDDMM Algorithms on GPU, s.7): by density `gpudynamic-shared` or
+ * `gpudynamic-convert`, their group and grid sizes swept if asked for.
  */
 #include "base/status.h"
 #include "gpu/methods/dynamic_trial.h"
@@ -20,7 +22,7 @@ static bool is_dense(const tamis_prepared *p) {
     return p->profile.sorted && p->profile.density * 1e6 > (double)p->parameters[THRESHOLD];
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const bool dense = is_dense(p);
     tamis_gpu_candidates candidates = {.count = 0};
@@ -35,20 +37,21 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     } else {
         tamis_gpu_candidate(&candidates, "block=%lld,grid=%lld%s", (long long)v[BLOCK], (long long)v[GRID], reduce);
     }
-    TRY(tamis_gpu_rank(p, dense ? &tamis_gpu_shared : &tamis_gpu_convert, &candidates, dry));
+    TRY(tamis_gpu_rank(p, dense ? &tamis_gpu_shared : &tamis_gpu_convert, &candidates));
     if (!p->inner) return TAMIS_OK;
-    /* what was chosen: the places of block and grid are 2 and 3 in `shared`, 0 and 1 in `convert` */
+    /* what was chosen: the places of block and grid are 2 and 3 in `gpudynamic-shared`, 0 and 1 in `gpudynamic-convert`
+     */
     p->parameters[BLOCK] = p->inner->parameters[dense ? 2 : 0];
     p->parameters[GRID] = p->inner->parameters[dense ? 3 : 1];
     return TAMIS_OK;
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     return p->inner->method->execute(p->inner, stream, x);
 }
 
 const tamis_gpu_method tamis_gpu_dynamic = {
-    .name = "dynamic",
+    .name = "gpudynamic-dynamic",
     .parameters = {{"threshold", 0, 1000000}, {"block", 32, 1024}, {"grid", 0, 1 << 30}, {"tune", 0, 1}},
     .defaults = defaults,
     .prepare = prepare,

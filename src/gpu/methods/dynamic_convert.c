@@ -1,4 +1,6 @@
-/* Host side of dynamic_convert.simt: CSR becomes COO at every call, then equal nonzeros a work-item (paper 000, s. 5).
+/*
+ * Host side of dynamic_convert.simt: CSR becomes COO at every call, then equal nonzeros a work-item (Costa et al.:
+ * Efficient SDDMM Algorithms on GPU, s.5).
  */
 #include "base/status.h"
 #include "gpu/methods/methods.h"
@@ -15,7 +17,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[GRID] = 0; /* as many as give each work-item one step */
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     const tamis_problem *const problem = &p->problem;
     tamis_gpu_definitions definitions = {.used = 0};
@@ -25,7 +27,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     const int64_t each = (problem->nnz - 1) / (grid * v[BLOCK]) + 1; /* AT_ONCE, if groups are not counted */
     p->numbers[SHARE] = problem->nnz > 0 ? (each + AT_ONCE - 1) / AT_ONCE * AT_ONCE : AT_ONCE;
     p->scratch_bytes = (size_t)problem->nnz * tamis_index_size(problem->index_type);
-    if (dry || problem->nnz == 0) return TAMIS_OK;
+    if (problem->nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], 1);
     tamis_gpu_define_inner(&definitions, p, problem->inner, 1, 1);
     TRY(tamis_gpu_add_kernel(p, 0, "dynamic_convert.simt", "dynamic_convert", &definitions, 0));
@@ -47,7 +49,7 @@ static tamis_status write_rows(const tamis_prepared *p, void *stream, tamis_plac
                              (problem->nnz + chunk - 1) / chunk, &call);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t group = p->parameters[BLOCK], each = p->numbers[SHARE] * group;
     tamis_gpu_call call = {.count = 0};
     TRY(write_rows(p, stream, x->scratch));
@@ -58,7 +60,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
 }
 
 const tamis_gpu_method tamis_gpu_convert = {
-    .name = "convert",
+    .name = "gpudynamic-convert",
     .parameters = {{"block", 32, 1024}, {"grid", 0, 1 << 30}},
     .defaults = defaults,
     .prepare = prepare,

@@ -1,7 +1,7 @@
 #include "gpu/methods/dynamic_index.h"
 
 #include "base/status.h"
-#include "gpu/structure.h"
+#include "gpu/order.h"
 #include "gpu/utility.h"
 
 static const char *const file = "dynamic_index.simt";
@@ -9,17 +9,17 @@ static const char *const file = "dynamic_index.simt";
 tamis_status tamis_gpu_index_run(const tamis_prepared *p, const char *in, const char *kernel, int64_t count,
                                  const tamis_gpu_call *call) {
     const tamis_gpu_kinds kinds = {TAMIS_F32, p->problem.index_type, p->problem.offset_type};
-    return tamis_gpu_utility(p->device, NULL, in, kernel, kinds, tamis_gpu_groups(count), call);
+    return tamis_gpu_utility(p->device, p->problem.stream, in, kernel, kinds, tamis_gpu_groups(count), call);
 }
 
 static tamis_status make_keys(const tamis_prepared *p, const tamis_gpu_tiling *tiling, tamis_gpu_index *index) {
     tamis_gpu_call call = {.count = 0};
     const int64_t nnz = p->problem.nnz;
-    TRY(tamis_gpu_allocate(p->device, (size_t)nnz * tamis_index_size(p->problem.index_type), "rows of the nonzeros",
-                           &index->row_indices));
-    TRY(tamis_gpu_allocate(p->device, (size_t)nnz * 8, "keys of tiles", &index->keys));
-    TRY(tamis_gpu_allocate(p->device, (size_t)nnz * 8, "an order by tiles", &index->order));
-    TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, index->row_indices));
+    TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)nnz * tamis_index_size(p->problem.index_type),
+                           "rows of the nonzeros", &index->row_indices));
+    TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)nnz * 8, "keys of tiles", &index->keys));
+    TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)nnz * 8, "an order by tiles", &index->order));
+    TRY(tamis_gpu_expand_rows(p->device, p->problem.stream, &p->problem, index->row_indices));
     tamis_gpu_add_int64(&call, nnz);
     tamis_gpu_add_memory(&call, index->row_indices);
     tamis_gpu_add_memory(&call, p->problem.columns);
@@ -31,7 +31,8 @@ static tamis_status make_keys(const tamis_prepared *p, const tamis_gpu_tiling *t
     tamis_gpu_add_memory(&call, index->order);
     TRY(tamis_gpu_index_run(p, file, "index_keys", nnz, &call));
     const uint64_t limit = (uint64_t)index->panels * (uint64_t)index->limit;
-    return tamis_gpu_sort(p->device, nnz, limit, &index->keys, &index->order);
+    void *const stream = p->problem.stream;
+    return tamis_gpu_sort(p->device, stream, nnz, limit, &index->keys, &index->order, stream);
 }
 
 /* Numbers the places; their count is the one figure that the host needs. */
@@ -40,14 +41,17 @@ static tamis_status make_places(const tamis_prepared *p, tamis_gpu_index *index)
     const int64_t nnz = p->problem.nnz;
     void *scratch = NULL;
     tamis_gpu_call begins = {.count = 0}, starts = {.count = 0};
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(nnz + 1) * 8, "places of tiles", &index->places));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(index->panels + 1) * 8, "starts of panels", &index->starts));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, tamis_gpu_scan_scratch(nnz + 1), "sums of a scan", &scratch));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(nnz + 1) * 8, "places of tiles",
+                                      &index->places));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), (size_t)(index->panels + 1) * 8,
+                                      "starts of panels", &index->starts));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(nnz + 1), "sums of a scan",
+                                      &scratch));
     tamis_gpu_add_int64(&begins, nnz);
     tamis_gpu_add_memory(&begins, index->keys);
     tamis_gpu_add_memory(&begins, index->places);
     TRY_GOTO(done, tamis_gpu_index_run(p, file, "index_begins", nnz + 1, &begins));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, NULL, index->places, nnz + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, index->places, nnz + 1, (tamis_place){scratch, 0}));
     tamis_gpu_add_int64(&starts, index->panels);
     tamis_gpu_add_int64(&starts, nnz);
     tamis_gpu_add_int64(&starts, index->limit);
@@ -55,17 +59,20 @@ static tamis_status make_places(const tamis_prepared *p, tamis_gpu_index *index)
     tamis_gpu_add_memory(&starts, index->places);
     tamis_gpu_add_memory(&starts, index->starts);
     TRY_GOTO(done, tamis_gpu_index_run(p, file, "index_starts", index->panels + 1, &starts));
-    status = p->device->runtime->read(p->device, NULL, &index->count, (tamis_place){index->places, nnz * 8}, 8);
+    status =
+        p->device->runtime->read(p->device, p->problem.stream, &index->count, (tamis_place){index->places, nnz * 8}, 8);
 done:
-    tamis_gpu_release(p->device, scratch);
+    tamis_gpu_release(p->device, p->problem.stream, scratch);
     return status;
 }
 
 static tamis_status make_list(const tamis_prepared *p, tamis_gpu_index *index) {
     tamis_gpu_call call = {.count = 0};
-    TRY(tamis_gpu_allocate(p->device, (size_t)index->count * tamis_index_size(p->problem.index_type),
-                           "the places of panels", &index->list));
-    TRY(tamis_gpu_allocate(p->device, (size_t)(index->count + 1) * 8, "the entries of places", &index->entries));
+    TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem),
+                           (size_t)index->count * tamis_index_size(p->problem.index_type), "the places of panels",
+                           &index->list));
+    TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), (size_t)(index->count + 1) * 8,
+                           "the entries of places", &index->entries));
     tamis_gpu_add_int64(&call, p->problem.nnz);
     tamis_gpu_add_int64(&call, index->limit);
     tamis_gpu_add_memory(&call, index->keys);
@@ -94,9 +101,10 @@ tamis_status tamis_gpu_index_build(tamis_prepared *p, const tamis_gpu_tiling *ti
 }
 
 void tamis_gpu_index_release(tamis_prepared *p, tamis_gpu_index *index) {
-    void *const arrays[] = {index->row_indices, index->keys, index->order,  index->places,
-                            index->starts,      index->list, index->entries};
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) tamis_gpu_release(p->device, arrays[i]);
+    void *const passing[] = {index->row_indices, index->keys, index->order, index->places};
+    void *const kept[] = {index->starts, index->list, index->entries};
+    for (int i = 0; i < 4; i++) tamis_gpu_release(p->device, p->problem.stream, passing[i]);
+    for (int i = 0; i < 3; i++) tamis_gpu_release(p->device, tamis_kept_stream(&p->problem), kept[i]);
     *index = (tamis_gpu_index){.panels = 0};
 }
 

@@ -1,11 +1,14 @@
-/* Host side of dynamic_shared.simt: `shared` and `preprocessing` of paper 000. */
+/*
+ * Host side of dynamic_shared.simt: `gpudynamic-shared` and `gpudynamic-preprocessing` (Costa et al.: Efficient SDDMM
+ * Algorithms on GPU).
+ */
 #include "base/status.h"
 #include "gpu/methods/dynamic_index.h"
 #include "gpu/methods/methods.h"
 
 enum { TK, TJ, BLOCK, GRID, REDUCE };
 enum { TILES = 0, FINISHING = 1 };                        /* kernels */
-enum { STARTS = 0, LIST = 1, WITHIN = 2 };                /* kept memory of `preprocessing` */
+enum { STARTS = 0, LIST = 1, WITHIN = 2 };                /* kept memory of `gpudynamic-preprocessing` */
 enum { TEAM_LANES = 0, GROUP = 1, PARTS = 2, BYTES = 3 }; /* numbers; parts: slices of K, `team` of them in one */
 enum { STORE, ADD_OUT, ADD_SUMS, PUT, ADD, LAST };        /* modes of the kernel */
 enum { FINISHING_GROUP = 64 };
@@ -38,7 +41,7 @@ static tamis_status choose(tamis_prepared *p) {
                           (long long)v[TK], (long long)v[BLOCK]);
     if (p->problem.deterministic && !v[REDUCE])
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "parameters: reduce = 0 adds floats in whatever order: with deterministic = false only");
+                          "parameters: reduce = 0 adds floats in whatever order: with any_order = true only");
     const int64_t team = choose_team(p), width = team * v[TK];
     if (v[BLOCK] > p->device->limits.group_most) v[BLOCK] = p->device->limits.group_most;
     if (tile_bytes(p, team) > p->device->limits.shared_most)
@@ -70,17 +73,17 @@ static tamis_status add_kernels(tamis_prepared *p, bool indexed) {
     return tamis_gpu_add_kernel(p, FINISHING, "dynamic_finish.simt", "dynamic_finish", &finishing, 0);
 }
 
-static tamis_status prepare_shared(tamis_prepared *p, bool dry) {
+static tamis_status prepare_shared(tamis_prepared *p) {
     TRY(choose(p));
-    return dry || p->problem.nnz == 0 ? TAMIS_OK : add_kernels(p, false);
+    return p->problem.nnz == 0 ? TAMIS_OK : add_kernels(p, false);
 }
 
-static tamis_status prepare_indexed(tamis_prepared *p, bool dry) {
+static tamis_status prepare_indexed(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_index index;
     const size_t size = tamis_index_size(p->problem.index_type);
     TRY(choose(p));
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(add_kernels(p, true));
     const tamis_gpu_tiling tiling = {.x_tile = p->numbers[GROUP] / p->numbers[TEAM_LANES], .y_tile = 1};
     TRY(tamis_gpu_index_build(p, &tiling, &index));
@@ -88,13 +91,12 @@ static tamis_status prepare_indexed(tamis_prepared *p, bool dry) {
     TRY_GOTO(done, tamis_gpu_index_within(p, &index, p->memories[WITHIN]));
     tamis_gpu_index_keep(p, STARTS, &index.starts, index.panels + 1, 8);
     tamis_gpu_index_keep(p, LIST, &index.list, index.count, size);
-    status = p->device->runtime->finish(p->device, NULL); /* before what was used is released */
 done:
     tamis_gpu_index_release(p, &index);
     return status;
 }
 
-static tamis_status launch_tiles(tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
+static tamis_status launch_tiles(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
                                  int64_t slices, int mode) {
     const int64_t height = p->numbers[GROUP] / p->numbers[TEAM_LANES];
     const int64_t panels = (p->problem.rows + height - 1) / height, grid = p->parameters[GRID];
@@ -111,14 +113,14 @@ static tamis_status launch_tiles(tamis_prepared *p, void *stream, const tamis_op
 }
 
 /* Parts that meet by launches in order: each sample has one writer. */
-static tamis_status execute_in_order(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute_in_order(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t parts = p->numbers[PARTS];
     for (int64_t i = 0; i < parts; i++)
         TRY(launch_tiles(p, stream, x, i, 1, i == 0 ? PUT : i == parts - 1 ? LAST : ADD));
     return TAMIS_OK;
 }
 
-static tamis_status execute_atomically(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute_atomically(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const tamis_gpu_runtime *const runtime = p->device->runtime;
     /* not where parts would be scaled one by one: an infinite value times two parts is not that times their sum */
@@ -140,7 +142,7 @@ static tamis_status execute_atomically(tamis_prepared *p, void *stream, const ta
     return tamis_gpu_launch_kernel(p, stream, FINISHING, groups, 1, FINISHING_GROUP, 0, &call);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     if (p->numbers[PARTS] == 1) return launch_tiles(p, stream, x, 0, 1, STORE);
     return p->parameters[REDUCE] ? execute_in_order(p, stream, x) : execute_atomically(p, stream, x);
 }
@@ -151,7 +153,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
     }
 
 const tamis_gpu_method tamis_gpu_shared = {
-    .name = "shared",
+    .name = "gpudynamic-shared",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_shared,
@@ -159,7 +161,7 @@ const tamis_gpu_method tamis_gpu_shared = {
 };
 
 const tamis_gpu_method tamis_gpu_preprocessing = {
-    .name = "preprocessing",
+    .name = "gpudynamic-preprocessing",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_indexed,

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "gpu/utility.h"
 
-enum { TIMES = 3, ARRAYS = 5 };
+enum { TIMES = 3, ARRAYS = 4 };
 
 void tamis_gpu_candidate(tamis_gpu_candidates *candidates, const char *format, ...) {
     va_list arguments;
@@ -22,9 +22,9 @@ void tamis_gpu_candidate(tamis_gpu_candidates *candidates, const char *format, .
 
 static tamis_status add_zeros(const tamis_prepared *p, int64_t count, size_t size, void **memory, tamis_place *place) {
     const size_t bytes = (size_t)count * size;
-    TRY(tamis_gpu_allocate(p->device, bytes, "operands to measure with", memory));
+    TRY(tamis_gpu_allocate(p->device, p->problem.stream, bytes, "operands to measure with", memory));
     *place = (tamis_place){*memory, 0};
-    return bytes ? p->device->runtime->fill(p->device, NULL, *place, 0, bytes) : TAMIS_OK;
+    return bytes ? p->device->runtime->fill(p->device, p->problem.stream, *place, 0, bytes) : TAMIS_OK;
 }
 
 static tamis_status make_operands(const tamis_prepared *p, tamis_operands *x, void **arrays) {
@@ -36,40 +36,24 @@ static tamis_status make_operands(const tamis_prepared *p, tamis_operands *x, vo
     TRY(add_zeros(p, problem->rows * stride, size, &arrays[0], &x->a));
     TRY(add_zeros(p, problem->cols * stride, size, &arrays[1], &x->b));
     TRY(add_zeros(p, problem->nnz, tamis_gpu_real_size(problem->type), &arrays[2], &x->out));
-    TRY(add_zeros(p, problem->has_values ? problem->nnz : 0, size, &arrays[3], &x->values));
-    return add_zeros(p, (int64_t)p->scratch_bytes, 1, &arrays[4], &x->scratch);
+    return add_zeros(p, problem->has_values ? problem->nnz : 0, size, &arrays[3], &x->values);
 }
 
 /* --- candidates */
 
-static tamis_status make(const tamis_prepared *p, const tamis_gpu_method *method, const char *text, bool dry,
+static tamis_status make(const tamis_prepared *p, const tamis_gpu_method *method, const char *text,
                          tamis_prepared **made) {
     tamis_problem problem = p->problem;
     problem.parameters = text;
-    return tamis_gpu_prepare(method, &problem, dry, made);
-}
-
-/* What any of them needs. */
-static tamis_status size_up(tamis_prepared *p, const tamis_gpu_method *method, const tamis_gpu_candidates *candidates) {
-    tamis_status last = TAMIS_OK;
-    int fit = 0;
-    for (int i = 0; i < candidates->count; i++) {
-        tamis_prepared *candidate = NULL;
-        last = make(p, method, candidates->text[i], true, &candidate);
-        if (last == TAMIS_ERROR_ARGUMENT) continue;
-        TRY(last);
-        if (candidate->scratch_bytes > p->scratch_bytes) p->scratch_bytes = candidate->scratch_bytes;
-        tamis_gpu_prepared_release(candidate);
-        fit++;
-    }
-    return fit ? TAMIS_OK : last;
+    return tamis_gpu_prepare(method, &problem, made);
 }
 
 static tamis_status time_once(tamis_prepared *candidate, const tamis_operands *x, void **marks, double *seconds) {
     const tamis_gpu_runtime *const runtime = candidate->device->runtime;
-    TRY(runtime->mark(candidate->device, NULL, &marks[0]));
-    TRY(candidate->method->execute(candidate, NULL, x));
-    TRY(runtime->mark(candidate->device, NULL, &marks[1]));
+    void *const stream = candidate->problem.stream;
+    TRY(runtime->mark(candidate->device, stream, &marks[0]));
+    TRY(candidate->method->execute(candidate, stream, x));
+    TRY(runtime->mark(candidate->device, stream, &marks[1]));
     return runtime->between(candidate->device, marks[0], marks[1], seconds);
 }
 
@@ -89,15 +73,26 @@ done:
     return status;
 }
 
+/* The same with scratch of its own. */
+static tamis_status try_out(tamis_prepared *candidate, const tamis_operands *x, double *least) {
+    tamis_operands own = *x;
+    void *scratch = NULL;
+    TRY(add_zeros(candidate, (int64_t)candidate->scratch_bytes, 1, &scratch, &own.scratch));
+    const tamis_status status = measure(candidate, &own, least);
+    tamis_gpu_release(candidate->device, candidate->problem.stream, scratch);
+    return status;
+}
+
 static tamis_status choose(tamis_prepared *p, const tamis_gpu_method *method, const tamis_gpu_candidates *candidates,
                            const tamis_operands *x) {
     double best = INFINITY;
+    tamis_status last = TAMIS_OK;
     for (int i = 0; i < candidates->count; i++) {
         tamis_prepared *candidate = NULL;
         double seconds = INFINITY;
-        tamis_status status = make(p, method, candidates->text[i], false, &candidate);
+        tamis_status status = last = make(p, method, candidates->text[i], &candidate);
         if (status == TAMIS_ERROR_ARGUMENT) continue; /* too large for the device */
-        if (status == TAMIS_OK) status = measure(candidate, x, &seconds);
+        if (status == TAMIS_OK) status = try_out(candidate, x, &seconds);
         if (status == TAMIS_OK && (!p->inner || seconds < best)) {
             tamis_gpu_prepared_release(p->inner);
             p->inner = candidate;
@@ -107,20 +102,21 @@ static tamis_status choose(tamis_prepared *p, const tamis_gpu_method *method, co
         }
         TRY(status);
     }
-    return TAMIS_OK;
+    return p->inner ? TAMIS_OK : last;
 }
 
-tamis_status tamis_gpu_rank(tamis_prepared *p, const tamis_gpu_method *method, const tamis_gpu_candidates *candidates,
-                            bool dry) {
+tamis_status tamis_gpu_rank(tamis_prepared *p, const tamis_gpu_method *method, const tamis_gpu_candidates *candidates) {
     tamis_status status = TAMIS_OK;
     tamis_operands x;
-    void *arrays[ARRAYS] = {NULL, NULL, NULL, NULL, NULL};
-    TRY(size_up(p, method, candidates));
-    if (dry) return TAMIS_OK;
-    if (candidates->count == 1 || p->problem.nnz == 0) return make(p, method, candidates->text[0], false, &p->inner);
-    TRY_GOTO(done, make_operands(p, &x, arrays));
-    TRY_GOTO(done, choose(p, method, candidates, &x));
+    void *arrays[ARRAYS] = {NULL, NULL, NULL, NULL};
+    if (candidates->count == 1 || p->problem.nnz == 0) {
+        TRY_GOTO(done, make(p, method, candidates->text[0], &p->inner));
+    } else {
+        TRY_GOTO(done, make_operands(p, &x, arrays));
+        TRY_GOTO(done, choose(p, method, candidates, &x));
+    }
+    p->scratch_bytes = p->inner->scratch_bytes;
 done:
-    for (int i = 0; i < ARRAYS; i++) tamis_gpu_release(p->device, arrays[i]);
+    for (int i = 0; i < ARRAYS; i++) tamis_gpu_release(p->device, p->problem.stream, arrays[i]);
     return status;
 }

@@ -76,13 +76,12 @@ static size_t sample_bytes(const tamis_prepared *p) {
     return ((size_t)p->problem.nnz * tamis_type_size(p->problem.type) + 63) / 64 * 64;
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     tamis_problem first = half_of(&p->problem, false), second = half_of(&p->problem, true);
     tamis_prediction prediction;
     tamis_prepared_sizes sizes[2];
-    TRY(tamis_gpu_prepare(choose(&first, samplers, SAMPLERS, &prediction)->method, &first, dry, &p->inner));
-    TRY(tamis_gpu_prepare(choose(&second, multipliers, MULTIPLIERS, &prediction)->method, &second, dry,
-                          &p->inner_second));
+    TRY(tamis_gpu_prepare(choose(&first, samplers, SAMPLERS, &prediction)->method, &first, &p->inner));
+    TRY(tamis_gpu_prepare(choose(&second, multipliers, MULTIPLIERS, &prediction)->method, &second, &p->inner_second));
     tamis_gpu_sizes(p->inner, &sizes[0]);
     tamis_gpu_sizes(p->inner_second, &sizes[1]);
     const size_t most =
@@ -91,7 +90,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     return TAMIS_OK;
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_operands first = *x, second = *x;
     first.out = second.values = x->scratch;
     first.scratch = second.scratch = tamis_gpu_after(x->scratch, (int64_t)sample_bytes(p));

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "gpu/structure.h"
+#include "gpu/order.h"
 #include "gpu/utility.h"
 #include "sparse/index.h"
 
@@ -29,6 +29,7 @@ typedef struct build {
     const tamis_problem *problem;
     tamis_gpu_kinds kinds;
     int64_t panel_rows, columns_most, part_most, panels;
+    int64_t keys_most; /* panels times columns, which keys count */
     void *rows, *keys, *order, *distinct, *first_cell, *cell_of, *place, *begins, *padded, *first_part, *scratch;
     int64_t entries; /* nonzeros, and what fills the cells up */
     kept_panels *made;
@@ -36,30 +37,41 @@ typedef struct build {
 
 static tamis_place place_of(void *memory, int64_t bytes) { return (tamis_place){memory, bytes}; }
 
+static tamis_status bytes_of(int64_t count, size_t size, const char *what, int64_t *bytes) {
+    if (__builtin_mul_overflow(count, (int64_t)size, bytes))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld times %zu bytes do not fit 64 bits", what, (long long)count,
+                          size);
+    return TAMIS_OK;
+}
+
 static tamis_status take(const build *b, int64_t count, size_t size, const char *what, void **memory) {
-    return tamis_gpu_allocate(b->device, (size_t)count * size, what, memory);
+    int64_t bytes;
+    TRY(bytes_of(count, size, what, &bytes));
+    return tamis_gpu_allocate(b->device, b->problem->stream, (size_t)bytes, what, memory);
 }
 
 /* The same for what stays. */
 static tamis_status keep(build *b, int64_t count, size_t size, const char *what, void **memory) {
-    TRY(take(b, count, size, what, memory));
-    b->made->bytes += (size_t)count * size;
+    int64_t bytes;
+    TRY(bytes_of(count, size, what, &bytes));
+    TRY(tamis_gpu_allocate(b->device, tamis_kept_stream(b->problem), (size_t)bytes, what, memory));
+    b->made->bytes += (size_t)bytes; /* of memory that is there */
     return TAMIS_OK;
 }
 
 static tamis_status launch(const build *b, const char *kernel, int64_t items, const tamis_gpu_call *call) {
-    return tamis_gpu_utility(b->device, NULL, file, kernel, b->kinds, tamis_gpu_groups(items), call);
+    return tamis_gpu_utility(b->device, b->problem->stream, file, kernel, b->kinds, tamis_gpu_groups(items), call);
 }
 
 static tamis_status sum(build *b, void *values, int64_t count) {
-    tamis_gpu_release(b->device, b->scratch);
+    tamis_gpu_release(b->device, b->problem->stream, b->scratch);
     b->scratch = NULL;
-    TRY(tamis_gpu_allocate(b->device, tamis_gpu_scan_scratch(count), "prefix sums", &b->scratch));
-    return tamis_gpu_scan(b->device, NULL, values, count, place_of(b->scratch, 0));
+    TRY(tamis_gpu_allocate(b->device, b->problem->stream, tamis_gpu_scan_scratch(count), "prefix sums", &b->scratch));
+    return tamis_gpu_scan(b->device, b->problem->stream, values, count, place_of(b->scratch, 0));
 }
 
 static tamis_status last_of(const build *b, void *values, int64_t number, int64_t *value) {
-    return b->device->runtime->read(b->device, NULL, value, place_of(values, number * 8), sizeof *value);
+    return b->device->runtime->read(b->device, b->problem->stream, value, place_of(values, number * 8), sizeof *value);
 }
 
 static tamis_status sort_by_column(build *b) {
@@ -69,7 +81,7 @@ static tamis_status sort_by_column(build *b) {
     TRY(take(b, p->nnz, 8, "keys of the nonzeros", &b->keys));
     TRY(take(b, p->nnz, 8, "an order of the nonzeros", &b->order));
     TRY(take(b, p->nnz + 1, 8, "numbers of the columns", &b->distinct));
-    TRY(tamis_gpu_expand_rows(b->device, NULL, p, b->rows));
+    TRY(tamis_gpu_expand_rows(b->device, b->problem->stream, p, b->rows));
     tamis_gpu_add_int64(&call, p->nnz);
     tamis_gpu_add_int64(&call, p->cols);
     tamis_gpu_add_int64(&call, b->panel_rows);
@@ -78,7 +90,7 @@ static tamis_status sort_by_column(build *b) {
     tamis_gpu_add_memory(&call, b->keys);
     tamis_gpu_add_memory(&call, b->order);
     TRY(launch(b, "panel_keys", p->nnz, &call));
-    TRY(tamis_gpu_sort(b->device, p->nnz, (uint64_t)b->panels * (uint64_t)p->cols, &b->keys, &b->order));
+    TRY(tamis_gpu_sort(b->device, p->stream, p->nnz, (uint64_t)b->keys_most, &b->keys, &b->order, p->stream));
     tamis_gpu_add_int64(&heads, p->nnz);
     tamis_gpu_add_memory(&heads, b->keys);
     tamis_gpu_add_memory(&heads, b->distinct);
@@ -101,7 +113,7 @@ static tamis_status make_cells(build *b) {
     TRY(launch(b, "panel_cells", b->panels + 1, &counting));
     TRY(sum(b, b->first_cell, b->panels + 1));
     TRY(last_of(b, b->first_cell, b->panels, &b->made->cell_count));
-    TRY(keep(b, 2 * (b->made->cell_count + 1), 8, "the cells", &b->made->cells));
+    TRY(keep(b, b->made->cell_count + 1, 2 * 8, "the cells", &b->made->cells));
     tamis_gpu_add_int64(&describing, p->rows);
     tamis_gpu_add_int64(&describing, b->panels);
     tamis_gpu_add_int64(&describing, b->panel_rows);
@@ -135,7 +147,8 @@ static tamis_status sort_by_cell(build *b) {
     tamis_gpu_add_int64(&call, p->nnz);
     tamis_gpu_add_memory(&call, b->order);
     TRY(launch(b, "count_up", p->nnz, &call));
-    return tamis_gpu_sort(b->device, p->nnz, (uint64_t)b->made->cell_count, &b->cell_of, &b->order);
+    return tamis_gpu_sort(b->device, p->stream, p->nnz, (uint64_t)b->made->cell_count, &b->cell_of, &b->order,
+                          p->stream);
 }
 
 static tamis_status count_entries(build *b) {
@@ -165,10 +178,10 @@ static tamis_status pack_entries(build *b) {
     tamis_gpu_call packing = {.count = 0}, describing = {.count = 0};
     TRY(keep(b, b->entries, 4, "entries of the cells", &b->made->entry));
     TRY(keep(b, b->entries, index_size, "places of the entries", &b->made->position));
-    TRY(keep(b, 3 * b->made->part_count, 8, "the parts", &b->made->parts));
+    TRY(keep(b, b->made->part_count, 3 * 8, "the parts", &b->made->parts));
     /* what fills cells up: row 0, place 0, and -1 for where to put the sample */
-    TRY(runtime->fill(b->device, NULL, place_of(b->made->entry, 0), 0, (size_t)b->entries * 4));
-    TRY(runtime->fill(b->device, NULL, place_of(b->made->position, 0), 0xff, (size_t)b->entries * index_size));
+    TRY(runtime->fill(b->device, p->stream, place_of(b->made->entry, 0), 0, (size_t)b->entries * 4));
+    TRY(runtime->fill(b->device, p->stream, place_of(b->made->position, 0), 0xff, (size_t)b->entries * index_size));
     tamis_gpu_add_int64(&packing, p->nnz);
     tamis_gpu_add_int64(&packing, b->panel_rows);
     tamis_gpu_add_memory(&packing, b->cell_of);
@@ -184,8 +197,7 @@ static tamis_status pack_entries(build *b) {
     tamis_gpu_add_memory(&describing, b->padded);
     tamis_gpu_add_memory(&describing, b->first_part);
     tamis_gpu_add_memory(&describing, b->made->parts);
-    TRY(launch(b, "describe_parts", b->made->cell_count, &describing));
-    return runtime->finish(b->device, NULL);
+    return launch(b, "describe_parts", b->made->cell_count, &describing);
 }
 
 /* Places of nonzeros are kept as column indices are. */
@@ -196,8 +208,25 @@ static bool places_fit(const tamis_problem *problem, char *reason, size_t bytes)
     return false;
 }
 
+/* How many panels there are, and keys of nonzeros; false where 64 bits do not count them. */
+static bool count_keys(const tamis_problem *problem, int64_t panel_rows, int64_t *panels, int64_t *keys) {
+    *panels = problem->rows / panel_rows + (problem->rows % panel_rows != 0);
+    return *panels < INT64_MAX && !__builtin_mul_overflow(*panels, problem->cols, keys);
+}
+
+/* Nonzeros are sorted by numbers of panels and columns. */
+static bool keys_fit(const tamis_problem *problem, char *reason, size_t bytes) {
+    enum { LOWEST = 128 }; /* of the panels that are not asked for by name */
+    int64_t panels, keys;
+    if (count_keys(problem, LOWEST, &panels, &keys)) return true;
+    snprintf(reason, bytes, "its %lld panels times %lld columns are more than 64 bits count", (long long)panels,
+             (long long)problem->cols);
+    return false;
+}
+
 bool tamis_gpu_panels_accept(const tamis_problem *problem, char *reason, size_t bytes) {
-    return places_fit(problem, reason, bytes); /* long rows come in slices that fit shared memory */
+    /* long rows come in slices that fit shared memory */
+    return places_fit(problem, reason, bytes) && keys_fit(problem, reason, bytes);
 }
 
 bool tamis_gpu_tensor_accept(const tamis_problem *problem, char *reason, size_t bytes) {
@@ -210,7 +239,7 @@ bool tamis_gpu_tensor_accept(const tamis_problem *problem, char *reason, size_t 
         why = "it splits fp32 numbers for tensor cores: other types are not its business";
     else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
-    if (!why) return places_fit(problem, reason, bytes);
+    if (!why) return tamis_gpu_panels_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;
 }
@@ -229,8 +258,10 @@ static tamis_status build_panels(tamis_gpu_device *device, const tamis_problem *
                .panel_rows = panel_rows,
                .columns_most = columns_most,
                .part_most = part_most,
-               .panels = (problem->rows + panel_rows - 1) / panel_rows,
                .made = panels};
+    if (!count_keys(problem, panel_rows, &b.panels, &b.keys_most))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "panels of %lld rows: %lld times %lld columns do not fit 64 bits",
+                          (long long)panel_rows, (long long)b.panels, (long long)problem->cols);
     TRY_GOTO(done, sort_by_column(&b));
     TRY_GOTO(done, make_cells(&b));
     TRY_GOTO(done, sort_by_cell(&b));
@@ -239,10 +270,12 @@ static tamis_status build_panels(tamis_gpu_device *device, const tamis_problem *
 done:;
     void *const temporary[] = {b.rows,  b.keys,   b.order,  b.distinct,   b.first_cell, b.cell_of,
                                b.place, b.begins, b.padded, b.first_part, b.scratch};
-    for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) tamis_gpu_release(device, temporary[i]);
+    for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++)
+        tamis_gpu_release(device, problem->stream, temporary[i]);
     if (status == TAMIS_OK) return TAMIS_OK;
     void *const kept[] = {panels->parts, panels->cells, panels->lists, panels->entry, panels->position};
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) tamis_gpu_release(device, kept[i]);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        tamis_gpu_release(device, tamis_kept_stream(problem), kept[i]);
     memset(panels, 0, sizeof *panels);
     return status;
 }

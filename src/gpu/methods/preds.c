@@ -1,7 +1,10 @@
-/* Host side of preds.simt: paper 001, with a switch for each of its three techniques. */
+/*
+ * Host side of preds.simt (Yu et al.: Exploiting Online Locality and Reduction Parallelism), with a switch for each of
+ * its three techniques.
+ */
 #include "base/status.h"
 #include "gpu/methods/methods.h"
-#include "gpu/structure.h"
+#include "gpu/order.h"
 
 enum { TILE, LANES, VCT, IIR, WMT, COO };
 enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
@@ -44,7 +47,7 @@ static tamis_status check(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(check(p));
@@ -52,7 +55,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     const int64_t slices = slices_of(p, v[LANES] * piece);
     p->numbers[GROUP] *= slices;
     if (p->problem.once) v[COO] = 0; /* rows that one call would use */
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, (int)p->numbers[GROUP], (int)v[LANES]);
     tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[LANES], 1);
     tamis_gpu_define(&definitions, "TS", v[TILE]);
@@ -65,11 +68,10 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     TRY(tamis_gpu_add_kernel(p, 0, "preds.simt", "preds", &definitions, 0));
     if (!v[COO]) return TAMIS_OK;
     TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
-    TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]));
-    return p->device->runtime->finish(p->device, NULL); /* executions may be on streams that do not wait for this one */
+    return tamis_gpu_expand_rows(p->device, p->problem.stream, &p->problem, p->memories[ROWS]);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t tile = p->parameters[TILE], tiles = (p->problem.nnz + tile - 1) / tile;
     const int64_t most = p->device->limits.groups_most[0];
     tamis_gpu_call call = {.count = 0};

@@ -1,4 +1,7 @@
-/* Host side of row_simd_*.simt: paper 003, its members as teams of lanes. */
+/*
+ * Host side of row_simd_*.simt (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU), its members as teams
+ * of lanes.
+ */
 #include "base/status.h"
 #include "gpu/methods/methods.h"
 
@@ -90,16 +93,16 @@ static int64_t rows_of_grid(const tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ SDDMM */
 
-static tamis_status prepare_sddmm(tamis_prepared *p, bool dry) {
+static tamis_status prepare_sddmm(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(choose(p));
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     const int pieces = define(p, p->problem.inner, &definitions);
     define_vectors(p, pieces, pieces, &definitions);
     return tamis_gpu_add_kernel(p, 0, "row_simd_sddmm.simt", "row_simd_sddmm", &definitions, 0);
 }
 
-static tamis_status execute_sddmm(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute_sddmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
     return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), can_shuffle(p) ? 1 : p->parameters[NT],
@@ -115,10 +118,10 @@ static void count_slices(tamis_prepared *p, int pieces) {
     p->numbers[SLICES] = (p->problem.width + vector - 1) / vector;
 }
 
-static tamis_status prepare_spmm(tamis_prepared *p, bool dry) {
+static tamis_status prepare_spmm(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(choose(p));
-    if (dry || nothing(p)) return TAMIS_OK;
+    if (nothing(p)) return TAMIS_OK;
     const int pieces = define(p, p->problem.width, &definitions);
     count_slices(p, pieces);
     define_vectors(p, pieces, pieces, &definitions);
@@ -141,7 +144,7 @@ static tamis_status launch_rows(const tamis_prepared *p, void *stream, const tam
     return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), p->numbers[SLICES], (int)p->numbers[GROUP], 0, call);
 }
 
-static tamis_status execute_spmm(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute_spmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     add_pattern(p, x, &call);
     tamis_gpu_add_place(&call, x->b);
@@ -149,11 +152,11 @@ static tamis_status execute_spmm(tamis_prepared *p, void *stream, const tamis_op
     return launch_rows(p, stream, x, &call);
 }
 
-static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
+static tamis_status prepare_fused(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     int wide_pieces = 1;
     TRY(choose(p));
-    if (dry || nothing(p)) return TAMIS_OK;
+    if (nothing(p)) return TAMIS_OK;
     while (wide_pieces < pieces_most(p) &&
            (!can_shuffle(p) || wide_pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem) < p->problem.width))
         wide_pieces *= 2;
@@ -164,7 +167,7 @@ static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
     return tamis_gpu_add_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);
 }
 
-static tamis_status execute_fused(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     add_pattern(p, x, &call);
     tamis_gpu_add_place(&call, x->a);
@@ -183,7 +186,7 @@ static tamis_status execute_fused(tamis_prepared *p, void *stream, const tamis_o
     }
 
 const tamis_gpu_method tamis_gpu_row_simd_sddmm = {
-    .name = "row-simd",
+    .name = "esimd-row-simd",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_sddmm,
@@ -191,7 +194,7 @@ const tamis_gpu_method tamis_gpu_row_simd_sddmm = {
 };
 
 const tamis_gpu_method tamis_gpu_row_simd_spmm = {
-    .name = "row-simd",
+    .name = "esimd-row-simd",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_spmm,
@@ -199,7 +202,7 @@ const tamis_gpu_method tamis_gpu_row_simd_spmm = {
 };
 
 const tamis_gpu_method tamis_gpu_row_simd_fused = {
-    .name = "row-simd",
+    .name = "esimd-row-simd",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_fused,

@@ -130,11 +130,13 @@ static tamis_gpu_kinds kinds_of(const tamis_prepared *p) {
 }
 
 static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t items, const tamis_gpu_call *call) {
-    return tamis_gpu_utility(p->device, NULL, "rows.simt", kernel, kinds_of(p), tamis_gpu_groups(items), call);
+    return tamis_gpu_utility(p->device, p->problem.stream, "rows.simt", kernel, kinds_of(p), tamis_gpu_groups(items),
+                             call);
 }
 
 static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total) {
-    return p->device->runtime->read(p->device, NULL, total, (tamis_place){sums, p->problem.rows * 8}, sizeof *total);
+    return p->device->runtime->read(p->device, p->problem.stream, total, (tamis_place){sums, p->problem.rows * 8},
+                                    sizeof *total);
 }
 
 /* Which rows are cut, and the cut row of each piece. */
@@ -143,17 +145,20 @@ static tamis_status list_cuts(tamis_prepared *p) {
     const int64_t rows = p->problem.rows;
     void *is_cut = NULL, *pieces = NULL, *scratch = NULL;
     tamis_gpu_call counting = {.count = 0}, listing = {.count = 0};
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(rows + 1) * 8, "marks of rows that are cut", &is_cut));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)(rows + 1) * 8, "counts of pieces", &pieces));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(rows + 1) * 8,
+                                      "marks of rows that are cut", &is_cut));
+    TRY_GOTO(done,
+             tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(rows + 1) * 8, "counts of pieces", &pieces));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums",
+                                      &scratch));
     tamis_gpu_add_int64(&counting, rows);
     tamis_gpu_add_int64(&counting, p->parameters[LIMIT]);
     tamis_gpu_add_memory(&counting, p->problem.offsets);
     tamis_gpu_add_memory(&counting, is_cut);
     tamis_gpu_add_memory(&counting, pieces);
     TRY_GOTO(done, launch(p, "rows_count", rows + 1, &counting));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, NULL, is_cut, rows + 1, (tamis_place){scratch, 0}));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, NULL, pieces, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, pieces, rows + 1, (tamis_place){scratch, 0}));
     TRY_GOTO(done, total_of(p, is_cut, &p->numbers[CUT_COUNT]));
     TRY_GOTO(done, total_of(p, pieces, &p->numbers[PIECES]));
     if (p->numbers[CUT_COUNT] == 0) goto done;
@@ -165,11 +170,10 @@ static tamis_status list_cuts(tamis_prepared *p) {
     tamis_gpu_add_memory(&listing, p->memories[CUTS]);
     tamis_gpu_add_memory(&listing, p->memories[PIECE_CUT]);
     TRY_GOTO(done, launch(p, "rows_list", rows * 32, &listing));
-    TRY_GOTO(done, p->device->runtime->finish(p->device, NULL)); /* executions may be on streams that do not wait */
 done:
-    tamis_gpu_release(p->device, is_cut);
-    tamis_gpu_release(p->device, pieces);
-    tamis_gpu_release(p->device, scratch);
+    tamis_gpu_release(p->device, p->problem.stream, is_cut);
+    tamis_gpu_release(p->device, p->problem.stream, pieces);
+    tamis_gpu_release(p->device, p->problem.stream, scratch);
     return status;
 }
 
@@ -180,17 +184,17 @@ static tamis_status list_order(tamis_prepared *p) {
     const int64_t rows = p->problem.rows;
     void *keys = NULL;
     tamis_gpu_call call = {.count = 0};
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, (size_t)rows * 8, "lengths of rows", &keys));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * 8, "lengths of rows", &keys));
     TRY_GOTO(done, tamis_gpu_add_kept(p, ORDER, rows, 8, "an order of the rows"));
     tamis_gpu_add_int64(&call, rows);
     tamis_gpu_add_memory(&call, p->problem.offsets);
     tamis_gpu_add_memory(&call, keys);
     tamis_gpu_add_memory(&call, p->memories[ORDER]);
     TRY_GOTO(done, launch(p, "rows_classes", rows, &call));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, rows, CLASSES, &keys, &p->memories[ORDER]));
-    TRY_GOTO(done, p->device->runtime->finish(p->device, NULL));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, rows, CLASSES, &keys, &p->memories[ORDER],
+                                  tamis_kept_stream(&p->problem)));
 done:
-    tamis_gpu_release(p->device, keys);
+    tamis_gpu_release(p->device, p->problem.stream, keys);
     return status;
 }
 
@@ -218,7 +222,7 @@ static tamis_status compile(tamis_prepared *p) {
     return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const bool cuts = p->profile.max > v[LIMIT];
     TRY(check(p));
@@ -226,7 +230,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
         const int64_t pieces = p->problem.nnz / v[LIMIT] + least(p->problem.rows, p->problem.nnz / v[LIMIT]);
         p->scratch_bytes = (size_t)(pieces * p->problem.width) * tamis_gpu_real_size(p->problem.type);
     }
-    if (dry || p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
+    if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     if (cuts) TRY(list_cuts(p));
     if (v[ORDERED]) TRY(list_order(p));
     return compile(p);
@@ -250,7 +254,7 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_ope
                                    up(p->problem.width, MERGE_TEAM), MERGE_GROUP, 0, &call);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
     const int64_t groups = up(p->numbers[PIECES] + problem->rows, teams);

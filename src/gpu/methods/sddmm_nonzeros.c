@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "gpu/methods/methods.h"
 #include "gpu/methods/slices.h"
-#include "gpu/structure.h"
+#include "gpu/order.h"
 
 enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK };
 enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
@@ -103,7 +103,7 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     return tamis_gpu_add_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
@@ -118,12 +118,11 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
     const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1; /* no more groups than a launch has */
     v[CHUNK] = ((v[CHUNK] > least ? v[CHUNK] : least) + whole - 1) / whole * whole;
     p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
     if (p->problem.once) return TAMIS_OK; /* rows are searched for */
     TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
-    TRY(tamis_gpu_expand_rows(p->device, NULL, &p->problem, p->memories[ROWS]));
-    return p->device->runtime->finish(p->device, NULL); /* executions may be on streams that do not wait for this one */
+    return tamis_gpu_expand_rows(p->device, p->problem.stream, &p->problem, p->memories[ROWS]);
 }
 
 static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
@@ -131,7 +130,7 @@ static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
     tamis_gpu_add_int64(call, p->parameters[CHUNK]);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t chunk = p->parameters[CHUNK];
     const tamis_gpu_launch launch = {{(p->problem.nnz + chunk - 1) / chunk, 1}, (int)p->parameters[GROUP], 0};
     return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);

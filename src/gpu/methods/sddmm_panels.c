@@ -57,7 +57,7 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     return tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]);
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     enum { PIECE_BYTES = 16 };
     int64_t *const v = p->parameters;
     const int64_t shared_most = p->device->limits.shared_most;
@@ -77,7 +77,7 @@ static tamis_status prepare(tamis_prepared *p, bool dry) {
                           (long long)v[COLUMNS], (long long)row, (long long)p->numbers[SHARED_BYTES],
                           p->device->limits.name, (long long)shared_most);
     p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
     return tamis_gpu_panels_keep(p, v[PANEL], v[COLUMNS], v[PART], &p->numbers[PART_COUNT]);
 }
@@ -86,7 +86,7 @@ static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
     tamis_gpu_panels_arguments(p, p->parameters[PANEL], call);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_gpu_launch launch = {{p->numbers[PART_COUNT], 1}, (int)p->parameters[GROUP], p->numbers[SHARED_BYTES]};
     return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
 }

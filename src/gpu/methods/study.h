@@ -1,4 +1,7 @@
-/* What the methods of paper 002 share on the host: their block and slice parameters, and grids that fit any launch. */
+/*
+ * What the study's methods (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels) share on the host: their block and
+ * slice parameters, and grids that fit any launch.
+ */
 #ifndef TAMIS_GPU_METHODS_STUDY_H
 #define TAMIS_GPU_METHODS_STUDY_H
 

@@ -1,4 +1,4 @@
-/* What the methods of paper 002 share on the host. */
+/* What the study's methods (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels) share on the host. */
 #include "gpu/methods/study.h"
 
 #include "base/status.h"

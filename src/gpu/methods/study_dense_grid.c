@@ -1,5 +1,7 @@
-/* Host side of the launches over the dense grid of S: study_dense_grid.simt and study_fused_grid.simt (paper 002, s.5.5
-   and 6.2). */
+/*
+ * Host side of the launches over the dense grid of S: study_dense_grid.simt and study_fused_grid.simt (Lin, Hsu, Chen:
+ * SpMM, SDDMM and SDDMM_SpMM Kernels, s.5.5 and 6.2).
+ */
 #include "base/status.h"
 #include "gpu/methods/methods.h"
 #include "gpu/methods/study.h"
@@ -13,17 +15,17 @@ static int64_t grid_y(const tamis_prepared *p) { return tamis_study_groups(p, 1,
 
 /* ------------------------------------------------------------------------------------------ SDDMM */
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(tamis_study_block(p));
     tamis_study_slice(p, 0);
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
     return tamis_gpu_add_kernel(p, 0, "study_dense_grid.simt", "dense_grid", &definitions, 0);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t groups_y = grid_y(p);
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
@@ -32,7 +34,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
 }
 
 const tamis_gpu_method tamis_gpu_dense_grid = {
-    .name = "dense-grid",
+    .name = "study-dense-grid",
     .parameters = {{"block", 16, 1024}, {"slice", 8, 4096}},
     .defaults = tamis_study_defaults,
     .prepare = prepare,
@@ -46,13 +48,13 @@ enum { FUSE, START, FINISH }; /* kernels */
 /* Sums are reals: in E itself where that holds reals, else in scratch. */
 static bool in_place(const tamis_prepared *p) { return tamis_type_size(p->problem.type) >= sizeof(float); }
 
-static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
+static tamis_status prepare_fused(tamis_prepared *p) {
     static const char *const file = "study_fused_grid.simt";
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(tamis_study_block(p));
     tamis_study_slice(p, 3); /* a sample, and an index of up to two reals */
     if (!in_place(p)) p->scratch_bytes = (size_t)(p->problem.rows * p->problem.width) * sizeof(float);
-    if (dry || p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
+    if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
     if (p->problem.nnz > 0) TRY(tamis_gpu_add_kernel(p, FUSE, file, "fused_grid", &definitions, 0));
@@ -61,13 +63,13 @@ static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
 }
 
 /* A kernel over the elements of E. */
-static tamis_status over_output(tamis_prepared *p, void *stream, int kernel, const tamis_gpu_call *call) {
+static tamis_status over_output(const tamis_prepared *p, void *stream, int kernel, const tamis_gpu_call *call) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK];
     const int64_t groups = tamis_study_blocks(p->problem.rows * p->problem.width, block);
     return tamis_gpu_launch_kernel(p, stream, kernel, tamis_study_groups(p, 0, groups), 1, (int)block, 0, call);
 }
 
-static tamis_status start(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status start(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     if (!in_place(p)) return p->device->runtime->fill(p->device, stream, x->scratch, 0, p->scratch_bytes);
     tamis_gpu_add_int64(&call, p->problem.rows);
@@ -78,7 +80,7 @@ static tamis_status start(tamis_prepared *p, void *stream, const tamis_operands 
     return over_output(p, stream, START, &call);
 }
 
-static tamis_status fuse(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status fuse(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const int64_t groups_y = grid_y(p);
     tamis_gpu_call call = {.count = 0};
@@ -105,7 +107,7 @@ static tamis_status fuse(tamis_prepared *p, void *stream, const tamis_operands *
                                    &call);
 }
 
-static tamis_status finish(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status finish(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, p->problem.rows);
     tamis_gpu_add_int64(&call, p->problem.width);
@@ -117,14 +119,14 @@ static tamis_status finish(tamis_prepared *p, void *stream, const tamis_operands
     return over_output(p, stream, FINISH, &call);
 }
 
-static tamis_status execute_fused(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     TRY(start(p, stream, x));
     if (p->problem.nnz > 0) TRY(fuse(p, stream, x));
     return in_place(p) ? TAMIS_OK : finish(p, stream, x);
 }
 
 const tamis_gpu_method tamis_gpu_fused_dense_grid = {
-    .name = "fused-dense-grid",
+    .name = "study-fused-dense-grid",
     .parameters = {{"block", 16, 1024}, {"slice", 8, 4096}},
     .defaults = tamis_study_defaults,
     .prepare = prepare_fused,

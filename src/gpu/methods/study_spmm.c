@@ -1,4 +1,7 @@
-/* Host side of study_spmm.simt (paper 002, s.4), and of the two launches of fused-back-to-back (s.6.1). */
+/*
+ * Host side of study_spmm.simt (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels, s.4), and of the two launches of
+ * study-fused-back-to-back (s.6.1).
+ */
 #include "base/status.h"
 #include "gpu/methods/methods.h"
 #include "gpu/methods/study.h"
@@ -24,7 +27,7 @@ static tamis_status add_spmm(tamis_prepared *p, const char *kernel, bool swapped
 }
 
 /* out = alpha * (weights on S) dense + beta * out */
-static tamis_status multiply(tamis_prepared *p, void *stream, const tamis_operands *x, tamis_place weights,
+static tamis_status multiply(const tamis_prepared *p, void *stream, const tamis_operands *x, tamis_place weights,
                              tamis_place dense, int64_t dense_stride) {
     const tamis_problem *const problem = &p->problem;
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK], tiles = tamis_study_blocks(problem->width, block);
@@ -52,21 +55,21 @@ static bool nothing(const tamis_prepared *p) { return p->problem.rows == 0 || p-
 
 /* ------------------------------------------------------------------------------------------ SpMM */
 
-static tamis_status prepare_spmm(tamis_prepared *p, bool dry, const char *kernel, bool swapped) {
+static tamis_status prepare_spmm(tamis_prepared *p, const char *kernel, bool swapped) {
     TRY(tamis_study_block(p));
-    return dry || nothing(p) ? TAMIS_OK : add_spmm(p, kernel, swapped, false);
+    return nothing(p) ? TAMIS_OK : add_spmm(p, kernel, swapped, false);
 }
 
-static tamis_status prepare_row(tamis_prepared *p, bool dry) { return prepare_spmm(p, dry, "spmm_row", false); }
-static tamis_status prepare_shared(tamis_prepared *p, bool dry) { return prepare_spmm(p, dry, "spmm_shared", false); }
-static tamis_status prepare_swapped(tamis_prepared *p, bool dry) { return prepare_spmm(p, dry, "spmm_shared", true); }
+static tamis_status prepare_row(tamis_prepared *p) { return prepare_spmm(p, "spmm_row", false); }
+static tamis_status prepare_shared(tamis_prepared *p) { return prepare_spmm(p, "spmm_shared", false); }
+static tamis_status prepare_swapped(tamis_prepared *p) { return prepare_spmm(p, "spmm_shared", true); }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     return multiply(p, stream, x, x->values, x->b, x->b_stride);
 }
 
 const tamis_gpu_method tamis_gpu_spmm_row = {
-    .name = "spmm-row",
+    .name = "study-spmm-row",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_row,
@@ -74,7 +77,7 @@ const tamis_gpu_method tamis_gpu_spmm_row = {
 };
 
 const tamis_gpu_method tamis_gpu_spmm_shared = {
-    .name = "spmm-shared",
+    .name = "study-spmm-shared",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_shared,
@@ -82,7 +85,7 @@ const tamis_gpu_method tamis_gpu_spmm_shared = {
 };
 
 const tamis_gpu_method tamis_gpu_spmm_shared_swapped = {
-    .name = "spmm-shared-swapped",
+    .name = "study-spmm-shared-swapped",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_swapped,
@@ -92,11 +95,11 @@ const tamis_gpu_method tamis_gpu_spmm_shared_swapped = {
 /* ------------------------------------------------------------------------------------------ fused, two launches */
 
 /* Scratch: the samples, as reals. */
-static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
+static tamis_status prepare_fused(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(tamis_study_block(p));
     p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
-    if (dry || nothing(p)) return TAMIS_OK;
+    if (nothing(p)) return TAMIS_OK;
     TRY(add_spmm(p, "spmm_shared", true, true));
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
@@ -106,7 +109,7 @@ static tamis_status prepare_fused(tamis_prepared *p, bool dry) {
     return tamis_gpu_add_kernel(p, SOFTMAX, "study_row_softmax.simt", "row_softmax", &definitions, 0);
 }
 
-static tamis_status sample(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status sample(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK];
     const int64_t groups = tamis_study_groups(p, 0, tamis_study_blocks(p->problem.nnz, block));
     tamis_operands samples = *x;
@@ -118,7 +121,7 @@ static tamis_status sample(tamis_prepared *p, void *stream, const tamis_operands
     return tamis_gpu_launch_kernel(p, stream, SAMPLE, groups, 1, (int)block, 0, &call);
 }
 
-static tamis_status normalise(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status normalise(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, p->problem.rows);
     tamis_gpu_add_memory(&call, p->problem.offsets);
@@ -127,7 +130,7 @@ static tamis_status normalise(tamis_prepared *p, void *stream, const tamis_opera
                                    (int)p->parameters[TAMIS_STUDY_BLOCK], 0, &call);
 }
 
-static tamis_status execute_fused(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     if (p->problem.nnz > 0) {
         TRY(sample(p, stream, x));
         if (p->problem.edge == TAMIS_EDGE_SOFTMAX) TRY(normalise(p, stream, x));
@@ -136,7 +139,7 @@ static tamis_status execute_fused(tamis_prepared *p, void *stream, const tamis_o
 }
 
 const tamis_gpu_method tamis_gpu_fused_back_to_back = {
-    .name = "fused-back-to-back",
+    .name = "study-fused-back-to-back",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_fused,

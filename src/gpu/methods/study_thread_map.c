@@ -1,4 +1,7 @@
-/* Host side of study_thread_map.simt (paper 002, s.5.2): the host pads the rows and writes the map. */
+/*
+ * Host side of study_thread_map.simt (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels, s.5.2): the host pads the
+ * rows and writes the map.
+ */
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/methods/methods.h"
@@ -41,7 +44,7 @@ static void fill_map(const tamis_prepared *p, thread_map *m) {
 static tamis_status make_map(const tamis_prepared *p, thread_map *m) {
     const size_t offset_size = tamis_index_size(p->problem.offset_type);
     TRY(tamis_allocate(p->problem.rows + 1, offset_size, "a copy of the offsets", &m->offsets));
-    TRY(p->device->runtime->read(p->device, NULL, m->offsets, place_of(p->problem.offsets),
+    TRY(p->device->runtime->read(p->device, p->problem.stream, m->offsets, place_of(p->problem.offsets),
                                  (size_t)(p->problem.rows + 1) * offset_size));
     for (int64_t i = 0; i < p->problem.rows; i++) m->blocks += blocks_of_row(p, m->offsets, i);
     TRY(tamis_allocate(m->blocks * p->parameters[TAMIS_STUDY_BLOCK], offset_size, "a map of threads", &m->map));
@@ -60,10 +63,10 @@ static tamis_status keep_map(tamis_prepared *p) {
     p->numbers[BLOCKS] = m.blocks;
     TRY_GOTO(done, tamis_gpu_add_kept(p, MAP, items, offset_size, "a map of threads"));
     TRY_GOTO(done, tamis_gpu_add_kept(p, BLOCK_ROWS, m.blocks, index_size, "the rows of blocks"));
-    TRY_GOTO(done, p->device->runtime->write(p->device, NULL, place_of(p->memories[MAP]), m.map,
+    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, place_of(p->memories[MAP]), m.map,
                                              (size_t)items * offset_size));
-    TRY_GOTO(done, p->device->runtime->write(p->device, NULL, place_of(p->memories[BLOCK_ROWS]), m.block_rows,
-                                             (size_t)m.blocks * index_size));
+    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, place_of(p->memories[BLOCK_ROWS]),
+                                             m.block_rows, (size_t)m.blocks * index_size));
 done:
     tamis_release(m.offsets);
     tamis_release(m.map);
@@ -71,18 +74,18 @@ done:
     return status;
 }
 
-static tamis_status prepare(tamis_prepared *p, bool dry) {
+static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(tamis_study_block(p));
     tamis_study_slice(p, 0);
-    if (dry || p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
     TRY(tamis_gpu_add_kernel(p, 0, "study_thread_map.simt", "thread_map", &definitions, 0));
     return keep_map(p);
 }
 
-static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t groups = tamis_study_groups(p, 0, p->numbers[BLOCKS]);
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
@@ -93,7 +96,7 @@ static tamis_status execute(tamis_prepared *p, void *stream, const tamis_operand
 }
 
 const tamis_gpu_method tamis_gpu_thread_map = {
-    .name = "thread-map",
+    .name = "study-thread-map",
     .parameters = {{"block", 16, 1024}, {"slice", 8, 4096}},
     .defaults = tamis_study_row_defaults,
     .prepare = prepare,

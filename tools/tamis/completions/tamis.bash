@@ -69,7 +69,7 @@ _tamis() {
         esac
         ;;
     run)
-        options="--help --inner --width --a --b --d --output --edge --edge-scale --edge-slope --edge-epsilon --alpha --beta --initial --type --device --algorithm --parameters --threads --calls --repeat --check --json --seed --from --relabel --undirected"
+        options="--help --inner --width --a --b --d --output --edge --edge-scale --edge-slope --edge-epsilon --alpha --beta --initial --type --math --device --algorithm --parameters --threads --calls --repeat --check --json --seed --from --relabel --undirected"
         case $previous in
         --inner|-k) return ;;
         --width|-l) return ;;
@@ -85,6 +85,7 @@ _tamis() {
         --beta) return ;;
         --initial) _tamis_files; return ;;
         --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --math) _tamis_words "exact tf32"; return ;;
         --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
         --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
         --parameters) return ;;
@@ -97,11 +98,12 @@ _tamis() {
         operand="sddmm spmm fused"
         ;;
     check)
-        options="--help --op --edge --inner --type --device --algorithm --limit --arrangement --quick --verbose --json --seed --from --relabel --undirected"
+        options="--help --op --edge --inner --widths --type --device --algorithm --limit --arrangement --quick --verbose --json --seed --from --relabel --undirected"
         case $previous in
         --op) _tamis_words "sddmm spmm fused"; return ;;
         --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
         --inner|-k) return ;;
+        --widths) return ;;
         --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
         --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
         --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
@@ -142,7 +144,7 @@ _tamis() {
         esac
         ;;
     explain)
-        options="--help --inner --op --calls --edge --width --type --device --algorithm --threads --verbose --json --from --relabel --undirected"
+        options="--help --inner --op --calls --edge --width --type --math --device --algorithm --threads --verbose --json --from --relabel --undirected"
         case $previous in
         --inner|-k) return ;;
         --op) _tamis_words "sddmm spmm fused"; return ;;
@@ -150,6 +152,7 @@ _tamis() {
         --edge|-e) _tamis_words "scale mask residual quotient sigmoid exp leaky_relu softmax"; return ;;
         --width|-l) return ;;
         --type|-t) _tamis_words "fp32 fp64 fp16 bf16"; return ;;
+        --math) _tamis_words "exact tf32"; return ;;
         --device|-d) _tamis_words "$(tamis --names devices 2>/dev/null)"; return ;;
         --algorithm|-a) _tamis_words "$(tamis --names algorithms 2>/dev/null)"; return ;;
         --threads) return ;;

@@ -52,7 +52,7 @@ bool tool_is_ours(const tool_measurement *one);
 /* Whether two measurements are of the same contestant. */
 bool tool_same_contestant(const tool_measurement *a, const tool_measurement *b);
 
-/* "sm-l2 tune=2" */
+/* "cusddmm-sm-l2 tune=2" */
 tool_word tool_contestant_name(const tool_measurement *one);
 
 /* The fastest measurement of a peer of that name in the case, or NULL. */

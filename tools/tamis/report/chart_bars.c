@@ -39,6 +39,18 @@ static void add_bars(tool_text *out, const tool_case *one, const tool_measuremen
     }
 }
 
+/* Long names lose their middle: the end has the parameters, by which the contestants of a sweep differ. */
+static void add_name(tool_text *out, const char *name) {
+    enum { END = TOOL_SVG_LABEL / 2 };
+    const size_t length = strlen(name);
+    const bool cut = length > TOOL_SVG_LABEL;
+    tool_add_escaped_short(out, name, cut ? TOOL_SVG_LABEL - END : TOOL_SVG_LABEL);
+    if (!cut) return;
+    const char *end = name + length - END;
+    while (((unsigned char)*end & 0xc0) == 0x80) end++; /* not amid a character */
+    tool_add_escaped(out, end);
+}
+
 /* The names at the left, or the medians at the right. */
 static void add_words(tool_text *out, const tool_case *one, const tool_measurement *const *sorted, double x,
                       bool medians) {
@@ -47,8 +59,10 @@ static void add_words(tool_text *out, const tool_case *one, const tool_measureme
         const tool_measurement *at = sorted[i];
         const char *emphasis = at->passed == 0 && !at->peer ? " class=\"w\"" : at->automatic ? " class=\"s\"" : "";
         tool_text_add(out, "<text%s y=\"%d\">", emphasis, TOP + ROW * i + 13);
-        tool_add_escaped_short(out, medians ? tool_word_time(at->median).text : tool_contestant_name(at).text,
-                               TOOL_SVG_LABEL);
+        if (medians)
+            tool_add_escaped(out, tool_word_time(at->median).text);
+        else
+            add_name(out, tool_contestant_name(at).text);
         tool_text_add(out, "</text>");
     }
     tool_text_add(out, "</g>");

@@ -1,4 +1,6 @@
 /* tamis roofline: the ceilings of a device as a picture, with what was measured below them. */
+#include <tamis/ceilings.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

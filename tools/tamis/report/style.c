@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tamis/algorithms.h>
 #include <tamis/tamis.h>
 
 #include "exit.h"
@@ -11,8 +12,9 @@
 
 enum { SHAPES = 7 };
 
-static const char *const families[] = {"ours",      "paper 000", "paper 001", "paper 002", "paper 003",
-                                       "paper 004", "peer",      "baseline",  "other"};
+/* Of papers: how the sources of their algorithms begin. */
+static const char *const families[] = {"ours",        "Costa et al.", "Yu et al.", "Lin, Hsu, Chen", "Zubair, Bauinger",
+                                       "Nisa et al.", "peer",         "baseline",  "other"};
 enum { FAMILIES = sizeof families / sizeof *families, OURS = 0, PEER = 6, BASELINE = 7, OTHER = 8 };
 
 static int family_of(const tool_measurement *one) {

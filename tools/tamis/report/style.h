@@ -6,7 +6,7 @@
 
 typedef struct tool_style {
     const char *algorithm;
-    const char *family; /* "ours", "paper 002", "peer", "baseline" */
+    const char *family; /* "ours", "Nisa et al.", "peer", "baseline" */
     int colour;         /* of the classes c0 .. c8 in page.css */
     int shape;
 } tool_style;

@@ -18,7 +18,7 @@ void tool_svg_end(tool_text *out);
 
 /* Where a chart with row labels begins: right of the longest one (its characters), within limits. */
 double tool_svg_label_width(int characters);
-enum { TOOL_SVG_LABEL = 23 }; /* characters of a label; longer ones are cut */
+enum { TOOL_SVG_LABEL = 25 }; /* characters of a label, as the longest algorithm has; longer ones are cut */
 
 /* class_name may be "" */
 void tool_svg_text(tool_text *out, const char *class_name, double x, double y, const char *text, int most);

@@ -1,7 +1,8 @@
 /*
- * SDDMM by kernels that launch kernels (paper 002, s.5.6; CUDA only): a parent work-item a row of S starts a child of
- * one work-item a nonzero of that row. Unlike the dense grid there are no empty blocks, but every row costs a launch,
- * and rows far shorter than GROUP leave most of their child idle. Empty rows launch nothing.
+ * SDDMM by kernels that launch kernels (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels, s.5.6; CUDA only): a parent
+ * work-item a row of S starts a child of one work-item a nonzero of that row. Unlike the dense grid there are no empty
+ * blocks, but every row costs a launch, and rows far shorter than GROUP leave most of their child idle. Empty rows
+ * launch nothing.
  *
  * The device keeps only so many launches pending (2048 unless the context says otherwise), so the host starts the
  * parent for `first` .. `last` of that many rows; a launch that is refused all the same is made up for by the parent

@@ -1,0 +1,12 @@
+/* Short citations of the papers that algorithms come from: authors, beginning of the title. docs/algorithms.md has them
+ * in full; the report tells families of methods by the authors (tools/tamis/report/style.c). */
+#ifndef TAMIS_BASE_PAPERS_H
+#define TAMIS_BASE_PAPERS_H
+
+#define PAPER_GPU_DYNAMIC "Costa et al.: Efficient SDDMM Algorithms on GPU"
+#define PAPER_PREDS       "Yu et al.: Exploiting Online Locality and Reduction Parallelism"
+#define PAPER_STUDY       "Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels"
+#define PAPER_ESIMD       "Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU"
+#define PAPER_CUSDDMM     "Nisa et al.: Sampled Dense Matrix Multiplication"
+
+#endif

@@ -1,0 +1,22 @@
+/* The reserved words at the end of public structures: see how structures grow in <tamis/types.h>. */
+#ifndef TAMIS_BASE_RESERVED_H
+#define TAMIS_BASE_RESERVED_H
+
+#include "base/status.h"
+
+/* An error that names the first word that is not zero. `name` is the structure's, "options". */
+static inline tamis_status tamis_reserved_check(const char *name, const uint64_t *reserved, size_t bytes) {
+    for (size_t i = 0; i < bytes / sizeof *reserved; i++)
+        if (reserved[i])
+            return tamis_fail(
+                TAMIS_ERROR_UNSUPPORTED,
+                "%s.reserved[%zu] = %#llx: a field that version %s does not know is set, or the structure "
+                "was not begun with its _INIT or with zeros",
+                name, i, (unsigned long long)reserved[i], TAMIS_VERSION_STRING);
+    return TAMIS_OK;
+}
+
+/* Of a structure that is at hand: TAMIS_RESERVED(options, "options"). */
+#define TAMIS_RESERVED(structure, name) tamis_reserved_check(name, (structure)->reserved, sizeof(structure)->reserved)
+
+#endif

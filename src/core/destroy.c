@@ -1,0 +1,72 @@
+/*
+ * Destroying what a GPU may still use. tamis_plan_destroy waits; the _async calls put an event behind the work of their
+ * stream and leave the object to a later call on the same device, which finds the event past. On the CPU nothing is
+ * under way when a call returns.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "core/plan.h"
+
+typedef struct leaving {
+    struct leaving *next;
+    const tamis_device *device;
+    void *event;
+    void (*release)(void *object);
+    void *object;
+} leaving;
+
+static leaving *list;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int waiting; /* entries of the list, read without the lock */
+
+static void let_go(leaving *entry) {
+    entry->release(entry->object);
+    entry->device->backend->release_mark(entry->device->handle, entry->event);
+    free(entry);
+}
+
+/* One of the device's whose event is past, or any of the device's. */
+static leaving *take_one(const tamis_device *device, bool any) {
+    leaving *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (leaving **at = &list; *at && !found; at = found ? at : &(*at)->next) {
+        const tamis_backend *const backend = (*at)->device->backend;
+        if ((*at)->device->handle != device->handle || backend != device->backend) continue;
+        if (any || backend->mark_passed(device->handle, (*at)->event)) {
+            found = *at;
+            *at = found->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (found) __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
+    return found;
+}
+
+void tamis_destroy_passed(const tamis_device *device) {
+    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) == 0 || device->backend->location == TAMIS_HOST) return;
+    for (leaving *entry = take_one(device, false); entry; entry = take_one(device, false)) let_go(entry);
+}
+
+void tamis_destroy_rest(const tamis_device *device) {
+    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) == 0 || device->backend->location == TAMIS_HOST) return;
+    device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
+    for (leaving *entry = take_one(device, true); entry; entry = take_one(device, true)) let_go(entry);
+}
+
+void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object) {
+    leaving *const entry = device->backend->location == TAMIS_DEVICE ? malloc(sizeof *entry) : NULL;
+    void *event = NULL;
+    if (!entry || device->backend->mark(device->handle, stream, &event) != TAMIS_OK) { /* then at once */
+        free(entry);
+        release(object);
+        return;
+    }
+    *entry = (leaving){.device = device, .event = event, .release = release, .object = object};
+    pthread_mutex_lock(&lock);
+    entry->next = list;
+    list = entry;
+    pthread_mutex_unlock(&lock);
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,70 @@
+/* An edge over samples that are there already, for a plan of SDDMM. */
+#include <tamis/gradient.h>
+
+#include "base/edge.h"
+#include "base/status.h"
+#include "core/plan.h"
+
+static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
+                          tamis_execution *execution) {
+    const tamis_options *const o = &plan->options;
+    const tamis_operand x = {.name = "X", .view = X, .rows = plan->problem.nnz, .cols = 1, .type = o->output_type};
+    const tamis_operand p = {.name = "P", .view = P, .rows = plan->problem.nnz, .cols = 1, .type = o->output_type};
+    TRY(tamis_execution_check_stream(plan->device, execution));
+    TRY(tamis_operand_check(plan->device, &x, 1));
+    TRY(tamis_operand_check_packed(&x));
+    TRY(tamis_operand_check(plan->device, &p, o->batch));
+    TRY(tamis_operand_check_packed(&p));
+    return tamis_values_take(plan->device, &plan->pattern, o->type, tamis_plan_needs_values(plan), execution);
+}
+
+/* Samples as the caller has them. */
+static tamis_edge_array array_of(const tamis_plan *plan, const tamis_dense *X) {
+    return (tamis_edge_array){{X->data, 0}, X->batch_stride, X->type, plan->order.permutation != NULL};
+}
+
+static tamis_edge_array values_of(const tamis_plan *plan, const tamis_execution *execution) {
+    const int64_t skip = plan->pattern.offset_base * (int64_t)tamis_type_size(plan->options.type);
+    if (!tamis_plan_needs_values(plan) || !execution->values) return (tamis_edge_array){.apart = 0};
+    return (tamis_edge_array){tamis_place_at(execution->values, (size_t)skip), execution->values_stride,
+                              plan->options.type, plan->order.permutation != NULL};
+}
+
+tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
+                             const tamis_execution *execution) {
+    tamis_execution given;
+    tamis_loan loan = {NULL, NULL};
+    tamis_clear_error();
+    TRY(tamis_plan_check_operation(plan, TAMIS_OP_SDDMM));
+    TRY(tamis_execution_read(execution, &given));
+    TRY(check(plan, X, P, &given));
+    const tamis_problem *const problem = &plan->problem;
+    const tamis_backend *const backend = plan->device->backend;
+    if (problem->nnz == 0) return TAMIS_OK;
+    if (problem->edge == TAMIS_EDGE_SOFTMAX)
+        TRY(tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &given,
+                                 &loan));
+    const tamis_edge_job job = {.device = plan->device->handle,
+                                .stream = given.stream,
+                                .threads = plan->options.threads,
+                                .type = problem->type,
+                                .edge = problem->edge,
+                                .scale = problem->edge_scale,
+                                .slope = problem->edge_slope,
+                                .epsilon = problem->edge_epsilon,
+                                .rows = problem->rows,
+                                .nnz = problem->nnz,
+                                .batch = plan->options.batch,
+                                .offsets = problem->offsets,
+                                .offset_type = problem->offset_type,
+                                .permutation = plan->order.permutation,
+                                .values = values_of(plan, &given),
+                                .x = array_of(plan, X),
+                                .p = array_of(plan, P),
+                                .p_factor = given.alpha,
+                                .p_keep = given.beta,
+                                .parts = {given.workspace, 0}};
+    const tamis_status status = backend->edges->run(&job);
+    tamis_workspace_give_back(plan->device, &loan);
+    return status;
+}

@@ -1,0 +1,518 @@
+/*
+ * Gradients, put together of plans. Of SDDMM and fused everything between the steps is in the order of op(S)'s rows: T
+ * is the CSR of op(S), U that of its transpose, each made once; plans over T sample x = <A_i, B_j> and dp = <dE_i, D_j>
+ * and multiply dx B, plans over U multiply dx^T A and p^T dE. In between one pass over the nonzeros turns x and dp into
+ * p, dx and ds. SpMM needs two plans over S as it is.
+ */
+#include <tamis/gradient.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "core/plan.h"
+
+/*
+ * What samples (x, dp) and weights (p, dx) are stored as between the steps. Both should be fp32 where the operands have
+ * 16 bits: that waits for SDDMM to write its sums as they are (options.output_type), and for SpMM to read such values.
+ */
+static tamis_type sample_type(const tamis_options *o) { return o->type; }
+static tamis_type weight_type(const tamis_options *o) { return o->type; }
+
+/* Plans of one gradient; some may be one and the same. */
+enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
+
+struct tamis_gradient {
+    tamis_device *device;
+    tamis_options options; /* defaults filled in; its pointers to strings are not kept */
+    tamis_sparse S;        /* the caller's view */
+    int64_t rows, cols;    /* of op(S) */
+    tamis_row_order order; /* of T; no arrays where T is S */
+    tamis_row_order turned_order;
+    tamis_sparse T, U;
+    void *placeholder; /* for the values of T and U, which come with each execution */
+    tamis_plan *plans[PLANS];
+    /* the workspace: scratch of the plans, then these; x becomes dx, dp becomes p, where their types agree */
+    int64_t parts, x, dx, dp, p, turned;
+    tamis_own_workspace *own;
+    size_t workspace_bytes;
+};
+
+static bool by_samples(const tamis_gradient *g) { return g->options.operation != TAMIS_OP_SPMM; }
+
+static bool has_values(const tamis_gradient *g) {
+    return g->S.values && !(by_samples(g) && g->options.edge == TAMIS_EDGE_MASK);
+}
+
+/* ------------------------------------------------------------------------------------------ making: plans */
+
+static tamis_options part_of(const tamis_gradient *g, tamis_operation operation) {
+    tamis_options o = g->options;
+    o.operation = operation;
+    o.edge = operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : TAMIS_EDGE_MASK;
+    o.output_type = o.type;
+    o.transpose = false;
+    o.trust_input = true;
+    o.no_workspace = true;
+    o.algorithm = o.parameters = NULL;
+    return o;
+}
+
+static tamis_status make_sampler(tamis_gradient *g, int which, const tamis_sparse *pattern, int64_t inner,
+                                 tamis_layout a_layout, tamis_layout b_layout, tamis_type output_type) {
+    tamis_options o = part_of(g, TAMIS_OP_SDDMM);
+    tamis_sparse only = *pattern;
+    only.values = NULL;
+    o.inner = inner;
+    o.a_layout = a_layout;
+    o.b_layout = b_layout;
+    o.output_type = output_type;
+    return tamis_plan_make(g->device, &only, &o, false, &g->plans[which]);
+}
+
+static tamis_status make_multiplier(tamis_gradient *g, int which, const tamis_sparse *pattern, bool transpose,
+                                    int64_t width, tamis_layout b_layout, tamis_layout output_layout) {
+    tamis_options o = part_of(g, TAMIS_OP_SPMM);
+    o.transpose = transpose;
+    o.width = width;
+    o.b_layout = b_layout;
+    o.output_layout = output_layout;
+    return tamis_plan_make(g->device, pattern, &o, false, &g->plans[which]);
+}
+
+static tamis_status make_spmm_plans(tamis_gradient *g) {
+    const tamis_options *const o = &g->options;
+    TRY(make_multiplier(g, TO_B, &g->S, !o->transpose, o->width, o->output_layout, o->b_layout));
+    if (!g->S.values) return TAMIS_OK;
+    /* <dC_i, B_j> at (i, j) of S^T is <B_j, dC_i> at (j, i) of S */
+    return make_sampler(g, OUTER, &g->S, o->width, o->transpose ? o->b_layout : o->output_layout,
+                        o->transpose ? o->output_layout : o->b_layout, o->type);
+}
+
+static tamis_status make_sampled_plans(tamis_gradient *g) {
+    const tamis_options *const o = &g->options;
+    const bool fused = o->operation == TAMIS_OP_FUSED;
+    const bool alike = o->width == o->inner && o->a_layout == o->output_layout && o->b_layout == o->d_layout;
+    if (fused || tamis_edge_dx_needs_x(o->edge) || (has_values(g) && tamis_edge_ds_needs_x(o->edge)))
+        TRY(make_sampler(g, SAMPLE, &g->T, o->inner, o->a_layout, o->b_layout, sample_type(o)));
+    TRY(make_multiplier(g, TO_A, &g->T, false, o->inner, o->b_layout, o->a_layout));
+    TRY(make_multiplier(g, TO_B, &g->U, false, o->inner, o->a_layout, o->b_layout));
+    if (!fused) return TAMIS_OK;
+    if (alike) {
+        g->plans[OUTER] = g->plans[SAMPLE];
+        g->plans[TO_D] = g->plans[TO_B];
+        return TAMIS_OK;
+    }
+    TRY(make_sampler(g, OUTER, &g->T, o->width, o->output_layout, o->d_layout, sample_type(o)));
+    return make_multiplier(g, TO_D, &g->U, false, o->width, o->output_layout, o->d_layout);
+}
+
+/* ------------------------------------------------------------------------------------------ making: patterns */
+
+static tamis_sparse csr_of(const tamis_gradient *g, const tamis_row_order *order, int64_t rows, int64_t cols) {
+    return (tamis_sparse){.format = TAMIS_CSR,
+                          .location = g->S.location,
+                          .rows = rows,
+                          .cols = cols,
+                          .nnz = g->S.nnz,
+                          .index_type = g->S.index_type,
+                          .offset_type = order->offset_type,
+                          .value_type = weight_type(&g->options),
+                          .offsets = order->offsets,
+                          .columns = order->columns,
+                          .values = g->placeholder};
+}
+
+static tamis_status take_patterns(tamis_gradient *g) {
+    const tamis_backend *const backend = g->device->backend;
+    const tamis_problem problem = {
+        .device = g->device->handle, .stream = g->options.stream, .threads = g->options.threads};
+    const bool as_it_is = g->S.format == TAMIS_CSR && g->S.offset_base == 0 && !g->options.transpose;
+    TRY(backend->allocate(g->device->handle, TAMIS_ALL_STREAMS, 64, "a placeholder for values", &g->placeholder));
+    if (as_it_is)
+        g->order = (tamis_row_order){.offset_type = g->S.offset_type};
+    else
+        TRY(backend->order_rows(&problem, &g->S, g->options.transpose, &g->order));
+    g->T = csr_of(g, &g->order, g->rows, g->cols);
+    if (as_it_is) {
+        g->T.offsets = g->S.offsets;
+        g->T.columns = g->S.columns;
+    }
+    tamis_sparse pattern = g->T;
+    pattern.values = NULL;
+    TRY(backend->order_rows(&problem, &pattern, true, &g->turned_order));
+    g->U = csr_of(g, &g->turned_order, g->cols, g->rows);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ making: the rest */
+
+static tamis_status lay_out(tamis_gradient *g) {
+    const tamis_options *const o = &g->options;
+    const size_t sample = tamis_type_size(sample_type(o)), weight = tamis_type_size(weight_type(o));
+    int64_t total = 0, count;
+    if (__builtin_mul_overflow(g->S.nnz, o->batch, &count))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld samples of each of %lld members do not fit 64 bits",
+                          (long long)g->S.nnz, (long long)o->batch);
+    for (int i = 0; i < PLANS; i++)
+        if (g->plans[i] && (int64_t)g->plans[i]->workspace_bytes > total) total = (int64_t)g->plans[i]->workspace_bytes;
+    total = (total + 63) / 64 * 64;
+    if (by_samples(g)) {
+        TRY(tamis_workspace_reserve(&total, count, sample, &g->x));
+        g->dx = g->x;
+        if (sample != weight) TRY(tamis_workspace_reserve(&total, count, weight, &g->dx));
+        if (o->operation == TAMIS_OP_FUSED) {
+            TRY(tamis_workspace_reserve(&total, count, sample, &g->dp));
+            g->p = g->dp;
+            if (sample != weight) TRY(tamis_workspace_reserve(&total, count, weight, &g->p));
+        }
+        TRY(tamis_workspace_reserve(&total, count, weight, &g->turned));
+        TRY(tamis_workspace_reserve(&total, tamis_edge_scratch(o->edge, g->S.nnz, o->batch), 1, &g->parts));
+    }
+    g->workspace_bytes = (size_t)total;
+    if (o->no_workspace || total == 0) return TAMIS_OK;
+    TRY(tamis_allocate_zeroed(1, sizeof *g->own, "a gradient's workspace", (void **)&g->own));
+    atomic_init(&g->own->busy, false);
+    return g->device->backend->allocate(g->device->handle, TAMIS_ALL_STREAMS, g->workspace_bytes, "the workspace",
+                                        &g->own->memory);
+}
+
+static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
+    const tamis_backend *const backend = g->device->backend;
+    tamis_options *const o = &g->options;
+    TRY(tamis_options_read(options, g->device, o));
+    if (o->operation != TAMIS_OP_SDDMM && o->output_type != o->type)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.output_type = %s: the gradient of %s's output is an operand of options.type = %s",
+                          tamis_type_name(o->output_type), tamis_operation_name(o->operation),
+                          tamis_type_name(o->type));
+    TRY(tamis_device_check_stream(g->device, o->stream));
+    TRY(tamis_plan_check_view(g->device, S, o));
+    if (backend->check_stream) TRY(backend->check_stream(g->device->handle, o->stream));
+    if (!o->trust_input) TRY(backend->validate(g->device->handle, o->stream, o->threads, S));
+    g->S = *S;
+    g->rows = o->transpose ? S->cols : S->rows;
+    g->cols = o->transpose ? S->rows : S->cols;
+    return TAMIS_OK;
+}
+
+static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
+    const tamis_backend *const backend = g->device->backend;
+    TRY(check(g, S, options));
+    if (by_samples(g)) {
+        TRY(take_patterns(g));
+        TRY(make_sampled_plans(g));
+        TRY(backend->ready(g->device->handle, weight_type(&g->options), false, true));
+        TRY(backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type));
+    } else {
+        TRY(make_spmm_plans(g));
+    }
+    TRY(lay_out(g));
+    g->options.algorithm = g->options.parameters = NULL;
+    return backend->finish(g->device->handle, g->options.stream);
+}
+
+static void release_order(const tamis_gradient *g, const tamis_row_order *order) {
+    const tamis_backend *const backend = g->device->backend;
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->offsets);
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->own_columns);
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->permutation);
+}
+
+void tamis_gradient_destroy(tamis_gradient *gradient) {
+    if (!gradient) return;
+    const tamis_backend *const backend = gradient->device->backend;
+    for (int i = 0; i < PLANS; i++) {
+        const bool shared = (i == TO_D && gradient->plans[TO_D] == gradient->plans[TO_B]) ||
+                            (i == OUTER && gradient->plans[OUTER] == gradient->plans[SAMPLE]);
+        if (!shared) tamis_plan_release(gradient->plans[i]);
+    }
+    release_order(gradient, &gradient->order);
+    release_order(gradient, &gradient->turned_order);
+    backend->release_memory(gradient->device->handle, TAMIS_ALL_STREAMS, gradient->placeholder);
+    if (gradient->own) backend->release_memory(gradient->device->handle, TAMIS_ALL_STREAMS, gradient->own->memory);
+    tamis_release(gradient->own);
+    tamis_release(gradient);
+}
+
+void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
+    (void)stream;
+    tamis_gradient_destroy(gradient);
+}
+
+tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
+                                   tamis_gradient **gradient) {
+    tamis_status status = TAMIS_OK;
+    tamis_gradient *made = NULL;
+    tamis_clear_error();
+    if (!gradient) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: where to put the result");
+    *gradient = NULL;
+    TRY(tamis_device_check(device));
+    TRY(tamis_allocate_zeroed(1, sizeof *made, "a gradient", (void **)&made));
+    made->device = device;
+    TRY_GOTO(failed, make(made, S, options));
+    *gradient = made;
+    return TAMIS_OK;
+failed:
+    tamis_gradient_destroy(made);
+    return status;
+}
+
+tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes) {
+    tamis_clear_error();
+    if (!gradient) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
+    if (!bytes) return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = NULL: where to put the result");
+    *bytes = gradient->workspace_bytes;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ going back: checks */
+
+/* One backward call. */
+typedef struct back {
+    const tamis_gradient *g;
+    tamis_execution given; /* values and workspace those in force */
+    tamis_loan loan;
+    const tamis_dense *dP, *dE, *A, *B, *D; /* dE is dC of SpMM */
+    const tamis_dense *dA, *dB, *dD, *dS;
+} back;
+
+static tamis_status check_matrix(const back *b, const char *name, const tamis_dense *view, int64_t rows, int64_t cols,
+                                 tamis_layout layout, const char *option, bool output) {
+    const tamis_operand x = {.name = name,
+                             .view = view,
+                             .rows = rows,
+                             .cols = cols,
+                             .type = b->g->options.type,
+                             .layout = layout,
+                             .option = option};
+    if (output && !view) return TAMIS_OK; /* not wanted */
+    return tamis_operand_check(b->g->device, &x, output ? b->g->options.batch : 1);
+}
+
+static tamis_status check_samples(const back *b, const char *name, const tamis_dense *view, tamis_type type,
+                                  bool output) {
+    const tamis_operand x = {.name = name, .view = view, .rows = b->g->S.nnz, .cols = 1, .type = type};
+    TRY(tamis_operand_check(b->g->device, &x, output ? b->g->options.batch : 1));
+    return tamis_operand_check_packed(&x);
+}
+
+static tamis_status check_values_wanted(const back *b) {
+    if (!b->dS) return TAMIS_OK;
+    if (!b->g->S.values)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "dS is not NULL, but S has no values: they have no gradient");
+    if (!has_values(b->g))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "dS is not NULL, but the mask edge does not read S's values: they have no gradient");
+    return check_samples(b, "dS", b->dS, b->g->options.type, true);
+}
+
+static tamis_status check_views(const back *b) {
+    const tamis_gradient *const g = b->g;
+    const tamis_options *const o = &g->options;
+    const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
+    const int64_t b_cols = spmm ? o->width : o->inner;
+    if (o->operation == TAMIS_OP_SDDMM) TRY(check_samples(b, "dP", b->dP, o->output_type, false));
+    if (!spmm) TRY(check_matrix(b, "A", b->A, g->rows, o->inner, o->a_layout, "a_layout", false));
+    TRY(check_matrix(b, "B", b->B, g->cols, b_cols, o->b_layout, "b_layout", false));
+    if (fused) TRY(check_matrix(b, "D", b->D, g->cols, o->width, o->d_layout, "d_layout", false));
+    if (spmm || fused)
+        TRY(check_matrix(b, spmm ? "dC" : "dE", b->dE, g->rows, o->width, o->output_layout, "output_layout", false));
+    TRY(check_matrix(b, "dA", b->dA, g->rows, o->inner, o->a_layout, "a_layout", true));
+    TRY(check_matrix(b, "dB", b->dB, g->cols, b_cols, o->b_layout, "b_layout", true));
+    TRY(check_matrix(b, "dD", b->dD, g->cols, o->width, o->d_layout, "d_layout", true));
+    return check_values_wanted(b);
+}
+
+static tamis_status begin(back *b, tamis_operation operation, const tamis_execution *execution) {
+    const tamis_gradient *const g = b->g;
+    if (!g) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
+    if (g->options.operation != operation)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient was made for %s: it cannot go back through %s",
+                          tamis_operation_name(g->options.operation), tamis_operation_name(operation));
+    TRY(tamis_execution_read(execution, &b->given));
+    TRY(tamis_execution_check_stream(g->device, &b->given));
+    TRY(check_views(b));
+    TRY(tamis_values_take(g->device, &g->S, g->options.type, !by_samples(g) || g->options.edge != TAMIS_EDGE_MASK,
+                          &b->given));
+    return tamis_workspace_take(g->device, g->own, g->workspace_bytes, "tamis_gradient_workspace_size", &b->given,
+                                &b->loan);
+}
+
+/* ------------------------------------------------------------------------------------------ going back: steps */
+
+static int64_t elements_to(int64_t offset, tamis_type type) { return offset / (int64_t)tamis_type_size(type); }
+
+/* An execution of a plan within this call. */
+static tamis_execution execution_of(const back *b, double alpha, double beta) {
+    tamis_execution x = TAMIS_EXECUTION_INIT;
+    x.stream = b->given.stream;
+    x.alpha = alpha;
+    x.beta = beta;
+    x.workspace = b->given.workspace;
+    x.workspace_bytes = b->g->workspace_bytes;
+    return x;
+}
+
+/* Samples <left_i, right_j> at the nonzeros of T into that place of the workspace. */
+static tamis_status sample(const back *b, int plan, const tamis_dense *left, const tamis_dense *right, int64_t to) {
+    const tamis_gradient *const g = b->g;
+    const tamis_type type = sample_type(&g->options);
+    const tamis_execution execution = execution_of(b, 1, 0);
+    const tamis_dense samples = {.data = b->given.workspace,
+                                 .rows = g->S.nnz,
+                                 .cols = 1,
+                                 .type = type,
+                                 .location = g->S.location,
+                                 .batch_stride = g->S.nnz};
+    const tamis_views views = {.A = left, .B = right, .out = &samples, .skip_out = elements_to(to, type)};
+    return tamis_plan_run(g->plans[plan], TAMIS_OP_SDDMM, &views, &execution);
+}
+
+/* out = alpha * (weights of the workspace on T or U) right + beta * out */
+static tamis_status multiply(const back *b, int plan, int64_t weights, const tamis_dense *right, const tamis_dense *out,
+                             double alpha) {
+    const tamis_gradient *const g = b->g;
+    tamis_execution execution = execution_of(b, alpha, b->given.beta);
+    const tamis_views views = {.B = right, .out = out, .skip_values = elements_to(weights, weight_type(&g->options))};
+    execution.values = b->given.workspace;
+    execution.values_stride = g->S.nnz;
+    return tamis_plan_run(g->plans[plan], TAMIS_OP_SPMM, &views, &execution);
+}
+
+/* Weights in the order of T into the order of U. */
+static tamis_status turn(const back *b, int64_t weights) {
+    const tamis_gradient *const g = b->g;
+    const tamis_type type = weight_type(&g->options);
+    const int64_t bytes = g->S.nnz * (int64_t)tamis_type_size(type);
+    for (int64_t member = 0; member < g->options.batch && g->turned_order.permutation; member++) {
+        const tamis_permutation p = {.type = type,
+                                     .nnz = g->S.nnz,
+                                     .permutation = g->turned_order.permutation,
+                                     .packed = {b->given.workspace, g->turned + member * bytes},
+                                     .scattered = {b->given.workspace, weights + member * bytes},
+                                     .out = false};
+        TRY(g->device->backend->permute(g->device->handle, b->given.stream, &p));
+    }
+    return TAMIS_OK;
+}
+
+/* Arrays of a job: in the workspace and T's order, or the caller's. */
+static tamis_edge_array inside(const back *b, int64_t offset, tamis_type type) {
+    return (tamis_edge_array){{b->given.workspace, offset}, b->g->S.nnz, type, false};
+}
+
+static tamis_edge_array outside(const back *b, const tamis_dense *X) {
+    return (tamis_edge_array){{X->data, 0}, X->batch_stride, X->type, b->g->order.permutation != NULL};
+}
+
+static tamis_edge_array values_of(const back *b) {
+    const tamis_gradient *const g = b->g;
+    const int64_t skip = g->S.offset_base * (int64_t)tamis_type_size(g->options.type);
+    if (!has_values(g)) return (tamis_edge_array){.apart = 0};
+    return (tamis_edge_array){tamis_place_at(b->given.values, (size_t)skip), b->given.values_stride, g->options.type,
+                              g->order.permutation != NULL};
+}
+
+/* What the pass over the nonzeros reads and writes. */
+typedef struct needs {
+    bool x, dp, p, dx, ds;
+} needs;
+
+static needs needs_of(const back *b) {
+    const tamis_edge edge = b->g->options.edge;
+    needs n = {.p = b->dD != NULL, .dx = b->dA || b->dB, .ds = b->dS != NULL};
+    n.dp = n.dx || n.ds;
+    n.x = n.p || (n.dx && tamis_edge_dx_needs_x(edge)) || (n.ds && tamis_edge_ds_needs_x(edge));
+    return n;
+}
+
+static tamis_status differentiate(const back *b, const needs *n) {
+    const tamis_gradient *const g = b->g;
+    const tamis_options *const o = &g->options;
+    const tamis_type samples = sample_type(o), weights = weight_type(o);
+    tamis_edge_job job = {.device = g->device->handle,
+                          .stream = b->given.stream,
+                          .threads = o->threads,
+                          .type = o->type,
+                          .edge = o->edge,
+                          .scale = o->edge_scale,
+                          .slope = o->edge_slope,
+                          .epsilon = o->edge_epsilon,
+                          .rows = g->rows,
+                          .nnz = g->S.nnz,
+                          .batch = o->batch,
+                          .offsets = g->T.offsets,
+                          .offset_type = g->T.offset_type,
+                          .permutation = g->order.permutation,
+                          .values = values_of(b),
+                          .dp_factor = b->given.alpha,
+                          .p_factor = 1,
+                          .ds_keep = b->given.beta,
+                          .parts = {b->given.workspace, g->parts}};
+    if (n->x) job.x = inside(b, g->x, samples);
+    if (n->dp) job.dp = b->dP ? outside(b, b->dP) : inside(b, g->dp, samples);
+    if (n->p) job.p = inside(b, g->p, weights);
+    if (n->dx) job.dx = inside(b, g->dx, weights);
+    if (n->ds) job.ds = outside(b, b->dS);
+    return g->S.nnz > 0 ? g->device->backend->edges->run(&job) : TAMIS_OK;
+}
+
+/* SDDMM and fused. */
+static tamis_status go_back(const back *b) {
+    const tamis_gradient *const g = b->g;
+    const needs n = needs_of(b);
+    if (n.x) TRY(sample(b, SAMPLE, b->A, b->B, g->x));
+    if (n.dp && b->dE) TRY(sample(b, OUTER, b->dE, b->D, g->dp));
+    if (n.p || n.dx || n.ds) TRY(differentiate(b, &n));
+    if (b->dA) TRY(multiply(b, TO_A, g->dx, b->B, b->dA, 1));
+    if (b->dB) {
+        TRY(turn(b, g->dx));
+        TRY(multiply(b, TO_B, g->turned, b->A, b->dB, 1));
+    }
+    if (!b->dD) return TAMIS_OK;
+    TRY(turn(b, g->p));
+    return multiply(b, TO_D, g->turned, b->dE, b->dD, b->given.alpha);
+}
+
+static tamis_status go_back_spmm(const back *b) {
+    const tamis_gradient *const g = b->g;
+    tamis_execution execution = execution_of(b, b->given.alpha, b->given.beta);
+    const bool transpose = g->options.transpose;
+    const tamis_views samples = {.A = transpose ? b->B : b->dE, .B = transpose ? b->dE : b->B, .out = b->dS};
+    const tamis_views product = {.B = b->dE, .out = b->dB};
+    if (b->dS) TRY(tamis_plan_run(g->plans[OUTER], TAMIS_OP_SDDMM, &samples, &execution));
+    if (!b->dB) return TAMIS_OK;
+    execution.values = b->given.values;
+    execution.values_stride = b->given.values_stride;
+    return tamis_plan_run(g->plans[TO_B], TAMIS_OP_SPMM, &product, &execution);
+}
+
+static tamis_status run(back *b, tamis_operation operation, const tamis_execution *execution) {
+    TRY(begin(b, operation, execution));
+    const tamis_status status = operation == TAMIS_OP_SPMM ? go_back_spmm(b) : go_back(b);
+    tamis_workspace_give_back(b->g->device, &b->loan);
+    return status;
+}
+
+tamis_status tamis_sddmm_backward(const tamis_gradient *gradient, const tamis_dense *dP, const tamis_dense *A,
+                                  const tamis_dense *B, const tamis_dense *dA, const tamis_dense *dB,
+                                  const tamis_dense *dS, const tamis_execution *execution) {
+    back b = {.g = gradient, .dP = dP, .A = A, .B = B, .dA = dA, .dB = dB, .dS = dS};
+    tamis_clear_error();
+    return run(&b, TAMIS_OP_SDDMM, execution);
+}
+
+tamis_status tamis_spmm_backward(const tamis_gradient *gradient, const tamis_dense *dC, const tamis_dense *B,
+                                 const tamis_dense *dB, const tamis_dense *dS, const tamis_execution *execution) {
+    back b = {.g = gradient, .dE = dC, .B = B, .dB = dB, .dS = dS};
+    tamis_clear_error();
+    return run(&b, TAMIS_OP_SPMM, execution);
+}
+
+tamis_status tamis_fused_backward(const tamis_gradient *gradient, const tamis_dense *dE, const tamis_dense *A,
+                                  const tamis_dense *B, const tamis_dense *D, const tamis_dense *dA,
+                                  const tamis_dense *dB, const tamis_dense *dD, const tamis_dense *dS,
+                                  const tamis_execution *execution) {
+    back b = {.g = gradient, .dE = dE, .A = A, .B = B, .D = D, .dA = dA, .dB = dB, .dD = dD, .dS = dS};
+    tamis_clear_error();
+    return run(&b, TAMIS_OP_FUSED, execution);
+}

@@ -1,0 +1,338 @@
+/*
+ * Edges and their derivatives on the CPU, in double: a few reads and writes a nonzero, so that memory decides. A thread
+ * takes stretches of nonzeros, dealt out by their number alone; rows of a softmax that a stretch cuts are brought
+ * together in between, in order. Any number of threads gives the same bits.
+ */
+#include "cpu/edges.h"
+
+#include <math.h>
+
+#include "base/threads.h"
+#include "sparse/element.h"
+#include "sparse/structure.h"
+
+enum { CHUNK = 256, STRETCH = TAMIS_EDGE_STRETCH, PARTS = TAMIS_EDGE_PARTS };
+
+/* A run of nonzeros of one member. */
+typedef struct span {
+    const tamis_edge_job *job;
+    int64_t member, first;
+    int count;
+} span;
+
+/* ------------------------------------------------------------------------------------------ memory */
+
+TAMIS_INLINE int64_t place_of(const span *r, const tamis_edge_array *a, int64_t t) {
+    const int64_t *const permutation = a->scattered ? r->job->permutation : NULL;
+    return r->member * a->apart + (permutation ? permutation[r->first + t] : r->first + t);
+}
+
+TAMIS_INLINE void load_type(double *to, const span *r, const tamis_edge_array *a, tamis_type type) {
+    const char *const from = (const char *)a->at.base + a->at.bytes;
+    for (int t = 0; t < r->count; t++) to[t] = tamis_element_load(from, type, place_of(r, a, t));
+}
+
+static void load(double *to, const span *r, const tamis_edge_array *a) {
+    switch (a->type) {
+    case TAMIS_F32: load_type(to, r, a, TAMIS_F32); return;
+    case TAMIS_F64: load_type(to, r, a, TAMIS_F64); return;
+    case TAMIS_F16: load_type(to, r, a, TAMIS_F16); return;
+    case TAMIS_BF16: load_type(to, r, a, TAMIS_BF16); return;
+    }
+}
+
+TAMIS_INLINE void store_type(const double *from, const span *r, const tamis_edge_array *a, tamis_type type,
+                             double factor, double keep) {
+    char *const to = (char *)a->at.base + a->at.bytes;
+    for (int t = 0; t < r->count; t++) {
+        const int64_t at = place_of(r, a, t);
+        const double before = keep != 0 ? keep * tamis_element_load(to, type, at) : 0;
+        tamis_element_store(to, type, at, factor * from[t] + before);
+    }
+}
+
+static void store(const double *from, const span *r, const tamis_edge_array *a, double factor, double keep) {
+    if (!a->at.base) return;
+    switch (a->type) {
+    case TAMIS_F32: store_type(from, r, a, TAMIS_F32, factor, keep); return;
+    case TAMIS_F64: store_type(from, r, a, TAMIS_F64, factor, keep); return;
+    case TAMIS_F16: store_type(from, r, a, TAMIS_F16, factor, keep); return;
+    case TAMIS_BF16: store_type(from, r, a, TAMIS_BF16, factor, keep); return;
+    }
+}
+
+static void load_or(double *to, const span *r, const tamis_edge_array *a, double otherwise) {
+    if (a->at.base) {
+        load(to, r, a);
+        return;
+    }
+    for (int t = 0; t < r->count; t++) to[t] = otherwise;
+}
+
+/* ------------------------------------------------------------------------------------------ edges by themselves */
+
+/* p of x and s; *by_x and *by_s its derivatives. */
+TAMIS_INLINE double edge_of(const tamis_edge_job *job, tamis_edge edge, double x, double s, double *by_x,
+                            double *by_s) {
+    const double y = job->scale * x;
+    double f, slope; /* of what s is a factor */
+    switch (edge) {
+    case TAMIS_EDGE_RESIDUAL: *by_x = -1, *by_s = 1; return s - x;
+    case TAMIS_EDGE_QUOTIENT:
+        f = 1 / (x <= job->epsilon ? job->epsilon : x);
+        slope = x <= job->epsilon ? 0 : -f * f;
+        break;
+    case TAMIS_EDGE_SIGMOID: { /* by the exponential that cannot overflow */
+        const double e = exp(-fabs(y));
+        f = (y < 0 ? e : 1) / (1 + e);
+        slope = job->scale * (e / ((1 + e) * (1 + e)));
+        break;
+    }
+    case TAMIS_EDGE_EXP:
+        f = exp(y);
+        slope = job->scale * f;
+        break;
+    case TAMIS_EDGE_LEAKY_RELU:
+        f = y < 0 ? job->slope * y : y;
+        slope = y < 0 ? job->slope * job->scale : job->scale;
+        break;
+    case TAMIS_EDGE_SCALE:
+    case TAMIS_EDGE_MASK:
+    case TAMIS_EDGE_SOFTMAX:
+    default: f = x, slope = 1; break;
+    }
+    *by_x = s * slope, *by_s = f;
+    return s * f;
+}
+
+TAMIS_INLINE void run_edge(const span *r, tamis_edge edge) {
+    const tamis_edge_job *const job = r->job;
+    double x[CHUNK], s[CHUNK], dp[CHUNK], p[CHUNK];
+    load_or(x, r, &job->x, 0);
+    if (edge == TAMIS_EDGE_MASK) {
+        for (int t = 0; t < r->count; t++) s[t] = 1;
+    } else {
+        load_or(s, r, &job->values, 1);
+    }
+    load_or(dp, r, &job->dp, 0);
+    for (int t = 0; t < r->count; t++) {
+        double by_x, by_s;
+        p[t] = edge_of(job, edge, x[t], s[t], &by_x, &by_s);
+        x[t] = job->dp_factor * dp[t] * by_x;
+        s[t] = job->dp_factor * dp[t] * by_s;
+    }
+    store(p, r, &job->p, job->p_factor, job->p_keep);
+    store(x, r, &job->dx, 1, 0);
+    store(s, r, &job->ds, 1, job->ds_keep);
+}
+
+static void run_chunk(const span *r) {
+    switch (r->job->edge) {
+    case TAMIS_EDGE_SCALE: run_edge(r, TAMIS_EDGE_SCALE); return;
+    case TAMIS_EDGE_MASK: run_edge(r, TAMIS_EDGE_MASK); return;
+    case TAMIS_EDGE_RESIDUAL: run_edge(r, TAMIS_EDGE_RESIDUAL); return;
+    case TAMIS_EDGE_QUOTIENT: run_edge(r, TAMIS_EDGE_QUOTIENT); return;
+    case TAMIS_EDGE_SIGMOID: run_edge(r, TAMIS_EDGE_SIGMOID); return;
+    case TAMIS_EDGE_EXP: run_edge(r, TAMIS_EDGE_EXP); return;
+    case TAMIS_EDGE_LEAKY_RELU: run_edge(r, TAMIS_EDGE_LEAKY_RELU); return;
+    case TAMIS_EDGE_SOFTMAX: return;
+    }
+}
+
+static void body_edges(void *context, int thread, int threads) {
+    const tamis_edge_job *const job = context;
+    const int64_t stretches = tamis_edge_stretches(job->nnz), items = stretches * job->batch;
+    for (int64_t i = tamis_partition_even(items, threads, thread); i < tamis_partition_even(items, threads, thread + 1);
+         i++) {
+        const int64_t first = i % stretches * STRETCH, end = first + STRETCH < job->nnz ? first + STRETCH : job->nnz;
+        for (int64_t t = first; t < end; t += CHUNK)
+            run_chunk(&(span){job, i / stretches, t, (int)(end - t < CHUNK ? end - t : CHUNK)});
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ softmax */
+
+/* Where row i meets a stretch. */
+typedef struct piece {
+    int begin, end; /* of its nonzeros within the stretch */
+    bool before, after;
+} piece;
+
+static int64_t offset_at(const tamis_edge_job *job, int64_t i) {
+    return tamis_index_load(job->offsets, job->offset_type, i);
+}
+
+static piece piece_of(const span *r, int64_t i) {
+    const int64_t begin = offset_at(r->job, i) - r->first, end = offset_at(r->job, i + 1) - r->first;
+    return (piece){begin < 0 ? 0 : (int)begin, end > r->count ? r->count : (int)end, begin<0, end> r->count};
+}
+
+/* The last row that begins at nonzero t or before. */
+static int64_t row_of(const tamis_edge_job *job, int64_t t) {
+    int64_t low = 0, high = job->rows;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (offset_at(job, middle) <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static double *parts_of(const span *r, bool before) {
+    double *const parts = (double *)(void *)((char *)r->job->parts.base + r->job->parts.bytes);
+    const int64_t stretch = r->member * tamis_edge_stretches(r->job->nnz) + r->first / STRETCH;
+    return parts + (2 * stretch + !before) * PARTS;
+}
+
+typedef struct scores {
+    double y[STRETCH], dp[STRETCH];
+} scores;
+
+static void load_scores(const span *r, scores *x) {
+    double bias[STRETCH];
+    load(x->y, r, &r->job->x);
+    load_or(bias, r, &r->job->values, 0);
+    for (int t = 0; t < r->count; t++) x->y[t] = r->job->scale * x->y[t] + bias[t];
+    load_or(x->dp, r, &r->job->dp, 0);
+    for (int t = 0; t < r->count; t++) x->dp[t] *= r->job->dp_factor;
+}
+
+/* The largest score, the sum of exponentials, the sum of those times dp. A piece that is all masked adds nothing. */
+static void sum_piece(const scores *x, piece row, double *part) {
+    double most = -INFINITY, sum = 0, weighted = 0;
+    for (int t = row.begin; t < row.end; t++) most = x->y[t] > most ? x->y[t] : most;
+    for (int t = row.begin; t < row.end && most > -INFINITY; t++) {
+        const double e = exp(x->y[t] - most);
+        sum += e;
+        weighted += e * x->dp[t];
+    }
+    part[0] = most, part[1] = sum, part[2] = weighted;
+}
+
+/* y becomes p, dp becomes ds. */
+static void finish_piece(scores *x, piece row, const double *part) {
+    const double mean = part[2] / part[1];
+    for (int t = row.begin; t < row.end; t++) {
+        x->y[t] = exp(x->y[t] - part[0]) / part[1];
+        x->dp[t] = x->y[t] * (x->dp[t] - mean);
+    }
+}
+
+static void store_piece(const span *r, const scores *x, int begin, int end) {
+    const tamis_edge_job *const job = r->job;
+    const span run = {job, r->member, r->first + begin, end - begin};
+    store(x->y + begin, &run, &job->p, job->p_factor, job->p_keep);
+    store(x->dp + begin, &run, &job->dx, job->scale, 0);
+    store(x->dp + begin, &run, &job->ds, 1, job->ds_keep);
+}
+
+/* Rows that lie within the stretch are finished, of others the parts are left. */
+static void begin_stretch(const span *r, scores *x) {
+    const int64_t low = row_of(r->job, r->first), high = row_of(r->job, r->first + r->count - 1);
+    int begin = 0, end = r->count;
+    load_scores(r, x);
+    for (int64_t i = low; i <= high; i++) {
+        const piece row = piece_of(r, i);
+        double part[PARTS], *const kept = row.before || row.after ? parts_of(r, row.before) : part;
+        sum_piece(x, row, kept);
+        if (kept == part)
+            finish_piece(x, row, part);
+        else if (row.before)
+            begin = row.end;
+        if (kept != part && row.after) end = row.begin;
+    }
+    if (begin < end) store_piece(r, x, begin, end);
+}
+
+/* The rows that the stretch cuts. */
+static void end_stretch(const span *r, scores *x) {
+    const int64_t low = row_of(r->job, r->first), high = row_of(r->job, r->first + r->count - 1);
+    const piece first = piece_of(r, low), last = piece_of(r, high);
+    if (!first.before && !last.after) return;
+    load_scores(r, x);
+    if (first.before) {
+        finish_piece(x, first, parts_of(r, true));
+        store_piece(r, x, first.begin, first.end);
+    }
+    if (last.after && !(low == high && first.before)) {
+        finish_piece(x, last, parts_of(r, false));
+        store_piece(r, x, last.begin, last.end);
+    }
+}
+
+static void over_stretches(const tamis_edge_job *job, int thread, int threads, void (*each)(const span *r, scores *x)) {
+    const int64_t stretches = tamis_edge_stretches(job->nnz), items = stretches * job->batch;
+    scores x;
+    for (int64_t i = tamis_partition_even(items, threads, thread); i < tamis_partition_even(items, threads, thread + 1);
+         i++) {
+        const int64_t first = i % stretches * STRETCH;
+        const int64_t count = job->nnz - first < STRETCH ? job->nnz - first : STRETCH;
+        each(&(span){job, i / stretches, first, (int)count}, &x);
+    }
+}
+
+static void body_begin(void *context, int thread, int threads) {
+    over_stretches(context, thread, threads, begin_stretch);
+}
+
+static void body_end(void *context, int thread, int threads) { over_stretches(context, thread, threads, end_stretch); }
+
+/* Brings together the parts of the row that begins in stretch `first` and ends in stretch `last`. */
+static void merge(const tamis_edge_job *job, int64_t member, int64_t first, int64_t last) {
+    double whole[PARTS] = {-INFINITY, 0, 0};
+    for (int64_t s = first; s <= last; s++) {
+        const double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
+        whole[0] = part[0] > whole[0] ? part[0] : whole[0];
+    }
+    for (int64_t s = first; s <= last; s++) {
+        const double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
+        const double factor = exp(part[0] - whole[0]);
+        whole[1] += factor * part[1];
+        whole[2] += factor * part[2];
+    }
+    for (int64_t s = first; s <= last; s++) {
+        double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
+        for (int k = 0; k < PARTS; k++) part[k] = whole[k];
+    }
+}
+
+static void merge_cut_rows(const tamis_edge_job *job) {
+    const int64_t stretches = tamis_edge_stretches(job->nnz);
+    for (int64_t s = 0; s + 1 < stretches;) {
+        const int64_t row = row_of(job, (s + 1) * STRETCH - 1), end = offset_at(job, row + 1);
+        const int64_t last = (end - 1) / STRETCH;
+        if (last > s)
+            for (int64_t member = 0; member < job->batch; member++) merge(job, member, s, last);
+        s = last > s ? last : s + 1;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ table */
+
+static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type) {
+    (void)device;
+    (void)type;
+    (void)edge;
+    (void)offset_type;
+    return TAMIS_OK;
+}
+
+static tamis_status run(const tamis_edge_job *job) {
+    tamis_edge_job mine = *job;
+    const int64_t items = tamis_edge_stretches(job->nnz) * job->batch;
+    const int threads = items < job->threads ? (int)items : job->threads;
+    if (items == 0) return TAMIS_OK;
+    if (job->edge != TAMIS_EDGE_SOFTMAX) {
+        tamis_threads_run(threads, body_edges, &mine);
+        return TAMIS_OK;
+    }
+    tamis_threads_run(threads, body_begin, &mine);
+    if (tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* nothing is cut */
+    merge_cut_rows(job);
+    tamis_threads_run(threads, body_end, &mine);
+    return TAMIS_OK;
+}
+
+const tamis_edge_functions tamis_cpu_edge_functions = {.ready = ready, .run = run};

@@ -1,0 +1,142 @@
+/* What the oracle's operations share: reading a call, the places of nonzeros, samples. */
+#include "reference/request.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/reserved.h"
+#include "sparse/check.h"
+#include "sparse/element.h"
+#include "sparse/structure.h"
+
+double tamis_oracle_dense_at(const tamis_dense *X, int64_t member, int64_t i, int64_t j) {
+    const int64_t stride = tamis_dense_stride(X);
+    const int64_t at = X->layout == TAMIS_ROW_MAJOR ? i * stride + j : j * stride + i;
+    return tamis_element_load(X->data, X->type, member * X->batch_stride + at);
+}
+
+bool tamis_oracle_has_values(const tamis_request *r) { return r->given.values != NULL; }
+
+double tamis_oracle_value_at(const tamis_request *r, int64_t t) {
+    if (!tamis_oracle_has_values(r)) return 1;
+    return tamis_element_load(r->given.values, r->S.value_type,
+                              r->member * r->given.values_stride + r->S.offset_base + t);
+}
+
+double tamis_oracle_dot(const tamis_request *r, const tamis_dense *A, const tamis_dense *B, int64_t i, int64_t j) {
+    double sum = 0;
+    for (int64_t k = 0; k < A->cols; k++)
+        sum += tamis_oracle_dense_at(A, r->member, i, k) * tamis_oracle_dense_at(B, r->member, j, k);
+    return sum;
+}
+
+/* The edge's value at nonzero t; for softmax the score, before its row is normalised. */
+static double edge_at(const tamis_request *r, int64_t t, double x) {
+    const tamis_options *const a = &r->options;
+    const double s = tamis_oracle_value_at(r, t), scaled = a->edge_scale * x;
+    switch (a->edge) {
+    case TAMIS_EDGE_SCALE: return s * x;
+    case TAMIS_EDGE_MASK: return x;
+    case TAMIS_EDGE_RESIDUAL: return s - x;
+    case TAMIS_EDGE_QUOTIENT: return s / (x <= a->edge_epsilon ? a->edge_epsilon : x);
+    case TAMIS_EDGE_SIGMOID: return s * (1 / (1 + exp(-scaled)));
+    case TAMIS_EDGE_EXP: return s * exp(scaled);
+    case TAMIS_EDGE_LEAKY_RELU: return s * (scaled < 0 ? a->edge_slope * scaled : scaled);
+    case TAMIS_EDGE_SOFTMAX: return scaled + (tamis_oracle_has_values(r) ? s : 0);
+    }
+    return 0;
+}
+
+tamis_status tamis_oracle_find_places(tamis_request *r) {
+    const tamis_sparse *const S = &r->S;
+    const bool transpose = r->options.transpose;
+    TRY(tamis_allocate(S->nnz, sizeof *r->row_of, "the oracle's row indices", (void **)&r->row_of));
+    TRY(tamis_allocate(S->nnz, sizeof *r->column_of, "the oracle's column indices", (void **)&r->column_of));
+    int64_t *const rows = transpose ? r->column_of : r->row_of, *const columns = transpose ? r->row_of : r->column_of;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        columns[t] = tamis_index_load(S->columns, S->index_type, S->offset_base + t);
+        if (S->format == TAMIS_COO) rows[t] = tamis_index_load(S->row_indices, S->index_type, t);
+    }
+    for (int64_t i = 0; S->format == TAMIS_CSR && i < S->rows; i++)
+        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, i);
+             t < tamis_index_load(S->offsets, S->offset_type, i + 1); t++)
+            rows[t - S->offset_base] = i;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_oracle_apply_edge(const tamis_request *r, double *sampled) {
+    const int64_t *const rows = r->row_of;
+    const int64_t nnz = r->S.nnz;
+    for (int64_t t = 0; t < nnz; t++) sampled[t] = edge_at(r, t, sampled[t]);
+    if (r->options.edge != TAMIS_EDGE_SOFTMAX) return TAMIS_OK;
+
+    double *most = NULL, *sum = NULL;
+    tamis_status status = TAMIS_OK;
+    TRY_GOTO(done, tamis_allocate(r->rows, sizeof *most, "the oracle's row maxima", (void **)&most));
+    TRY_GOTO(done, tamis_allocate(r->rows, sizeof *sum, "the oracle's row sums", (void **)&sum));
+    for (int64_t i = 0; i < r->rows; i++) most[i] = -INFINITY, sum[i] = 0;
+    for (int64_t t = 0; t < nnz; t++) most[rows[t]] = fmax(most[rows[t]], sampled[t]);
+    for (int64_t t = 0; t < nnz; t++) {
+        sampled[t] = exp(sampled[t] - most[rows[t]]);
+        sum[rows[t]] += sampled[t];
+    }
+    for (int64_t t = 0; t < nnz; t++) sampled[t] /= sum[rows[t]];
+done:
+    tamis_release(most);
+    tamis_release(sum);
+    return status;
+}
+
+tamis_status tamis_oracle_sample(const tamis_request *r, const tamis_dense *A, const tamis_dense *B, double *sampled) {
+    for (int64_t t = 0; t < r->S.nnz; t++) sampled[t] = tamis_oracle_dot(r, A, B, r->row_of[t], r->column_of[t]);
+    return tamis_oracle_apply_edge(r, sampled);
+}
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *options, const tamis_execution *execution,
+                               tamis_operation operation, tamis_request *r) {
+    static const tamis_options defaults = TAMIS_OPTIONS_INIT;
+    static const tamis_execution usual = TAMIS_EXECUTION_INIT;
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: a sparse matrix is needed");
+    TRY(tamis_sparse_check_host(S, "S"));
+    *r = (tamis_request){.S = *S, .options = options ? *options : defaults, .given = execution ? *execution : usual};
+    TRY(TAMIS_RESERVED(&r->options, "options"));
+    TRY(TAMIS_RESERVED(&r->given, "execution"));
+    const tamis_options *const o = &r->options;
+    if ((unsigned)o->edge > TAMIS_EDGE_SOFTMAX)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %d is no tamis_edge", (int)o->edge);
+    if (o->batch < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld: expected 1 or more", (long long)o->batch);
+    if (operation == TAMIS_OP_SDDMM && o->transpose)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.transpose = true: SDDMM of S^T is SDDMM of S with A and B exchanged");
+    if (r->given.values && !S->values)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.values is not NULL, but S has no values");
+    if (!r->given.values) {
+        r->given.values = S->values;
+        r->given.values_stride = S->batch_stride;
+    }
+    r->rows = o->transpose ? S->cols : S->rows;
+    r->cols = o->transpose ? S->rows : S->cols;
+    return o->trust_input ? TAMIS_OK : tamis_validate_threads(S, 1);
+}
+
+void tamis_oracle_release(tamis_request *r) {
+    tamis_release(r->row_of);
+    tamis_release(r->column_of);
+}
+
+int64_t tamis_oracle_cols(const tamis_dense *X) { return X ? X->cols : 0; }
+
+double *tamis_oracle_member(double *results, int64_t first) { return results ? results + first : NULL; }
+
+tamis_status tamis_oracle_check_matrix(const tamis_dense *X, const char *name, int64_t rows, int64_t cols) {
+    if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", name);
+    return tamis_dense_check(X, name, rows, cols, X->type);
+}
+
+tamis_status tamis_oracle_check_output(const double *out, const char *name, int64_t entries) {
+    if (!out && entries > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: where to put the result", name);
+    return TAMIS_OK;
+}

@@ -1,0 +1,324 @@
+/* The oracle's bounds where numbers are extreme: what is right passes, what is wrong does not, and no bound is NaN. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bounds.h"
+#include "oracle.h"
+#include "squares.h"
+
+enum { ROWS = 12, COLS = 10, NNZ = ROWS * COLS, K = 8 };
+
+static tamis_device *device;
+
+/* A full matrix whose values a test chooses, computed by the library. */
+typedef struct fixture {
+    int32_t offsets[ROWS + 1], columns[NNZ];
+    void *values;
+    tool_problem problem;
+    tool_operands operands;
+    tool_oracle oracle;
+} fixture;
+
+static const tamis_type types[] = {TAMIS_F32, TAMIS_F64, TAMIS_F16, TAMIS_BF16};
+
+static void compute(fixture *f) {
+    const tool_problem *p = &f->problem;
+    tamis_options o = tool_problem_options(p);
+    tamis_status status = TAMIS_ERROR_INTERNAL;
+    o.threads = 2;
+    switch (p->operation) {
+    case TAMIS_OP_SDDMM: status = tamis_sddmm(device, &p->S, &p->A, &p->B, &p->output, &o, NULL); break;
+    case TAMIS_OP_SPMM: status = tamis_spmm(device, &p->S, &p->B, &p->output, &o, NULL); break;
+    case TAMIS_OP_FUSED: status = tamis_fused(device, &p->S, &p->A, &p->B, &p->D, &p->output, &o, NULL); break;
+    }
+    assert_int_equal(status, TAMIS_OK);
+}
+
+static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_type type, const double *values) {
+    memset(f, 0, sizeof *f);
+    for (int i = 0; i <= ROWS; i++) f->offsets[i] = i * COLS;
+    for (int t = 0; t < NNZ; t++) f->columns[t] = t % COLS;
+    f->values = tool_values_convert(values, TAMIS_F64, type, NNZ);
+    f->problem = (tool_problem){.operation = operation,
+                                .edge = edge,
+                                .type = type,
+                                .inner = K,
+                                .width = K,
+                                .edge_scale = 0.4,
+                                .edge_slope = 0.1,
+                                .edge_epsilon = 1e-10,
+                                .alpha = 1,
+                                .S = {.rows = ROWS,
+                                      .cols = COLS,
+                                      .nnz = NNZ,
+                                      .value_type = type,
+                                      .offsets = f->offsets,
+                                      .columns = f->columns,
+                                      .values = f->values}};
+    assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
+    assert_int_equal(tool_oracle_create(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
+    compute(f);
+}
+
+static void drop(fixture *f) {
+    tool_oracle_free(&f->oracle);
+    tool_operands_free(&f->operands);
+    free(f->values);
+}
+
+static tool_comparison compare(const fixture *f) {
+    return tool_oracle_compare(&f->oracle, &f->problem.output, 1, 0, NULL);
+}
+
+static double found_at(const fixture *f, int64_t at) {
+    return tool_element_get(f->problem.output.data, f->problem.type, at);
+}
+
+static bool passes_with(const fixture *f, int64_t at, double value) {
+    const double right = found_at(f, at);
+    tool_element_set(f->problem.output.data, f->problem.type, at, value);
+    const bool passed = compare(f).passed;
+    tool_element_set(f->problem.output.data, f->problem.type, at, right);
+    return passed;
+}
+
+/* Right results pass under values of every size; none of the bounds is NaN; and of the finite results the largest, off
+   by a per cent or two, is noticed. */
+static void check_values(const double *values) {
+    static const double wrong[] = {1.001, 1 + 1e-9, 1.02, 1.1};
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
+            for (int n = 0; n < 4; n++) {
+                fixture f;
+                make(&f, (tamis_operation)operation, (tamis_edge)edge, types[n], values);
+                for (int64_t i = 0; i < f.oracle.items; i++) assert_true(!isnan(f.oracle.bound[i]));
+                const tool_comparison result = compare(&f);
+                if (!result.passed) {
+                    fail_msg("%s %s %s: %g of %g, at %lld %lld %g where %g is right",
+                             tamis_operation_name((tamis_operation)operation), tamis_edge_name((tamis_edge)edge),
+                             tamis_type_name(types[n]), result.error, result.tolerance, (long long)result.row,
+                             (long long)result.col, result.found, result.expected);
+                }
+                const int64_t elements = f.oracle.items * f.oracle.width;
+                assert_int_equal(result.compared + result.not_finite, elements);
+                int64_t at = -1;
+                for (int64_t i = 0; i < elements; i++) {
+                    const double size = fabs(found_at(&f, i)), bound = f.oracle.bound[i / f.oracle.width];
+                    /* the oracle's own sums may pass the largest number, where those of the library do not */
+                    const bool finite = isfinite(size) && isfinite(f.oracle.reference[i]);
+                    const bool sure = finite && 20 * bound < (wrong[n] - 1) * size;
+                    if (sure && (at < 0 || size > fabs(found_at(&f, at)))) at = i;
+                }
+                const double value = at >= 0 ? found_at(&f, at) * wrong[n] : (double)NAN;
+                if (at >= 0 && (types[n] == TAMIS_F64 || fabs(value) < 3e4)) assert_false(passes_with(&f, at, value));
+                drop(&f);
+            }
+        }
+    }
+}
+
+static void values_of_every_size_have_bounds(void **state) {
+    (void)state;
+    static const double lists[][6] = {
+        {1, -2, 0.5, 3, -0.25, 7},
+        {1e6, -3e5, 12, 70000, -1e5, 1},
+        {1e12, 1e12 + 3e4, 1e12 - 1e5, -1e12, 2, 1e12 + 1},
+        {1e200, -1e-200, 1, 1e100, -1e-100, 3e150},
+        {1.7e308, -1.7e308, 1e307, 1, -1e308, 1.2e308},
+        {3e38, -3e38, 1e30, 1, -2e38, 1e-38},
+        {1e-310, -5e-324, 1e-308, 2e-320, 1e-45, -1e-40},
+        {0, -0.0, 0, 0, 0, 0},
+    };
+    for (size_t n = 0; n < sizeof lists / sizeof *lists; n++) {
+        double values[NNZ];
+        for (size_t t = 0; t < NNZ; t++) values[t] = lists[n][(t * 7 + t / 11) % 6];
+        check_values(values);
+    }
+}
+
+static void infinities_and_nan_are_compared_by_class(void **state) {
+    (void)state;
+    const double lists[][2] = {{(double)INFINITY, 1}, {-(double)INFINITY, 1}, {(double)NAN, 2}};
+    for (int n = 0; n < 3; n++) {
+        double values[NNZ];
+        for (int t = 0; t < NNZ; t++) values[t] = t % 37 == 3 ? lists[n][0] : lists[n][1] + 0.125 * (t % 5);
+        check_values(values);
+    }
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = (double)NAN;
+    check_values(values);
+    fixture f;
+    make(&f, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F32, values);
+    const tool_comparison result = compare(&f);
+    assert_true(result.passed);
+    assert_int_equal(result.compared, 0);
+    assert_int_equal(result.not_finite, ROWS * K);
+    assert_false(passes_with(&f, 5, 1));
+    drop(&f);
+}
+
+/* A score of minus infinity has p = 0, exactly, and nothing hides behind it. */
+static void a_score_of_minus_infinity_has_no_error(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = t % 3 == 1 ? -(double)INFINITY : 0.1 * (t % 7);
+    for (int n = 0; n < 4; n++) {
+        fixture f;
+        make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, types[n], values);
+        const tool_comparison result = compare(&f);
+        assert_true(result.passed);
+        assert_int_equal(result.not_finite, 0);
+        assert_true(f.oracle.bound[1] <= 2 * (double)FLT_MIN && f.oracle.bound[1] > 0);
+        assert_true(passes_with(&f, 1, 0));
+        assert_false(passes_with(&f, 1, 1e-6));
+        assert_false(passes_with(&f, 1, (double)NAN));
+        drop(&f);
+    }
+}
+
+/* Far below the largest score of a row, the exponent is as large as its rounding is coarse. */
+static void small_probabilities_have_the_error_of_their_exponent(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = -70.0 * (t % COLS) + 0.3 * (t % 7);
+    fixture f;
+    make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, TAMIS_F64, values);
+    assert_true(compare(&f).passed);
+    for (int64_t t = 0; t < NNZ; t++) {
+        const double p = f.oracle.reference[t], gap = 70.0 * (double)(t % COLS);
+        if (p < 1e-300) continue;
+        assert_true(f.oracle.bound[t] > p * 0x1p-53 * gap);
+        assert_true(f.oracle.bound[t] < p * 0x1p-53 * (20 * gap + 200));
+    }
+    assert_false(passes_with(&f, 5, found_at(&f, 5) * (1 + 1e-11)));
+    drop(&f);
+}
+
+/* What fp16 cannot hold may be infinite, of the right sign, and nothing else; what it can hold may not. */
+static void overflow_is_an_expected_infinity(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = t % 2 ? 60000 : 0.25;
+    fixture f;
+    make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_EXP, TAMIS_F16, values);
+    const tool_comparison result = compare(&f);
+    assert_true(result.passed && result.compared >= NNZ / 2 && result.not_finite > 0);
+    int64_t beyond = 1;
+    while (f.oracle.reference[beyond] < 70000) beyond += 2;
+    assert_true(isinf(found_at(&f, beyond)) != 0);
+    assert_false(passes_with(&f, beyond, -(double)INFINITY));
+    assert_false(passes_with(&f, beyond, (double)NAN));
+    assert_false(passes_with(&f, beyond, 60000));
+    assert_false(passes_with(&f, 0, (double)INFINITY));
+    drop(&f);
+}
+
+/* One dot product whose terms cancel: the error is that of the terms, not of the little that is left. */
+static void products_that_cancel_keep_the_error_of_their_terms(void **state) {
+    (void)state;
+    enum { TERMS = 100 };
+    int32_t offsets[] = {0, 1}, column = 0;
+    double a[TERMS], b[TERMS], p = 0;
+    for (int k = 0; k < TERMS; k++) {
+        a[k] = 1 + 0.37 * k;
+        b[k] = (k % 2 ? -1 : 1) / a[k];
+    }
+    b[0] += 1e-9;
+    tool_problem problem = {.operation = TAMIS_OP_SDDMM,
+                            .edge = TAMIS_EDGE_MASK,
+                            .type = TAMIS_F64,
+                            .inner = TERMS,
+                            .width = TERMS,
+                            .S = {.rows = 1, .cols = 1, .nnz = 1, .offsets = offsets, .columns = &column},
+                            .A = {.data = a, .rows = 1, .cols = TERMS, .stride = TERMS, .type = TAMIS_F64},
+                            .B = {.data = b, .rows = 1, .cols = TERMS, .stride = TERMS, .type = TAMIS_F64},
+                            .output = {.data = &p, .rows = 1, .cols = 1, .stride = 1, .type = TAMIS_F64}};
+    tool_oracle oracle;
+    assert_int_equal(tool_oracle_create(&problem, HUGE_VAL, &oracle), TAMIS_OK);
+    for (int k = 0; k < TERMS; k += 2) p += a[k] * b[k]; /* another order: all that is positive first */
+    for (int k = 1; k < TERMS; k += 2) p += a[k] * b[k];
+    assert_true(fabs(oracle.reference[0]) < 2e-9);
+    assert_true(tool_oracle_compare(&oracle, &problem.output, 1, 0, NULL).passed);
+    p += 1e-10;
+    assert_false(tool_oracle_compare(&oracle, &problem.output, 1, 0, NULL).passed);
+    tool_oracle_free(&oracle);
+}
+
+static float cut(float x, int bits) {
+    uint32_t word;
+    memcpy(&word, &x, sizeof word);
+    word = (word + (1U << (bits - 1))) & ~((1U << bits) - 1); /* to nearest */
+    memcpy(&x, &word, sizeof x);
+    return x;
+}
+
+/* Inputs rounded to TF32 are wrong where the plan is exact and right where it rounds; those with three bits less
+   are wrong in any case. */
+static void inputs_rounded_to_tf32_are_right_where_a_plan_rounds(void **state) {
+    (void)state;
+    enum { TF32_LACKS = 13 };
+    const double values[NNZ] = {0};
+    for (int lacking = TF32_LACKS; lacking <= TF32_LACKS + 3; lacking += 3) {
+        fixture f;
+        make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_F32, values);
+        const float *const a = f.problem.A.data, *const b = f.problem.B.data;
+        assert_true(compare(&f).passed);
+        for (int64_t t = 0; t < NNZ; t++) {
+            double sum = 0;
+            for (int64_t k = 0; k < K; k++) {
+                sum += (double)cut(a[t / COLS * f.problem.A.stride + k], lacking) *
+                       (double)cut(b[t % COLS * f.problem.B.stride + k], lacking);
+            }
+            tool_element_set(f.problem.output.data, TAMIS_F32, t, sum);
+        }
+        assert_false(compare(&f).passed);
+        tool_oracle_free(&f.oracle);
+        f.problem.math = TAMIS_MATH_TF32;
+        assert_int_equal(tool_oracle_create(&f.problem, HUGE_VAL, &f.oracle), TAMIS_OK);
+        const tool_comparison result = compare(&f);
+        assert_true(result.passed == (lacking == TF32_LACKS));
+        assert_true(result.tolerance < 2e-3);
+        drop(&f);
+    }
+}
+
+static void squares_are_summed_over_the_whole_range(void **state) {
+    (void)state;
+    static const double sizes[] = {1e-320, 1e-200, 1, 1e200, 1e307};
+    for (int n = 0; n < 5; n++) {
+        tool_squares three = {0}, four = {0}, none = {0};
+        tool_squares_add(&three, 3 * sizes[n]);
+        tool_squares_add(&four, -4 * sizes[n]);
+        assert_true(fabs(tool_squares_ratio(&three, &four) - 0.75) < 1e-3);
+        assert_true(tool_squares_norm(&none) == 0);
+        assert_true(tool_squares_ratio(&three, &none) == tool_squares_norm(&three));
+        tool_squares_add(&three, 4 * sizes[n]);
+        assert_true(fabs(tool_squares_norm(&three) / sizes[n] - 5) < 1e-3);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_of_every_size_have_bounds),
+        cmocka_unit_test(infinities_and_nan_are_compared_by_class),
+        cmocka_unit_test(a_score_of_minus_infinity_has_no_error),
+        cmocka_unit_test(small_probabilities_have_the_error_of_their_exponent),
+        cmocka_unit_test(overflow_is_an_expected_infinity),
+        cmocka_unit_test(products_that_cancel_keep_the_error_of_their_terms),
+        cmocka_unit_test(inputs_rounded_to_tf32_are_right_where_a_plan_rounds),
+        cmocka_unit_test(squares_are_summed_over_the_whole_range),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
+    const int failed = cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
+    tamis_device_close(device);
+    return failed;
+}

@@ -1,0 +1,37 @@
+/*
+ * The registry: every algorithm on every device, under its name.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TAMIS_ALGORITHMS_H
+#define TAMIS_ALGORITHMS_H
+
+#include <tamis/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One row of the registry. */
+typedef struct tamis_algorithm_description {
+    const char *name;       /* "cpu-tiled" */
+    const char *device;     /* "cpu" */
+    unsigned operations;    /* bit 1u << tamis_operation for each that it serves */
+    const char *source;     /* authors, title and section, or "ours" */
+    const char *needs;      /* preprocessing, scratch, ... */
+    const char *when;       /* when it is the right choice */
+    const char *parameters; /* what tamis_options.parameters may set: "chunk=32 (8..256): ..." or "" */
+    bool baseline;          /* there to be compared with; `auto` never takes it */
+    bool any_order;         /* sums in whatever order threads come: needs options.any_order */
+    uint64_t reserved[4];
+} tamis_algorithm_description;
+
+/* Algorithms of all devices, by number 0 .. count - 1. */
+TAMIS_API int tamis_algorithm_count(void);
+TAMIS_API tamis_status tamis_algorithm_at(int number, tamis_algorithm_description *description);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

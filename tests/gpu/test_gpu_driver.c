@@ -1,0 +1,338 @@
+/*
+ * What the driver is asked for, and when: memory that it would not take back, streams that are being captured into a
+ * graph, arrays that lie elsewhere, code that comes and goes. CUDA's driver and compiler are fake_cuda.c's, which count
+ * what they are asked; each case is a process of its own. test_gpu_driver FAKE      the path of the fake library
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "processes.h"
+#include "support/call.h"
+#include "support/mirror.h"
+
+static const char *fake;
+static long (*calls)(const char *function), (*note)(const char *what);
+static void (*manage)(void *memory);
+
+static void use_fake(void) {
+    setenv("TAMIS_CUDA_DRIVER", fake, 1);
+    setenv("TAMIS_NVRTC", fake, 1);
+    setenv("XDG_CACHE_HOME", "", 1);
+    unsetenv("HOME");
+    void *const library = dlopen(fake, RTLD_NOW | RTLD_LOCAL);
+    void *const functions[] = {library ? dlsym(library, "fake_calls") : NULL,
+                               library ? dlsym(library, "fake_note") : NULL,
+                               library ? dlsym(library, "fake_manage") : NULL};
+    if (!functions[0] || !functions[1] || !functions[2]) abort();
+    memcpy(&calls, &functions[0], sizeof calls);
+    memcpy(&note, &functions[1], sizeof note);
+    memcpy(&manage, &functions[2], sizeof manage);
+}
+
+/* ------------------------------------------------------------------------------------------ a problem on the device */
+
+typedef struct setting {
+    tamis_device *device;
+    problem p;
+    mirror m;
+} setting;
+
+static void setting_fill(setting *s, const char *name) {
+    tamis_random random = tamis_random_start(5, 0);
+    const problem_options o = {
+        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
+    if (tamis_device_open(name, &s->device) != TAMIS_OK) abort();
+    s->p = problem_make(&o, &random);
+    s->m = mirror_make(s->device, &s->p, (size_t)o.nnz * 4);
+}
+
+static void setting_open(setting *s, const char *name) {
+    use_fake();
+    setting_fill(s, name);
+}
+
+static void setting_close(setting *s) {
+    mirror_free(&s->m);
+    problem_free(&s->p);
+    tamis_device_close(s->device);
+    CHECK(note("wrong") == 0);
+    CHECK(note("live") == 0);
+}
+
+static tamis_status make_plan(const setting *s, tamis_plan **plan) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.operation = TAMIS_OP_SDDMM;
+    o.type = s->p.options.type;
+    o.inner = s->p.options.inner;
+    return tamis_plan_create(s->device, &s->m.S, &o, plan);
+}
+
+/* ------------------------------------------------------------------------------------------ memory */
+
+/* What the driver refuses to take back is counted until it takes it. */
+static void refused_memory(const void *pools) {
+    setting s;
+    tamis_plan *plan = NULL;
+    setenv("FAKE_CUDA_POOLS", pools ? "1" : "0", 1);
+    setting_open(&s, "cuda:0");
+    CHECK(make_plan(&s, &plan) == TAMIS_OK);
+    const int64_t live = tamis_memory_live();
+    const long pieces = note("live");
+    setenv("FAKE_CUDA_FAULT", "cuMemFree_v2=900", 1);
+    void *more = NULL;
+    CHECK(tamis_device_allocate(s.device, 100, &more) == TAMIS_OK);
+    tamis_device_free(s.device, more);
+    CHECK(note("live") == pieces + 1 && tamis_memory_live() == live + 1);
+    tamis_plan_destroy(plan);
+    plan = NULL;
+    CHECK(note("live") == pieces + 1);
+    if (pools) CHECK(make_plan(&s, &plan) == TAMIS_OK); /* in the meantime everything works, and what passes goes */
+    setenv("FAKE_CUDA_FAULT", "", 1);
+    CHECK(tamis_device_allocate(s.device, 100, &more) == TAMIS_OK); /* the next opportunity */
+    tamis_device_free(s.device, more);
+    tamis_plan_destroy(plan);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+/* ------------------------------------------------------------------------------------------ captures */
+
+/* Nothing that a plan asks for spoils a capture in progress: one that cannot be made says so beforehand. */
+static void captures(const void *unused) {
+    setting s;
+    tamis_plan *before = NULL, *during = NULL;
+    (void)unused;
+    setting_open(&s, "cuda:0");
+    CHECK(make_plan(&s, &before) == TAMIS_OK);
+    const int64_t live = tamis_memory_live();
+    setenv("FAKE_CUDA_CAPTURE", "0x1234", 1);
+    CHECK(make_plan(&s, &during) == TAMIS_ERROR_ARGUMENT && error_has("captured") && during == NULL);
+    CHECK(tamis_memory_live() == live);
+    tamis_plan_destroy(before);
+    setenv("FAKE_CUDA_CAPTURE", "", 1);
+    CHECK(note("invalidated") == 0);
+    CHECK(make_plan(&s, &during) == TAMIS_OK);
+    tamis_plan_destroy(during);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+static tamis_status sample(const setting *s, const void *a, void *p) {
+    tamis_dense A = s->m.A;
+    const tamis_dense P = samples_of(&s->m.S, p, TAMIS_F32);
+    A.data = (void *)(uintptr_t)a;
+    return tamis_sddmm(s->device, &s->m.S, &A, &s->m.B, &P, NULL, NULL);
+}
+
+static tamis_status sample_with(const setting *s, const tamis_plan *plan, const void *values) {
+    const tamis_dense P = samples_of(&s->m.S, s->m.memory[7], TAMIS_F32);
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    execution.values = values;
+    return tamis_plan_sddmm(plan, &s->m.A, &s->m.B, &P, &execution);
+}
+
+/* ------------------------------------------------------------------------------------------ places */
+
+/* Arrays on another GPU or on the host are named, before a kernel reads there and ends the context. */
+static void places(const void *pageable) {
+    setting s;
+    tamis_device *other = NULL;
+    tamis_plan *plan = NULL;
+    void *there = NULL;
+    char here[4096] = "";
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    setenv("FAKE_CUDA_PAGEABLE", pageable ? "1" : "0", 1);
+    setenv("TAMIS_CHECK_POINTERS", "1", 1);
+    setting_open(&s, "cuda:0");
+    CHECK(tamis_device_open("cuda:1", &other) == TAMIS_OK);
+    CHECK(tamis_device_allocate(other, sizeof here, &there) == TAMIS_OK);
+    const tamis_sparse S = s.m.S;
+    static const char *const names[] = {"S.offsets", "S.columns", "S.values"};
+    for (int i = 0; i < 6; i++) {
+        const void *const wrong = i < 3 ? there : here;
+        const void **const arrays[] = {&s.m.S.offsets, &s.m.S.columns, &s.m.S.values};
+        *arrays[i % 3] = wrong;
+        const tamis_status status = make_plan(&s, &plan);
+        s.m.S = S;
+        if (pageable && i >= 3) {
+            tamis_plan_destroy(plan);
+            plan = NULL;
+            continue; /* of zeros, which are no pattern, but can be read */
+        }
+        CHECK(status == TAMIS_ERROR_ARGUMENT && plan == NULL);
+        CHECK(error_has(names[i % 3]) && error_has("cuda:0"));
+        CHECK(error_has(i < 3 ? "lies on cuda:1" : "is host memory"));
+    }
+    manage(there);
+    s.m.S.values = there;
+    CHECK(make_plan(&s, &plan) == TAMIS_OK);
+    CHECK(sample_with(&s, plan, there) == TAMIS_OK);
+    manage(NULL);
+    CHECK(sample_with(&s, plan, there) == TAMIS_ERROR_ARGUMENT && error_has("execution.values lies on cuda:1"));
+    tamis_plan_destroy(plan);
+    s.m.S = S;
+    CHECK(sample(&s, s.m.A.data, s.m.memory[7]) == TAMIS_OK);
+    CHECK(sample(&s, there, s.m.memory[7]) == TAMIS_ERROR_ARGUMENT && error_has("A lies on cuda:1"));
+    CHECK(sample(&s, s.m.A.data, there) == TAMIS_ERROR_ARGUMENT && error_has("P lies on cuda:1"));
+    tamis_device_free(other, there);
+    tamis_device_close(other);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+/* ------------------------------------------------------------------------------------------ code */
+
+/* A plan for rows of `inner` elements, which has kernels of its own. */
+static tamis_status make_plan_of(const setting *s, int64_t inner, tamis_plan **plan) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.operation = TAMIS_OP_SDDMM;
+    o.inner = inner;
+    return tamis_plan_create(s->device, &s->m.S, &o, plan);
+}
+
+/* Modules that no plan holds are unloaded when there are too many of them, and no others. */
+static void modules(const void *unused) {
+    enum { MOST = 8, PLANS = 60 };
+    setting s;
+    tamis_plan *held[2] = {NULL, NULL}, *plan = NULL;
+    (void)unused;
+    setenv("TAMIS_MODULES", "8", 1);
+    setting_open(&s, "cuda:0");
+    CHECK(make_plan(&s, &held[0]) == TAMIS_OK); /* the setting's own width */
+    CHECK(make_plan(&s, &held[1]) == TAMIS_OK); /* the same once more */
+    const long loaded = calls("cuModuleLoadData"), compiled = calls("nvrtcCompileProgram");
+    CHECK(loaded == compiled && loaded > 0);
+    for (int k = 0; k < PLANS; k++) {
+        CHECK(make_plan_of(&s, 20 + k, &plan) == TAMIS_OK);
+        tamis_plan_destroy(plan);
+        CHECK(calls("cuModuleLoadData") - calls("cuModuleUnload") <= loaded + MOST + 1);
+    }
+    const long all = calls("cuModuleLoadData");
+    CHECK(all >= loaded + PLANS && calls("cuModuleUnload") > PLANS / 2);
+    CHECK(make_plan_of(&s, 20 + PLANS - 1, &plan) == TAMIS_OK); /* one that was used last is still there */
+    CHECK(calls("cuModuleLoadData") == all);
+    tamis_plan_destroy(plan);
+    CHECK(make_plan_of(&s, 20, &plan) == TAMIS_OK); /* the oldest is not */
+    CHECK(calls("cuModuleLoadData") == all + 1);
+    tamis_plan_destroy(plan);
+    for (int i = 0; i < 2; i++) {
+        CHECK(sample_with(&s, held[i], NULL) == TAMIS_OK);
+        tamis_plan_destroy(held[i]);
+    }
+    CHECK(sample(&s, s.m.A.data, s.m.memory[7]) == TAMIS_OK);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+typedef struct planner {
+    pthread_t thread;
+    const setting *s;
+    int64_t inner;
+    tamis_status status;
+} planner;
+
+static void *make_and_destroy(void *context) {
+    planner *const self = context;
+    tamis_plan *plan = NULL;
+    self->status = make_plan_of(self->s, self->inner, &plan);
+    tamis_plan_destroy(plan);
+    return NULL;
+}
+
+/* Threads that want different code compile side by side, those that want the same compile it once. */
+static void compiling_side_by_side(const void *unused) {
+    enum { THREADS = 4 };
+    setting s;
+    tamis_plan *plan = NULL;
+    planner planners[THREADS];
+    (void)unused;
+    setting_open(&s, "cuda:0");
+    CHECK(make_plan_of(&s, 16, &plan) == TAMIS_OK); /* what all share is there */
+    tamis_plan_destroy(plan);
+    for (int same = 0; same < 2; same++) {
+        const long before = calls("nvrtcCompileProgram");
+        setenv("FAKE_NVRTC_TOGETHER", same ? "1" : "4", 1);
+        for (int i = 0; i < THREADS; i++) {
+            planners[i] = (planner){.s = &s, .inner = same ? 77 : 30 + i};
+            CHECK(pthread_create(&planners[i].thread, NULL, make_and_destroy, &planners[i]) == 0);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(planners[i].thread, NULL);
+            CHECK(planners[i].status == TAMIS_OK);
+        }
+        CHECK(calls("nvrtcCompileProgram") - before == (same ? 1 : THREADS));
+    }
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
+typedef struct keeping {
+    const char *folder, *compiler; /* of the cache; NVRTC's file */
+    bool compiles;
+} keeping;
+
+static void keep_code(const void *context) {
+    const keeping *const k = context;
+    setting s;
+    tamis_plan *plan = NULL;
+    use_fake();
+    setenv("XDG_CACHE_HOME", k->folder, 1);
+    setenv("TAMIS_NVRTC", k->compiler, 1);
+    void *const library = dlopen(k->compiler, RTLD_NOW | RTLD_LOCAL);
+    void *const counter = library ? dlsym(library, "fake_calls") : NULL;
+    if (!counter) abort();
+    memcpy(&calls, &counter, sizeof calls);
+    setting_fill(&s, "cuda:0");
+    CHECK(make_plan(&s, &plan) == TAMIS_OK);
+    CHECK((calls("nvrtcCompileProgram") > 0) == k->compiles);
+    tamis_plan_destroy(plan);
+    setting_close(&s);
+}
+
+static bool copy_file(const char *from, const char *to, const char *more) {
+    char bytes[4096];
+    FILE *const in = fopen(from, "rb"), *const out = fopen(to, "wb");
+    if (!in || !out) abort();
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;) fwrite(bytes, 1, n, out);
+    fputs(more, out);
+    fclose(in);
+    return fclose(out) == 0;
+}
+
+/* Code on disk is another compiler's where that has another patch level, which its version does not say. */
+static bool kept_by_build(void) {
+    char folder[512], same[600], other[600];
+    folder_make(folder, sizeof folder);
+    snprintf(same, sizeof same, "%s/libnvrtc.so.13", folder);
+    snprintf(other, sizeof other, "%s/libnvrtc.so.13.0.99", folder);
+    bool passed = copy_file(fake, same, "") && copy_file(fake, other, "");
+    const keeping first = {folder, same, true}, again = {folder, same, false}, renamed = {folder, other, true};
+    passed = process_run("    compiles", keep_code, &first) && passed;
+    passed = process_run("    finds it", keep_code, &again) && passed;
+    passed = process_run("    another file name", keep_code, &renamed) && passed;
+    passed = copy_file(fake, same, "more") && passed;
+    passed = process_run("    another file of that name", keep_code, &first) && passed;
+    folder_remove(folder);
+    return passed;
+}
+
+int main(int argc, char **argv) {
+    int failures = 0;
+    if (argc < 2) return 2;
+    fake = argv[1];
+    setenv("TAMIS_PROBE", "0", 1);
+    failures += !process_run("memory that is refused", refused_memory, NULL);
+    failures += !process_run("memory that is refused, with pools", refused_memory, "");
+    failures += !process_run("captures", captures, NULL);
+    failures += !process_run("arrays that lie elsewhere", places, NULL);
+    failures += !process_run("arrays that lie elsewhere, on a device that reads the host's", places, "");
+    failures += !process_run("modules that nobody uses", modules, NULL);
+    failures += !process_run("compiling side by side", compiling_side_by_side, NULL);
+    failures += !kept_by_build();
+    printf("%d failed\n", failures);
+    return failures != 0;
+}

@@ -1,0 +1,35 @@
+/* What a call is given beside its operands, in few words; and samples as the view that calls take. */
+#ifndef TAMIS_TESTS_CALL_H
+#define TAMIS_TESTS_CALL_H
+
+#include <tamis/tamis.h>
+
+typedef struct test_call {
+    tamis_options options;
+    tamis_execution execution;
+} test_call;
+
+static inline tamis_execution scaled(double alpha, double beta) {
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    execution.alpha = alpha;
+    execution.beta = beta;
+    return execution;
+}
+
+static inline tamis_options with_edge(tamis_edge edge) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.edge = edge;
+    return options;
+}
+
+static inline test_call call_of(tamis_edge edge, double alpha, double beta) {
+    return (test_call){with_edge(edge), scaled(alpha, beta)};
+}
+
+/* nnz elements; the members of a batch one after another */
+static inline tamis_dense samples_of(const tamis_sparse *S, void *p, tamis_type type) {
+    return (tamis_dense){
+        .data = p, .rows = S->nnz, .cols = 1, .type = type, .location = S->location, .batch_stride = S->nnz};
+}
+
+#endif

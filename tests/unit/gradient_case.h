@@ -1,0 +1,82 @@
+/*
+ * A random backward call where a device wants its arrays, with what the oracle says of it and how far from that a right
+ * result may be.
+ */
+#ifndef TAMIS_TESTS_GRADIENT_CASE_H
+#define TAMIS_TESTS_GRADIENT_CASE_H
+
+#include <tamis/gradient.h>
+
+#include "base/random.h"
+
+/* Outputs of a backward call; inputs beside the samples. */
+enum { OUT_A, OUT_B, OUT_D, OUT_S, OUTS };
+enum { IN_A, IN_B, IN_D, IN_OUT, INS }; /* IN_OUT: the gradient of the output */
+
+typedef struct gradient_shape {
+    int64_t rows, cols, nnz; /* of S */
+    double hub;              /* share of the entries that are in one row and of those in one column */
+    bool slice, transpose;
+    tamis_format format;
+    tamis_index_type index_type, offset_type;
+    int64_t inner, width, batch;
+    bool with_values, given_values; /* S has values; they come with the execution */
+    bool shared;                    /* one set of values and one A for the whole batch */
+    int layouts;                    /* bits of A, B, D and the output: column-major */
+    int64_t padding;
+} gradient_shape;
+
+/* An array of the host's, and the device's copy where that has memory of its own. */
+typedef struct gradient_array {
+    void *host, *memory;
+    size_t bytes;
+} gradient_array;
+
+typedef struct gradient_matrix {
+    gradient_array array;
+    tamis_dense here, there; /* views of both */
+} gradient_matrix;
+
+typedef struct gradient_case {
+    tamis_device *device;
+    bool copies;
+    gradient_shape shape;
+    tamis_operation operation;
+    tamis_type type;
+    tamis_options options;
+    tamis_execution here, there; /* for the oracle, and for the device */
+    gradient_array pattern[3], values;
+    tamis_sparse S_here, S_there;
+    int64_t *row_of, *column_of; /* in op(S), of the caller's entries */
+    int64_t rows, cols;          /* of op(S) */
+    gradient_matrix in[INS], out[OUTS];
+    double *old[OUTS], *want[OUTS], *bound[OUTS]; /* packed, a member after another */
+} gradient_case;
+
+/* Failures of what is not tested here end the test. */
+gradient_case *gradient_case_make(tamis_device *device, tamis_operation operation, tamis_edge edge, tamis_type type,
+                                  const gradient_shape *shape, double beta, tamis_random *dice);
+void gradient_case_free(gradient_case *c);
+
+/* Fills in want and bound. */
+void gradient_case_expect(gradient_case *c);
+
+/* The same of tamis_plan_edge: in[IN_OUT] are the samples, out[OUT_S] the result. */
+void gradient_case_expect_edge(gradient_case *c);
+
+/* Outputs as they were before any call: NaN where beta is 0. */
+void gradient_case_poison(gradient_case *c);
+
+/* The call, with those outputs whose bits are set. */
+tamis_status gradient_case_run(const gradient_case *c, const tamis_gradient *gradient, int wanted);
+
+/* Fetches the outputs and compares; ends the test with what is wrong. */
+void gradient_case_check(gradient_case *c, int wanted, const char *what);
+
+/* Whether there is a gradient of S's values. */
+bool gradient_case_has_values(const gradient_case *c);
+
+double gradient_real(const gradient_matrix *x, int64_t member, int64_t i, int64_t j); /* of the host's copy */
+void gradient_works(tamis_status status);
+
+#endif

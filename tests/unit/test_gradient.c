@@ -1,0 +1,439 @@
+/*
+ * Gradients against the oracle's, within bounds that gradient_bounds.c derives: every edge, type and operation over
+ * CSR, COO out of row order, slices of rows and transposes, in batches, with any of the outputs left out. test_gradient
+ * [DEVICE [ROUNDS]] DEVICE is "cpu" by default: with every instruction set that this machine runs. ROUNDS: cases of
+ * each edge, type and operation (6). Inputs are new at each run: TAMIS_TEST_SEED repeats one.
+ */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "cpu/variants.h"
+#include "gradient_case.h"
+#include "named_device.h"
+
+static const char *name = "cpu";
+static int rounds = 6;
+static bool quick; /* a few cases in fp32 */
+static tamis_device *device;
+static tamis_random dice;
+static int64_t live;
+
+/* ------------------------------------------------------------------------------------------ cases */
+
+static bool heads(void) { return tamis_random_below(&dice, 2); }
+
+/* Any six rounds in a row go through the formats, for each of which all else is drawn. */
+static gradient_shape draw_shape(tamis_operation operation, int round) {
+    static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 100, 300};
+    gradient_shape s = {.rows = 1 + tamis_random_below(&dice, 60),
+                        .cols = 1 + tamis_random_below(&dice, 60),
+                        .nnz = tamis_random_below(&dice, 900),
+                        .hub = heads() ? 0.6 : 0,
+                        .slice = round % 3 == 1,
+                        .transpose = operation != TAMIS_OP_SDDMM && round / 3 % 2,
+                        .format = round % 3 == 2 ? TAMIS_COO : TAMIS_CSR,
+                        .index_type = heads() ? TAMIS_I64 : TAMIS_I32,
+                        .offset_type = heads() ? TAMIS_I64 : TAMIS_I32,
+                        .inner = widths[tamis_random_below(&dice, 8)],
+                        .width = widths[tamis_random_below(&dice, 8)],
+                        .batch = 1 + tamis_random_below(&dice, 3),
+                        .with_values = tamis_random_below(&dice, 4) > 0,
+                        .given_values = heads(),
+                        .shared = heads(),
+                        .layouts = heads() ? (int)tamis_random_below(&dice, 16) : 0,
+                        .padding = heads() ? tamis_random_below(&dice, 5) : 0};
+    if (heads()) s.width = s.inner; /* plans are shared then */
+    return s;
+}
+
+static double draw_beta(void) {
+    static const double betas[] = {0, 1, -0.5};
+    return betas[tamis_random_below(&dice, 3)];
+}
+
+/* Which outputs the operation has. */
+static int outputs_of(const gradient_case *c) {
+    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
+    return of[c->operation] | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
+}
+
+static tamis_gradient *gradient_of(const gradient_case *c) {
+    tamis_gradient *gradient = NULL;
+    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    return gradient;
+}
+
+/* All outputs, then each choice that is drawn. */
+static void compare(gradient_case *c) {
+    const int all = outputs_of(c), some = all & (int)tamis_random_below(&dice, 16);
+    c->options.threads = (int)tamis_random_below(&dice, 4);
+    tamis_gradient *const gradient = gradient_of(c);
+    gradient_case_expect(c);
+    gradient_case_poison(c);
+    gradient_works(gradient_case_run(c, gradient, all));
+    gradient_case_check(c, all, "all outputs");
+    gradient_case_poison(c);
+    gradient_works(gradient_case_run(c, gradient, some));
+    gradient_case_check(c, some, "some outputs");
+    tamis_gradient_destroy(gradient);
+    gradient_case_free(c);
+}
+
+static void test_cases(void **state) {
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++)
+            for (int type = 0; type <= (quick ? TAMIS_F32 : TAMIS_BF16); type++) {
+                const int from = (int)tamis_random_below(&dice, 6);
+                for (int round = from; round < from + rounds; round++) {
+                    if (operation == TAMIS_OP_SPMM && edge != TAMIS_EDGE_SCALE) continue;
+                    const gradient_shape s = draw_shape((tamis_operation)operation, round);
+                    compare(gradient_case_make(device, (tamis_operation)operation, (tamis_edge)edge, (tamis_type)type,
+                                               &s, draw_beta(), &dice));
+                }
+            }
+}
+
+/* Rows of a softmax that several stretches share, in all that ends up in the order of rows, and of columns. */
+static void test_hubs(void **state) {
+    (void)state;
+    for (int type = 0; type <= (quick ? TAMIS_F32 : TAMIS_BF16); type++)
+        for (int operation = quick ? TAMIS_OP_FUSED : 0; operation <= TAMIS_OP_FUSED; operation += 2)
+            for (int k = 0; k < (quick ? 1 : 3); k++) {
+                gradient_shape s = draw_shape((tamis_operation)operation, k == 2 ? 3 : k * 2);
+                s.rows = 30, s.cols = 40, s.nnz = 9000, s.hub = k == 1 ? 0 : 0.8, s.batch = 2;
+                s.inner = 5, s.width = 6;
+                if (k == 1) s.rows = 5; /* three of them long, side by side */
+                compare(gradient_case_make(device, (tamis_operation)operation, TAMIS_EDGE_SOFTMAX, (tamis_type)type, &s,
+                                           draw_beta(), &dice));
+            }
+}
+
+/* Nothing of one kind or another. */
+static void test_empty(void **state) {
+    static const int64_t sizes[][5] = {{0, 9, 0, 4, 3},  {9, 0, 0, 4, 3},  {0, 0, 0, 4, 3},  {9, 8, 0, 4, 3},
+                                       {9, 8, 20, 0, 3}, {9, 8, 20, 4, 0}, {9, 8, 20, 0, 0}, {1, 1, 1, 1, 1}};
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int k = 0; k < 8; k++)
+            for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge += TAMIS_EDGE_SOFTMAX) {
+                gradient_shape s = draw_shape((tamis_operation)operation, k);
+                s.rows = sizes[k][0], s.cols = sizes[k][1], s.nnz = sizes[k][2];
+                s.inner = sizes[k][3], s.width = sizes[k][4];
+                compare(gradient_case_make(device, (tamis_operation)operation, (tamis_edge)edge, TAMIS_F32, &s, k % 2,
+                                           &dice));
+            }
+}
+
+/* ------------------------------------------------------------------------------------------ an edge by itself */
+
+static void edge_case(tamis_edge edge, tamis_type type, int round) {
+    gradient_shape s = draw_shape(TAMIS_OP_SDDMM, round);
+    if (edge == TAMIS_EDGE_SOFTMAX && round == 0) s.rows = 5, s.nnz = 7000;
+    gradient_case *const c = gradient_case_make(device, TAMIS_OP_SDDMM, edge, type, &s, draw_beta(), &dice);
+    tamis_plan *plan = NULL;
+    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    gradient_case_expect_edge(c);
+    gradient_case_poison(c);
+    gradient_works(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &c->there));
+    gradient_case_check(c, 1 << OUT_S, "an edge");
+    /* where the samples are, which are then what beta scales */
+    for (int64_t m = 0; m < s.batch; m++)
+        for (int64_t t = 0; t < s.nnz; t++) c->old[OUT_S][m * s.nnz + t] = gradient_real(&c->in[IN_OUT], m, t, 0);
+    c->here.beta = c->there.beta = 0.5;
+    gradient_case_expect_edge(c);
+    gradient_case_poison(c);
+    gradient_works(tamis_plan_edge(plan, &c->out[OUT_S].there, &c->out[OUT_S].there, &c->there));
+    gradient_case_check(c, 1 << OUT_S, "an edge in place");
+    tamis_plan_destroy(plan);
+    gradient_case_free(c);
+}
+
+static void test_edges(void **state) {
+    (void)state;
+    for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++)
+        for (int type = 0; type <= (quick ? TAMIS_F32 : TAMIS_BF16); type++)
+            for (int round = 0; round < (quick ? 1 : 3); round++) edge_case((tamis_edge)edge, (tamis_type)type, round);
+}
+
+/* ------------------------------------------------------------------------------------------ executions */
+
+static gradient_case *attention(void) {
+    const gradient_shape s = {.rows = 50,
+                              .cols = 60,
+                              .nnz = 5000,
+                              .hub = 0.5,
+                              .format = TAMIS_COO,
+                              .inner = 24,
+                              .width = 40,
+                              .batch = 2,
+                              .with_values = true};
+    return gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &s, 0, &dice);
+}
+
+/* The same bits again, and nothing is allocated. */
+static void test_again(void **state) {
+    (void)state;
+    gradient_case *const c = attention();
+    const int all = outputs_of(c);
+    c->options.threads = 3;
+    tamis_gradient *const gradient = gradient_of(c);
+    void *kept[OUTS];
+    gradient_case_expect(c);
+    for (int round = 0; round < 3; round++) {
+        gradient_case_poison(c);
+        const int64_t before = tamis_memory_count();
+        gradient_works(gradient_case_run(c, gradient, all));
+        if (round > 0) assert_int_equal(tamis_memory_count(), before);
+        gradient_case_check(c, all, "again");
+        for (int k = 0; k < OUTS; k++) {
+            if (round == 0)
+                kept[k] = memcpy(malloc(c->out[k].array.bytes), c->out[k].array.host, c->out[k].array.bytes);
+            assert_memory_equal(kept[k], c->out[k].array.host, c->out[k].array.bytes);
+        }
+    }
+    for (int k = 0; k < OUTS; k++) free(kept[k]);
+    tamis_gradient_destroy_async(gradient, NULL);
+    gradient_case_free(c);
+}
+
+enum { THREADS = 4 };
+
+typedef struct worker {
+    gradient_case *c;
+    const tamis_gradient *gradient;
+    void *workspace;
+    tamis_status status;
+} worker;
+
+static void *work(void *context) {
+    worker *const w = context;
+    w->c->there.workspace = w->workspace;
+    for (int round = 0; round < 5 && w->status == TAMIS_OK; round++)
+        w->status = gradient_case_run(w->c, w->gradient, outputs_of(w->c));
+    return NULL;
+}
+
+/* One gradient for several threads: on a GPU each brings a workspace, on the CPU those that find it busy get one. */
+static void test_threads(void **state) {
+    pthread_t threads[THREADS];
+    worker workers[THREADS];
+    gradient_case *shared = NULL;
+    size_t bytes;
+    (void)state;
+    const tamis_random start = dice;
+    tamis_gradient *gradient = NULL;
+    for (int i = 0; i < THREADS; i++) { /* the same numbers, in arrays of their own */
+        dice = start;
+        gradient_case *const c = attention();
+        if (i == 0) shared = c, gradient = gradient_of(c);
+        gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
+        gradient_case_expect(c);
+        gradient_case_poison(c);
+        workers[i] = (worker){.c = c, .gradient = gradient};
+        c->there.workspace_bytes = bytes;
+        if (c->copies || i % 2) gradient_works(tamis_device_allocate(device, bytes, &workers[i].workspace));
+    }
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        if (workers[i].status != TAMIS_OK) fail_msg("thread %d: %s", i, tamis_status_name(workers[i].status));
+        gradient_case_check(workers[i].c, outputs_of(shared), "in a thread");
+        tamis_device_free(device, workers[i].workspace);
+    }
+    tamis_gradient_destroy(gradient);
+    for (int i = 0; i < THREADS; i++) gradient_case_free(workers[i].c);
+}
+
+/* ------------------------------------------------------------------------------------------ arguments */
+
+static void refuses(tamis_status got, tamis_status want, const char *words) {
+    if (got != want || !strstr(tamis_last_error(), words))
+        fail_msg("%s, \"%s\": expected %s with \"%s\"", tamis_status_name(got), tamis_last_error(),
+                 tamis_status_name(want), words);
+}
+
+static void test_matrices_refused(void **state) {
+    (void)state;
+    gradient_case *const c = attention();
+    tamis_gradient *const gradient = gradient_of(c);
+    const struct {
+        tamis_dense *view;
+        const char *words;
+    } all[] = {{&c->in[IN_A].there, "A.rows = 49"},    {&c->in[IN_B].there, "B.rows = 59"},
+               {&c->in[IN_D].there, "D.rows = 59"},    {&c->in[IN_OUT].there, "dE.rows = 49"},
+               {&c->out[OUT_A].there, "dA.rows = 49"}, {&c->out[OUT_B].there, "dB.rows = 59"},
+               {&c->out[OUT_D].there, "dD.rows = 59"}, {&c->out[OUT_S].there, "dS.rows = 4999"}};
+    for (int i = 0; i < 8; i++) {
+        all[i].view->rows--;
+        refuses(gradient_case_run(c, gradient, outputs_of(c)), TAMIS_ERROR_ARGUMENT, all[i].words);
+        all[i].view->rows++;
+    }
+    c->out[OUT_B].there.batch_stride = 0;
+    refuses(gradient_case_run(c, gradient, outputs_of(c)), TAMIS_ERROR_ARGUMENT, "dB.batch_stride = 0");
+    gradient_works(gradient_case_run(c, gradient, 1 << OUT_A));
+    c->out[OUT_A].there.type = TAMIS_F64;
+    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "dA.type = fp64");
+    refuses(tamis_fused_backward(gradient, NULL, &c->in[IN_A].there, &c->in[IN_B].there, &c->in[IN_D].there, NULL, NULL,
+                                 NULL, NULL, NULL),
+            TAMIS_ERROR_ARGUMENT, "dE = NULL");
+    refuses(tamis_sddmm_backward(gradient, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+            "made for fused");
+    refuses(tamis_spmm_backward(NULL, NULL, NULL, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    tamis_gradient_destroy(gradient);
+    gradient_case_free(c);
+}
+
+static void test_values_refused(void **state) {
+    (void)state;
+    gradient_shape s = {.rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
+    gradient_case *c = gradient_case_make(device, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_F32, &s, 0, &dice);
+    tamis_gradient *gradient = gradient_of(c);
+    refuses(gradient_case_run(c, gradient, 1 << OUT_S), TAMIS_ERROR_ARGUMENT, "the mask edge");
+    tamis_gradient_destroy(gradient);
+    gradient_case_free(c);
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        s.with_values = false;
+        c = gradient_case_make(device, (tamis_operation)operation, TAMIS_EDGE_SCALE, TAMIS_F32, &s, 0, &dice);
+        gradient = gradient_of(c);
+        refuses(gradient_case_run(c, gradient, 1 << OUT_S), TAMIS_ERROR_ARGUMENT, "S has no values");
+        c->there.values = c->in[IN_A].there.data;
+        refuses(gradient_case_run(c, gradient, 1 << OUT_B), TAMIS_ERROR_ARGUMENT, "execution.values");
+        tamis_gradient_destroy(gradient);
+        gradient_case_free(c);
+    }
+}
+
+static void test_workspaces_refused(void **state) {
+    (void)state;
+    gradient_case *const c = attention();
+    tamis_gradient *gradient = NULL;
+    size_t bytes = 0;
+    c->options.no_workspace = true;
+    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "execution.workspace = NULL");
+    gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
+    assert_true(bytes >= 3 * 2 * 5000 * sizeof(float));
+    gradient_works(tamis_device_allocate(device, bytes, &c->there.workspace));
+    c->there.workspace_bytes = bytes - 1;
+    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "tamis_gradient_workspace_size");
+    c->there.workspace_bytes = bytes;
+    gradient_case_expect(c);
+    gradient_case_poison(c);
+    gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+    gradient_case_check(c, outputs_of(c), "a workspace of the caller's");
+    refuses(tamis_gradient_workspace_size(gradient, NULL), TAMIS_ERROR_ARGUMENT, "bytes = NULL");
+    refuses(tamis_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    tamis_device_free(device, c->there.workspace);
+    tamis_gradient_destroy(gradient);
+    gradient_case_free(c);
+}
+
+static void test_options_refused(void **state) {
+    (void)state;
+    gradient_case *const c = attention();
+    tamis_gradient *gradient = NULL;
+    tamis_plan *plan = NULL;
+    tamis_options o = c->options;
+    o.inner = -1;
+    refuses(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, "options.inner = -1");
+    assert_null(gradient);
+    o = c->options;
+    o.type = TAMIS_F64;
+    refuses(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, "S.value_type");
+    refuses(tamis_gradient_create(device, NULL, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "S = NULL");
+    refuses(tamis_gradient_create(NULL, &c->S_there, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "device = NULL");
+    refuses(tamis_gradient_create(device, &c->S_there, &c->options, NULL), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    tamis_sparse pattern = c->S_there;
+    pattern.values = NULL;
+    pattern.batch_stride = 0;
+    o.type = TAMIS_F16;
+    o.output_type = TAMIS_F32;
+    refuses(tamis_gradient_create(device, &pattern, &o, &gradient), TAMIS_ERROR_UNSUPPORTED, "options.output_type");
+    tamis_sparse wrong = c->S_there; /* its columns as rows are too many */
+    wrong.rows = 10;
+    refuses(tamis_gradient_create(device, &wrong, &c->options, &gradient), TAMIS_ERROR_PATTERN, "");
+    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    refuses(tamis_plan_edge(plan, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "made for fused");
+    tamis_plan_destroy(plan);
+    o = c->options;
+    o.operation = TAMIS_OP_SDDMM;
+    gradient_works(tamis_plan_create(device, &c->S_there, &o, &plan));
+    refuses(tamis_plan_edge(plan, NULL, &c->out[OUT_S].there, NULL), TAMIS_ERROR_ARGUMENT, "X = NULL");
+    refuses(tamis_plan_edge(plan, &c->out[OUT_S].there, NULL, NULL), TAMIS_ERROR_ARGUMENT, "P = NULL");
+    tamis_plan_destroy(plan);
+    tamis_gradient_destroy(NULL);
+    gradient_case_free(c);
+}
+
+/* A failed allocation, whichever, leaves nothing behind. */
+static void test_faults(void **state) {
+    (void)state;
+    gradient_case *const c = attention();
+    tamis_gradient *gradient = NULL;
+    const int64_t before = tamis_memory_live();
+    for (int64_t n = 1;; n++) {
+        tamis_memory_fail_at(n);
+        const tamis_status status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
+        tamis_memory_fail_at(0);
+        if (status == TAMIS_OK) break;
+        assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        assert_null(gradient);
+        assert_int_equal(tamis_memory_live(), before);
+        assert_true(n < 1000);
+    }
+    tamis_gradient_destroy(gradient);
+    assert_int_equal(tamis_memory_live(), before);
+    gradient_case_free(c);
+}
+
+/* ------------------------------------------------------------------------------------------ main */
+
+static int set_up(void **state) {
+    (void)state;
+    live = tamis_memory_live();
+    return tamis_device_open(name, &device) == TAMIS_OK ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() == live ? 0 : -1;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),
+                                       cmocka_unit_test(test_hubs),
+                                       cmocka_unit_test(test_empty),
+                                       cmocka_unit_test(test_edges),
+                                       cmocka_unit_test(test_again),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_matrices_refused),
+                                       cmocka_unit_test(test_values_refused),
+                                       cmocka_unit_test(test_workspaces_refused),
+                                       cmocka_unit_test(test_options_refused),
+                                       cmocka_unit_test(test_faults)};
+    const char *const text = getenv("TAMIS_TEST_SEED");
+    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+    int failed = 0;
+    if (argc > 1 && strcmp(argv[1], "cpu") != 0) rounds = 2;
+    if (argc > 2) rounds = atoi(argv[2]);
+    if (rounds == 0) quick = true, rounds = 1;
+    dice = tamis_random_start(seed, 0);
+    printf("seed %llu\n", (unsigned long long)seed);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (strcmp(name, "cpu") != 0) return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+    for (int v = 0; tamis_cpu_variant_at(v); v++) {
+        if (!tamis_cpu_variant_runs(tamis_cpu_variant_at(v))) continue;
+        setenv("TAMIS_CPU_ISA", tamis_cpu_variant_at(v)->name, 1);
+        failed += cmocka_run_group_tests_name(tamis_cpu_variant_at(v)->name, tests, set_up, tear_down);
+    }
+    return failed;
+}
