@@ -22,6 +22,7 @@ enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
 
 struct tamis_gradient {
     tamis_device *device;
+    tamis_source *source;  /* of options.allocator; NULL: the backend's own */
     tamis_options options; /* defaults filled in; its pointers to strings are not kept */
     tamis_sparse S;        /* the caller's view */
     int64_t rows, cols;    /* of op(S) */
@@ -217,25 +218,41 @@ static void release_order(const tamis_gradient *g, const tamis_row_order *order)
     backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->permutation);
 }
 
-void tamis_gradient_destroy(tamis_gradient *gradient) {
-    if (!gradient) return;
-    const tamis_backend *const backend = gradient->device->backend;
+static void release(void *object) {
+    tamis_gradient *const g = object;
+    if (!g) return;
+    tamis_source *const before = tamis_source_enter(g->source);
+    const tamis_backend *const backend = g->device->backend;
     for (int i = 0; i < PLANS; i++) {
-        const bool shared = (i == TO_D && gradient->plans[TO_D] == gradient->plans[TO_B]) ||
-                            (i == OUTER && gradient->plans[OUTER] == gradient->plans[SAMPLE]);
-        if (!shared) tamis_plan_release(gradient->plans[i]);
+        const bool shared =
+            (i == TO_D && g->plans[TO_D] == g->plans[TO_B]) || (i == OUTER && g->plans[OUTER] == g->plans[SAMPLE]);
+        if (!shared) tamis_plan_release(g->plans[i]);
     }
-    release_order(gradient, &gradient->order);
-    release_order(gradient, &gradient->turned_order);
-    backend->release_memory(gradient->device->handle, TAMIS_ALL_STREAMS, gradient->placeholder);
-    if (gradient->own) backend->release_memory(gradient->device->handle, TAMIS_ALL_STREAMS, gradient->own->memory);
-    tamis_release(gradient->own);
-    tamis_release(gradient);
+    release_order(g, &g->order);
+    release_order(g, &g->turned_order);
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->placeholder);
+    if (g->own) backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->own->memory);
+    tamis_release(g->own);
+    tamis_source_leave(before);
+    tamis_source_destroy(g->source);
+    tamis_release(g);
 }
 
+void tamis_gradient_destroy(tamis_gradient *gradient) { release(gradient); }
+
 void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
-    (void)stream;
-    tamis_gradient_destroy(gradient);
+    if (gradient) tamis_destroy_later(gradient->device, stream, release, gradient);
+}
+
+/* With the caller's allocator in force; the plans have sources of their own from the same table. */
+static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
+    const tamis_allocator *const table = options ? options->allocator : NULL;
+    if (table && table->allocate && table->release) TRY(tamis_source_create(table, options->stream, &g->source));
+    tamis_source *const before = tamis_source_enter(g->source);
+    const tamis_status status = make(g, S, options);
+    tamis_source_leave(before);
+    g->options.allocator = NULL; /* copied */
+    return status;
 }
 
 tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
@@ -248,11 +265,12 @@ tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, 
     TRY(tamis_device_check(device));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a gradient", (void **)&made));
     made->device = device;
-    TRY_GOTO(failed, make(made, S, options));
+    tamis_destroy_passed(device);
+    TRY_GOTO(failed, make_from(made, S, options));
     *gradient = made;
     return TAMIS_OK;
 failed:
-    tamis_gradient_destroy(made);
+    release(made);
     return status;
 }
 

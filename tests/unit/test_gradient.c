@@ -49,6 +49,10 @@ static gradient_shape draw_shape(tamis_operation operation, int round) {
                         .shared = heads(),
                         .layouts = heads() ? (int)tamis_random_below(&dice, 16) : 0,
                         .padding = heads() ? tamis_random_below(&dice, 5) : 0};
+    if (quick) {
+        s.rows = 1 + s.rows % 12, s.cols = 1 + s.cols % 12, s.nnz %= 60;
+        s.inner = s.width = 1 + s.inner % 5;
+    }
     if (heads()) s.width = s.inner; /* plans are shared then */
     return s;
 }
@@ -110,6 +114,7 @@ static void test_hubs(void **state) {
                 gradient_shape s = draw_shape((tamis_operation)operation, k == 2 ? 3 : k * 2);
                 s.rows = 30, s.cols = 40, s.nnz = 9000, s.hub = k == 1 ? 0 : 0.8, s.batch = 2;
                 s.inner = 5, s.width = 6;
+                if (quick) s.nnz = 4500, s.batch = 1, s.inner = s.width = 1;
                 if (k == 1) s.rows = 5; /* three of them long, side by side */
                 compare(gradient_case_make(device, (tamis_operation)operation, TAMIS_EDGE_SOFTMAX, (tamis_type)type, &s,
                                            draw_beta(), &dice));
@@ -136,7 +141,7 @@ static void test_empty(void **state) {
 
 static void edge_case(tamis_edge edge, tamis_type type, int round) {
     gradient_shape s = draw_shape(TAMIS_OP_SDDMM, round);
-    if (edge == TAMIS_EDGE_SOFTMAX && round == 0) s.rows = 5, s.nnz = 7000;
+    if (edge == TAMIS_EDGE_SOFTMAX && round == 0) s.rows = 5, s.nnz = quick ? 2500 : 7000;
     gradient_case *const c = gradient_case_make(device, TAMIS_OP_SDDMM, edge, type, &s, draw_beta(), &dice);
     tamis_plan *plan = NULL;
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
@@ -168,11 +173,11 @@ static void test_edges(void **state) {
 static gradient_case *attention(void) {
     const gradient_shape s = {.rows = 50,
                               .cols = 60,
-                              .nnz = 5000,
+                              .nnz = quick ? 300 : 5000,
                               .hub = 0.5,
                               .format = TAMIS_COO,
-                              .inner = 24,
-                              .width = 40,
+                              .inner = quick ? 4 : 24,
+                              .width = quick ? 4 : 40,
                               .batch = 2,
                               .with_values = true};
     return gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &s, 0, &dice);
@@ -267,10 +272,11 @@ static void test_matrices_refused(void **state) {
     const struct {
         tamis_dense *view;
         const char *words;
-    } all[] = {{&c->in[IN_A].there, "A.rows = 49"},    {&c->in[IN_B].there, "B.rows = 59"},
-               {&c->in[IN_D].there, "D.rows = 59"},    {&c->in[IN_OUT].there, "dE.rows = 49"},
-               {&c->out[OUT_A].there, "dA.rows = 49"}, {&c->out[OUT_B].there, "dB.rows = 59"},
-               {&c->out[OUT_D].there, "dD.rows = 59"}, {&c->out[OUT_S].there, "dS.rows = 4999"}};
+    } all[] = {
+        {&c->in[IN_A].there, "A.rows = 49"},    {&c->in[IN_B].there, "B.rows = 59"},
+        {&c->in[IN_D].there, "D.rows = 59"},    {&c->in[IN_OUT].there, "dE.rows = 49"},
+        {&c->out[OUT_A].there, "dA.rows = 49"}, {&c->out[OUT_B].there, "dB.rows = 59"},
+        {&c->out[OUT_D].there, "dD.rows = 59"}, {&c->out[OUT_S].there, quick ? "dS.rows = 299" : "dS.rows = 4999"}};
     for (int i = 0; i < 8; i++) {
         all[i].view->rows--;
         refuses(gradient_case_run(c, gradient, outputs_of(c)), TAMIS_ERROR_ARGUMENT, all[i].words);
@@ -320,7 +326,7 @@ static void test_workspaces_refused(void **state) {
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "execution.workspace = NULL");
     gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
-    assert_true(bytes >= 3 * 2 * 5000 * sizeof(float));
+    assert_true(bytes >= 3 * 2 * (size_t)c->shape.nnz * sizeof(float));
     gradient_works(tamis_device_allocate(device, bytes, &c->there.workspace));
     c->there.workspace_bytes = bytes - 1;
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "tamis_gradient_workspace_size");
@@ -394,6 +400,54 @@ static void test_faults(void **state) {
     gradient_case_free(c);
 }
 
+/* An allocator of the caller's that has so many blocks, and gets back what it gave. */
+typedef struct pool {
+    int64_t left, lent;
+} pool;
+
+static void *pool_allocate(void *context, size_t bytes, void *stream) {
+    pool *const p = context;
+    (void)stream;
+    if (p->left == 0) return NULL;
+    p->left--;
+    p->lent++;
+    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+
+static void pool_release(void *context, void *memory, size_t bytes, void *stream) {
+    pool *const p = context;
+    (void)bytes;
+    (void)stream;
+    p->lent--;
+    free(memory);
+}
+
+static void test_allocator(void **state) {
+    (void)state;
+    gradient_case *const c = attention();
+    tamis_gradient *gradient = NULL;
+    int64_t needed = 0;
+    for (int64_t blocks = 0; !c->copies && !gradient; blocks++) { /* host memory: of the CPU's device alone */
+        pool p = {.left = blocks};
+        const tamis_allocator table = {.context = &p, .allocate = pool_allocate, .release = pool_release};
+        c->options.allocator = &table;
+        const tamis_status status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
+        if (status == TAMIS_OK) {
+            needed = p.lent;
+            gradient_case_expect(c);
+            gradient_case_poison(c);
+            gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+            gradient_case_check(c, outputs_of(c), "memory of the caller's");
+            tamis_gradient_destroy(gradient);
+        } else {
+            assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        }
+        assert_int_equal(p.lent, 0);
+    }
+    assert_true(c->copies || needed >= 2); /* a placeholder and the workspace, at the least */
+    gradient_case_free(c);
+}
+
 /* ------------------------------------------------------------------------------------------ main */
 
 static int set_up(void **state) {
@@ -419,7 +473,8 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_values_refused),
                                        cmocka_unit_test(test_workspaces_refused),
                                        cmocka_unit_test(test_options_refused),
-                                       cmocka_unit_test(test_faults)};
+                                       cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_allocator)};
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
