@@ -22,7 +22,9 @@ typedef struct tamis_problem {
     tamis_operation operation;
     tamis_edge edge; /* scale for SpMM */
     tamis_type type;
-    tamis_math math; /* TF32: fp32 inputs may be rounded to it; who does not is exact */
+    tamis_type output_type; /* of p, C or E: `type`, or fp32 where that has 16 bits */
+    tamis_type value_type;  /* of S's values: `type`; a GPU's fused call of two steps hands the second one fp32 */
+    tamis_math math;        /* TF32: fp32 inputs may be rounded to it; who does not is exact */
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
     tamis_index_type offset_type, index_type;
@@ -30,6 +32,7 @@ typedef struct tamis_problem {
     int64_t inner, width; /* K and L; 0 where the operation has none */
     double edge_scale, edge_slope, edge_epsilon;
     int64_t expected_calls;
+    int64_t batch; /* members of an execution, 1 or more */
     int threads;
     bool deterministic;
     const char *parameters;       /* the user's, "" when none */
@@ -54,15 +57,25 @@ typedef struct tamis_place {
     int64_t bytes;
 } tamis_place;
 
-/* One execution: row-major operands, strides in elements. values.base is NULL where S has none. */
+/* From one member of a batch to the next, in elements; 0: it is the same for all. */
+typedef struct tamis_apart {
+    int64_t values, a, b, d, out;
+} tamis_apart;
+
+/* One execution of one or more members of a batch: row-major operands, strides in elements. Places are those of the
+   first member. values.base is NULL where S has none. */
 typedef struct tamis_operands {
     tamis_place values;
     tamis_place a, b, d;
     int64_t a_stride, b_stride, d_stride;
     tamis_place out; /* p, C or E */
     int64_t out_stride;
+    int64_t batch; /* members, 1 or more */
+    tamis_apart apart;
     double alpha, beta;
     tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
+    /* bytes from one member's scratch to the next, multiples of 64; 0: they share it, one after another */
+    int64_t scratch_apart;
 } tamis_operands;
 
 /* What the cost model says of an algorithm for a problem. */
@@ -74,7 +87,8 @@ typedef struct tamis_prediction {
 typedef struct tamis_prepared tamis_prepared; /* an algorithm made ready for a problem; the backend's own */
 
 typedef struct tamis_prepared_sizes {
-    size_t scratch_bytes;  /* per execution, from the plan's workspace */
+    size_t scratch_bytes;  /* of a member of an execution, from the plan's workspace */
+    bool own_scratch;      /* members are worked on at once: each needs scratch of its own */
     size_t prepared_bytes; /* kept by the algorithm */
     tamis_math math;       /* TF32: the algorithm rounds inputs to it */
     char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */

@@ -1,6 +1,7 @@
 /*
- * Executing a plan: the operands are checked against it, staged where the plan said so, and handed to the backend once
- * for each member of the batch. A plan is only read; what an execution needs beside it is in `run`.
+ * Executing a plan: the operands are checked against it, staged where the plan said so, and handed to the backend: all
+ * members of a batch at once, or, where operands are staged, one after another, since the workspace has one place for
+ * each. A plan is only read; what an execution needs beside it is in `run`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -166,10 +167,12 @@ static tamis_status transpose(const run *r, const operand *x, int64_t member, bo
 }
 
 /* The operand as the kernels want it: where it lies, or transposed into its place. */
-static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride) {
+static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride,
+                             int64_t *apart) {
     if (x->staged < 0) {
         *stride = tamis_dense_stride(x->view);
         *place = member_of(x, member);
+        *apart = x->view->batch_stride;
         return TAMIS_OK;
     }
     *place = in_workspace(r, x->staged);
@@ -191,14 +194,15 @@ static tamis_status permute(const run *r, tamis_type type, tamis_place packed, t
     return plan->device->backend->permute(plan->device->handle, r->given.stream, &p);
 }
 
-static tamis_status bring_values(const run *r, int64_t member, tamis_place *values) {
+static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x) {
     const tamis_plan *const plan = r->plan;
     const int64_t first = r->skip_values + member * r->given.values_stride + plan->pattern.offset_base;
     const tamis_place given = {(void *)(uintptr_t)r->given.values,
                                first * (int64_t)tamis_type_size(plan->options.type)};
     if (!r->given.values || !tamis_plan_needs_values(plan)) return TAMIS_OK;
-    *values = plan->order.permutation ? in_workspace(r, plan->staging.values) : given;
-    return plan->order.permutation ? permute(r, plan->options.type, *values, given, false) : TAMIS_OK;
+    x->apart.values = r->given.values_stride;
+    x->values = plan->order.permutation ? in_workspace(r, plan->staging.values) : given;
+    return plan->order.permutation ? permute(r, plan->options.type, x->values, given, false) : TAMIS_OK;
 }
 
 /* Where the kernels write, with what is there already if it counts. */
@@ -206,6 +210,7 @@ static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x
     const tamis_plan *const plan = r->plan;
     const bool before = r->given.beta != 0;
     x->out = member_of(&r->out, member);
+    x->apart.out = r->out.view->batch_stride;
     if (plan->options.operation != TAMIS_OP_SDDMM) {
         x->out_stride = tamis_dense_stride(r->out.view);
         if (r->out.staged < 0) return TAMIS_OK;
@@ -226,14 +231,19 @@ static tamis_status take_output(const run *r, int64_t member, const tamis_operan
     return permute(r, r->out.type, x->out, member_of(&r->out, member), true);
 }
 
-static tamis_status run_member(const run *r, int64_t member) {
+/* Members `member` and following: `count` of them, one where operands are staged. */
+static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     const tamis_plan *const plan = r->plan;
     const tamis_operation operation = plan->options.operation;
-    tamis_operands x = {.alpha = r->given.alpha, .beta = r->given.beta, .scratch = in_workspace(r, 0)};
-    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride));
-    TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride));
-    if (operation == TAMIS_OP_FUSED) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride));
-    TRY(bring_values(r, member, &x.values));
+    tamis_operands x = {.batch = count,
+                        .alpha = r->given.alpha,
+                        .beta = r->given.beta,
+                        .scratch = in_workspace(r, plan->staging.scratch),
+                        .scratch_apart = plan->staging.scratch_apart};
+    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride, &x.apart.a));
+    TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride, &x.apart.b));
+    if (operation == TAMIS_OP_FUSED) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.apart.d));
+    TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
     TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
     return take_output(r, member, &x);
@@ -275,7 +285,9 @@ tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, c
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->options.type, tamis_plan_needs_values(plan), &r.given));
     TRY(tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r.given,
                              &r.loan));
-    for (int64_t member = 0; member < plan->options.batch; member++) TRY_GOTO(done, run_member(&r, member));
+    const int64_t batch = plan->options.batch, at_once = plan->staging.at_once;
+    for (int64_t member = 0; member < batch; member += at_once)
+        TRY_GOTO(done, run_members(&r, member, batch - member < at_once ? batch - member : at_once));
 done:
     tamis_workspace_give_back(plan->device, &r.loan);
     return status;

@@ -51,9 +51,10 @@ static tamis_status check_combinations(const tamis_options *o) {
     if (o->math == TAMIS_MATH_TF32 && o->type != TAMIS_F32)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.math = tf32 needs options.type = fp32, not %s",
                           tamis_type_name(o->type));
-    if (o->output_type != o->type)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "options.output_type = %s: results have the type of the inputs, %s",
-                          tamis_type_name(o->output_type), tamis_type_name(o->type));
+    if (o->output_type != o->type && (o->output_type != TAMIS_F32 || tamis_type_size(o->type) != 2))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.output_type = %s: of %s inputs it can be %s%s",
+                          tamis_type_name(o->output_type), tamis_type_name(o->type), tamis_type_name(o->type),
+                          tamis_type_size(o->type) == 2 ? " or fp32" : "");
     if (o->transpose && o->operation == TAMIS_OP_SDDMM)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.transpose = true: SDDMM of S^T is SDDMM of S with A and B exchanged");

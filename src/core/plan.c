@@ -49,23 +49,39 @@ static tamis_status reserve_matrix(int64_t *total, int64_t rows, int64_t cols, s
     return tamis_workspace_reserve(total, count, size, offset);
 }
 
+static bool transposes(const tamis_staging *s) { return s->a >= 0 || s->b >= 0 || s->d >= 0 || s->out >= 0; }
+
+/* All members of a batch go to the backend at once, but where operands are staged: there is one place for each. Nor
+   does scratch grow without bounds: members that need so much of it fill a device by themselves. */
+static int64_t members_at_once(const tamis_plan *plan, const tamis_staging *s, int64_t scratch) {
+    enum { SCRATCH_MOST = 64 << 20 };
+    const int64_t batch = plan->options.batch;
+    if (transposes(s) || s->values >= 0 || s->samples >= 0) return 1;
+    if (!plan->sizes.own_scratch || scratch <= SCRATCH_MOST / batch) return batch;
+    return scratch < SCRATCH_MOST ? SCRATCH_MOST / scratch : 1;
+}
+
 /* Places in the workspace for what executions cannot use where it lies. */
 static tamis_status plan_staging(tamis_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_problem *const p = &plan->problem;
-    const size_t size = tamis_type_size(o->type);
+    const size_t size = tamis_type_size(o->type), out_size = tamis_type_size(o->output_type);
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
-    int64_t total = ((int64_t)plan->sizes.scratch_bytes + 63) / 64 * 64;
-    tamis_staging s = {-1, -1, -1, -1, -1, -1, 0};
+    const int64_t scratch = ((int64_t)plan->sizes.scratch_bytes + 63) / 64 * 64;
+    int64_t total = 0;
+    tamis_staging s = {-1, -1, -1, -1, -1, -1, 0, 0, 0, 0};
     if (!spmm && o->a_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->rows, p->inner, size, &s.a));
     if (o->b_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, spmm ? p->width : p->inner, size, &s.b));
     if (fused && o->d_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, p->width, size, &s.d));
     if (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR)
-        TRY(reserve_matrix(&total, p->rows, p->width, size, &s.out));
+        TRY(reserve_matrix(&total, p->rows, p->width, out_size, &s.out));
     if (plan->order.permutation) {
         if (tamis_plan_needs_values(plan)) TRY(tamis_workspace_reserve(&total, p->nnz, size, &s.values));
-        if (o->operation == TAMIS_OP_SDDMM) TRY(tamis_workspace_reserve(&total, p->nnz, size, &s.samples));
+        if (o->operation == TAMIS_OP_SDDMM) TRY(tamis_workspace_reserve(&total, p->nnz, out_size, &s.samples));
     }
+    s.at_once = members_at_once(plan, &s, scratch);
+    s.scratch_apart = plan->sizes.own_scratch ? scratch : 0;
+    TRY(tamis_workspace_reserve(&total, plan->sizes.own_scratch ? s.at_once : 1, (size_t)scratch, &s.scratch));
     if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge begins anew */
         const int64_t parts = tamis_edge_scratch(o->edge, p->nnz, o->batch);
         total = parts > total ? parts : total;
@@ -89,7 +105,8 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     tamis_problem *const p = &plan->problem;
     p->operation = o->operation;
     p->edge = o->edge;
-    p->type = o->type;
+    p->type = p->value_type = o->type;
+    p->output_type = o->output_type;
     p->has_values = S->values != NULL && tamis_plan_needs_values(plan);
     p->inner = o->inner;
     p->width = o->width;
@@ -97,6 +114,7 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->edge_slope = o->edge_slope;
     p->edge_epsilon = o->edge_epsilon;
     p->expected_calls = o->expected_calls;
+    p->batch = o->batch;
     p->threads = o->threads;
     p->deterministic = !o->any_order;
     p->math = o->math;
@@ -131,10 +149,12 @@ static tamis_status take_pattern(tamis_plan *plan) {
 }
 
 static tamis_status make_ready(tamis_plan *plan) {
+    const tamis_backend *const backend = plan->device->backend;
+    void *const handle = plan->device->handle;
     const tamis_staging *const s = &plan->staging;
-    const bool transposes = s->a >= 0 || s->b >= 0 || s->d >= 0 || s->out >= 0;
-    return plan->device->backend->ready(plan->device->handle, plan->options.type, transposes,
-                                        plan->order.permutation != NULL);
+    TRY(backend->ready(handle, plan->options.type, transposes(s), plan->order.permutation != NULL));
+    if (plan->options.output_type == plan->options.type) return TAMIS_OK;
+    return backend->ready(handle, plan->options.output_type, s->out >= 0, s->samples >= 0);
 }
 
 static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {

@@ -12,12 +12,15 @@
 /* Where an execution stages an operand: offset in the workspace, -1 for one that is used where it lies. */
 typedef struct tamis_staging {
     int64_t a, b, d, out, values, samples; /* samples: SDDMM's output in CSR order */
+    int64_t scratch;                       /* the algorithm's */
+    int64_t scratch_apart;                 /* see tamis_operands */
+    int64_t at_once;                       /* members of a batch that the backend gets together */
     int64_t bytes;                         /* of all of them */
 } tamis_staging;
 
 /* The workspace that a plan lends to executions that bring none. */
 typedef struct tamis_own_workspace {
-    void *memory;     /* scratch of the algorithm, then the staged operands, in the backend's memory */
+    void *memory;     /* the staged operands, then scratch of the algorithm, in the backend's memory */
     atomic_bool busy; /* on the CPU, where a call knows when it has ended */
 } tamis_own_workspace;
 

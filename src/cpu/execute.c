@@ -1,6 +1,9 @@
 /*
  * One execution: fills the job from the plan and the operands, runs the threads, merges the rows that were cut. Nothing
  * is allocated here.
+ *
+ * Members of a batch: all of them by one start of the threads where nothing has to be merged after a member, else one
+ * after another, since they share the scratch.
  */
 #include <stdatomic.h>
 
@@ -12,11 +15,24 @@ enum { SAME_ROWS_CHUNK = 64 };
 
 typedef struct execution {
     const tamis_prepared *prepared;
-    tamis_cpu_job job;
+    tamis_cpu_job first; /* the first member's */
+    tamis_apart apart;   /* in bytes */
+    int64_t members;
     char *scratch;
     int stage;         /* of softmax_rows */
-    atomic_llong next; /* the next row (or item) to hand out */
+    atomic_llong next; /* the next block of rows to hand out, those of one member after those of another */
 } execution;
+
+static tamis_cpu_job job_of(const execution *run, int64_t member) {
+    tamis_cpu_job job = run->first;
+    if (member == 0) return job;
+    if (job.values) job.values += member * run->apart.values;
+    if (job.a) job.a += member * run->apart.a;
+    if (job.b) job.b += member * run->apart.b;
+    if (job.d) job.d += member * run->apart.d;
+    if (job.out) job.out += member * run->apart.out;
+    return job;
+}
 
 static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
     const tamis_prepared *const p = run->prepared;
@@ -30,12 +46,13 @@ static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
     return range;
 }
 
-static void run_range(const execution *run, const tamis_cpu_range *range) {
+static void run_range(const execution *run, int64_t member, const tamis_cpu_range *range) {
     const tamis_cpu_kernels *const kernels = run->prepared->kernels;
+    const tamis_cpu_job job = job_of(run, member);
     switch (run->prepared->problem.operation) {
-    case TAMIS_OP_SDDMM: kernels->sddmm(&run->job, range); return;
-    case TAMIS_OP_SPMM: kernels->spmm(&run->job, range); return;
-    case TAMIS_OP_FUSED: kernels->fused(&run->job, range); return;
+    case TAMIS_OP_SDDMM: kernels->sddmm(&job, range); return;
+    case TAMIS_OP_SPMM: kernels->spmm(&job, range); return;
+    case TAMIS_OP_FUSED: kernels->fused(&job, range); return;
     }
 }
 
@@ -43,19 +60,30 @@ static void body_nonzeros(void *context, int thread, int threads) {
     const execution *const run = context;
     (void)threads;
     const tamis_cpu_range range = range_with_scratch(run, thread);
-    run_range(run, &range);
+    for (int64_t member = 0; member < run->members; member++) run_range(run, member, &range);
 }
 
 static void body_softmax(void *context, int thread, int threads) {
     const execution *const run = context;
     (void)threads;
     const tamis_cpu_range range = range_with_scratch(run, thread);
-    run->prepared->kernels->softmax_rows(&run->job, &range, run->stage);
+    run->prepared->kernels->softmax_rows(&run->first, &range, run->stage);
 }
 
 static int64_t offset_of(const tamis_prepared *prepared, int64_t row) {
     return prepared->problem.offset_type == TAMIS_I64 ? ((const int64_t *)prepared->problem.offsets)[row]
                                                       : ((const int32_t *)prepared->problem.offsets)[row];
+}
+
+/* The next block of rows, and whose it is; false when there is none left. */
+static bool next_block(execution *run, int64_t *member, int64_t *row_begin, int64_t *row_end) {
+    const int64_t rows = run->prepared->problem.rows, grain = run->prepared->grain;
+    const int64_t blocks = (rows + grain - 1) / grain, block = (int64_t)atomic_fetch_add(&run->next, 1);
+    if (block >= blocks * run->members) return false;
+    *member = block / blocks;
+    *row_begin = block % blocks * grain;
+    *row_end = *row_begin + grain < rows ? *row_begin + grain : rows;
+    return true;
 }
 
 /* Blocks of whole rows, taken in turn: a thread that drew short rows draws again. */
@@ -65,13 +93,10 @@ static void body_rows(void *context, int thread, int threads) {
     (void)threads;
     tamis_cpu_range range = range_with_scratch(run, thread);
     range.head_cut = range.tail_cut = false;
-    for (;;) {
-        range.row_begin = (int64_t)atomic_fetch_add(&run->next, (long long)p->grain);
-        if (range.row_begin >= p->problem.rows) return;
-        range.row_end = range.row_begin + p->grain < p->problem.rows ? range.row_begin + p->grain : p->problem.rows;
+    for (int64_t member; next_block(run, &member, &range.row_begin, &range.row_end);) {
         range.nonzero_begin = offset_of(p, range.row_begin);
         range.nonzero_end = offset_of(p, range.row_end);
-        run_range(run, &range);
+        run_range(run, member, &range);
     }
 }
 
@@ -81,11 +106,9 @@ static void body_members(void *context, int thread, int threads) {
     const tamis_prepared *const p = run->prepared;
     (void)thread;
     (void)threads;
-    const int64_t items = p->problem.rows * p->members, grain = p->grain * p->members;
-    for (;;) {
-        const int64_t begin = (int64_t)atomic_fetch_add(&run->next, (long long)grain);
-        if (begin >= items) return;
-        p->kernels->sddmm_members(&run->job, begin, begin + grain < items ? begin + grain : items, (int)p->members);
+    for (int64_t member, begin, end; next_block(run, &member, &begin, &end);) {
+        const tamis_cpu_job job = job_of(run, member);
+        p->kernels->sddmm_members(&job, begin * p->members, end * p->members, (int)p->members);
     }
 }
 
@@ -96,10 +119,13 @@ static void body_naive(void *context, int thread, int threads) {
     const int64_t share = (p->problem.rows + threads - 1) / threads;
     const int64_t begin = share * thread < p->problem.rows ? share * thread : p->problem.rows;
     const int64_t end = begin + share < p->problem.rows ? begin + share : p->problem.rows;
-    switch (p->problem.operation) {
-    case TAMIS_OP_SDDMM: p->kernels->sddmm_naive(&run->job, begin, end); return;
-    case TAMIS_OP_SPMM: p->kernels->spmm_naive(&run->job, begin, end); return;
-    case TAMIS_OP_FUSED: p->kernels->fused_naive(&run->job, begin, end); return;
+    for (int64_t member = 0; member < run->members; member++) {
+        const tamis_cpu_job job = job_of(run, member);
+        switch (p->problem.operation) {
+        case TAMIS_OP_SDDMM: p->kernels->sddmm_naive(&job, begin, end); break;
+        case TAMIS_OP_SPMM: p->kernels->spmm_naive(&job, begin, end); break;
+        case TAMIS_OP_FUSED: p->kernels->fused_naive(&job, begin, end); break;
+        }
     }
 }
 
@@ -125,7 +151,7 @@ static void merge_cut_rows(execution *run, bool softmax_of_p) {
         if (softmax_of_p)
             p->kernels->merge_softmax(partials, count);
         else
-            p->kernels->merge_row(&run->job, row, partials, count);
+            p->kernels->merge_row(&run->first, row, partials, count);
     }
 }
 
@@ -135,44 +161,47 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     const tamis_problem *const problem = &prepared->problem;
     if (stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream must be NULL on the CPU");
     const int64_t size = (int64_t)tamis_type_size(problem->type);
+    const int64_t out_size = (int64_t)tamis_type_size(problem->output_type);
+    const tamis_apart *const apart = &operands->apart;
     execution run = {
         .prepared = prepared,
+        .apart = {apart->values * size, apart->a * size, apart->b * size, apart->d * size, apart->out * out_size},
         .scratch = address(operands->scratch),
-        .job = {.rows = problem->rows,
-                .cols = problem->cols,
-                .nnz = problem->nnz,
-                .offsets = problem->offsets,
-                .columns = problem->columns,
-                .wide_offsets = problem->offset_type == TAMIS_I64,
-                .wide_columns = problem->index_type == TAMIS_I64,
-                .values = address(operands->values),
-                .a = address(operands->a),
-                .b = address(operands->b),
-                .d = address(operands->d),
-                .a_stride = operands->a_stride * size,
-                .b_stride = operands->b_stride * size,
-                .d_stride = operands->d_stride * size,
-                .inner = problem->inner,
-                .width = problem->width,
-                .out = address(operands->out),
-                .out_stride = operands->out_stride * size,
-                .alpha = operands->alpha,
-                .beta = operands->beta,
-                .edge = problem->edge,
-                .edge_scale = problem->edge_scale,
-                .edge_slope = problem->edge_slope,
-                .edge_epsilon = problem->edge_epsilon,
-                .prefetch = prepared->prefetch,
-                .chunk = prepared->chunk,
-                .segments = prepared->segments,
-                .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
-                .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
-                .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
+        .first = {.rows = problem->rows,
+                  .cols = problem->cols,
+                  .nnz = problem->nnz,
+                  .offsets = problem->offsets,
+                  .columns = problem->columns,
+                  .wide_offsets = problem->offset_type == TAMIS_I64,
+                  .wide_columns = problem->index_type == TAMIS_I64,
+                  .values = address(operands->values),
+                  .a = address(operands->a),
+                  .b = address(operands->b),
+                  .d = address(operands->d),
+                  .a_stride = operands->a_stride * size,
+                  .b_stride = operands->b_stride * size,
+                  .d_stride = operands->d_stride * size,
+                  .inner = problem->inner,
+                  .width = problem->width,
+                  .out = address(operands->out),
+                  .out_stride = operands->out_stride * out_size,
+                  .real_out = problem->output_type != problem->type,
+                  .alpha = operands->alpha,
+                  .beta = operands->beta,
+                  .edge = problem->edge,
+                  .edge_scale = problem->edge_scale,
+                  .edge_slope = problem->edge_slope,
+                  .edge_epsilon = problem->edge_epsilon,
+                  .prefetch = prepared->prefetch,
+                  .chunk = prepared->chunk,
+                  .segments = prepared->segments,
+                  .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
+                  .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
+                  .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
     };
-    atomic_init(&run.next, 0);
     /* the rows of one matrix are read twice: at once, while they are in L1 */
-    if (problem->operation == TAMIS_OP_FUSED && run.job.b == run.job.d && run.job.chunk > SAME_ROWS_CHUNK)
-        run.job.chunk = SAME_ROWS_CHUNK;
+    if (problem->operation == TAMIS_OP_FUSED && run.first.b == run.first.d && run.first.chunk > SAME_ROWS_CHUNK)
+        run.first.chunk = SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *body = body_nonzeros;
     bool cuts = true; /* rows may be shared between threads */
@@ -183,14 +212,22 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     case TAMIS_CPU_NONZEROS:
     case TAMIS_CPU_TILED: break;
     }
-    tamis_threads_run(prepared->threads, body, &run);
-    if (softmax_of_p) { /* the scores are there; p is made from them by equal nonzeros whatever made the scores */
-        tamis_threads_run(prepared->threads, body_softmax, &run);
-        merge_cut_rows(&run, true);
-        run.stage = 1;
-        tamis_threads_run(prepared->threads, body_softmax, &run);
-    } else if (cuts && problem->operation != TAMIS_OP_SDDMM) {
-        merge_cut_rows(&run, false);
+    cuts = cuts && problem->operation != TAMIS_OP_SDDMM;
+    const int64_t at_once = softmax_of_p || cuts ? 1 : operands->batch;
+    run.members = at_once;
+    for (int64_t member = 0; member < operands->batch; member += at_once) {
+        run.stage = 0;
+        atomic_init(&run.next, 0);
+        tamis_threads_run(prepared->threads, body, &run);
+        if (softmax_of_p) { /* the scores are there; p is made from them by equal nonzeros whatever made the scores */
+            tamis_threads_run(prepared->threads, body_softmax, &run);
+            merge_cut_rows(&run, true);
+            run.stage = 1;
+            tamis_threads_run(prepared->threads, body_softmax, &run);
+        } else if (cuts) {
+            merge_cut_rows(&run, false);
+        }
+        run.first = job_of(&run, at_once);
     }
     return TAMIS_OK;
 }

@@ -27,7 +27,6 @@ typedef struct traits {
     const char *cuda_only;                                                  /* why OpenCL cannot; NULL: it can */
     bool (*also)(const tamis_problem *problem, char *reason, size_t bytes); /* more that it needs */
     bool orders;     /* has a deterministic variant beside the one that adds in any order, and takes it when asked to */
-    bool no_16_bit;  /* samples on their way would be rounded */
     bool no_softmax; /* of fused: rows are not seen as a whole */
     tamis_gpu_predictor *predict;
     double relative; /* without a model: calls of gpu-nonzeros, the mean of what was measured (docs/performance.md) */
@@ -47,8 +46,8 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
     if (!tamis_index_spans(problem->index_type, problem->rows))
         return decline(reason, bytes, "its rows are more than the column indices' type counts: int64 would do");
     if (t->also && !t->also(problem, reason, bytes)) return false;
-    if (t->no_16_bit && tamis_type_size(problem->type) == 2)
-        return decline(reason, bytes, "its samples would be rounded to 16 bits on their way to the second step");
+    if (problem->output_type != problem->type && !t->methods[problem->operation]->widens)
+        return decline(reason, bytes, "it stores results in the type of its operands, not 16-bit operands' in fp32");
     if (self->description.any_order && problem->deterministic && !t->orders)
         return decline(reason, bytes, "it adds floats atomically, in whatever order: ask for it with any_order = true");
     if (t->sorted && !problem->profile->sorted)
@@ -84,8 +83,7 @@ static const traits tensor = {.methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_te
                               .predict = tamis_gpu_predict_tensor,
                               .also = tamis_gpu_tensor_accept};
 static const traits two_steps = {.methods = {[TAMIS_OP_FUSED] = &tamis_gpu_fused_two_steps},
-                                 .predict = tamis_gpu_predict_two_steps,
-                                 .no_16_bit = true};
+                                 .predict = tamis_gpu_predict_two_steps};
 static const traits shared_tile = {
     .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_shared}, .relative = 16, .sorted = true, .orders = true};
 static const traits preprocessing = {
@@ -183,7 +181,7 @@ static const tamis_algorithm algorithms[] = {
       "gpu",
       FUSED,
       "ours",
-      "scratch for nnz samples; fp32 or fp64; what its parts need",
+      "scratch for nnz samples, fp32 or fp64; what its parts need",
       "where SDDMM and SpMM by themselves are quicker than one pass: long rows of A and B, rows much alike",
       "",
       false,

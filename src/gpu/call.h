@@ -1,4 +1,4 @@
-/* The arguments of a launch, put together in the kernel's order. */
+/* The arguments of a launch, put together in the kernel's order, and how many members of a batch it is for. */
 #ifndef TAMIS_GPU_CALL_H
 #define TAMIS_GPU_CALL_H
 
@@ -7,6 +7,7 @@
 typedef struct tamis_gpu_call {
     tamis_gpu_argument arguments[48];
     int count;
+    int64_t members; /* 0: one */
 } tamis_gpu_call;
 
 static inline void tamis_gpu_add_place(tamis_gpu_call *call, tamis_place place) {

@@ -33,6 +33,7 @@ enum { /* CUdevice_attribute */
        CU_MAX_THREADS_PER_BLOCK = 1,
        CU_MAX_GRID_DIM_X = 5,
        CU_MAX_GRID_DIM_Y = 6,
+       CU_MAX_GRID_DIM_Z = 7,
        CU_MULTIPROCESSOR_COUNT = 16,
        CU_L2_CACHE_SIZE = 38,
        CU_MAX_THREADS_PER_MULTIPROCESSOR = 39,

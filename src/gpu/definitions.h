@@ -5,9 +5,13 @@
 #include "gpu/jit.h"
 #include "gpu/utility.h"
 
-static inline void tamis_gpu_define_kinds(tamis_gpu_definitions *definitions, tamis_gpu_kinds kinds) {
+static inline int tamis_gpu_element(tamis_type type) {
     static const int elements[] = {32, 64, 16, 116}; /* by tamis_type */
-    tamis_gpu_define(definitions, "ELEMENT", elements[kinds.type]);
+    return elements[type];
+}
+
+static inline void tamis_gpu_define_kinds(tamis_gpu_definitions *definitions, tamis_gpu_kinds kinds) {
+    tamis_gpu_define(definitions, "ELEMENT", tamis_gpu_element(kinds.type));
     tamis_gpu_define(definitions, "INDEX", kinds.index == TAMIS_I64 ? 64 : 32);
     tamis_gpu_define(definitions, "OFFSET", kinds.offset == TAMIS_I64 ? 64 : 32);
 }

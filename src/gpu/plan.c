@@ -70,8 +70,10 @@ void tamis_gpu_prepared_release(tamis_prepared *p) {
 
 void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     size_t used = 0;
-    *sizes = (tamis_prepared_sizes){
-        .scratch_bytes = p->softmax_scratch + p->scratch_bytes, .prepared_bytes = p->prepared_bytes, .math = p->math};
+    *sizes = (tamis_prepared_sizes){.scratch_bytes = p->softmax_scratch + p->scratch_bytes,
+                                    .own_scratch = p->method->batches,
+                                    .prepared_bytes = p->prepared_bytes,
+                                    .math = p->math};
     for (int i = 0; i < parameter_count(p->method) && used < sizeof sizes->parameters; i++) {
         const int n = snprintf(sizes->parameters + used, sizeof sizes->parameters - used, "%s%s=%lld", i ? "," : "",
                                p->method->parameters[i].name, (long long)p->parameters[i]);
@@ -87,18 +89,45 @@ void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     }
 }
 
-tamis_status tamis_gpu_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
-    const bool empty =
-        p->problem.operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0 : p->problem.rows == 0 || p->problem.width == 0;
-    if (empty) return TAMIS_OK;
+/* Members first .. first + count of a batch. */
+static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *x, int64_t first, int64_t count) {
+    const int64_t step = first * (int64_t)tamis_type_size(p->problem.type);
+    tamis_operands part = *x;
+    part.values = tamis_gpu_after(x->values, x->apart.values * first * (int64_t)tamis_type_size(p->problem.value_type));
+    part.a = tamis_gpu_after(x->a, x->apart.a * step);
+    part.b = tamis_gpu_after(x->b, x->apart.b * step);
+    part.d = tamis_gpu_after(x->d, x->apart.d * step);
+    part.out = tamis_gpu_after(x->out, x->apart.out * first * (int64_t)tamis_type_size(p->problem.output_type));
+    part.scratch = tamis_gpu_after(x->scratch, x->scratch_apart * first);
+    part.batch = count;
+    if (count == 1) part.apart = (tamis_apart){0, 0, 0, 0, 0}; /* nobody need look at it */
+    return part;
+}
+
+static tamis_status execute_members(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
     if (!tamis_gpu_scores(p)) return p->method->execute(p, stream, operands);
     tamis_operands scores = *operands; /* the method leaves them at the start of scratch */
     scores.out = operands->scratch;
+    scores.apart.out = operands->scratch_apart / (int64_t)tamis_gpu_real_size(p->problem.type);
     scores.alpha = 1;
     scores.beta = 0;
     scores.scratch = tamis_gpu_after(operands->scratch, (int64_t)p->softmax_scratch);
     TRY(p->method->execute(p, stream, &scores));
     return tamis_gpu_softmax_execute(p, stream, operands);
+}
+
+/* The members of a batch at once, as far as a grid's z reaches; one after another where the method knows no batches. */
+tamis_status tamis_gpu_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
+    const bool empty =
+        p->problem.operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0 : p->problem.rows == 0 || p->problem.width == 0;
+    const int64_t highest = p->device->limits.groups_most[2], batch = operands->batch;
+    const int64_t most = p->method->batches && highest > 1 ? highest : 1;
+    if (empty) return TAMIS_OK;
+    for (int64_t first = 0; first < batch; first += most) {
+        const tamis_operands part = members_of(p, operands, first, batch - first < most ? batch - first : most);
+        TRY(execute_members(p, stream, &part));
+    }
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ kernels */
@@ -108,6 +137,8 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define(definitions, "GROUP", group);
     tamis_gpu_define(definitions, "TEAM", team);
     tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
+    tamis_gpu_define(definitions, "VALUE", tamis_gpu_element(problem->value_type));
+    tamis_gpu_define(definitions, "OUTPUT", tamis_gpu_element(problem->output_type));
     if (tamis_gpu_compiles_fast(p)) {
         tamis_gpu_define(definitions, "EDGE", problem->edge);
         tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
@@ -115,6 +146,7 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
         tamis_gpu_define_text(definitions, "EDGE", "edge_kind");
         tamis_gpu_define_text(definitions, "HAS_VALUES", "has_values");
     }
+    tamis_gpu_define(definitions, "BATCHED", problem->batch > 1 || !tamis_gpu_compiles_fast(p));
     tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
     tamis_gpu_define(definitions, "UNIT", p->unit);
 }
@@ -160,21 +192,22 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, si
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size, size_t bytes) {
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t apart, size_t size,
+                       size_t bytes) {
     /* buffers of OpenCL begin at 128 bytes and more; a CUDA place is an address */
     const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
     return (base + (uintptr_t)place.bytes) % bytes == 0 && (uint64_t)stride * size % bytes == 0 &&
-           (uint64_t)stride * size <= INT32_MAX;
+           (uint64_t)apart * size % bytes == 0 && (uint64_t)stride * size <= INT32_MAX;
 }
 
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
     const size_t size = tamis_type_size(p->problem.type);
     const tamis_place columns = {(void *)(uintptr_t)p->problem.columns, 0};
     const size_t bytes = (size_t)p->unit * size;
-    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, size, bytes) &&
-                      tamis_gpu_aligned(p->device, x->b, x->b_stride, size, bytes) &&
-                      tamis_gpu_aligned(p->device, x->d, x->d_stride, size, bytes);
-    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 1, 16) ? 2 : 0);
+    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, x->apart.a, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->b, x->b_stride, x->apart.b, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->d, x->d_stride, x->apart.d, size, bytes);
+    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 0, 1, 16) ? 2 : 0);
 }
 
 void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
@@ -211,10 +244,20 @@ void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands 
     tamis_gpu_add_int32(call, tamis_gpu_wide(p, x));
 }
 
+void tamis_gpu_add_batch(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
+    call->members = x->batch;
+    tamis_gpu_add_int64(call, x->apart.values);
+    tamis_gpu_add_int64(call, x->apart.a);
+    tamis_gpu_add_int64(call, x->apart.b);
+    tamis_gpu_add_int64(call, x->apart.d);
+    tamis_gpu_add_int64(call, x->apart.out);
+    tamis_gpu_add_int64(call, x->scratch_apart / (int64_t)tamis_gpu_real_size(p->problem.type));
+}
+
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, int64_t groups_x,
                                      int64_t groups_y, int group, int64_t shared_bytes, const tamis_gpu_call *call) {
     const tamis_gpu_limits *const limits = &p->device->limits;
-    const tamis_gpu_launch grid = {{groups_x, groups_y}, group, shared_bytes};
+    const tamis_gpu_launch grid = {{groups_x, groups_y}, group, shared_bytes, call->members};
     if (groups_x > limits->groups_most[0] || groups_y > limits->groups_most[1])
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld x %lld groups exceed the %lld x %lld of a launch on %s",
                           p->method->name, (long long)groups_x, (long long)groups_y, (long long)limits->groups_most[0],

@@ -20,7 +20,10 @@ typedef struct tamis_gpu_method {
     void (*defaults)(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters);
     /* compiles, allocates, and sets scratch_bytes */
     tamis_status (*prepare)(tamis_prepared *prepared);
+    /* all members of a batch where it `batches`, else one */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+    bool batches; /* takes the members along the grid's z: see BATCH_PARAMETERS of kernels/simt.h */
+    bool widens;  /* stores fp32 results of 16-bit operands, too */
 } tamis_gpu_method;
 
 struct tamis_prepared {
@@ -60,7 +63,7 @@ static inline bool tamis_gpu_compiles_fast(const tamis_prepared *p) { return p->
 /* An error that names the first of the parameters first .. last that is not a power of two. */
 tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last);
 
-/* The definitions that all kernels share: types, edge, whether S has values, units; then GROUP and TEAM. */
+/* The definitions that all kernels share: types, edge, whether S has values, units, batches; then GROUP and TEAM. */
 void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group, int team);
 
 /* Pieces of a row of so many that each lane of a team has at once: as few as make no more steps of them. */
@@ -86,8 +89,13 @@ void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands 
    columns can be read 16 bytes at a time. */
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
 
-/* Whether rows of elements of `size` bytes, `stride` of them apart, all begin at multiples of `bytes`. */
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, size_t size, size_t bytes);
+/* Whether rows of elements of `size` bytes, `stride` of them apart, all begin at multiples of `bytes`, those of
+   members of a batch, `apart` elements apart, too. */
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t apart, size_t size,
+                       size_t bytes);
+
+/* The members of a batch, and the arguments that BATCH_PARAMETERS of kernels/simt.h name. */
+void tamis_gpu_add_batch(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
 
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, int64_t groups_x,
                                      int64_t groups_y, int group, int64_t shared_bytes, const tamis_gpu_call *call);
@@ -97,6 +105,8 @@ static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
     return place;
 }
 
+/* What sums are kept in. */
+static inline tamis_type tamis_gpu_real(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
 static inline size_t tamis_gpu_real_size(tamis_type type) { return type == TAMIS_F64 ? 8 : 4; }
 
 #endif

@@ -28,7 +28,7 @@ typedef struct tamis_gpu_limits {
     int64_t shared_most;  /* shared memory a group may have */
     int64_t threads_most; /* work-items that run at once on a multiprocessor */
     int64_t cache_l1, cache_l2, memory, memory_most; /* memory_most: one allocation */
-    int64_t groups_most[2];                          /* groups of a launch in x and y */
+    int64_t groups_most[3];                          /* groups of a launch in x, y and z */
 } tamis_gpu_limits;
 
 typedef struct tamis_gpu_runtime tamis_gpu_runtime;
@@ -68,6 +68,7 @@ typedef struct tamis_gpu_launch {
     int64_t groups[2]; /* 0 in either launches nothing */
     int group_size;
     int64_t shared_bytes; /* of the kernel's SHARED_ARRAY, beyond what it declares itself */
+    int64_t members;      /* of a batch: so many such grids along z; 0: one */
 } tamis_gpu_launch;
 
 /* Compiled code as bytes, to be cached. memory is released with tamis_release. */

@@ -188,6 +188,7 @@ static void read_limits(cuda_device *device) {
     l->memory_most = (int64_t)memory;
     l->groups_most[0] = attribute(handle, CU_MAX_GRID_DIM_X);
     l->groups_most[1] = attribute(handle, CU_MAX_GRID_DIM_Y);
+    l->groups_most[2] = attribute(handle, CU_MAX_GRID_DIM_Z);
 }
 
 /* Tamis's own, so that the program's default one stays as it is: what plans need while they are made comes and goes
@@ -341,8 +342,9 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_ker
     }
     TRY(enter(device));
     const cu_result result =
-        api.launch((cu_function)kernel->function, (unsigned)grid->groups[0], (unsigned)grid->groups[1], 1,
-                   (unsigned)grid->group_size, 1, 1, (unsigned)grid->shared_bytes, stream, pointers, NULL);
+        api.launch((cu_function)kernel->function, (unsigned)grid->groups[0], (unsigned)grid->groups[1],
+                   grid->members > 1 ? (unsigned)grid->members : 1, (unsigned)grid->group_size, 1, 1,
+                   (unsigned)grid->shared_bytes, stream, pointers, NULL);
     leave();
     return check(device, result, "launching a kernel");
 }

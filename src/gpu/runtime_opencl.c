@@ -159,7 +159,7 @@ static void read_limits(opencl_device *device) {
     l->cache_l2 = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     l->memory = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_SIZE);
     l->memory_most = (int64_t)number_of(handle, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    l->groups_most[0] = l->groups_most[1] = INT32_MAX / 1024;
+    l->groups_most[0] = l->groups_most[1] = l->groups_most[2] = INT32_MAX / 1024;
     /* PoCL has a cache of its own, and compiles each kernel once more for whoever asks for a program's binary */
     const char *const own_cache = getenv("POCL_KERNEL_CACHE");
     device->caches = strstr(platform, "Portable Computing Language") && !(own_cache && strcmp(own_cache, "0") == 0);
@@ -319,14 +319,15 @@ static int32_t set_arguments(ocl_kernel kernel, const tamis_gpu_argument *argume
 static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
     static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
-    const size_t group[2] = {(size_t)grid->group_size, 1};
-    const size_t size[2] = {(size_t)grid->groups[0] * group[0], (size_t)grid->groups[1]};
+    const size_t group[3] = {(size_t)grid->group_size, 1, 1};
+    const size_t size[3] = {(size_t)grid->groups[0] * group[0], (size_t)grid->groups[1],
+                            grid->members > 1 ? (size_t)grid->members : 1};
     int32_t launched = OCL_SUCCESS;
     if (grid->groups[0] == 0 || grid->groups[1] == 0) return TAMIS_OK;
     pthread_mutex_lock(&launching);
     const int32_t set = set_arguments(kernel->function, arguments, arguments_count);
     if (set == OCL_SUCCESS)
-        launched = api.launch(queue_of(device, stream), kernel->function, 2, NULL, size, group, 0, NULL, NULL);
+        launched = api.launch(queue_of(device, stream), kernel->function, 3, NULL, size, group, 0, NULL, NULL);
     pthread_mutex_unlock(&launching);
     TRY(check(device, set, "setting a kernel's arguments"));
     return check(device, launched, "launching a kernel");

@@ -30,17 +30,17 @@ tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, co
     const int64_t stretches = stretches_of(p), teams = group_of(p) / TEAM;
     for (int i = 0; i < 3; i++) {
         tamis_gpu_call call = {.count = 0};
-        const tamis_gpu_launch grid = {{i == 1 ? (stretches + teams - 1) / teams : stretches, 1}, group_of(p), 0};
+        const tamis_gpu_launch grid = {
+            {i == 1 ? (stretches + teams - 1) / teams : stretches, 1}, group_of(p), 0, x->batch};
         if (i > 0 && stretches == 1) break; /* nothing is cut */
         tamis_gpu_add_int64(&call, problem->rows);
         tamis_gpu_add_int64(&call, problem->nnz);
         tamis_gpu_add_memory(&call, problem->offsets);
+        tamis_gpu_add_place(&call, parts);
+        tamis_gpu_add_batch(p, x, &call);
         if (i != 1) {
             tamis_gpu_add_place(&call, x->scratch);
             tamis_gpu_add_place(&call, x->out);
-        }
-        tamis_gpu_add_place(&call, parts);
-        if (i != 1) {
             tamis_gpu_add_real(&call, problem->type, x->alpha);
             tamis_gpu_add_real(&call, problem->type, x->beta);
         }

@@ -37,7 +37,7 @@ void fake_device_make(fake_device *device, const fake_chip *chip, int number) {
     l->cache_l2 = chip->cache_l2;
     l->memory = l->memory_most = chip->memory;
     l->groups_most[0] = INT32_MAX;
-    l->groups_most[1] = 65535;
+    l->groups_most[1] = l->groups_most[2] = 65535;
     made[number] = device;
 }
 

@@ -134,7 +134,7 @@ EXPORT(cuDeviceGetName, char *name, int length, int device) {
 
 /* By number, as in cuda.h: limits of a large chip. */
 EXPORT(cuDeviceGetAttribute, int *value, int attribute, int device) {
-    static const int values[][2] = {{1, 1024},      {5, 0x7fffffff}, {6, 65535},      {16, 132},
+    static const int values[][2] = {{1, 1024},      {5, 0x7fffffff}, {6, 65535},      {7, 65535},     {16, 132},
                                     {38, 50 << 20}, {39, 2048},      {81, 228 << 10}, {97, 227 << 10}};
     (void)device;
     if (attribute == 75 || attribute == 76) {
@@ -511,7 +511,7 @@ EXPORT(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigne
     (void)extra;
     MAY_FAIL;
     if (!((const module *)function)->loaded) return 400;
-    const bool good = grid_x > 0 && grid_y > 0 && grid_y < 65536 && grid_z == 1 && block_x > 0 &&
+    const bool good = grid_x > 0 && grid_y > 0 && grid_y < 65536 && grid_z > 0 && grid_z < 65536 && block_x > 0 &&
                       block_x * block_y * block_z <= 1024 && arguments;
     return good ? SUCCESS : INVALID_VALUE;
 }

@@ -79,6 +79,8 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
     x.calls = tamis_random_below(random, 2) ? 1 : 1000;
     const int64_t other = instance_widths[tamis_random_below(random, instance_width_count)];
     if (tamis_random_below(random, 4) == 0 && operation == TAMIS_OP_FUSED) x.width = other;
+    x.batch = tamis_random_below(random, 4) == 0 ? 4 : 1;
+    x.output_type = tamis_type_size(type) == 2 && tamis_random_below(random, 4) == 0 ? TAMIS_F32 : type;
     if (tamis_random_below(random, 3) == 0 && type == TAMIS_F32) x.math = TAMIS_MATH_TF32;
     return x;
 }
@@ -90,6 +92,8 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
     const tamis_problem problem = {.operation = x->operation,
                                    .edge = x->edge,
                                    .type = x->type,
+                                   .output_type = x->output_type,
+                                   .value_type = x->type,
                                    .math = x->math,
                                    .rows = x->rows,
                                    .cols = x->rows,
@@ -105,6 +109,7 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
                                    .edge_slope = 0.2,
                                    .edge_epsilon = 1e-10,
                                    .expected_calls = x->calls,
+                                   .batch = x->batch,
                                    .threads = 1,
                                    .deterministic = !x->algorithm->description.any_order,
                                    .parameters = x->parameters,

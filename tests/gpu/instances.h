@@ -14,13 +14,13 @@ typedef struct instance {
     const tamis_algorithm *algorithm;
     tamis_operation operation;
     tamis_edge edge;
-    tamis_type type;
+    tamis_type type, output_type;
     tamis_math math;
     tamis_index_type index_type, offset_type;
     int64_t inner, width;
     int64_t rows; /* and columns */
     bool has_values, hub, once;
-    int64_t calls;
+    int64_t calls, batch;
     const char *parameters;
 } instance;
 

@@ -50,6 +50,7 @@ static tamis_status execute(const instance *x, tamis_prepared *p, void *scratch)
                                      .d_stride = stride,
                                      .out = operand,
                                      .out_stride = stride,
+                                     .batch = 1,
                                      .alpha = 1,
                                      .beta = 0.5,
                                      .scratch = {scratch, 0}};

@@ -24,6 +24,36 @@
 #define SUM_BLOCK 8
 #endif
 
+#if !defined(TAMIS_KERNEL_F64)
+/* The end of a row of reals whose inputs have 16 bits, from element `first` on: `whole` vectors of a run, put back in
+   order, and one of `tail` lanes where that is not 0. Not inlined: it is needed once a row, and there are many blocks.
+ */
+static __attribute__((noinline)) void finish_reals(const sum_arguments *arguments, const segment *seg, vector *sum,
+                                                   tamis_type type, int64_t first, int whole, int tail) {
+    char *const out = arguments->out + seg->row * arguments->out_stride + first * (int64_t)sizeof(real);
+    for (int k = 0; k < whole; k += 2) {
+        if (!run_has_pair(type, k, whole)) continue;
+        const vector even = sum[k], odd = sum[k + 1];
+        for (int i = 0; i < LANES; i++) {
+            sum[k + 2 * i / LANES][2 * i % LANES] = even[i];
+            sum[k + 2 * i / LANES][2 * i % LANES + 1] = odd[i];
+        }
+    }
+    for (int k = 0; k < whole; k++) {
+        char *const to = out + k * VECTOR_BYTES;
+        sum[k] *= seg->final_scale;
+        if (arguments->beta != 0) sum[k] += arguments->beta * vector_load(to, REAL);
+        vector_store(to, REAL, sum[k]);
+    }
+    if (tail) {
+        char *const to = out + whole * VECTOR_BYTES;
+        vector y = seg->final_scale * sum[whole];
+        if (arguments->beta != 0) y += arguments->beta * vector_load_tail(to, REAL, tail);
+        vector_store_tail(to, REAL, tail, y);
+    }
+}
+#endif
+
 /* `count` vectors of the row from element `first` on, the last one masked to `tail` lanes where `masked` is set. */
 INLINE void sum_block(const sum_arguments *arguments, const segment *segments, int segment_count, const real *weights,
                       tamis_type type, int wide_columns, int64_t first, int count, int masked, int tail) {
@@ -95,6 +125,15 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
             for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
             continue;
         }
+#if !defined(TAMIS_KERNEL_F64)
+        if (type != REAL && arguments->real_out) {
+            vector kept[SUM_BLOCK]; /* `sum` itself stays in registers */
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++) kept[k] = sum[k];
+            finish_reals(arguments, seg, kept, type, first, whole, masked ? tail : 0);
+            continue;
+        }
+#endif
         char *const out = arguments->out + seg->row * arguments->out_stride + first * element_bytes(type);
         const vector scale = vector_of(seg->final_scale), beta = vector_of(arguments->beta);
         const int read = arguments->beta != 0;

@@ -107,6 +107,14 @@ static void store_run(char *out, tamis_type type, const real *x, int64_t n, real
                               beta * vector_load_tail(out + t * size, type, (int)(n - t)));
 }
 
+/* The same for samples first .. first + n of p. */
+static void store_samples(const tamis_cpu_job *job, tamis_type type, int64_t first, const real *x, int64_t n) {
+    if (type != REAL && job->real_out)
+        store_run(job->out + first * (int64_t)sizeof(real), REAL, x, n, (real)job->alpha, (real)job->beta);
+    else
+        store_run(job->out + first * element_bytes(type), type, x, n, (real)job->alpha, (real)job->beta);
+}
+
 /* The largest of n scores; -infinity for none. NaN may be passed over: it comes back through the exponential. */
 static real run_max(const real *x, int64_t n) {
     vector most = vector_of(-(real)__builtin_inff());

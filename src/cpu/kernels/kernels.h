@@ -34,6 +34,7 @@ typedef struct tamis_cpu_job {
     int64_t inner, width;
     char *out; /* SDDMM: p, packed; else C or E, row-major */
     int64_t out_stride;
+    bool real_out; /* out holds reals: fp32 where the other operands have 16 bits */
     double alpha, beta;
 
     tamis_edge edge;

@@ -121,9 +121,10 @@ INLINE void narrow_finish(const sum_arguments *arguments, const segment *seg, ve
         return;
     }
     char *const out = arguments->out + seg->row * arguments->out_stride;
+    const tamis_type to = arguments->real_out ? REAL : type;
     vector y = seg->final_scale * sum;
-    if (arguments->beta != 0) y += arguments->beta * vector_load_tail(out, type, width);
-    vector_store_tail(out, type, width, y);
+    if (arguments->beta != 0) y += arguments->beta * vector_load_tail(out, to, width);
+    vector_store_tail(out, to, width, y);
 }
 
 /* The same at width 1, where the sum is no vector. */

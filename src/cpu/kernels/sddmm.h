@@ -50,8 +50,7 @@ static void sddmm_store(const tamis_cpu_job *job, tamis_type type, const segment
         if (softmax)
             memcpy((real *)job->samples + segments[s].begin, x, (size_t)length * sizeof(real));
         else
-            store_run(job->out + segments[s].begin * element_bytes(type), type, x, length, (real)job->alpha,
-                      (real)job->beta);
+            store_samples(job, type, segments[s].begin, x, length);
         x += length;
         s = e;
     }
@@ -98,8 +97,7 @@ INLINE void softmax_write(const tamis_cpu_job *job, tamis_type type, const real 
         const int64_t length = n - t < TAMIS_CPU_CHUNK ? n - t : TAMIS_CPU_CHUNK;
         run_exp(exponentials, x + t, length, shift);
         for (int64_t i = 0; i < length; i++) exponentials[i] /= state[1];
-        store_run(job->out + (begin + t) * element_bytes(type), type, exponentials, length, (real)job->alpha,
-                  (real)job->beta);
+        store_samples(job, type, begin + t, exponentials, length);
     }
 }
 

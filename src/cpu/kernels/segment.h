@@ -41,6 +41,7 @@ typedef struct sum_arguments {
     const void *columns;
     char *out;
     int64_t out_stride;
+    int real_out; /* out holds reals whatever the type of the inputs */
     real beta;
     int64_t width;    /* elements of a row */
     int64_t prefetch; /* look-ahead in nonzeros, 0 for none */

@@ -30,6 +30,7 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .columns = job->columns,
                            .out = job->out,
                            .out_stride = job->out_stride,
+                           .real_out = job->real_out,
                            .beta = (real)job->beta,
                            .width = job->width,
                            .prefetch = job->prefetch,

@@ -46,9 +46,9 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
 typedef real sample;
 FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real beta) { out[t] = y; }
 #else
-typedef element sample;
+typedef output sample;
 FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real beta) {
-    out[t] = element_of(beta == 0 ? alpha * y : alpha * y + beta * real_of(out[t]));
+    out[t] = output_of(beta == 0 ? alpha * y : alpha * y + beta * real_of_output(out[t]));
 }
 #endif
 
@@ -64,6 +64,13 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
     TAKE(element, a);                                                                                                  \
     TAKE(element, b);                                                                                                  \
     TAKE_OUT(sample, out)
+
+/* In a batch, the member's (BATCH_PARAMETERS). */
+#define SDDMM_MEMBER                                                                                                   \
+    MEMBER(values, values_apart);                                                                                      \
+    MEMBER(a, a_apart);                                                                                                \
+    MEMBER(b, b_apart);                                                                                                \
+    MEMBER(out, out_apart)
 
 /* The sample of nonzero t, finished and stored. */
 FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, int64 t, real x, EDGE_PARAMETERS) {

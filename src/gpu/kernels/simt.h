@@ -5,9 +5,12 @@
  *   GROUP       work-items of a group, a power of two
  *   TEAM        lanes of a team, a power of two of at most 32 that divides GROUP
  *   ELEMENT     storage of values and dense operands: 32, 64 (floats), 16 (fp16), 116 (bf16)
+ *   VALUE, OUTPUT  those of S's values and of the output, as ELEMENT, which they are unless told otherwise; or 32 where
+ *               that has 16 bits
  *   INDEX       bits of column and row indices: 32 or 64
  *   OFFSET      bits of row offsets: 32 or 64
  *   GROUPS      (by a kernel, if at all) groups that shall share a multiprocessor
+ *   BATCHED     1: the grid's z is the member of a batch; 0: there is one
  *   SIMT_SUBGROUP  OpenCL: lanes that shuffle; 0: teams exchange through shared memory and the group's barrier
  *
  * A team reduces together. Its collectives (team_...) and group_barrier() must be reached by every work-item of the
@@ -38,6 +41,7 @@
 #define SHARED_ARRAY(name) __local char name[SHARED_BYTES] __attribute__((aligned(16)))
 #define GROUP_X            ((long)get_group_id(0))
 #define GROUP_Y            ((long)get_group_id(1))
+#define GROUP_Z            ((long)get_group_id(2))
 #define GROUPS_X           ((long)get_num_groups(0))
 #define LOCAL_ID           ((int)get_local_id(0))
 #if SIMT_CPU
@@ -84,6 +88,7 @@ FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
 #define SHARED_ARRAY(name)        extern __shared__ __align__(16) char name[]
 #define GROUP_X                   ((int64)blockIdx.x)
 #define GROUP_Y                   ((int64)blockIdx.y)
+#define GROUP_Z                   ((int64)blockIdx.z)
 #define GROUPS_X                  ((int64)gridDim.x)
 #define LOCAL_ID                  ((int)threadIdx.x)
 #define UNROLL                    _Pragma("unroll")
@@ -114,6 +119,18 @@ FUNCTION int atomic_add_int(int *to, int x) { return atomicAdd(to, x); }
 FUNCTION int atomic_add_shared(int *to, int x) { return atomicAdd(to, x); }
 FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 
+#endif
+
+/*
+ * Batches: how far the arrays of one member lie from those of the next, in elements, sums in scratch in reals. MEMBER
+ * moves what has been taken to the member of the group; compiled for one member alone it costs nothing.
+ */
+#define BATCH_PARAMETERS                                                                                               \
+    int64 values_apart, int64 a_apart, int64 b_apart, int64 d_apart, int64 out_apart, int64 scratch_apart
+#if BATCHED
+#define MEMBER(name, apart) name += GROUP_Z * (apart)
+#else
+#define MEMBER(name, apart)
 #endif
 
 /* Makes a call that has WIDE among its arguments: two bodies for a GPU, where the constant removes a branch from each
@@ -181,6 +198,29 @@ typedef float element;
 #define PIECE 4
 FUNCTION real real_of(element x) { return x; }
 FUNCTION element element_of(real x) { return x; }
+#endif
+
+#ifndef VALUE
+#define VALUE ELEMENT
+#endif
+#ifndef OUTPUT
+#define OUTPUT ELEMENT
+#endif
+#if VALUE == ELEMENT
+typedef element value;
+FUNCTION real real_of_value(value x) { return real_of(x); }
+#else
+typedef real value;
+FUNCTION real real_of_value(value x) { return x; }
+#endif
+#if OUTPUT == ELEMENT
+typedef element output;
+FUNCTION real real_of_output(output x) { return real_of(x); }
+FUNCTION output output_of(real x) { return element_of(x); }
+#else
+typedef real output;
+FUNCTION real real_of_output(output x) { return x; }
+FUNCTION output output_of(real x) { return x; }
 #endif
 
 #if ELEMENT == 16 || ELEMENT == 116
@@ -297,6 +337,26 @@ FUNCTION void store_unit(GLOBAL element *to, const real *from) {
     *(GLOBAL uint32 *)to = pack_pair(from);
 #else
     to[0] = element_of(from[0]);
+#endif
+}
+
+/* A unit's worth of outputs: to an address that it may have, or, of longer ones, 16 bytes. */
+FUNCTION void store_output_unit(GLOBAL output *to, const real *from) {
+#if OUTPUT == ELEMENT
+    store_unit(to, from);
+#elif UNIT >= 4
+    UNROLL
+    for (int i = 0; i < UNIT; i += 4) {
+        float4 x;
+        x.x = from[i], x.y = from[i + 1], x.z = from[i + 2], x.w = from[i + 3];
+        *(GLOBAL float4 *)(to + i) = x;
+    }
+#elif UNIT == 2
+    float2 x;
+    x.x = from[0], x.y = from[1];
+    *(GLOBAL float2 *)to = x;
+#else
+    to[0] = from[0];
 #endif
 }
 

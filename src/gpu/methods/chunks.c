@@ -81,7 +81,7 @@ static tamis_status split(tamis_prepared *p) {
     tamis_gpu_kernel *kernel = NULL;
     tamis_gpu_call call = {.count = 0};
     const int64_t chunks = p->numbers[CHUNKS];
-    const tamis_gpu_launch grid = {{tamis_gpu_groups(chunks + 1), 1}, MERGE_GROUP, 0};
+    const tamis_gpu_launch grid = {{tamis_gpu_groups(chunks + 1), 1}, MERGE_GROUP, 0, 1};
     define_merge(&definitions, p);
     TRY(tamis_gpu_add_kept(p, STARTS, chunks + 1, 8, "the split into chunks"));
     TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, "chunks_split", 0, &kernel));
@@ -195,16 +195,16 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_ope
     tamis_gpu_add_int64(&call, p->problem.width);
     tamis_gpu_add_place(&call, x->out);
     tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_edge(p, x, &call);
     return tamis_gpu_launch_kernel(p, stream, longer ? MERGE_LONG : MERGE_SHORT,
                                    longer ? count : (count + teams - 1) / teams,
                                    (p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM, MERGE_GROUP, 0, &call);
 }
 
-static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
-    const bool fused = is_fused(p);
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, problem->rows);
     tamis_gpu_add_int64(&call, problem->nnz);
@@ -219,19 +219,30 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     tamis_gpu_add_place(&call, x->b);
     tamis_gpu_add_int64(&call, x->b_stride);
     tamis_gpu_add_int64(&call, problem->inner);
-    tamis_gpu_add_place(&call, fused ? x->d : x->b); /* what is summed: B in SpMM, D in fused */
-    tamis_gpu_add_int64(&call, fused ? x->d_stride : x->b_stride);
+    tamis_gpu_add_place(&call, x->d);
+    tamis_gpu_add_int64(&call, x->d_stride);
     tamis_gpu_add_int64(&call, problem->width);
     tamis_gpu_add_place(&call, x->out);
     tamis_gpu_add_int64(&call, x->out_stride);
     tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_edge(p, x, &call);
     tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x));
-    TRY(tamis_gpu_launch_kernel(p, stream, MAIN, (p->numbers[CHUNKS] + teams - 1) / teams,
-                                (problem->width + p->numbers[OUT_SPAN] - 1) / p->numbers[OUT_SPAN],
-                                (int)p->parameters[GROUP], 0, &call));
-    TRY(merge(p, stream, x, false));
-    return merge(p, stream, x, true);
+    return tamis_gpu_launch_kernel(p, stream, MAIN, (p->numbers[CHUNKS] + teams - 1) / teams,
+                                   (problem->width + p->numbers[OUT_SPAN] - 1) / p->numbers[OUT_SPAN],
+                                   (int)p->parameters[GROUP], 0, &call);
+}
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_operands y = *x;
+    if (!is_fused(p)) { /* what is summed: D in fused, B in SpMM */
+        y.d = x->b;
+        y.d_stride = x->b_stride;
+        y.apart.d = x->apart.b;
+    }
+    TRY(sum(p, stream, &y));
+    TRY(merge(p, stream, &y, false));
+    return merge(p, stream, &y, true);
 }
 
 #define PARAMETERS                                                                                                     \
@@ -239,7 +250,17 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         {"team", 4, 32}, {"batch", 4, 8}, {"loads", 1, 8}, {"group", 32, 1024}, { "items", 4, 1 << 20 }                \
     }
 
-const tamis_gpu_method tamis_gpu_spmm_chunks = {
-    .name = "gpu-nonzeros", .parameters = PARAMETERS, .defaults = defaults, .prepare = prepare, .execute = execute};
-const tamis_gpu_method tamis_gpu_fused_chunks = {
-    .name = "gpu-nonzeros", .parameters = PARAMETERS, .defaults = defaults, .prepare = prepare, .execute = execute};
+const tamis_gpu_method tamis_gpu_spmm_chunks = {.name = "gpu-nonzeros",
+                                                .parameters = PARAMETERS,
+                                                .defaults = defaults,
+                                                .prepare = prepare,
+                                                .execute = execute,
+                                                .batches = true,
+                                                .widens = true};
+const tamis_gpu_method tamis_gpu_fused_chunks = {.name = "gpu-nonzeros",
+                                                 .parameters = PARAMETERS,
+                                                 .defaults = defaults,
+                                                 .prepare = prepare,
+                                                 .execute = execute,
+                                                 .batches = true,
+                                                 .widens = true};

@@ -32,7 +32,7 @@ static tamis_status make_operands(const tamis_prepared *p, tamis_operands *x, vo
     const size_t size = tamis_type_size(problem->type);
     /* rows as they usually come: their ends are aligned */
     const int64_t stride = (problem->inner + 7) / 8 * 8;
-    *x = (tamis_operands){.a_stride = stride, .b_stride = stride, .alpha = 1};
+    *x = (tamis_operands){.a_stride = stride, .b_stride = stride, .batch = 1, .alpha = 1};
     TRY(add_zeros(p, problem->rows * stride, size, &arrays[0], &x->a));
     TRY(add_zeros(p, problem->cols * stride, size, &arrays[1], &x->b));
     TRY(add_zeros(p, problem->nnz, tamis_gpu_real_size(problem->type), &arrays[2], &x->out));

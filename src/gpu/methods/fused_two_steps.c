@@ -1,7 +1,7 @@
 /*
  * Fused as SDDMM into scratch and SpMM over it, each by the quickest of our methods: one pass over S saves nnz samples
  * of memory traffic, but is one kernel for two kinds of work, whose registers leave room for fewer teams. Scratch: nnz
- * samples, then what the parts need in turn.
+ * samples, fp32 where the operands have 16 bits, then what the parts need in turn.
  */
 #include <stdio.h>
 
@@ -33,9 +33,11 @@ static tamis_problem half_of(const tamis_problem *problem, bool second) {
         half.operation = TAMIS_OP_SPMM;
         half.edge = TAMIS_EDGE_SCALE;
         half.has_values = true;
+        half.value_type = tamis_gpu_real(problem->type);
         half.inner = 0;
     } else {
         half.operation = TAMIS_OP_SDDMM;
+        half.output_type = tamis_gpu_real(problem->type);
         half.width = 0;
     }
     return half;
@@ -73,7 +75,7 @@ void tamis_gpu_predict_two_steps(const tamis_problem *problem, tamis_prediction 
 }
 
 static size_t sample_bytes(const tamis_prepared *p) {
-    return ((size_t)p->problem.nnz * tamis_type_size(p->problem.type) + 63) / 64 * 64;
+    return ((size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type) + 63) / 64 * 64;
 }
 
 static tamis_status prepare(tamis_prepared *p) {
@@ -93,13 +95,16 @@ static tamis_status prepare(tamis_prepared *p) {
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_operands first = *x, second = *x;
     first.out = second.values = x->scratch;
+    first.apart.out = second.apart.values = x->scratch_apart / (int64_t)tamis_gpu_real_size(p->problem.type);
     first.scratch = second.scratch = tamis_gpu_after(x->scratch, (int64_t)sample_bytes(p));
     first.alpha = 1;
     first.beta = 0;
     second.b = x->d;
     second.b_stride = x->d_stride;
+    second.apart.b = x->apart.d;
     first.d = second.a = second.d = (tamis_place){NULL, 0};
     first.d_stride = second.a_stride = second.d_stride = 0;
+    first.apart.d = second.apart.a = second.apart.d = 0;
     TRY(tamis_gpu_execute(p->inner, stream, &first));
     return tamis_gpu_execute(p->inner_second, stream, &second);
 }
@@ -108,4 +113,6 @@ const tamis_gpu_method tamis_gpu_fused_two_steps = {
     .name = "gpu-two-steps",
     .prepare = prepare,
     .execute = execute,
+    .batches = true,
+    .widens = true,
 };

@@ -105,6 +105,7 @@ static tamis_status prepare_sddmm(tamis_prepared *p) {
 static tamis_status execute_sddmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
+    tamis_gpu_add_batch(p, x, &call);
     return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), can_shuffle(p) ? 1 : p->parameters[NT],
                                    (int)p->numbers[GROUP], 0, &call);
 }
@@ -139,6 +140,7 @@ static tamis_status launch_rows(const tamis_prepared *p, void *stream, const tam
     tamis_gpu_add_int64(call, p->problem.width);
     tamis_gpu_add_place(call, x->out);
     tamis_gpu_add_int64(call, x->out_stride);
+    tamis_gpu_add_batch(p, x, call);
     tamis_gpu_add_edge(p, x, call);
     tamis_gpu_add_int32(call, tamis_gpu_wide(p, x));
     return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), p->numbers[SLICES], (int)p->numbers[GROUP], 0, call);
@@ -191,6 +193,8 @@ const tamis_gpu_method tamis_gpu_row_simd_sddmm = {
     .defaults = defaults,
     .prepare = prepare_sddmm,
     .execute = execute_sddmm,
+    .batches = true,
+    .widens = true,
 };
 
 const tamis_gpu_method tamis_gpu_row_simd_spmm = {
@@ -199,6 +203,8 @@ const tamis_gpu_method tamis_gpu_row_simd_spmm = {
     .defaults = defaults,
     .prepare = prepare_spmm,
     .execute = execute_spmm,
+    .batches = true,
+    .widens = true,
 };
 
 const tamis_gpu_method tamis_gpu_row_simd_fused = {
@@ -207,4 +213,6 @@ const tamis_gpu_method tamis_gpu_row_simd_fused = {
     .defaults = defaults,
     .prepare = prepare_fused,
     .execute = execute_fused,
+    .batches = true,
+    .widens = true,
 };

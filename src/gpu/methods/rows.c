@@ -248,6 +248,7 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_ope
     tamis_gpu_add_int64(&call, p->problem.width);
     tamis_gpu_add_place(&call, x->out);
     tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_real(&call, p->problem.type, x->alpha);
     tamis_gpu_add_real(&call, p->problem.type, x->beta);
     return tamis_gpu_launch_kernel(p, stream, MERGE, least(groups, p->device->limits.groups_most[0]),
@@ -258,8 +259,9 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     const tamis_problem *const problem = &p->problem;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
     const int64_t groups = up(p->numbers[PIECES] + problem->rows, teams);
-    const size_t size = tamis_type_size(problem->type);
-    const int whole = tamis_gpu_aligned(p->device, x->out, x->out_stride, size, (size_t)p->unit * size) ? 4 : 0;
+    const size_t size = tamis_type_size(problem->output_type), unit = (size_t)p->unit * size;
+    const int whole =
+        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, problem->rows);
     tamis_gpu_add_int64(&call, p->numbers[PIECES]);
@@ -278,6 +280,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     tamis_gpu_add_place(&call, x->out);
     tamis_gpu_add_int64(&call, x->out_stride);
     tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_real(&call, problem->type, x->alpha);
     tamis_gpu_add_real(&call, problem->type, x->beta);
     tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x) | whole);
@@ -298,4 +301,6 @@ const tamis_gpu_method tamis_gpu_spmm_rows = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .batches = true,
+    .widens = true,
 };

@@ -132,7 +132,7 @@ static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t chunk = p->parameters[CHUNK];
-    const tamis_gpu_launch launch = {{(p->problem.nnz + chunk - 1) / chunk, 1}, (int)p->parameters[GROUP], 0};
+    const tamis_gpu_launch launch = {{(p->problem.nnz + chunk - 1) / chunk, 1}, (int)p->parameters[GROUP], 0, 1};
     return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
 }
 
@@ -150,4 +150,6 @@ const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .batches = true,
+    .widens = true,
 };

@@ -87,7 +87,8 @@ static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const tamis_gpu_launch launch = {{p->numbers[PART_COUNT], 1}, (int)p->parameters[GROUP], p->numbers[SHARED_BYTES]};
+    const tamis_gpu_launch launch = {
+        {p->numbers[PART_COUNT], 1}, (int)p->parameters[GROUP], p->numbers[SHARED_BYTES], 1};
     return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
 }
 
@@ -105,4 +106,6 @@ const tamis_gpu_method tamis_gpu_sddmm_panels = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .batches = true,
+    .widens = true,
 };

@@ -20,8 +20,10 @@ static tamis_status prepare(tamis_prepared *p) {
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_sddmm_arguments(p, x, &call);
+    tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_panels_arguments(p, SIDE, &call);
     return tamis_gpu_launch_kernel(p, stream, 0, p->numbers[PART_COUNT], 1, GROUP, SHARED_BYTES, &call);
 }
 
-const tamis_gpu_method tamis_gpu_sddmm_tensor = {.name = "gpu-tensor", .prepare = prepare, .execute = execute};
+const tamis_gpu_method tamis_gpu_sddmm_tensor = {
+    .name = "gpu-tensor", .prepare = prepare, .execute = execute, .batches = true};

@@ -42,6 +42,7 @@ static void add_arguments(const tamis_prepared *p, const tamis_operands *x, int6
     tamis_gpu_sddmm_arguments_of(p, &part, slice < left ? slice : left, call);
     tamis_gpu_add_place(call, x->scratch);
     tamis_gpu_add_int32(call, (begin == 0 ? FIRST : 0) | (slice >= left ? LAST : 0));
+    tamis_gpu_add_batch(p, x, call);
 }
 
 tamis_status tamis_gpu_slice_execute(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,

@@ -34,7 +34,7 @@ enum { TAMIS_GPU_SLICE_WHOLE, TAMIS_GPU_SLICE_REST };
 tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
                                      tamis_status (*compile)(tamis_prepared *p, int kernel, int64_t inner));
 
-/* A launch each. Their arguments: SDDMM_PARAMETERS, SLICE_PARAMETERS, then what `add` adds. */
+/* A launch each. Their arguments: SDDMM_PARAMETERS, SLICE_PARAMETERS, BATCH_PARAMETERS, then what `add` adds. */
 tamis_status tamis_gpu_slice_execute(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
                                      const tamis_gpu_launch *launch,
                                      void (*add)(const tamis_prepared *p, tamis_gpu_call *call));

@@ -1,0 +1,134 @@
+/*
+ * A batch is no loop of launches: with each of our methods an execution of several members asks the driver for as many
+ * launches as one of a single member, but beyond what a grid's z takes. CUDA's driver and compiler are fake_cuda.c's,
+ * which count what they are asked and compute nothing.
+ *   test_gpu_batches FAKE      the path of the fake library
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tamis/tamis.h>
+
+enum { ROWS = 8, NONZEROS = 16, WIDTH = 16, HIGHEST = 65535 /* of a grid's z */ };
+enum { MANY = 1 << 20, SCRATCH_MOST = 64 << 20 /* bytes for members at once */ };
+
+static long (*calls)(const char *function);
+static tamis_device *device;
+static void *zeros, *output;
+static int failures;
+
+static void must(tamis_status status) {
+    if (status == TAMIS_OK) return;
+    fprintf(stderr, "FAILED: %s\n", tamis_last_error());
+    exit(1);
+}
+
+static tamis_dense matrix(void *data, int64_t rows, int64_t cols, int64_t apart) {
+    return (tamis_dense){.data = data, .rows = rows, .cols = cols, .location = TAMIS_DEVICE, .batch_stride = apart};
+}
+
+static size_t workspace; /* of the last plan */
+
+/* Launches of one execution; -1 where the algorithm declines. */
+static long launches(const char *algorithm, const tamis_options *asked, int64_t batch) {
+    const tamis_sparse S = {.location = TAMIS_DEVICE,
+                            .rows = ROWS,
+                            .cols = ROWS,
+                            .nnz = NONZEROS,
+                            .offsets = zeros,
+                            .columns = zeros,
+                            .values = zeros};
+    const tamis_dense A = matrix(zeros, ROWS, WIDTH, WIDTH), P = matrix(output, NONZEROS, 1, NONZEROS);
+    const tamis_dense E = matrix(output, ROWS, WIDTH, ROWS * WIDTH);
+    tamis_options options = *asked;
+    tamis_plan *plan = NULL;
+    options.batch = batch;
+    options.algorithm = algorithm;
+    const tamis_status status = tamis_plan_create(device, &S, &options, &plan);
+    if (status == TAMIS_ERROR_UNSUPPORTED) return -1;
+    must(status);
+    must(tamis_plan_workspace_size(plan, &workspace));
+    const long before = calls("cuLaunchKernel");
+    switch (options.operation) {
+    case TAMIS_OP_SDDMM: must(tamis_plan_sddmm(plan, &A, &A, &P, NULL)); break;
+    case TAMIS_OP_SPMM: must(tamis_plan_spmm(plan, &A, &E, NULL)); break;
+    case TAMIS_OP_FUSED: must(tamis_plan_fused(plan, &A, &A, &A, &E, NULL)); break;
+    }
+    const long count = calls("cuLaunchKernel") - before;
+    tamis_plan_destroy(plan);
+    return count;
+}
+
+static void expect(const char *algorithm, const tamis_options *o, int64_t batch, long times) {
+    const long one = launches(algorithm, o, 1), several = launches(algorithm, o, batch);
+    /* these two count their parts on the device, where there are none: softmax alone is launched */
+    const bool has_parts = strcmp(algorithm, "gpu-panels") != 0 && strcmp(algorithm, "gpu-tensor") != 0;
+    const bool launched = has_parts || o->edge == TAMIS_EDGE_SOFTMAX ? one > 0 : one == 0;
+    if (launched && several == times * one) return;
+    printf("FAILED %s, %s %s: %ld launches of one member, %ld of %lld\n", algorithm, tamis_operation_name(o->operation),
+           tamis_edge_name(o->edge), one, several, (long long)batch);
+    failures++;
+}
+
+static void of_operation(tamis_operation operation, tamis_edge edge, const char *const *algorithms) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.operation = operation;
+    o.edge = edge;
+    o.inner = o.width = WIDTH;
+    o.trust_input = true;
+    o.expected_calls = 1000;
+    for (; *algorithms; algorithms++) {
+        expect(*algorithms, &o, 7, 1);
+        expect(*algorithms, &o, HIGHEST + 5, 2);
+    }
+}
+
+/* Members whose scratch would take more than the workspace may go in several rounds. */
+static void in_rounds(void) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.operation = TAMIS_OP_SDDMM;
+    o.edge = TAMIS_EDGE_SOFTMAX;
+    o.inner = WIDTH;
+    o.trust_input = true;
+    const long one = launches("gpu-nonzeros", &o, 1);
+    const int64_t at_once = SCRATCH_MOST / (int64_t)workspace;
+    long expected = 0;
+    for (int64_t left = MANY; left > 0; left -= at_once)
+        expected += one * (long)(((left < at_once ? left : at_once) + HIGHEST - 1) / HIGHEST);
+    const long several = launches("gpu-nonzeros", &o, MANY);
+    if (at_once < MANY && several == expected && workspace <= SCRATCH_MOST) return;
+    printf("FAILED: %ld launches of %d members, not %ld, and %zu bytes of workspace\n", several, MANY, expected,
+           workspace);
+    failures++;
+}
+
+int main(int argc, char **argv) {
+    static const char *const sddmm[] = {"gpu-nonzeros", "gpu-panels", "gpu-tensor", "esimd-row-simd", NULL};
+    static const char *const spmm[] = {"gpu-nonzeros", "gpu-rows", "esimd-row-simd", NULL};
+    static const char *const fused[] = {"gpu-nonzeros", "gpu-two-steps", "esimd-row-simd", NULL};
+    if (argc < 2) return 2;
+    setenv("TAMIS_CUDA_DRIVER", argv[1], 1);
+    setenv("TAMIS_NVRTC", argv[1], 1);
+    setenv("TAMIS_PROBE", "0", 1);
+    setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
+    unsetenv("HOME");
+    void *const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    void *const function = library ? dlsym(library, "fake_calls") : NULL;
+    if (!function) abort();
+    memcpy(&calls, &function, sizeof calls);
+    must(tamis_device_open("cuda:0", &device));
+    must(tamis_device_allocate(device, (size_t)1 << 20, &zeros));
+    must(tamis_device_allocate(device, (size_t)NONZEROS * 4 * MANY, &output));
+    of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, sddmm);
+    of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, sddmm);
+    of_operation(TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, spmm);
+    of_operation(TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, fused);
+    of_operation(TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, fused);
+    in_rounds();
+    tamis_device_free(device, zeros);
+    tamis_device_free(device, output);
+    tamis_device_close(device);
+    return failures > 0;
+}
