@@ -198,11 +198,11 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
     const tamis_plan *const plan = r->plan;
     const int64_t first = r->skip_values + member * r->given.values_stride + plan->pattern.offset_base;
     const tamis_place given = {(void *)(uintptr_t)r->given.values,
-                               first * (int64_t)tamis_type_size(plan->options.type)};
+                               first * (int64_t)tamis_type_size(plan->problem.value_type)};
     if (!r->given.values || !tamis_plan_needs_values(plan)) return TAMIS_OK;
     x->apart.values = r->given.values_stride;
     x->values = plan->order.permutation ? in_workspace(r, plan->staging.values) : given;
-    return plan->order.permutation ? permute(r, plan->options.type, x->values, given, false) : TAMIS_OK;
+    return plan->order.permutation ? permute(r, plan->problem.value_type, x->values, given, false) : TAMIS_OK;
 }
 
 /* Where the kernels write, with what is there already if it counts. */
@@ -282,7 +282,8 @@ tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, c
     TRY(tamis_execution_check_stream(plan->device, &r.given));
     describe_operands(views, &r);
     TRY(check_operands(&r));
-    TRY(tamis_values_take(plan->device, &plan->pattern, plan->options.type, tamis_plan_needs_values(plan), &r.given));
+    TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
+                          &r.given));
     TRY(tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r.given,
                              &r.loan));
     const int64_t batch = plan->options.batch, at_once = plan->staging.at_once;

@@ -10,12 +10,8 @@
 #include "base/status.h"
 #include "core/plan.h"
 
-/*
- * What samples (x, dp) and weights (p, dx) are stored as between the steps. Both should be fp32 where the operands have
- * 16 bits: that waits for SDDMM to write its sums as they are (options.output_type), and for SpMM to read such values.
- */
-static tamis_type sample_type(const tamis_options *o) { return o->type; }
-static tamis_type weight_type(const tamis_options *o) { return o->type; }
+/* What samples (x, dp) and weights (p, dx) are between the steps: sums as they are, never rounded to 16 bits. */
+static tamis_type between_type(const tamis_options *o) { return o->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
 
 /* Plans of one gradient; some may be one and the same. */
 enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
@@ -31,8 +27,7 @@ struct tamis_gradient {
     tamis_sparse T, U;
     void *placeholder; /* for the values of T and U, which come with each execution */
     tamis_plan *plans[PLANS];
-    /* the workspace: scratch of the plans, then these; x becomes dx, dp becomes p, where their types agree */
-    int64_t parts, x, dx, dp, p, turned;
+    int64_t parts, x, dp, turned; /* in the workspace, behind scratch of the plans */
     tamis_own_workspace *own;
     size_t workspace_bytes;
 };
@@ -85,7 +80,7 @@ static tamis_status make_spmm_plans(tamis_gradient *g) {
     if (!g->S.values) return TAMIS_OK;
     /* <dC_i, B_j> at (i, j) of S^T is <B_j, dC_i> at (j, i) of S */
     return make_sampler(g, OUTER, &g->S, o->width, o->transpose ? o->b_layout : o->output_layout,
-                        o->transpose ? o->output_layout : o->b_layout, o->type);
+                        o->transpose ? o->output_layout : o->b_layout, g->S.value_type);
 }
 
 static tamis_status make_sampled_plans(tamis_gradient *g) {
@@ -93,7 +88,7 @@ static tamis_status make_sampled_plans(tamis_gradient *g) {
     const bool fused = o->operation == TAMIS_OP_FUSED;
     const bool alike = o->width == o->inner && o->a_layout == o->output_layout && o->b_layout == o->d_layout;
     if (fused || tamis_edge_dx_needs_x(o->edge) || (has_values(g) && tamis_edge_ds_needs_x(o->edge)))
-        TRY(make_sampler(g, SAMPLE, &g->T, o->inner, o->a_layout, o->b_layout, sample_type(o)));
+        TRY(make_sampler(g, SAMPLE, &g->T, o->inner, o->a_layout, o->b_layout, between_type(o)));
     TRY(make_multiplier(g, TO_A, &g->T, false, o->inner, o->b_layout, o->a_layout));
     TRY(make_multiplier(g, TO_B, &g->U, false, o->inner, o->a_layout, o->b_layout));
     if (!fused) return TAMIS_OK;
@@ -102,7 +97,7 @@ static tamis_status make_sampled_plans(tamis_gradient *g) {
         g->plans[TO_D] = g->plans[TO_B];
         return TAMIS_OK;
     }
-    TRY(make_sampler(g, OUTER, &g->T, o->width, o->output_layout, o->d_layout, sample_type(o)));
+    TRY(make_sampler(g, OUTER, &g->T, o->width, o->output_layout, o->d_layout, between_type(o)));
     return make_multiplier(g, TO_D, &g->U, false, o->width, o->output_layout, o->d_layout);
 }
 
@@ -116,7 +111,7 @@ static tamis_sparse csr_of(const tamis_gradient *g, const tamis_row_order *order
                           .nnz = g->S.nnz,
                           .index_type = g->S.index_type,
                           .offset_type = order->offset_type,
-                          .value_type = weight_type(&g->options),
+                          .value_type = between_type(&g->options),
                           .offsets = order->offsets,
                           .columns = order->columns,
                           .values = g->placeholder};
@@ -148,7 +143,7 @@ static tamis_status take_patterns(tamis_gradient *g) {
 
 static tamis_status lay_out(tamis_gradient *g) {
     const tamis_options *const o = &g->options;
-    const size_t sample = tamis_type_size(sample_type(o)), weight = tamis_type_size(weight_type(o));
+    const size_t size = tamis_type_size(between_type(o));
     int64_t total = 0, count;
     if (__builtin_mul_overflow(g->S.nnz, o->batch, &count))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld samples of each of %lld members do not fit 64 bits",
@@ -157,15 +152,9 @@ static tamis_status lay_out(tamis_gradient *g) {
         if (g->plans[i] && (int64_t)g->plans[i]->workspace_bytes > total) total = (int64_t)g->plans[i]->workspace_bytes;
     total = (total + 63) / 64 * 64;
     if (by_samples(g)) {
-        TRY(tamis_workspace_reserve(&total, count, sample, &g->x));
-        g->dx = g->x;
-        if (sample != weight) TRY(tamis_workspace_reserve(&total, count, weight, &g->dx));
-        if (o->operation == TAMIS_OP_FUSED) {
-            TRY(tamis_workspace_reserve(&total, count, sample, &g->dp));
-            g->p = g->dp;
-            if (sample != weight) TRY(tamis_workspace_reserve(&total, count, weight, &g->p));
-        }
-        TRY(tamis_workspace_reserve(&total, count, weight, &g->turned));
+        TRY(tamis_workspace_reserve(&total, count, size, &g->x)); /* dx takes the place of x, p that of dp */
+        if (o->operation == TAMIS_OP_FUSED) TRY(tamis_workspace_reserve(&total, count, size, &g->dp));
+        TRY(tamis_workspace_reserve(&total, count, size, &g->turned));
         TRY(tamis_workspace_reserve(&total, tamis_edge_scratch(o->edge, g->S.nnz, o->batch), 1, &g->parts));
     }
     g->workspace_bytes = (size_t)total;
@@ -201,7 +190,7 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
     if (by_samples(g)) {
         TRY(take_patterns(g));
         TRY(make_sampled_plans(g));
-        TRY(backend->ready(g->device->handle, weight_type(&g->options), false, true));
+        TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
         TRY(backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type));
     } else {
         TRY(make_spmm_plans(g));
@@ -320,7 +309,7 @@ static tamis_status check_values_wanted(const back *b) {
     if (!has_values(b->g))
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "dS is not NULL, but the mask edge does not read S's values: they have no gradient");
-    return check_samples(b, "dS", b->dS, b->g->options.type, true);
+    return check_samples(b, "dS", b->dS, b->g->S.value_type, true);
 }
 
 static tamis_status check_views(const back *b) {
@@ -349,8 +338,8 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
     TRY(tamis_execution_read(execution, &b->given));
     TRY(tamis_execution_check_stream(g->device, &b->given));
     TRY(check_views(b));
-    TRY(tamis_values_take(g->device, &g->S, g->options.type, !by_samples(g) || g->options.edge != TAMIS_EDGE_MASK,
-                          &b->given));
+    TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type,
+                          !by_samples(g) || g->options.edge != TAMIS_EDGE_MASK, &b->given));
     return tamis_workspace_take(g->device, g->own, g->workspace_bytes, "tamis_gradient_workspace_size", &b->given,
                                 &b->loan);
 }
@@ -373,7 +362,7 @@ static tamis_execution execution_of(const back *b, double alpha, double beta) {
 /* Samples <left_i, right_j> at the nonzeros of T into that place of the workspace. */
 static tamis_status sample(const back *b, int plan, const tamis_dense *left, const tamis_dense *right, int64_t to) {
     const tamis_gradient *const g = b->g;
-    const tamis_type type = sample_type(&g->options);
+    const tamis_type type = between_type(&g->options);
     const tamis_execution execution = execution_of(b, 1, 0);
     const tamis_dense samples = {.data = b->given.workspace,
                                  .rows = g->S.nnz,
@@ -390,7 +379,7 @@ static tamis_status multiply(const back *b, int plan, int64_t weights, const tam
                              double alpha) {
     const tamis_gradient *const g = b->g;
     tamis_execution execution = execution_of(b, alpha, b->given.beta);
-    const tamis_views views = {.B = right, .out = out, .skip_values = elements_to(weights, weight_type(&g->options))};
+    const tamis_views views = {.B = right, .out = out, .skip_values = elements_to(weights, between_type(&g->options))};
     execution.values = b->given.workspace;
     execution.values_stride = g->S.nnz;
     return tamis_plan_run(g->plans[plan], TAMIS_OP_SPMM, &views, &execution);
@@ -399,7 +388,7 @@ static tamis_status multiply(const back *b, int plan, int64_t weights, const tam
 /* Weights in the order of T into the order of U. */
 static tamis_status turn(const back *b, int64_t weights) {
     const tamis_gradient *const g = b->g;
-    const tamis_type type = weight_type(&g->options);
+    const tamis_type type = between_type(&g->options);
     const int64_t bytes = g->S.nnz * (int64_t)tamis_type_size(type);
     for (int64_t member = 0; member < g->options.batch && g->turned_order.permutation; member++) {
         const tamis_permutation p = {.type = type,
@@ -446,7 +435,7 @@ static needs needs_of(const back *b) {
 static tamis_status differentiate(const back *b, const needs *n) {
     const tamis_gradient *const g = b->g;
     const tamis_options *const o = &g->options;
-    const tamis_type samples = sample_type(o), weights = weight_type(o);
+    const tamis_type between = between_type(o);
     tamis_edge_job job = {.device = g->device->handle,
                           .stream = b->given.stream,
                           .threads = o->threads,
@@ -466,10 +455,10 @@ static tamis_status differentiate(const back *b, const needs *n) {
                           .p_factor = 1,
                           .ds_keep = b->given.beta,
                           .parts = {b->given.workspace, g->parts}};
-    if (n->x) job.x = inside(b, g->x, samples);
-    if (n->dp) job.dp = b->dP ? outside(b, b->dP) : inside(b, g->dp, samples);
-    if (n->p) job.p = inside(b, g->p, weights);
-    if (n->dx) job.dx = inside(b, g->dx, weights);
+    if (n->x) job.x = inside(b, g->x, between);
+    if (n->dp) job.dp = b->dP ? outside(b, b->dP) : inside(b, g->dp, between);
+    if (n->p) job.p = inside(b, g->dp, between);
+    if (n->dx) job.dx = inside(b, g->x, between);
     if (n->ds) job.ds = outside(b, b->dS);
     return g->S.nnz > 0 ? g->device->backend->edges->run(&job) : TAMIS_OK;
 }
@@ -481,13 +470,13 @@ static tamis_status go_back(const back *b) {
     if (n.x) TRY(sample(b, SAMPLE, b->A, b->B, g->x));
     if (n.dp && b->dE) TRY(sample(b, OUTER, b->dE, b->D, g->dp));
     if (n.p || n.dx || n.ds) TRY(differentiate(b, &n));
-    if (b->dA) TRY(multiply(b, TO_A, g->dx, b->B, b->dA, 1));
+    if (b->dA) TRY(multiply(b, TO_A, g->x, b->B, b->dA, 1));
     if (b->dB) {
-        TRY(turn(b, g->dx));
+        TRY(turn(b, g->x));
         TRY(multiply(b, TO_B, g->turned, b->A, b->dB, 1));
     }
     if (!b->dD) return TAMIS_OK;
-    TRY(turn(b, g->p));
+    TRY(turn(b, g->dp));
     return multiply(b, TO_D, g->turned, b->dE, b->dD, b->given.alpha);
 }
 

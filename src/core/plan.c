@@ -24,7 +24,9 @@ tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_spars
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: a sparse matrix is needed");
     TRY(tamis_sparse_check(S, "S"));
     TRY(tamis_device_check_location(device, S->location, "S"));
-    if (S->values && S->value_type != options->type)
+    const bool wide =
+        options->operation == TAMIS_OP_SPMM && S->value_type == TAMIS_F32 && tamis_type_size(options->type) == 2;
+    if (S->values && S->value_type != options->type && !wide)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.value_type = %s, but options.type = %s: convert one of them",
                           tamis_type_name(S->value_type), tamis_type_name(options->type));
     return check_places(device, S);
@@ -66,6 +68,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_problem *const p = &plan->problem;
     const size_t size = tamis_type_size(o->type), out_size = tamis_type_size(o->output_type);
+    const size_t value_size = tamis_type_size(p->value_type);
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
     const int64_t scratch = ((int64_t)plan->sizes.scratch_bytes + 63) / 64 * 64;
     int64_t total = 0;
@@ -76,7 +79,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
     if (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR)
         TRY(reserve_matrix(&total, p->rows, p->width, out_size, &s.out));
     if (plan->order.permutation) {
-        if (tamis_plan_needs_values(plan)) TRY(tamis_workspace_reserve(&total, p->nnz, size, &s.values));
+        if (tamis_plan_needs_values(plan)) TRY(tamis_workspace_reserve(&total, p->nnz, value_size, &s.values));
         if (o->operation == TAMIS_OP_SDDMM) TRY(tamis_workspace_reserve(&total, p->nnz, out_size, &s.samples));
     }
     s.at_once = members_at_once(plan, &s, scratch);
@@ -105,7 +108,8 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     tamis_problem *const p = &plan->problem;
     p->operation = o->operation;
     p->edge = o->edge;
-    p->type = p->value_type = o->type;
+    p->type = o->type;
+    p->value_type = S->values ? S->value_type : o->type;
     p->output_type = o->output_type;
     p->has_values = S->values != NULL && tamis_plan_needs_values(plan);
     p->inner = o->inner;
@@ -153,6 +157,8 @@ static tamis_status make_ready(tamis_plan *plan) {
     void *const handle = plan->device->handle;
     const tamis_staging *const s = &plan->staging;
     TRY(backend->ready(handle, plan->options.type, transposes(s), plan->order.permutation != NULL));
+    if (plan->order.permutation && plan->problem.value_type != plan->options.type)
+        TRY(backend->ready(handle, plan->problem.value_type, false, true));
     if (plan->options.output_type == plan->options.type) return TAMIS_OK;
     return backend->ready(handle, plan->options.output_type, s->out >= 0, s->samples >= 0);
 }

@@ -162,10 +162,11 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     if (stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream must be NULL on the CPU");
     const int64_t size = (int64_t)tamis_type_size(problem->type);
     const int64_t out_size = (int64_t)tamis_type_size(problem->output_type);
+    const int64_t value_size = (int64_t)tamis_type_size(problem->value_type);
     const tamis_apart *const apart = &operands->apart;
     execution run = {
         .prepared = prepared,
-        .apart = {apart->values * size, apart->a * size, apart->b * size, apart->d * size, apart->out * out_size},
+        .apart = {apart->values * value_size, apart->a * size, apart->b * size, apart->d * size, apart->out * out_size},
         .scratch = address(operands->scratch),
         .first = {.rows = problem->rows,
                   .cols = problem->cols,
@@ -175,6 +176,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
                   .wide_offsets = problem->offset_type == TAMIS_I64,
                   .wide_columns = problem->index_type == TAMIS_I64,
                   .values = address(operands->values),
+                  .real_values = problem->value_type != problem->type,
                   .a = address(operands->a),
                   .b = address(operands->b),
                   .d = address(operands->d),

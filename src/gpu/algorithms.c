@@ -48,6 +48,9 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
     if (t->also && !t->also(problem, reason, bytes)) return false;
     if (problem->output_type != problem->type && !t->methods[problem->operation]->widens)
         return decline(reason, bytes, "it stores results in the type of its operands, not 16-bit operands' in fp32");
+    if (problem->has_values && problem->value_type != problem->type && !t->methods[problem->operation]->widens)
+        return decline(reason, bytes,
+                       "it reads S's values in the type of its operands, not fp32 beside 16-bit operands");
     if (self->description.any_order && problem->deterministic && !t->orders)
         return decline(reason, bytes, "it adds floats atomically, in whatever order: ask for it with any_order = true");
     if (t->sorted && !problem->profile->sorted)

@@ -80,6 +80,8 @@ static void fill(void *data, tamis_type type, int64_t count, tamis_random *rando
 
 /* ------------------------------------------------------------------------------------------ the problem */
 
+static tamis_type value_type(const batch_options *o) { return o->wide_values ? TAMIS_F32 : o->type; }
+
 /* Four fifths of the entries in the row in the middle; columns rise within rows. */
 static void make_pattern(batch_case *c, tamis_random *random) {
     const batch_options *const o = &c->options;
@@ -109,7 +111,7 @@ static void make_pattern(batch_case *c, tamis_random *random) {
                                       .rows = o->rows,
                                       .cols = o->cols,
                                       .nnz = o->nnz,
-                                      .value_type = o->type,
+                                      .value_type = value_type(o),
                                       .offsets = o->coo ? NULL : offsets,
                                       .row_indices = rows,
                                       .columns = columns};
@@ -118,15 +120,15 @@ static void make_pattern(batch_case *c, tamis_random *random) {
 static void make_values(batch_case *c, tamis_random *random) {
     const batch_options *const o = &c->options;
     const int64_t apart = o->shares_values ? 0 : o->nnz + 3, count = apart * (o->batch - 1) + o->nnz;
-    void *const values = array(c, (size_t)count * tamis_type_size(o->type));
+    void *const values = array(c, (size_t)count * tamis_type_size(value_type(o)));
     tamis_sparse *const S = &c->S[BATCH_HOST];
-    fill(values, o->type, count, random);
+    fill(values, value_type(o), count, random);
     S->values = values;
     S->batch_stride = apart;
     if (!o->values_later) return;
     c->values[BATCH_HOST] = values; /* the plan sees others */
     c->values_stride = apart;
-    S->values = array(c, (size_t)o->nnz * tamis_type_size(o->type));
+    S->values = array(c, (size_t)o->nnz * tamis_type_size(value_type(o)));
     S->batch_stride = 0;
 }
 
@@ -238,7 +240,7 @@ static void make_views_absolute(const batch_case *c, bool d_alone) {
     const int64_t apart = o->shares_values ? 0 : o->nnz + 3;
     for (int i = 0; i < (d_alone ? 1 : 3); i++)
         if (views[i]->data) make_absolute(views[i]->data, o->type, elements(views[i], o->batch));
-    if (!d_alone) make_absolute(values, o->type, apart * (o->batch - 1) + o->nnz);
+    if (!d_alone) make_absolute(values, value_type(o), apart * (o->batch - 1) + o->nnz);
 }
 
 static void move_to(const batch_case *from, const batch_case *to, const void *old, const void **moved) {

@@ -3,7 +3,7 @@
  * of what is summed in (fp32 or fp64), v that of the storage, m the storage's smallest step at 0.
  *
  *   dot product of K      |x' - x| <= (K + 8) u sum |a||b|, whatever the order of its sum
- *   kept between steps    rounding to storage once more: v (|x| + dx) + m
+ *   kept between steps    rounding to what is summed in once more: u (|x| + dx) + l, l its smallest normal number
  *   edge f(x, s)          the largest change of f over [x - dx, x + dx], and 8 u |f|: exact for what is monotonic or
  *                         linear there, everything between both sides of a kink that lies within; the exponential
  *                         changes by a factor of exp(|scale| dx + 4 u (1 + |y|)), and so do the sigmoid and its
@@ -32,7 +32,7 @@ typedef struct about {
 } about;
 
 typedef struct units {
-    double u, v, m;
+    double u, l, v, m;
 } units;
 
 /* All about the nonzeros of one member. */
@@ -43,12 +43,12 @@ typedef struct samples {
 static units units_of(tamis_type type) {
     const double u = type == TAMIS_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
     switch (type) {
-    case TAMIS_F16: return (units){u, 0x1p-11, 0x1p-24};
-    case TAMIS_BF16: return (units){u, 0x1p-8, (double)FLT_MIN};
-    case TAMIS_F64: return (units){u, u, DBL_MIN};
+    case TAMIS_F16: return (units){u, (double)FLT_MIN, 0x1p-11, 0x1p-24};
+    case TAMIS_BF16: return (units){u, (double)FLT_MIN, 0x1p-8, (double)FLT_MIN};
+    case TAMIS_F64: return (units){u, DBL_MIN, u, DBL_MIN};
     case TAMIS_F32: break;
     }
-    return (units){u, u, (double)FLT_MIN};
+    return (units){u, (double)FLT_MIN, u, (double)FLT_MIN};
 }
 
 static double *doubles(int64_t count) {
@@ -70,7 +70,7 @@ static about product(units e, about x, about y) {
     return (about){is, fabs(x.is) * y.off + fabs(y.is) * x.off + x.off * y.off + 4 * e.u * fabs(is)};
 }
 
-static about kept(units e, about x) { return (about){x.is, x.off + e.v * (fabs(x.is) + x.off) + e.m}; }
+static about kept(units e, about x) { return (about){x.is, x.off + e.u * (fabs(x.is) + x.off) + e.l}; }
 
 static about dot(const gradient_case *c, units e, const gradient_matrix *X, int64_t i, const gradient_matrix *Y,
                  int64_t j, int64_t member) {
@@ -135,7 +135,7 @@ static void factor_of(const gradient_case *c, units e, about x, about *f, about 
 static double value_of(const gradient_case *c, int64_t member, int64_t t) {
     const tamis_sparse *const S = &c->S_here;
     if (!gradient_case_has_values(c)) return 1;
-    return tamis_element_load(c->values.host, c->type, member * S->batch_stride + S->offset_base + t);
+    return tamis_element_load(c->values.host, c->value_type, member * S->batch_stride + S->offset_base + t);
 }
 
 static void differentiate(const gradient_case *c, units e, int64_t member, const samples *a) {
@@ -184,7 +184,7 @@ static void differentiate_softmax(const gradient_case *c, units e, int64_t membe
     for (int64_t t = 0; t < nnz; t++) {
         row_facts *const row = &rows[c->row_of[t]];
         const double is = exp(score_of(c, member, a, t) - row->most) / row->sum;
-        a->p[t] = (about){is, is * (expm1(2 * row->off) + (row->count + 20) * e.u) + 2 * e.m};
+        a->p[t] = (about){is, is * (expm1(2 * row->off) + (row->count + 20) * e.u) + 2 * e.l};
         const about term = product(e, a->p[t], a->dp[t]);
         row->mean.is += term.is;
         row->mean.off += term.off;
@@ -251,7 +251,7 @@ static void bound_member(gradient_case *c, units e, int64_t member, const sample
     }
     if (c->operation == TAMIS_OP_SPMM) {
         bound_sums(c, e, OUT_B, member, j, i, a->dx, &in[IN_OUT], c->here.alpha);
-        bound_values(c, e, member, a->ds);
+        bound_values(c, units_of(c->value_type), member, a->ds);
         return;
     }
     if (c->options.edge == TAMIS_EDGE_SOFTMAX)

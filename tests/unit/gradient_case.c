@@ -53,17 +53,17 @@ double gradient_real(const gradient_matrix *x, int64_t member, int64_t i, int64_
 }
 
 /* `members`: sets of their own, 1 for one that all share. */
-static gradient_matrix matrix_of(const gradient_case *c, int64_t rows, int64_t cols, tamis_layout layout,
-                                 int64_t padding, int64_t members) {
+static gradient_matrix matrix_of(const gradient_case *c, tamis_type type, int64_t rows, int64_t cols,
+                                 tamis_layout layout, int64_t padding, int64_t members) {
     gradient_matrix x;
     const int64_t lines = layout == TAMIS_ROW_MAJOR ? rows : cols, length = layout == TAMIS_ROW_MAJOR ? cols : rows;
     const int64_t stride = length + padding, one = lines > 0 ? (lines - 1) * stride + length + padding : 0;
-    x.array = array_of(c, (size_t)(one * members) * tamis_type_size(c->type));
+    x.array = array_of(c, (size_t)(one * members) * tamis_type_size(type));
     x.here = (tamis_dense){.data = x.array.host,
                            .rows = rows,
                            .cols = cols,
                            .stride = stride,
-                           .type = c->type,
+                           .type = type,
                            .layout = layout,
                            .batch_stride = members > 1 ? one : 0};
     x.there = x.here;
@@ -77,8 +77,8 @@ static double draw(tamis_random *dice, double low, double high) {
 }
 
 static void fill(const gradient_case *c, const gradient_matrix *x, tamis_random *dice, double low, double high) {
-    const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(c->type));
-    for (int64_t i = 0; i < count; i++) tamis_element_store(x->array.host, c->type, i, draw(dice, low, high));
+    const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(x->here.type));
+    for (int64_t i = 0; i < count; i++) tamis_element_store(x->array.host, x->here.type, i, draw(dice, low, high));
     send(c, &x->array);
 }
 
@@ -140,9 +140,9 @@ static void make_pattern(gradient_case *c, tamis_random *dice) {
 static void make_values(gradient_case *c, tamis_random *dice) {
     const gradient_shape *const s = &c->shape;
     const int64_t set = s->nnz + (s->slice ? BEFORE + AFTER : 0), sets = s->shared ? 1 : s->batch;
-    c->values = array_of(c, s->with_values ? (size_t)(set * sets) * tamis_type_size(c->type) : 0);
+    c->values = array_of(c, s->with_values ? (size_t)(set * sets) * tamis_type_size(c->value_type) : 0);
     for (int64_t t = 0; s->with_values && t < set * sets; t++)
-        tamis_element_store(c->values.host, c->type, t, draw(dice, -1, 1));
+        tamis_element_store(c->values.host, c->value_type, t, draw(dice, -1, 1));
     send(c, &c->values);
 }
 
@@ -157,7 +157,7 @@ static tamis_sparse view_of(const gradient_case *c, bool device, void *values) {
                           .nnz = s->nnz,
                           .index_type = s->index_type,
                           .offset_type = s->offset_type,
-                          .value_type = c->type,
+                          .value_type = c->value_type,
                           .offsets = csr ? (device ? there(c, &c->pattern[2]) : c->pattern[2].host) : NULL,
                           .row_indices = csr ? NULL : (device ? there(c, &c->pattern[1]) : c->pattern[1].host),
                           .columns = device ? there(c, &c->pattern[0]) : c->pattern[0].host,
@@ -213,16 +213,16 @@ static void make_matrices(gradient_case *c, tamis_random *dice) {
     /* products of some size 1 whatever K; those of the quotient are about epsilon and more */
     const double size = sqrt(sqrt(3.0 / (double)(s->inner > 0 ? s->inner : 1)));
     const double low = o->edge == TAMIS_EDGE_QUOTIENT && !spmm ? 0 : -size;
-    c->in[IN_A] = matrix_of(c, c->rows, s->inner, o->a_layout, s->padding, shared);
-    c->in[IN_B] = matrix_of(c, c->cols, b_cols, o->b_layout, s->padding, s->batch);
-    c->in[IN_D] = matrix_of(c, c->cols, s->width, o->d_layout, s->padding, s->batch);
-    c->in[IN_OUT] = sddmm ? matrix_of(c, s->nnz, 1, TAMIS_COLUMN_MAJOR, 0, s->batch)
-                          : matrix_of(c, c->rows, s->width, o->output_layout, s->padding, s->batch);
+    c->in[IN_A] = matrix_of(c, c->type, c->rows, s->inner, o->a_layout, s->padding, shared);
+    c->in[IN_B] = matrix_of(c, c->type, c->cols, b_cols, o->b_layout, s->padding, s->batch);
+    c->in[IN_D] = matrix_of(c, c->type, c->cols, s->width, o->d_layout, s->padding, s->batch);
+    c->in[IN_OUT] = sddmm ? matrix_of(c, c->type, s->nnz, 1, TAMIS_COLUMN_MAJOR, 0, s->batch)
+                          : matrix_of(c, c->type, c->rows, s->width, o->output_layout, s->padding, s->batch);
     for (int i = 0; i < INS; i++) fill(c, &c->in[i], dice, i < IN_D ? low : -1, i < IN_D ? size : 1);
-    c->out[OUT_A] = matrix_of(c, c->rows, s->inner, o->a_layout, s->padding, s->batch);
-    c->out[OUT_B] = matrix_of(c, c->cols, b_cols, o->b_layout, s->padding, s->batch);
-    c->out[OUT_D] = matrix_of(c, c->cols, s->width, o->d_layout, s->padding, s->batch);
-    c->out[OUT_S] = matrix_of(c, s->nnz, 1, TAMIS_COLUMN_MAJOR, 0, s->batch);
+    c->out[OUT_A] = matrix_of(c, c->type, c->rows, s->inner, o->a_layout, s->padding, s->batch);
+    c->out[OUT_B] = matrix_of(c, c->type, c->cols, b_cols, o->b_layout, s->padding, s->batch);
+    c->out[OUT_D] = matrix_of(c, c->type, c->cols, s->width, o->d_layout, s->padding, s->batch);
+    c->out[OUT_S] = matrix_of(c, c->value_type, s->nnz, 1, TAMIS_COLUMN_MAJOR, 0, s->batch);
 }
 
 /* What was in the outputs, of every member, packed; in storage as well. */
@@ -234,8 +234,8 @@ static void make_old(gradient_case *c, tamis_random *dice) {
         for (int64_t m = 0; m < c->shape.batch; m++)
             for (int64_t i = 0; i < one; i++) {
                 uint64_t element;
-                tamis_element_store(&element, c->type, 0, draw(dice, -1, 1));
-                c->old[k][m * one + i] = tamis_element_load(&element, c->type, 0);
+                tamis_element_store(&element, v->type, 0, draw(dice, -1, 1));
+                c->old[k][m * one + i] = tamis_element_load(&element, v->type, 0);
             }
     }
 }
@@ -252,6 +252,7 @@ gradient_case *gradient_case_make(tamis_device *device, tamis_operation operatio
     c->shape = *shape;
     c->operation = operation;
     c->type = type;
+    c->value_type = shape->wide_values && operation == TAMIS_OP_SPMM && tamis_type_size(type) == 2 ? TAMIS_F32 : type;
     c->rows = shape->transpose ? shape->cols : shape->rows;
     c->cols = shape->transpose ? shape->rows : shape->cols;
     c->here = c->there = execution;
@@ -289,11 +290,11 @@ void gradient_case_poison(gradient_case *c) {
     for (int k = 0; k < OUTS; k++) {
         const gradient_matrix *const x = &c->out[k];
         const tamis_dense *const v = &x->here;
-        const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(c->type)), one = v->rows * v->cols;
-        for (int64_t i = 0; i < count; i++) tamis_element_store(x->array.host, c->type, i, (double)NAN);
+        const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(x->here.type)), one = v->rows * v->cols;
+        for (int64_t i = 0; i < count; i++) tamis_element_store(x->array.host, x->here.type, i, (double)NAN);
         for (int64_t m = 0; m < c->shape.batch && c->here.beta != 0; m++)
             for (int64_t i = 0; i < one; i++)
-                tamis_element_store(x->array.host, c->type, position(v, m, i / v->cols, i % v->cols),
+                tamis_element_store(x->array.host, x->here.type, position(v, m, i / v->cols, i % v->cols),
                                     c->old[k][m * one + i]);
         send(c, &x->array);
     }
@@ -329,14 +330,14 @@ static void describe(const gradient_case *c, char *text, size_t bytes) {
 /* Elements between rows, columns and members stay as they were: NaN. */
 static void check_gaps(const gradient_case *c, const gradient_matrix *x, const char *name, const char *about) {
     const tamis_dense *const v = &x->here;
-    const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(c->type));
+    const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(x->here.type));
     bool *const covered = calloc((size_t)count + 1, sizeof *covered);
     assert_non_null(covered);
     for (int64_t m = 0; m < c->shape.batch; m++)
         for (int64_t i = 0; i < v->rows; i++)
             for (int64_t j = 0; j < v->cols; j++) covered[position(v, m, i, j)] = true;
     for (int64_t i = 0; i < count; i++)
-        if (!covered[i] && !isnan(tamis_element_load(x->array.host, c->type, i)))
+        if (!covered[i] && !isnan(tamis_element_load(x->array.host, x->here.type, i)))
             fail_msg("%s: element %lld of %s is in a gap and was written to", about, (long long)i, name);
     free(covered);
 }

@@ -21,6 +21,7 @@ typedef struct gradient_shape {
     tamis_index_type index_type, offset_type;
     int64_t inner, width, batch;
     bool with_values, given_values; /* S has values; they come with the execution */
+    bool wide_values;               /* in SpMM of 16-bit types they are fp32 */
     bool shared;                    /* one set of values and one A for the whole batch */
     int layouts;                    /* bits of A, B, D and the output: column-major */
     int64_t padding;
@@ -42,7 +43,7 @@ typedef struct gradient_case {
     bool copies;
     gradient_shape shape;
     tamis_operation operation;
-    tamis_type type;
+    tamis_type type, value_type; /* of S's values and of dS */
     tamis_options options;
     tamis_execution here, there; /* for the oracle, and for the device */
     gradient_array pattern[3], values;

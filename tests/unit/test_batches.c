@@ -33,12 +33,13 @@ static void try(batch_case *c, const char *algorithm, const char *parameters, in
     if (status == TAMIS_ERROR_UNSUPPORTED) return;
     ++*run;
     if (status == TAMIS_OK && batch_is_right(c, text, sizeof text)) return;
-    fail_msg("%s(%s), %s %s of %s to %s on %s, batch of %lld, arranged %d, K = %lld, L = %lld, beta %g%s%s%s%s: %s",
+    fail_msg("%s(%s), %s %s of %s%s to %s on %s, batch of %lld, arranged %d, K = %lld, L = %lld, beta %g%s%s%s%s: %s",
              algorithm ? algorithm : "one call", parameters ? parameters : "", tamis_operation_name(o->operation),
-             tamis_edge_name(o->edge), tamis_type_name(o->type), tamis_type_name(o->output_type), device_name,
-             (long long)o->batch, (int)o->arranged, (long long)o->inner, (long long)o->width, o->beta,
-             o->shares_values ? ", values shared" : "", o->coo ? ", COO" : "", o->column_major ? ", column-major" : "",
-             o->transpose ? ", transposed" : "", status == TAMIS_OK ? text : tamis_last_error());
+             tamis_edge_name(o->edge), tamis_type_name(o->type), o->wide_values ? " and fp32" : "",
+             tamis_type_name(o->output_type), device_name, (long long)o->batch, (int)o->arranged, (long long)o->inner,
+             (long long)o->width, o->beta, o->shares_values ? ", values shared" : "", o->coo ? ", COO" : "",
+             o->column_major ? ", column-major" : "", o->transpose ? ", transposed" : "",
+             status == TAMIS_OK ? text : tamis_last_error());
 }
 
 /* All algorithms that accept, and the one-shot call. */
@@ -164,6 +165,13 @@ static void wider_of(tamis_operation operation, tamis_edge edge) {
             o.arranged = w == 4 ? MEMBERS_WITHIN_ROWS : MEMBERS_APART;
             if (w == 5) o.rows = 3; /* rows that are cut */
             assert_true(try_all(&o) >= (prefix[0] ? 1 : 2));
+            if (operation != TAMIS_OP_SPMM) continue;
+            o.wide_values = true; /* S in fp32, of either output */
+            o.values_later = w == 0;
+            o.transpose = w == 4;
+            assert_true(try_all(&o) >= (prefix[0] ? 1 : 2));
+            o.output_type = o.type;
+            assert_true(try_all(&o) >= (prefix[0] ? 1 : 2));
         }
 }
 
@@ -199,6 +207,13 @@ static void other_outputs_are_refused(void **state) {
         assert_non_null(strstr(tamis_last_error(), "output_type"));
         batch_free(&c);
     }
+    batch_options o = usual(TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, 1);
+    o.type = o.output_type = TAMIS_F16;
+    o.wide_values = true;
+    batch_case c = batch_make(device, &o, &dice);
+    assert_int_equal(batch_run(&c, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "S.value_type = fp32"));
+    batch_free(&c);
 }
 
 static int set_up(void **state) {

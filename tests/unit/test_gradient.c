@@ -46,6 +46,7 @@ static gradient_shape draw_shape(tamis_operation operation, int round) {
                         .batch = 1 + tamis_random_below(&dice, 3),
                         .with_values = tamis_random_below(&dice, 4) > 0,
                         .given_values = heads(),
+                        .wide_values = heads(),
                         .shared = heads(),
                         .layouts = heads() ? (int)tamis_random_below(&dice, 16) : 0,
                         .padding = heads() ? tamis_random_below(&dice, 5) : 0};

@@ -28,6 +28,7 @@ typedef struct tamis_cpu_job {
     const void *offsets, *columns;
     bool wide_offsets, wide_columns; /* 64-bit */
     const char *values;              /* elements of the job's type, NULL for none */
+    bool real_values;                /* SpMM: they are reals, fp32 where the other operands have 16 bits */
 
     const char *a, *b, *d; /* row-major */
     int64_t a_stride, b_stride, d_stride;

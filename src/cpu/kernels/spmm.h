@@ -93,16 +93,33 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
     }
 }
 
+/* Values of a chunk's segments, run by run, as reals. */
+INLINE void widen_values(const char *values, const segment *segments, int count, real *to, tamis_type type) {
+    const int64_t size = element_bytes(type);
+    for (int s = 0; s < count;) {
+        int64_t length, t = 0;
+        const int e = run_end(segments, count, s, &length);
+        const char *const from = values + segments[s].begin * size;
+        for (; t + LANES <= length; t += LANES)
+            *(vector_anywhere *)(void *)(to + t) = vector_load(from + t * size, type);
+        if (t < length)
+            vector_store_tail((char *)(to + t), REAL, (int)(length - t),
+                              vector_load_tail(from + t * size, type, (int)(length - t)));
+        to += length;
+        s = e;
+    }
+}
+
 INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
     segment segments[WALK_SEGMENTS];
     real weights[TAMIS_CPU_CHUNK + LANES];
     sum_function *const sum = sum_function_for(type, job->wide_columns);
     const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
-    const int64_t size = element_bytes(type);
+    const bool real_values = type == REAL || job->real_values;
     /* values that are reals already, in order, are used where they lie, rows of any length at once */
-    const bool in_place = !job->tiles && (type == REAL || !job->values);
+    const bool in_place = !job->tiles && (real_values || !job->values);
     const int64_t limit = in_place && !job->explicit_simd ? INT64_MAX / 2 : job->chunk;
-    walk w = walk_start(job, range, !job->tiles, size);
+    walk w = walk_start(job, range, !job->tiles, real_values ? (int64_t)sizeof(real) : element_bytes(type));
     while (walk_next_block(&w)) {
         int64_t nonzeros;
         int count;
@@ -112,20 +129,10 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
             const real *chunk_weights = weights;
             if (in_place) {
                 chunk_weights = job->values ? (const real *)(const void *)job->values + segments[0].begin : NULL;
+            } else if (job->values && real_values) {
+                widen_values(job->values, segments, count, weights, REAL);
             } else if (job->values) {
-                real *to = weights;
-                for (int s = 0; s < count;) {
-                    int64_t length, t = 0;
-                    const int e = run_end(segments, count, s, &length);
-                    const char *const from = job->values + segments[s].begin * size;
-                    for (; t + LANES <= length; t += LANES)
-                        *(vector_anywhere *)(void *)(to + t) = vector_load(from + t * size, type);
-                    if (t < length)
-                        vector_store_tail((char *)(to + t), REAL, (int)(length - t),
-                                          vector_load_tail(from + t * size, type, (int)(length - t)));
-                    to += length;
-                    s = e;
-                }
+                widen_values(job->values, segments, count, weights, type);
             }
             sum(&arguments, segments, count, chunk_weights);
         }

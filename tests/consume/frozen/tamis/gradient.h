@@ -11,9 +11,9 @@
  *   both    dx = dp * (derivative of the edge by x), dS likewise by s,  dA = dx B,  dB = dx^T A
  *   softmax dx = edge_scale * p (dp - sum over the row of p dp),  dS the same without edge_scale
  *
- * where p and dx stand for sparse matrices with S's pattern. The derivative of leaky_relu at 0 is that of its right
- * side; of quotient it is 0 by x where x <= edge_epsilon. Half types are summed in fp32; between the
- * steps the sampled products, p and dx have the type of the operands.
+ * where p and dx stand for sparse matrices with S's pattern. At edge_scale x = 0 leaky_relu has the derivative of the
+ * right side, edge_scale; where x <= edge_epsilon that of quotient by x is 0. Half types are summed in fp32, and x, dp, p
+ * and dx are fp32 between the steps: only the gradients are rounded to 16 bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,14 +40,19 @@ TAMIS_API tamis_status tamis_gradient_create(tamis_device *device, const tamis_s
 TAMIS_API void tamis_gradient_destroy(tamis_gradient *gradient); /* waits for the device's work; NULL is allowed */
 TAMIS_API void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream);
 
-/* Bytes of workspace that a backward call needs. */
+/* Bytes of workspace that a backward call needs: two or three arrays of an element a nonzero and member of the batch,
+   but for SpMM. */
 TAMIS_API tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes);
 
 /*
- * Backward calls. Inputs are the operands of the forward call and the gradient of its output, of the same shapes. An
- * output of NULL is not wanted and not computed. execution.alpha is the forward call's; execution.beta scales what was
- * in the outputs: 0 (the default) overwrites, 1 adds to them. dS: a packed vector of nnz elements, in a batch
- * dS.batch_stride apart; not to be had where S has no values, nor with the edge mask (TAMIS_ERROR_ARGUMENT).
+ * Backward calls. Inputs are the operands of the forward call and the gradient of its output; each gradient has the
+ * shape, the type and the layout of what it is the gradient of. An output of NULL is not wanted and not computed.
+ * execution.alpha is the forward call's; execution.beta scales what was in the outputs: 0 (the default) overwrites, 1
+ * adds to them. dS: a packed vector of nnz elements in S's order, not to be had where S has no values, nor with the
+ * edge mask (TAMIS_ERROR_ARGUMENT). In a batch each member has outputs of its own, batch_stride apart: the gradient of
+ * what all members share is the sum of theirs. Outputs must not overlap inputs or one another.
+ *
+ * Like executions of a plan: no allocation, no trip to the host, all in the order of the stream, the same bits again.
  */
 TAMIS_API tamis_status tamis_sddmm_backward(const tamis_gradient *gradient, const tamis_dense *dP, const tamis_dense *A,
                                             const tamis_dense *B, const tamis_dense *dA, const tamis_dense *dB,
@@ -62,7 +67,8 @@ TAMIS_API tamis_status tamis_fused_backward(const tamis_gradient *gradient, cons
 
 /*
  * P = alpha * edge(S, X) + beta * P for sampled products X that were computed elsewhere, as in parts of K on several
- * devices: X and P are packed vectors of nnz elements, and may be the same. The plan is one of SDDMM.
+ * devices: X and P are packed vectors of nnz elements, and may be the same. The plan is one of SDDMM. On a GPU the
+ * first such call of a process makes its kernel.
  */
 TAMIS_API tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                                        const tamis_execution *execution);
