@@ -65,7 +65,7 @@ begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense test_device_memory test_gradient \
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense test_device_memory test_gradient test_batches test_two_devices \
         test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
@@ -159,6 +159,8 @@ units() {
 }
 units dense 60 'include/tamis/dense.h against plain loops; copies of memory' test_dense test_device_memory
 units gradients 180 "include/tamis/gradient.h against the oracle's gradients" test_gradient
+units batches 60 'batches, and fp32 results of 16-bit operands' test_batches
+units two-devices 60 "$("$build/tests/unit/test_two_devices" "$device" | head -1): streams, events and copies between them" test_two_devices
 units models 90 'every model of include/tamis/ml.h against plain restatements' test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer

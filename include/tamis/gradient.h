@@ -12,8 +12,8 @@
  *   softmax dx = edge_scale * p (dp - sum over the row of p dp),  dS the same without edge_scale
  *
  * where p and dx stand for sparse matrices with S's pattern. At edge_scale x = 0 leaky_relu has the derivative of the
- * right side, edge_scale; where x <= edge_epsilon that of quotient by x is 0. Half types are summed in fp32, and x, dp, p
- * and dx are fp32 between the steps: only the gradients are rounded to 16 bits.
+ * right side, edge_scale; where x <= edge_epsilon that of quotient by x is 0. Half types are summed in fp32, and x, dp,
+ * p and dx are fp32 between the steps: only the gradients are rounded to 16 bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

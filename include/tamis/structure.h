@@ -60,7 +60,8 @@ TAMIS_API tamis_status tamis_partition(const tamis_sparse *S, int parts, int64_t
 
 /* The view of rows first .. first + rows - 1 of a CSR matrix in S's own arrays. Of device data the two offsets must be
    said, since they lie on the device: begin = offsets[first], end = offsets[first + rows]; of host data they are read
-   and begin and end are not looked at. */
+   and begin and end are not looked at. OpenCL's memory has no addresses: set the slice's offsets to a copy of its own,
+   and leave columns and values. */
 TAMIS_API tamis_status tamis_slice(const tamis_sparse *S, int64_t first, int64_t rows, int64_t begin, int64_t end,
                                    tamis_sparse *slice);
 

@@ -392,14 +392,16 @@ static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to,
                  "copying from the device");
 }
 
-/* Devices have a context each, across which no command copies. */
+/* Devices have a context each, across which no command copies: bytes pass through the host, which waits for both. */
 static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
                               tamis_place from, size_t bytes) {
+    void *passing = NULL;
     if (from_device == device) return copy_memory(device, stream, to, from, bytes);
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                      "%s, %s: OpenCL devices of different contexts share no memory: tamis_device_download and "
-                      "tamis_device_upload copy by way of the host",
-                      device->limits.name, from_device->limits.name);
+    TRY(tamis_allocate((int64_t)bytes, 1, "a copy between devices", &passing));
+    tamis_status status = read_memory(from_device, NULL, passing, from, bytes);
+    if (status == TAMIS_OK) status = write_memory(device, stream, to, passing, bytes);
+    tamis_release(passing);
+    return status;
 }
 
 static tamis_status host_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
@@ -450,9 +452,12 @@ static void stream_destroy(tamis_gpu_device *device, void *stream) {
     api.queue_release(stream);
 }
 
+/* Only the host can wait for events of another context. */
 static tamis_status stream_wait(tamis_gpu_device *device, void *stream, void *event) {
     const ocl_event events[1] = {event};
-    return check(device, api.barrier(queue_of(device, stream), 1, events, NULL), "having a queue wait for an event");
+    int32_t result = api.barrier(queue_of(device, stream), 1, events, NULL);
+    if (result == OCL_INVALID_CONTEXT) result = api.wait(1, events);
+    return check(device, result, "having a queue wait for an event");
 }
 
 static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {

@@ -28,7 +28,8 @@ TAMIS_API tamis_status tamis_stream_synchronize(tamis_device *device, void *stre
 /*
  * A point in a stream's work, by the device's own clock. *event = NULL makes one, else it is moved to the present end
  * of the stream. tamis_stream_wait has later work of a stream wait for the event, without the host; the stream may be
- * another one than the event was recorded in, and on CUDA one of another device, `device` being the waiting stream's.
+ * another one than the event was recorded in, and one of another device, `device` being the waiting stream's (on OpenCL
+ * the host then waits).
  * tamis_event_elapsed waits for `end` and gives the seconds from `start` to it.
  */
 TAMIS_API tamis_status tamis_event_record(tamis_device *device, void *stream, void **event);
@@ -58,8 +59,8 @@ TAMIS_API tamis_status tamis_device_copy(tamis_device *device, void *stream, voi
 
 /*
  * A copy between the memories of two devices of one kind, in a stream of the first; does not wait. Between GPUs it goes
- * over their link where they have one. The other device's stream must have written `from` before: see
- * tamis_stream_wait.
+ * over their link where they have one; on OpenCL it passes through the host, which waits. The other device's stream
+ * must have written `from` before: see tamis_stream_wait.
  */
 TAMIS_API tamis_status tamis_device_copy_from(tamis_device *device, void *stream, void *to, size_t to_offset,
                                               const tamis_device *from_device, const void *from, size_t from_offset,
