@@ -41,9 +41,11 @@ typedef struct tamis_problem {
     double fresh_share;    /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
     double panel_fresh[2]; /* of a GPU: columns of panels of 128 and of 256 rows over their nonzeros; 1: none shared */
     int64_t cache_l1, cache_l2, cache_l3;
-    void *device; /* the backend's handle of it */
-    void *stream; /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
-    bool once;    /* for one call in that stream: nothing may be prepared that only later calls would use */
+    void *device;   /* the backend's handle of it */
+    void *stream;   /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
+    bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
+    bool unchecked; /* the pattern has not been checked: order_rows (COO) or look (CSR) does */
+    bool may_guess; /* what look finds out may be guessed from the sizes, so that nobody waits for the device */
 } tamis_problem;
 
 /* The stream of what lives as long as the plan: executions of a plan that stays may come in any. */
@@ -190,7 +192,10 @@ typedef struct tamis_backend {
     tamis_status (*check_place)(void *device, const void *pointer, const char *name);
 
     /* the pattern, where it lies, read in the stream; views have passed tamis_sparse_check. order_rows reads device,
-       stream, once and threads of the problem, its arrays are of tamis_kept_stream */
+       stream, once, unchecked and threads of the problem, its arrays are of tamis_kept_stream. Where the backend
+       checks_as_it_looks, a pattern that is `unchecked` is checked on the way: COO by order_rows, CSR, also that of a
+       slice, by look; one to be transposed must have passed validate */
+    bool checks_as_it_looks;
     tamis_status (*validate)(void *device, void *stream, int threads, const tamis_sparse *S);
     tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                tamis_row_order *order);

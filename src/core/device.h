@@ -26,6 +26,9 @@ tamis_status tamis_device_check_location(const tamis_device *device, tamis_locat
 /* Whether the device can use what is at that address (NULL: nothing); the error names it `name`. */
 tamis_status tamis_device_check_place(const tamis_device *device, const void *pointer, const char *name);
 
+/* Whether that is to be asked for each operand: TAMIS_CHECK_POINTERS=1, and builds for debugging. */
+bool tamis_device_asks_for_places(void);
+
 static inline tamis_place tamis_place_at(const void *memory, size_t offset) {
     return (tamis_place){(void *)(uintptr_t)memory, (int64_t)offset};
 }

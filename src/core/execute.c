@@ -3,9 +3,6 @@
  * members of a batch at once, or, where operands are staged, one after another, since the workspace has one place for
  * each. A plan is only read; what an execution needs beside it is in `run`.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/status.h"
 #include "core/plan.h"
 #include "sparse/check.h"
@@ -22,22 +19,6 @@ typedef struct run {
 } run;
 
 /* ------------------------------------------------------------------------------------------ checks */
-
-/* Each of them costs a question to the driver: asked where programs are looked at closely. */
-static bool checks_places(void) {
-#ifndef NDEBUG
-    return true;
-#else
-    static int known; /* 1: no, 2: yes */
-    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (answer == 0) {
-        const char *const text = getenv("TAMIS_CHECK_POINTERS");
-        answer = text && strcmp(text, "1") == 0 ? 2 : 1;
-        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
-    }
-    return answer == 2;
-#endif
-}
 
 /* Whether members of a batch that are `apart` elements from one another share no element: each lies behind the one
    before it, or all of them beside one another within each line. */
@@ -58,7 +39,8 @@ tamis_status tamis_operand_check(const tamis_device *device, const operand *x, i
     if (x->option && x->view->layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
                           tamis_layout_name(x->view->layout), tamis_layout_name(x->layout), x->option);
-    if (x->rows > 0 && x->cols > 0 && checks_places()) TRY(tamis_device_check_place(device, x->view->data, x->name));
+    if (x->rows > 0 && x->cols > 0 && tamis_device_asks_for_places())
+        TRY(tamis_device_check_place(device, x->view->data, x->name));
     if (outputs > 1 && !members_apart(x->view, x->view->batch_stride, outputs))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.batch_stride = %lld: the %lld outputs of the batch would overlap",
                           x->name, (long long)x->view->batch_stride, (long long)outputs);
@@ -102,8 +84,9 @@ tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S
     if ((uintptr_t)given->values % tamis_type_size(type))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.values = %p: expected an address that is a multiple of %zu",
                           given->values, tamis_type_size(type));
-    return checks_places() && S->nnz > 0 ? tamis_device_check_place(device, given->values, "execution.values")
-                                         : TAMIS_OK;
+    return tamis_device_asks_for_places() && S->nnz > 0
+               ? tamis_device_check_place(device, given->values, "execution.values")
+               : TAMIS_OK;
 }
 
 tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
@@ -116,8 +99,9 @@ tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspac
     if (bytes == 0) return TAMIS_OK;
     if (given->workspace) {
         if (given->workspace_bytes >= bytes)
-            return checks_places() ? tamis_device_check_place(device, given->workspace, "execution.workspace")
-                                   : TAMIS_OK;
+            return tamis_device_asks_for_places()
+                       ? tamis_device_check_place(device, given->workspace, "execution.workspace")
+                       : TAMIS_OK;
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.workspace_bytes = %zu is less than the %zu that %s says",
                           given->workspace_bytes, bytes, asked);
     }

@@ -176,6 +176,7 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
                           tamis_type_name(o->type));
     TRY(tamis_device_check_stream(g->device, o->stream));
     TRY(tamis_plan_check_view(g->device, S, o));
+    TRY(tamis_plan_check_places(g->device, S));
     if (backend->check_stream) TRY(backend->check_stream(g->device->handle, o->stream));
     if (!o->trust_input) TRY(backend->validate(g->device->handle, o->stream, o->threads, S));
     g->S = *S;

@@ -12,7 +12,7 @@
 #include "select/ceilings.h"
 #include "sparse/check.h"
 
-static tamis_status check_places(const tamis_device *device, const tamis_sparse *S) {
+tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_sparse *S) {
     if (S->format == TAMIS_CSR) TRY(tamis_device_check_place(device, S->offsets, "S.offsets"));
     if (S->nnz == 0) return TAMIS_OK;
     if (S->format == TAMIS_COO) TRY(tamis_device_check_place(device, S->row_indices, "S.row_indices"));
@@ -29,7 +29,7 @@ tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_spars
     if (S->values && S->value_type != options->type && !wide)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.value_type = %s, but options.type = %s: convert one of them",
                           tamis_type_name(S->value_type), tamis_type_name(options->type));
-    return check_places(device, S);
+    return TAMIS_OK;
 }
 
 tamis_status tamis_workspace_reserve(int64_t *total, int64_t count, size_t size, int64_t *offset) {
@@ -146,6 +146,7 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->offset_type = S->offset_type;
     if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
     TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
+    if (S->format == TAMIS_COO) problem->unchecked = false;
     problem->offsets = plan->order.offsets;
     problem->offset_type = plan->order.offset_type;
     problem->columns = plan->order.columns;
@@ -163,6 +164,16 @@ static tamis_status make_ready(tamis_plan *plan) {
     return backend->ready(handle, plan->options.output_type, s->out >= 0, s->samples >= 0);
 }
 
+/* Now, or by order_rows and look, which read it anyway. */
+static tamis_status check_pattern(tamis_plan *plan, const tamis_sparse *S) {
+    const tamis_options *const o = &plan->options;
+    const tamis_backend *const backend = plan->device->backend;
+    plan->problem.may_guess = plan->problem.once && (!o->algorithm || strcmp(o->algorithm, "auto") == 0);
+    if (o->trust_input) return TAMIS_OK;
+    plan->problem.unchecked = backend->checks_as_it_looks && !o->transpose;
+    return plan->problem.unchecked ? TAMIS_OK : backend->validate(plan->device->handle, o->stream, o->threads, S);
+}
+
 static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     const tamis_device *const device = plan->device;
     plan->problem.once = once;
@@ -170,10 +181,11 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     plan->problem.stream = plan->options.stream;
     TRY(tamis_device_check_stream(device, plan->options.stream));
     TRY(tamis_plan_check_view(device, S, &plan->options));
+    /* a single call that trusts S trusts its addresses too */
+    if (!once || !plan->options.trust_input || tamis_device_asks_for_places()) TRY(tamis_plan_check_places(device, S));
     if (device->backend->check_stream) TRY(device->backend->check_stream(device->handle, plan->options.stream));
     double start = tamis_clock_seconds();
-    if (!plan->options.trust_input)
-        TRY(device->backend->validate(device->handle, plan->problem.stream, plan->options.threads, S));
+    TRY(check_pattern(plan, S));
     plan->check_seconds = tamis_clock_seconds() - start;
 
     tamis_ceilings_get(device->backend, device->number, device->description.threads, !once, &plan->ceilings);

@@ -65,8 +65,10 @@ static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
     return plan->options.operation == TAMIS_OP_SPMM || plan->options.edge != TAMIS_EDGE_MASK;
 }
 
-/* plan.c: whether S is a view that the device can compute on, with values of options.type. */
+/* plan.c: whether S is a view that the device can compute on, with values of options.type; and whether the device can
+   use its arrays where they lie. */
 tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_sparse *S, const tamis_options *options);
+tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_sparse *S);
 
 /* Reserves a 64-byte aligned place behind the *total bytes that are there. */
 tamis_status tamis_workspace_reserve(int64_t *total, int64_t count, size_t size, int64_t *offset);

@@ -9,6 +9,7 @@
 #include "gpu/ceilings.h"
 #include "gpu/dense.h"
 #include "gpu/edges.h"
+#include "gpu/look.h"
 #include "gpu/order.h"
 #include "gpu/plan.h"
 #include "gpu/staging.h"
@@ -133,13 +134,6 @@ static void release_mark(void *device, void *point) { runtime_of(device)->releas
 static tamis_status check_place(void *device, const void *pointer, const char *name) {
     return runtime_of(device)->check_place(device, pointer, name);
 }
-static tamis_status validate(void *device, void *stream, int threads, const tamis_sparse *S) {
-    (void)threads;
-    return tamis_gpu_validate(device, stream, S);
-}
-static tamis_status look(tamis_problem *problem, tamis_profile *profile) {
-    return tamis_gpu_look(problem->device, problem, profile);
-}
 
 const tamis_backend tamis_cuda_backend = {
     .name = "cuda",
@@ -174,9 +168,10 @@ const tamis_backend tamis_cuda_backend = {
     .mark_passed = mark_passed,
     .check_stream = check_stream,
     .check_place = check_place,
-    .validate = validate,
+    .checks_as_it_looks = true,
+    .validate = tamis_gpu_validate,
     .order_rows = tamis_gpu_order_rows,
-    .look = look,
+    .look = tamis_gpu_look,
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
@@ -217,9 +212,10 @@ const tamis_backend tamis_opencl_backend = {
     .release_mark = release_mark,
     .mark_passed = mark_passed,
     .check_stream = check_stream,
-    .validate = validate,
+    .checks_as_it_looks = true,
+    .validate = tamis_gpu_validate,
     .order_rows = tamis_gpu_order_rows,
-    .look = look,
+    .look = tamis_gpu_look,
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,

@@ -8,6 +8,7 @@ typedef struct tamis_gpu_call {
     tamis_gpu_argument arguments[48];
     int count;
     int64_t members; /* 0: one */
+    bool narrow;     /* rows cannot be read in units: the kernel for that, where there is one */
 } tamis_gpu_call;
 
 static inline void tamis_gpu_add_place(tamis_gpu_call *call, tamis_place place) {

@@ -126,7 +126,7 @@ typedef struct cuda_api {
 typedef int nvrtc_result;
 typedef struct _nvrtcProgram *nvrtc_program;
 
-enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_COMPILATION = 6 };
+enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_INVALID_OPTION = 5, NVRTC_ERROR_COMPILATION = 6 };
 
 typedef struct nvrtc_api {
     nvrtc_result (*version)(int *major, int *minor);

@@ -319,6 +319,16 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
     return TAMIS_OK;
 }
 
+bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions, bool linked) {
+    const tamis_gpu_source *const source = find_source(name, strlen(name));
+    if (!source) return false;
+    pthread_mutex_lock(&lock);
+    const code *const c = find_code(bucket_of(source, definitions), device, source, definitions, linked);
+    const bool ready = c && c->ready;
+    pthread_mutex_unlock(&lock);
+    return ready;
+}
+
 static void release_code(code *c) {
     pthread_mutex_lock(&lock);
     c->references--;

@@ -35,6 +35,8 @@ void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name,
 tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
                                   const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made);
 
+/* Whether that would not have to compile. */
+bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions, bool linked);
 void tamis_gpu_kernel_release(tamis_gpu_kernel *kernel); /* NULL is allowed */
 
 #endif

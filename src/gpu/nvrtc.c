@@ -68,7 +68,15 @@ bool tamis_nvrtc_knows(int architecture) {
 /* Of every compilation, and part of the keys under which code is kept. */
 static const char *const usual_options[] = {"--std=c++17", "--device-as-default-execution-space",
                                             "--diag-suppress=177" /* a kernel uses some of the dialect */};
-enum { USUAL_OPTIONS = sizeof usual_options / sizeof usual_options[0] };
+/* What saves time: the declarations of textures and of CUDA's runtime left out; and, for code that is hardly ever run,
+   the costliest of the optimisations. A compiler that is too old refuses what it does not know, the last one first, and
+   is not asked again. */
+static const char *const sparing_options[] = {"--minimal", "--Ofast-compile=min"};
+enum {
+    USUAL_OPTIONS = sizeof usual_options / sizeof usual_options[0],
+    SPARING_OPTIONS = sizeof sparing_options / sizeof sparing_options[0]
+};
+static int sparing_known = SPARING_OPTIONS;
 
 static const char *library_path(void) {
     Dl_info information;
@@ -86,6 +94,10 @@ void tamis_nvrtc_build(char *text, size_t bytes) {
     if (tamis_nvrtc_open(&version) != TAMIS_OK) return;
     for (int i = 0; i < USUAL_OPTIONS; i++) {
         const int n = snprintf(text + used, bytes - used, "%s ", usual_options[i]);
+        if (n > 0 && used + (size_t)n < bytes) used += (size_t)n;
+    }
+    for (int i = 0; i < SPARING_OPTIONS; i++) {
+        const int n = snprintf(text + used, bytes - used, "%s ", sparing_options[i]);
         if (n > 0 && used + (size_t)n < bytes) used += (size_t)n;
     }
     if (!realpath(library_path(), whole) || stat(whole, &file) != 0) return;
@@ -125,13 +137,38 @@ static tamis_status compiled(nvrtc_program program, nvrtc_result result, const c
     return TAMIS_OK;
 }
 
+/* The program, compiled with those options and so many of those that save time. */
+static tamis_status run(nvrtc_program *program, const char *source, const char *name, const char **options, int count,
+                        int sparing, nvrtc_result *result) {
+    const int known = __atomic_load_n(&sparing_known, __ATOMIC_RELAXED);
+    if (sparing > known) sparing = known;
+    const nvrtc_result created = api.create(program, source, name, 0, NULL, NULL);
+    if (created != NVRTC_SUCCESS)
+        return tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s: %s", name, api.error_string(created));
+    for (int i = 0; i < sparing && i < SPARING_OPTIONS; i++) options[count + i] = sparing_options[i];
+    *result = api.compile(*program, count + sparing, options);
+    if (*result != NVRTC_ERROR_INVALID_OPTION || sparing == 0) return TAMIS_OK;
+    for (int now = known; now >= sparing;) /* another thread may have found out more */
+        if (__atomic_compare_exchange_n(&sparing_known, &now, sparing - 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+    api.destroy(program);
+    *program = NULL;
+    return run(program, source, name, options, count, sparing - 1, result);
+}
+
+/* Kernels that launch kernels need CUDA's runtime; those for operands that lie at odd places are hardly ever run. */
+static int sparing_of(const char *definitions, bool relocatable) {
+    return relocatable ? 0 : strstr(definitions, "ONLY_WIDTH=0 ") ? 2 : 1;
+}
+
 tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char *source, const char *definitions,
                                  bool relocatable, tamis_gpu_binary *binary, char **log) {
     tamis_status status = TAMIS_OK;
     nvrtc_program program = NULL;
-    const char *options[OPTIONS_MOST];
+    const char *options[OPTIONS_MOST + SPARING_OPTIONS];
     char target[48], *text = NULL, *said = NULL;
     int count = 0, version;
+    nvrtc_result result = NVRTC_SUCCESS;
     *binary = (tamis_gpu_binary){NULL, 0};
     TRY(tamis_nvrtc_open(&version));
     TRY(tamis_allocate((int64_t)strlen(definitions) + 1, 1, "compiler options", (void **)&text));
@@ -142,10 +179,7 @@ tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char 
     if (log) options[count++] = "--ptxas-options=-v"; /* the same code */
     if (relocatable) options[count++] = "--relocatable-device-code=true";
     count = split(text, options, count);
-    nvrtc_result result = api.create(&program, source, name, 0, NULL, NULL);
-    if (result != NVRTC_SUCCESS)
-        TRY_GOTO(done, tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s: %s", name, api.error_string(result)));
-    result = api.compile(program, count, options);
+    TRY_GOTO(done, run(&program, source, name, options, count, sparing_of(definitions, relocatable), &result));
     TRY_GOTO(done, fetch_log(program, &said));
     TRY_GOTO(done, compiled(program, result, name, definitions, binary, said));
     if (log) {

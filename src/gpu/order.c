@@ -1,6 +1,6 @@
 /*
  * The CSR that a plan computes on, from what the caller has: COO in any order, a slice of rows, the transpose of
- * either; by the kernels of structure.simt and sort.simt.
+ * either; by the kernels of structure.simt, expand.simt and sort.simt.
  */
 #include "gpu/order.h"
 
@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "gpu/call.h"
+#include "gpu/look.h"
 #include "gpu/utility.h"
 #include "sparse/index.h"
 
@@ -194,7 +195,7 @@ tamis_status tamis_gpu_order_rows(const tamis_problem *p, const tamis_sparse *S,
         TRY_GOTO(done, turn(p, &rebased.view, &turned, &rows));
         TRY_GOTO(done, order_entries(p, &turned, S->nnz == 0, order));
     } else {
-        if (S->nnz > 1) TRY_GOTO(done, tamis_gpu_rows_rise(p, S, &in_order));
+        if (S->nnz > 1 || (S->nnz > 0 && p->unchecked)) TRY_GOTO(done, tamis_gpu_look_entries(p, S, &in_order));
         TRY_GOTO(done, order_entries(p, S, in_order, order));
     }
 done:
@@ -212,7 +213,7 @@ tamis_status tamis_gpu_expand_rows(tamis_gpu_device *device, void *stream, const
     tamis_gpu_add_int64(&call, problem->nnz);
     tamis_gpu_add_memory(&call, problem->offsets);
     tamis_gpu_add_memory(&call, rows);
-    return tamis_gpu_utility(device, stream, structure_file, "expand_rows",
+    return tamis_gpu_utility(device, stream, "expand.simt", "expand_rows",
                              kinds_of(problem->index_type, problem->offset_type), (problem->nnz + chunk - 1) / chunk,
                              &call);
 }

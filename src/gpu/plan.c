@@ -9,6 +9,7 @@
 #include "gpu/definitions.h"
 #include "gpu/softmax.h"
 #include "gpu/utility.h"
+#include "gpu/wanted.h"
 
 /* ------------------------------------------------------------------------------------------ making */
 
@@ -24,6 +25,17 @@ static int64_t unit_of(const tamis_prepared *p) {
     return unit;
 }
 
+static _Thread_local int depth; /* of methods that prepare others */
+
+/* The method's kernels and memory; what is still being compiled is waited for by the outermost. */
+static tamis_status prepare(tamis_prepared *p) {
+    depth++;
+    tamis_status status = tamis_gpu_scores(p) ? tamis_gpu_softmax_prepare(p) : TAMIS_OK;
+    if (status == TAMIS_OK) status = p->method->prepare(p);
+    depth--;
+    return status == TAMIS_OK && depth == 0 ? tamis_gpu_await() : status;
+}
+
 tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_problem *problem,
                                tamis_prepared **prepared) {
     tamis_status status = TAMIS_OK;
@@ -37,8 +49,7 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
     if (method->defaults) method->defaults(problem, p->device, p->parameters);
     TRY_GOTO(failed, tamis_parameters_parse(method->name, problem->parameters, method->parameters,
                                             parameter_count(method), p->parameters));
-    if (tamis_gpu_scores(p)) TRY_GOTO(failed, tamis_gpu_softmax_prepare(p));
-    TRY_GOTO(failed, method->prepare(p));
+    TRY_GOTO(failed, prepare(p));
     p->problem.profile = NULL;
     p->problem.ceilings = NULL;
     p->problem.parameters = "";
@@ -59,7 +70,11 @@ tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last
 
 void tamis_gpu_prepared_release(tamis_prepared *p) {
     if (!p) return;
-    for (int i = 0; i < TAMIS_GPU_KERNELS; i++) tamis_gpu_kernel_release(p->kernels[i]);
+    tamis_gpu_want_no_more(p, sizeof *p);
+    for (int i = 0; i < TAMIS_GPU_KERNELS; i++) {
+        tamis_gpu_kernel_release(p->kernels[i]);
+        tamis_gpu_kernel_release(p->narrow[i]);
+    }
     for (int i = 0; i < 3; i++) tamis_gpu_kernel_release(p->softmax[i]);
     for (int i = 0; i < TAMIS_GPU_MEMORIES; i++)
         tamis_gpu_release(p->device, tamis_kept_stream(&p->problem), p->memories[i]);
@@ -180,7 +195,20 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
 
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
-    return tamis_gpu_kernel_get(p->device, file, definitions->text, false, kernel, shared_bytes, &p->kernels[number]);
+    return tamis_gpu_want(p->device, file, definitions->text, false, kernel, shared_bytes, &p->kernels[number]);
+}
+
+tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
+                                        const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
+    tamis_gpu_kernel **const kernels[2] = {&p->narrow[number], &p->kernels[number]};
+    if (strcmp(p->device->runtime->name, "cuda") != 0)
+        return tamis_gpu_add_kernel(p, number, file, kernel, definitions, shared_bytes);
+    for (int wide = 1; wide >= 0; wide--) {
+        tamis_gpu_definitions one = *definitions;
+        tamis_gpu_define(&one, "ONLY_WIDTH", wide);
+        TRY(tamis_gpu_want(p->device, file, one.text, false, kernel, shared_bytes, kernels[wide]));
+    }
+    return TAMIS_OK;
 }
 
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what) {
@@ -208,6 +236,12 @@ int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
                       tamis_gpu_aligned(p->device, x->b, x->b_stride, x->apart.b, size, bytes) &&
                       tamis_gpu_aligned(p->device, x->d, x->d_stride, x->apart.d, size, bytes);
     return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 0, 1, 16) ? 2 : 0);
+}
+
+void tamis_gpu_add_wide(const tamis_prepared *p, const tamis_operands *x, int more, tamis_gpu_call *call) {
+    const int wide = tamis_gpu_wide(p, x);
+    call->narrow = !(wide & 1);
+    tamis_gpu_add_int32(call, wide | more);
 }
 
 void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
@@ -241,7 +275,7 @@ void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands 
     tamis_gpu_add_int64(call, inner);
     tamis_gpu_add_place(call, x->out);
     tamis_gpu_add_edge(p, x, call);
-    tamis_gpu_add_int32(call, tamis_gpu_wide(p, x));
+    tamis_gpu_add_wide(p, x, 0, call);
 }
 
 void tamis_gpu_add_batch(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
@@ -262,5 +296,7 @@ tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int 
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld x %lld groups exceed the %lld x %lld of a launch on %s",
                           p->method->name, (long long)groups_x, (long long)groups_y, (long long)limits->groups_most[0],
                           (long long)limits->groups_most[1], limits->name);
-    return p->device->runtime->launch(p->device, stream, p->kernels[number], &grid, call->arguments, call->count);
+    if (depth > 0) TRY(tamis_gpu_await()); /* a plan that is still being made measures with its kernels */
+    tamis_gpu_kernel *const kernel = call->narrow && p->narrow[number] ? p->narrow[number] : p->kernels[number];
+    return p->device->runtime->launch(p->device, stream, kernel, &grid, call->arguments, call->count);
 }

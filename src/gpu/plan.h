@@ -33,9 +33,10 @@ struct tamis_prepared {
     tamis_profile profile;
     int64_t parameters[TAMIS_GPU_PARAMETERS];
     tamis_gpu_kernel *kernels[TAMIS_GPU_KERNELS];
-    void *memories[TAMIS_GPU_MEMORIES]; /* what it keeps on the device */
-    int64_t numbers[TAMIS_GPU_NUMBERS]; /* the method's own */
-    int64_t unit;                       /* elements that its kernels read at once (see simt.h) */
+    tamis_gpu_kernel *narrow[TAMIS_GPU_KERNELS]; /* of those that are two: for rows that cannot be read in units */
+    void *memories[TAMIS_GPU_MEMORIES];          /* what it keeps on the device */
+    int64_t numbers[TAMIS_GPU_NUMBERS];          /* the method's own */
+    int64_t unit;                                /* elements that its kernels read at once (see simt.h) */
     size_t prepared_bytes, scratch_bytes;
     tamis_math math;              /* what the method rounds fp32 inputs to */
     tamis_prepared *inner;        /* another method that this one passes its work to */
@@ -76,6 +77,10 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
 
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes);
+/* The same for a kernel by BY_WIDTH (kernels/simt.h) whose launches are by tamis_gpu_launch_kernel with arguments of
+   tamis_gpu_add_wide: CUDA gets two kernels, which are compiled side by side. */
+tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
+                                        const tamis_gpu_definitions *definitions, int64_t shared_bytes);
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what);
 
 /* The arguments that EDGE_PARAMETERS and SDDMM_PARAMETERS of kernels/edges.h name. */
@@ -88,6 +93,9 @@ void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands 
 /* Bits of `wide`: 1 where rows of A, B (and D) can be read a unit at a time and lie less than 2^31 bytes apart, 2 where
    columns can be read 16 bytes at a time. */
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
+
+/* That, with more bits, as an argument. */
+void tamis_gpu_add_wide(const tamis_prepared *p, const tamis_operands *x, int more, tamis_gpu_call *call);
 
 /* Whether rows of elements of `size` bytes, `stride` of them apart, all begin at multiples of `bytes`, those of
    members of a batch, `apart` elements apart, too. */

@@ -115,6 +115,7 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
     prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? filling(seconds) : filling_of(seconds, 18e-6)) + 2e-6 +
                                (slices_of(p, slice) - 1) * launch_seconds;
+    if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them not seen within 2048 nonzeros, those at "
              "%.3g TB/s",
@@ -201,6 +202,7 @@ void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *predicti
     const double alone = bytes > NARROW ? 2.2 * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
     prediction->call_seconds = filling(fmax(nnz * each * uneven, alone)) + 3e-6 + (slices - 1) * launch_seconds;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
+    if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
              (long long)height, 1 / fresh, slices);
@@ -214,6 +216,7 @@ void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *predicti
     const double cell = (14.8 + (once ? 0.313 : 0.626) * (double)p->inner) * 1e-9 * scale_of(p);
     prediction->call_seconds = filling(cells * cell + nnz * 2.85e-12 * scale_of(p)) + 6e-6;
     prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * scale_of(p);
+    if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 products%s, %.1f %% of them wanted; the cells are sorted once", cells,
              once ? " of inputs rounded to TF32" : "", fresh > 0 ? 100 / (128 * fresh) : 0);
@@ -228,6 +231,7 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
     const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + p->profile->mean / 4) : 60e-12;
     static const double besides[] = {2e-6, 0, 6e-6};
     prediction->call_seconds = filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
+    if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
              1e3 * longest);
@@ -251,6 +255,7 @@ void tamis_gpu_predict_whole_rows(const tamis_problem *p, tamis_prediction *pred
     const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
     prediction->call_seconds = fmax(filling(seconds), tail) + (cuts ? 3e-6 + sums / gather_rate(p, sums) : 0);
     prediction->setup_seconds = cuts || p->profile->variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
+    if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
              limit, (long long)p->profile->max);
@@ -259,6 +264,7 @@ void tamis_gpu_predict_whole_rows(const tamis_problem *p, tamis_prediction *pred
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
     tamis_gpu_predict_nonzeros(p, prediction);
     prediction->call_seconds *= relative;
+    if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason, "a method to compare with: about %.3g times gpu-nonzeros",
              relative);
 }

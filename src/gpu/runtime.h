@@ -22,6 +22,7 @@ typedef struct tamis_gpu_limits {
     char about[464];       /* driver and compiler, for people */
     bool is_cpu;           /* an OpenCL device that is a processor */
     bool has_fp64;
+    bool compiles_beside; /* its compiler works in several threads at once */
     int subgroup;         /* lanes that shuffle without a barrier: 32 on CUDA, 0 where teams go through shared memory */
     int multiprocessors;  /* or compute units */
     int group_most;       /* work-items a group */
@@ -111,6 +112,8 @@ struct tamis_gpu_runtime {
     tamis_status (*read_async)(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes);
     tamis_status (*copy_from)(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
                               tamis_place from, size_t bytes); /* does not wait */
+    /* the host's memory that copies are not staged through; host_memory: for the life of the process, not counted */
+    tamis_status (*host_memory)(tamis_gpu_device *device, size_t bytes, void **memory);
     tamis_status (*host_allocate)(tamis_gpu_device *device, size_t bytes, void **memory);
     void (*host_release)(tamis_gpu_device *device, void *memory);
     tamis_status (*stream_create)(tamis_gpu_device *device, void **stream);

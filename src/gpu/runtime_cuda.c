@@ -176,7 +176,7 @@ static void read_limits(cuda_device *device) {
         snprintf(l->compiler, sizeof l->compiler, "NVRTC %d.%d", version / 1000, version % 1000);
     tamis_nvrtc_build(l->build, sizeof l->build);
     snprintf(l->about, sizeof l->about, "%s, %s", l->driver, l->compiler[0] ? l->compiler : "no run-time compiler");
-    l->has_fp64 = true;
+    l->has_fp64 = l->compiles_beside = true;
     l->subgroup = 32;
     l->multiprocessors = (int)attribute(handle, CU_MULTIPROCESSOR_COUNT);
     l->group_most = (int)attribute(handle, CU_MAX_THREADS_PER_BLOCK);
@@ -491,15 +491,20 @@ static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_plac
     return check(device, result, "copying from another device");
 }
 
-static tamis_status host_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
-    if (bytes == 0) return TAMIS_OK;
-    TRY(enter(device));
+static tamis_status host_memory(tamis_gpu_device *device, size_t bytes, void **memory) {
+    int mode;
+    TRY(enter_apart(device, &mode));
     const cu_result result = api.host_allocate(memory, bytes, CU_HOST_ALLOC_PORTABLE);
-    leave();
+    leave_apart(mode);
     if (result == CU_ERROR_OUT_OF_MEMORY)
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no pinned host memory: %zu bytes wanted", device->limits.name,
                           bytes);
-    TRY(check(device, result, "allocating pinned host memory"));
+    return check(device, result, "allocating pinned host memory");
+}
+
+static tamis_status host_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+    if (bytes == 0) return TAMIS_OK;
+    TRY(host_memory(device, bytes, memory));
     tamis_memory_note(1);
     return TAMIS_OK;
 }
@@ -594,6 +599,7 @@ const tamis_gpu_runtime tamis_gpu_cuda = {.name = "cuda",
                                           .launch = launch,
                                           .allocate = allocate,
                                           .release = release,
+                                          .host_memory = host_memory,
                                           .write = write_memory,
                                           .read = read_memory,
                                           .copy = copy_memory,

@@ -357,6 +357,11 @@ static bool release(tamis_gpu_device *device, void *stream, void *memory) {
     return true;
 }
 
+static tamis_status host_memory(tamis_gpu_device *device, size_t bytes, void **memory) {
+    *memory = malloc(bytes);
+    return *memory ? TAMIS_OK : tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory for copies", device->limits.name);
+}
+
 static tamis_status write_memory(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
                                  size_t bytes) {
     if (bytes == 0) return TAMIS_OK;
@@ -502,6 +507,7 @@ const tamis_gpu_runtime tamis_gpu_opencl = {.name = "opencl",
                                             .launch = launch,
                                             .allocate = allocate,
                                             .release = release,
+                                            .host_memory = host_memory,
                                             .write = write_memory,
                                             .read = read_memory,
                                             .copy = copy_memory,

@@ -2,6 +2,7 @@
 #include "gpu/softmax.h"
 
 #include "base/status.h"
+#include "gpu/wanted.h"
 
 enum { TEAM = 32, STRETCH = 2048 };
 
@@ -20,7 +21,7 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
     tamis_gpu_define_problem(&definitions, p, group_of(p), TEAM);
     tamis_gpu_define(&definitions, "STRETCH", STRETCH);
     for (int i = 0; i < 3; i++)
-        TRY(tamis_gpu_kernel_get(p->device, "softmax.simt", definitions.text, false, names[i], 0, &p->softmax[i]));
+        TRY(tamis_gpu_want(p->device, "softmax.simt", definitions.text, false, names[i], 0, &p->softmax[i]));
     return TAMIS_OK;
 }
 

@@ -1,14 +1,8 @@
-/* Work on the pattern in device memory. Nothing but a flag or a few sums comes to the host. */
+/* Prefix sums and sorting in device memory. Nothing comes to the host. */
 #ifndef TAMIS_GPU_STRUCTURE_H
 #define TAMIS_GPU_STRUCTURE_H
 
 #include "gpu/runtime.h"
-
-tamis_status tamis_gpu_validate(tamis_gpu_device *device, void *stream, const tamis_sparse *S);
-tamis_status tamis_gpu_look(tamis_gpu_device *device, tamis_problem *problem, tamis_profile *profile);
-
-/* Whether the entries of a COO view are in row order; waits. */
-tamis_status tamis_gpu_rows_rise(const tamis_problem *problem, const tamis_sparse *S, bool *rise);
 
 /* Exclusive prefix sums of `count` int64 in place. `scratch` has tamis_gpu_scan_scratch(count) bytes. */
 size_t tamis_gpu_scan_scratch(int64_t count);

@@ -19,6 +19,9 @@ static const char *const format_version = "tamis ceilings 1";
 
 typedef struct entry {
     char key[256];
+    const tamis_backend *backend;
+    int number, threads;
+    bool measured; /* else there is nothing on disk, and the call that found that out could not measure */
     tamis_ceilings ceilings;
 } entry;
 
@@ -97,38 +100,58 @@ static void save(const char *key, const tamis_ceilings *ceilings) {
 
 /* ------------------------------------------------------------------------------------------ the way through */
 
+/* A GPU stays what it is, so that its number is as good as its description; the processor's instruction set may be
+   another one than before. */
+static entry *find_quickly(const tamis_backend *backend, int number, int threads) {
+    for (int i = 0; backend->location == TAMIS_DEVICE && i < kept_count; i++)
+        if (kept[i].backend == backend && kept[i].number == number && kept[i].threads == threads) return &kept[i];
+    return NULL;
+}
+
+static entry *find(const char *key) {
+    for (int i = 0; i < kept_count; i++)
+        if (strcmp(kept[i].key, key) == 0) return &kept[i];
+    return NULL;
+}
+
+/* The entry of what is not there yet, or was not measured. */
+static entry *make(entry *known, const char *key, const tamis_backend *backend, int number, int threads,
+                   bool may_measure) {
+    tamis_ceilings fresh;
+    bool found = load(key, threads, &fresh);
+    if (!found && may_measure && backend->ceilings(number, threads, &fresh) == TAMIS_OK) {
+        found = true;
+        save(key, &fresh);
+    }
+    entry *const to = known ? known : &kept[kept_count < KEPT ? kept_count++ : KEPT - 1];
+    *to = (entry){.backend = backend, .number = number, .threads = threads, .measured = found};
+    memcpy(to->key, key, sizeof to->key);
+    if (found) to->ceilings = fresh;
+    return to;
+}
+
 void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, bool may_measure,
                         tamis_ceilings *ceilings) {
     tamis_device_description device;
-    *ceilings = backend->default_ceilings(number, threads);
-    if (backend->describe(number, &device) != TAMIS_OK) return;
     char key[sizeof kept[0].key];
-    snprintf(key, sizeof key, "%s %s %s %d threads %lld %lld %lld", device.name, device.model, device.instruction_set,
-             threads, (long long)device.cache_l1, (long long)device.cache_l2, (long long)device.cache_l3);
+    *ceilings = backend->default_ceilings(number, threads);
     const char *const probe = getenv("TAMIS_PROBE");
     if (probe && strcmp(probe, "0") == 0) return;
 
     pthread_mutex_lock(&lock);
-    bool found = false;
-    for (int i = 0; i < KEPT && !found; i++)
-        if (i < kept_count && strcmp(kept[i].key, key) == 0) {
-            *ceilings = kept[i].ceilings;
-            found = true;
-        }
-    if (!found) {
-        tamis_ceilings fresh;
-        found = load(key, threads, &fresh);
-        if (!found && may_measure && backend->ceilings(number, threads, &fresh) == TAMIS_OK) {
-            found = true;
-            save(key, &fresh);
-        }
-        if (found) {
-            *ceilings = fresh;
-            entry *const to = &kept[kept_count < KEPT ? kept_count++ : KEPT - 1];
-            memcpy(to->key, key, sizeof key);
-            to->ceilings = fresh;
-        }
+    entry *known = find_quickly(backend, number, threads);
+    if (!known && backend->describe(number, &device) == TAMIS_OK) {
+        snprintf(key, sizeof key, "%s %s %s %d threads %lld %lld %lld", device.name, device.model,
+                 device.instruction_set, threads, (long long)device.cache_l1, (long long)device.cache_l2,
+                 (long long)device.cache_l3);
+        known = find(key);
+        if (!known) known = make(NULL, key, backend, number, threads, may_measure);
     }
+    if (known && !known->measured && may_measure) {
+        memcpy(key, known->key, sizeof key);
+        known = make(known, key, backend, number, threads, true);
+    }
+    if (known && known->measured) *ceilings = known->ceilings;
     pthread_mutex_unlock(&lock);
     tamis_clear_error(); /* a probe that could not run is no error of the caller's */
 }

@@ -7,7 +7,10 @@
 
 #include "base/status.h"
 
-static void decline(tamis_choice *choice, const tamis_algorithm *algorithm, const char *reason) {
+/* Nobody asks a single call why: its time is worth more than the words. */
+static void decline(tamis_choice *choice, const tamis_problem *problem, const tamis_algorithm *algorithm,
+                    const char *reason) {
+    if (problem->once) return;
     if (choice->declined_count == TAMIS_CHOICES_MOST) return;
     tamis_declined *const row = &choice->declined[choice->declined_count++];
     row->algorithm = algorithm;
@@ -26,7 +29,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
             const size_t used = strlen(names);
             if (algorithm->description.operations & bit)
                 snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", algorithm->description.name);
-            decline(choice, algorithm, "another algorithm was asked for by name");
+            decline(choice, problem, algorithm, "another algorithm was asked for by name");
             continue;
         }
         if (!(algorithm->description.operations & bit))
@@ -51,23 +54,33 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     const unsigned bit = 1u << problem->operation;
     tamis_prediction predictions[TAMIS_CHOICES_MOST];
     bool runs[TAMIS_CHOICES_MOST] = {false};
-    *choice = (tamis_choice){0};
+    const char *first = NULL; /* a constant, or in `said` */
+    char said[192] = "";
+    choice->algorithm = NULL; /* the lists are longer than all the rest */
+    choice->unprepared_seconds = 0;
+    choice->reason[0] = 0;
+    choice->declined_count = 0;
     if (name && strcmp(name, "auto") != 0) return by_name(backend, problem, name, choice);
 
     const double calls = (double)problem->expected_calls;
     double best = INFINITY;
     if (count > TAMIS_CHOICES_MOST) count = TAMIS_CHOICES_MOST;
     for (int i = 0; i < count; i++) {
-        char reason[192] = "";
+        static const char *const others[] = {"it does not compute sddmm", "it does not compute spmm",
+                                             "it does not compute fused"};
+        char reason[192];
+        const char *why = reason;
         const tamis_algorithm *const algorithm = &table[i];
+        reason[0] = 0;
         if (!(algorithm->description.operations & bit)) {
-            snprintf(reason, sizeof reason, "it does not compute %s", tamis_operation_name(problem->operation));
+            why = others[problem->operation];
         } else if (algorithm->description.baseline) {
-            snprintf(reason, sizeof reason, "a baseline, only taken by name");
+            why = "a baseline, only taken by name";
         } else if (unprepared_only && algorithm->needs_preparation) {
-            snprintf(reason, sizeof reason, "it needs preparation; make a plan");
+            why = "it needs preparation; make a plan";
         } else if (algorithm->accepts(algorithm, problem, reason, sizeof reason)) {
-            predictions[i] = (tamis_prediction){0};
+            predictions[i].call_seconds = predictions[i].setup_seconds = 0;
+            predictions[i].reason[0] = 0;
             algorithm->predict(algorithm, problem, &predictions[i]);
             runs[i] = true;
             const double total = calls * predictions[i].call_seconds + predictions[i].setup_seconds;
@@ -80,17 +93,23 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
                 (choice->unprepared_seconds == 0 || predictions[i].call_seconds < choice->unprepared_seconds))
                 choice->unprepared_seconds = predictions[i].call_seconds;
         }
-        if (!runs[i]) decline(choice, algorithm, reason);
+        if (runs[i]) continue;
+        if (!first) {
+            if (why == reason) snprintf(said, sizeof said, "%s", reason);
+            first = why == reason ? said : why;
+        }
+        decline(choice, problem, algorithm, why);
     }
     if (!choice->algorithm)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s computes this: the first one says: %s",
-                          backend->name, choice->declined_count ? choice->declined[0].reason : "there is none");
+                          backend->name, first ? first : "there is none");
+    if (problem->once) return TAMIS_OK;
     for (int i = 0; i < count; i++) {
         char reason[256];
         if (!runs[i] || &table[i] == choice->algorithm) continue;
         snprintf(reason, sizeof reason, "predicted %.3g ms a call%s (%s)", predictions[i].call_seconds * 1e3,
                  predictions[i].setup_seconds > 0 ? " and a set-up that it must earn back" : "", predictions[i].reason);
-        decline(choice, &table[i], reason);
+        decline(choice, problem, &table[i], reason);
     }
     snprintf(choice->reason, sizeof choice->reason, "smallest predicted time for %lld call%s: %s",
              (long long)problem->expected_calls, problem->expected_calls == 1 ? "" : "s", choice->prediction.reason);

@@ -126,6 +126,11 @@ static bool fake_release(tamis_gpu_device *device, void *stream, void *memory) {
     return true;
 }
 
+static tamis_status fake_host_memory(tamis_gpu_device *device, size_t bytes, void **memory) {
+    *memory = calloc(1, bytes);
+    return *memory ? TAMIS_OK : tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory", device->limits.name);
+}
+
 static tamis_status fake_write(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes) {
     TRY(check_stream_of(device, stream, "a write"));
     if (bytes) memcpy((char *)to.base + to.bytes, from, bytes);
@@ -196,6 +201,7 @@ static const tamis_gpu_runtime fake_runtime = {.name = "cuda",
                                                .launch = fake_launch,
                                                .allocate = fake_allocate,
                                                .release = fake_release,
+                                               .host_memory = fake_host_memory,
                                                .write = fake_write,
                                                .read = fake_read,
                                                .copy = fake_copy,

@@ -10,6 +10,7 @@
  *                     without @ all. "*" stands for every call that a program may see fail.
  *   FAKE_CUDA_CAPTURE the stream that is being captured, as a number: waiting for it, and using the legacy stream, is
  *                     refused, and so is, in a thread whose mode is not relaxed, what is unsafe beside a capture
+ *   FAKE_NVRTC_OLD    1: a compiler that does not know --Ofast-compile; 2: nor --minimal
  *   FAKE_NVRTC_TOGETHER so many compilations wait for each other, and fail where the others do not come
  * fake_calls tells how often a function was called, fake_note what memory there is and what was done wrongly.
  */
@@ -415,6 +416,7 @@ EXPORT(cuEventQuery, void *event) {
 EXPORT(cuMemHostAlloc, void **memory, size_t bytes, unsigned flags) {
     (void)flags;
     MAY_FAIL;
+    UNSAFE;
     *memory = malloc(bytes);
     return *memory ? SUCCESS : OUT_OF_MEMORY;
 }
@@ -644,6 +646,10 @@ static int meet(void) {
 EXPORT(nvrtcCompileProgram, void *program, int options, const char *const *texts) {
     (void)program;
     MAY_FAIL;
+    for (int i = 0; i < options; i++)
+        if ((strcmp(texts[i], "--minimal") == 0 && number_set("FAKE_NVRTC_OLD", 0) > 1) ||
+            (strncmp(texts[i], "--Ofast", 7) == 0 && number_set("FAKE_NVRTC_OLD", 0) > 0))
+            return 5;
     if (!meet()) return 6;
     return options > 0 && strncmp(texts[0], "--gpu-architecture=", 19) == 0 ? SUCCESS : INVALID_VALUE;
 }

@@ -8,14 +8,16 @@
 #include <string.h>
 
 /* both sides spell these the same way */
-#define CU_EVENT_DEFAULT        TAMIS_CU_EVENT_DEFAULT
-#define NVRTC_SUCCESS           TAMIS_NVRTC_SUCCESS
-#define NVRTC_ERROR_COMPILATION TAMIS_NVRTC_ERROR_COMPILATION
+#define CU_EVENT_DEFAULT           TAMIS_CU_EVENT_DEFAULT
+#define NVRTC_SUCCESS              TAMIS_NVRTC_SUCCESS
+#define NVRTC_ERROR_COMPILATION    TAMIS_NVRTC_ERROR_COMPILATION
+#define NVRTC_ERROR_INVALID_OPTION TAMIS_NVRTC_ERROR_INVALID_OPTION
 #include "gpu/cuda_api.h"
 #include "gpu/opencl_api.h"
 #undef CU_EVENT_DEFAULT
 #undef NVRTC_SUCCESS
 #undef NVRTC_ERROR_COMPILATION
+#undef NVRTC_ERROR_INVALID_OPTION
 
 #define SAME(ours, theirs)      _Static_assert((long long)(ours) == (long long)(theirs), #ours " is not " #theirs)
 #define SAME_SIZE(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours " has not the size of " #theirs)
@@ -182,6 +184,7 @@ SAME_SIZE(nvrtc_result, nvrtcResult);
 SAME_SIZE(nvrtc_program, nvrtcProgram);
 SAME(TAMIS_NVRTC_SUCCESS, NVRTC_SUCCESS);
 SAME(TAMIS_NVRTC_ERROR_COMPILATION, NVRTC_ERROR_COMPILATION);
+SAME(TAMIS_NVRTC_ERROR_INVALID_OPTION, NVRTC_ERROR_INVALID_OPTION);
 static const char *const nvrtc_missing = NULL;
 #else
 static const char *const nvrtc_missing =

@@ -134,8 +134,15 @@ FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 #endif
 
 /* Makes a call that has WIDE among its arguments: two bodies for a GPU, where the constant removes a branch from each
-   load; one with a run-time test for compilers that would take long over two. */
-#if defined(SIMT_OPENCL)
+   load; one with a run-time test for compilers that would take long over two. ONLY_WIDTH: 0 or 1 where the host
+   launches a kernel for each, which are compiled side by side. */
+#if defined(ONLY_WIDTH)
+#define BY_WIDTH(wide, call)                                                                                           \
+    do {                                                                                                               \
+        const int WIDE = ONLY_WIDTH;                                                                                   \
+        call;                                                                                                          \
+    } while (0)
+#elif defined(SIMT_OPENCL)
 #define BY_WIDTH(wide, call)                                                                                           \
     do {                                                                                                               \
         const int WIDE = (wide)&1;                                                                                     \

@@ -67,7 +67,7 @@ static tamis_status compile(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "FUSED", is_fused(p));
-    TRY(tamis_gpu_add_kernel(p, MAIN, "chunks.simt", "chunks", &definitions, 0));
+    TRY(tamis_gpu_add_split_kernel(p, MAIN, "chunks.simt", "chunks", &definitions, 0));
     tamis_gpu_definitions merge = {.used = 0};
     define_merge(&merge, p);
     TRY(tamis_gpu_add_kernel(p, MERGE_SHORT, "chunks.simt", "chunks_merge", &merge, 0));
@@ -76,25 +76,30 @@ static tamis_status compile(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ the split */
 
-static tamis_status split(tamis_prepared *p) {
+/* One of the kernels beside the sums, which only making a plan launches. */
+static tamis_status launch_merge(const tamis_prepared *p, const char *name, int64_t items, const tamis_gpu_call *call) {
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_kernel *kernel = NULL;
+    const tamis_gpu_launch grid = {{tamis_gpu_groups(items), 1}, MERGE_GROUP, 0, 1};
+    define_merge(&definitions, p);
+    TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, name, 0, &kernel));
+    const tamis_status status =
+        p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, call->arguments, call->count);
+    tamis_gpu_kernel_release(kernel);
+    return status;
+}
+
+static tamis_status split(tamis_prepared *p) {
     tamis_gpu_call call = {.count = 0};
     const int64_t chunks = p->numbers[CHUNKS];
-    const tamis_gpu_launch grid = {{tamis_gpu_groups(chunks + 1), 1}, MERGE_GROUP, 0, 1};
-    define_merge(&definitions, p);
     TRY(tamis_gpu_add_kept(p, STARTS, chunks + 1, 8, "the split into chunks"));
-    TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, "chunks_split", 0, &kernel));
     tamis_gpu_add_int64(&call, p->problem.rows);
     tamis_gpu_add_int64(&call, p->problem.nnz);
     tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
     tamis_gpu_add_int64(&call, chunks);
     tamis_gpu_add_memory(&call, p->problem.offsets);
     tamis_gpu_add_memory(&call, p->memories[STARTS]);
-    const tamis_status status =
-        p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, call.arguments, call.count);
-    tamis_gpu_kernel_release(kernel);
-    return status;
+    return launch_merge(p, "chunks_split", chunks + 1, &call);
 }
 
 /* Rows that several chunks share, found on the host from where the chunks begin: a chain is a row that is under way at
@@ -163,6 +168,23 @@ done:
     return status;
 }
 
+/* For one call: one place for each chunk in either list, filled on the device. */
+static tamis_status list_unseen(tamis_prepared *p) {
+    tamis_gpu_call call = {.count = 0};
+    const int64_t chunks = p->numbers[CHUNKS];
+    TRY(tamis_gpu_add_kept(p, CHAINS, 6 * chunks, 8, "rows that are cut"));
+    p->numbers[SHORT_CHAINS] = p->numbers[LONG_CHAINS] = chunks;
+    tamis_gpu_add_int64(&call, p->problem.rows);
+    tamis_gpu_add_int64(&call, p->problem.nnz);
+    tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
+    tamis_gpu_add_int64(&call, chunks);
+    tamis_gpu_add_int64(&call, LONG);
+    tamis_gpu_add_memory(&call, p->problem.offsets);
+    tamis_gpu_add_memory(&call, p->memories[STARTS]);
+    tamis_gpu_add_memory(&call, p->memories[CHAINS]);
+    return launch_merge(p, "chunks_chains", chunks, &call);
+}
+
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     const int64_t total = p->problem.rows + p->problem.nnz;
@@ -179,7 +201,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile(p));
     TRY(split(p));
-    return list_chains(p);
+    return p->problem.once ? list_unseen(p) : list_chains(p);
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
@@ -227,7 +249,7 @@ static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_opera
     tamis_gpu_add_place(&call, x->scratch);
     tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_edge(p, x, &call);
-    tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x));
+    tamis_gpu_add_wide(p, x, 0, &call);
     return tamis_gpu_launch_kernel(p, stream, MAIN, (p->numbers[CHUNKS] + teams - 1) / teams,
                                    (problem->width + p->numbers[OUT_SPAN] - 1) / p->numbers[OUT_SPAN],
                                    (int)p->parameters[GROUP], 0, &call);

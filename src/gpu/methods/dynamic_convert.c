@@ -31,7 +31,7 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], 1);
     tamis_gpu_define_inner(&definitions, p, problem->inner, 1, 1);
     TRY(tamis_gpu_add_kernel(p, 0, "dynamic_convert.simt", "dynamic_convert", &definitions, 0));
-    return tamis_gpu_utility_ready(p->device, "structure.simt", "expand_rows",
+    return tamis_gpu_utility_ready(p->device, "expand.simt", "expand_rows",
                                    (tamis_gpu_kinds){TAMIS_F32, problem->index_type, problem->offset_type});
 }
 
@@ -44,7 +44,7 @@ static tamis_status write_rows(const tamis_prepared *p, void *stream, tamis_plac
     tamis_gpu_add_int64(&call, problem->nnz);
     tamis_gpu_add_memory(&call, problem->offsets);
     tamis_gpu_add_place(&call, rows);
-    return tamis_gpu_utility(p->device, stream, "structure.simt", "expand_rows",
+    return tamis_gpu_utility(p->device, stream, "expand.simt", "expand_rows",
                              (tamis_gpu_kinds){TAMIS_F32, problem->index_type, problem->offset_type},
                              (problem->nnz + chunk - 1) / chunk, &call);
 }

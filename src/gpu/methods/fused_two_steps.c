@@ -70,6 +70,7 @@ void tamis_gpu_predict_two_steps(const tamis_problem *problem, tamis_prediction 
     const part *const multiplier = choose(&second, multipliers, MULTIPLIERS, &products);
     prediction->call_seconds = samples.call_seconds + products.call_seconds;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
+    if (problem->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
              sampler->method->name, 1e3 * samples.call_seconds, multiplier->method->name, 1e3 * products.call_seconds);
 }

@@ -99,7 +99,7 @@ static tamis_status prepare_sddmm(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     const int pieces = define(p, p->problem.inner, &definitions);
     define_vectors(p, pieces, pieces, &definitions);
-    return tamis_gpu_add_kernel(p, 0, "row_simd_sddmm.simt", "row_simd_sddmm", &definitions, 0);
+    return tamis_gpu_add_split_kernel(p, 0, "row_simd_sddmm.simt", "row_simd_sddmm", &definitions, 0);
 }
 
 static tamis_status execute_sddmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
@@ -126,7 +126,7 @@ static tamis_status prepare_spmm(tamis_prepared *p) {
     const int pieces = define(p, p->problem.width, &definitions);
     count_slices(p, pieces);
     define_vectors(p, pieces, pieces, &definitions);
-    return tamis_gpu_add_kernel(p, 0, "row_simd_spmm.simt", "row_simd_spmm", &definitions, 0);
+    return tamis_gpu_add_split_kernel(p, 0, "row_simd_spmm.simt", "row_simd_spmm", &definitions, 0);
 }
 
 static void add_pattern(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
@@ -142,7 +142,7 @@ static tamis_status launch_rows(const tamis_prepared *p, void *stream, const tam
     tamis_gpu_add_int64(call, x->out_stride);
     tamis_gpu_add_batch(p, x, call);
     tamis_gpu_add_edge(p, x, call);
-    tamis_gpu_add_int32(call, tamis_gpu_wide(p, x));
+    tamis_gpu_add_wide(p, x, 0, call);
     return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), p->numbers[SLICES], (int)p->numbers[GROUP], 0, call);
 }
 
@@ -166,7 +166,7 @@ static tamis_status prepare_fused(tamis_prepared *p) {
     define_vectors(p, pieces, pieces > wide_pieces ? pieces : wide_pieces, &definitions);
     count_slices(p, wide_pieces);
     tamis_gpu_define(&definitions, "WIDE_PIECES", wide_pieces);
-    return tamis_gpu_add_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);
+    return tamis_gpu_add_split_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);
 }
 
 static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {

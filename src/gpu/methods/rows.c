@@ -1,5 +1,5 @@
 /* Host side of rows.simt: SpMM by whole rows, long ones cut and merged. The lists of cut rows are made on the device;
-   two numbers come to the host. */
+   two numbers come to the host, or, for one call, none: it would wait for them. */
 #include "gpu/methods/rows.h"
 
 #include <math.h>
@@ -10,10 +10,11 @@
 #include "gpu/utility.h"
 
 enum { TEAM_LANES, SPLIT, GROUP, LOADS, LIMIT, SLICE, ORDERED };
-enum { SUMS, MERGE };               /* kernels */
-enum { CUTS, PIECE_CUT, ORDER };    /* kept memory */
-enum { CUT_COUNT, PIECES, SLICES }; /* numbers */
+enum { SUMS, MERGE };                                  /* kernels */
+enum { CUTS, PIECE_CUT, ORDER, CUT_SUMS, PIECE_SUMS }; /* kept memory; the last two for one call */
+enum { CUT_COUNT, PIECES, SLICES };                    /* numbers */
 enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
+enum { TASK_SUMS = 1, TASK_MERGE };              /* of rows.simt */
 enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
@@ -139,41 +140,76 @@ static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total
                                     sizeof *total);
 }
 
-/* Which rows are cut, and the cut row of each piece. */
-static tamis_status list_cuts(tamis_prepared *p) {
+/* What is the least that no matrix of so many nonzeros has more of. */
+static int64_t cuts_most(const tamis_prepared *p) {
+    return least(p->problem.rows, p->problem.nnz / p->parameters[LIMIT]);
+}
+
+/* A cut row has more than `limit` nonzeros, and one piece that may be short. */
+static int64_t pieces_most(const tamis_prepared *p) { return p->problem.nnz / p->parameters[LIMIT] + cuts_most(p); }
+
+/* In `is_cut` and `pieces`, rows + 1 numbers each: what comes before each row. */
+static tamis_status count_cuts(const tamis_prepared *p, void *is_cut, void *pieces) {
     tamis_status status = TAMIS_OK;
     const int64_t rows = p->problem.rows;
-    void *is_cut = NULL, *pieces = NULL, *scratch = NULL;
-    tamis_gpu_call counting = {.count = 0}, listing = {.count = 0};
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(rows + 1) * 8,
-                                      "marks of rows that are cut", &is_cut));
-    TRY_GOTO(done,
-             tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(rows + 1) * 8, "counts of pieces", &pieces));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums",
-                                      &scratch));
+    void *scratch = NULL, *const stream = p->problem.stream;
+    tamis_gpu_call counting = {.count = 0};
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
     tamis_gpu_add_int64(&counting, rows);
     tamis_gpu_add_int64(&counting, p->parameters[LIMIT]);
     tamis_gpu_add_memory(&counting, p->problem.offsets);
     tamis_gpu_add_memory(&counting, is_cut);
     tamis_gpu_add_memory(&counting, pieces);
     TRY_GOTO(done, launch(p, "rows_count", rows + 1, &counting));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, pieces, rows + 1, (tamis_place){scratch, 0}));
-    TRY_GOTO(done, total_of(p, is_cut, &p->numbers[CUT_COUNT]));
-    TRY_GOTO(done, total_of(p, pieces, &p->numbers[PIECES]));
-    if (p->numbers[CUT_COUNT] == 0) goto done;
-    TRY_GOTO(done, tamis_gpu_add_kept(p, CUTS, 2 * p->numbers[CUT_COUNT], 8, "rows that are cut"));
-    TRY_GOTO(done, tamis_gpu_add_kept(p, PIECE_CUT, p->numbers[PIECES], 8, "pieces of rows"));
-    tamis_gpu_add_int64(&listing, rows);
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, pieces, rows + 1, (tamis_place){scratch, 0}));
+done:
+    tamis_gpu_release(p->device, stream, scratch);
+    return status;
+}
+
+/* Which rows are cut, and the cut row of each piece. */
+static tamis_status fill_lists(tamis_prepared *p, const void *is_cut, const void *pieces) {
+    tamis_gpu_call listing = {.count = 0};
+    TRY(tamis_gpu_add_kept(p, CUTS, 2 * p->numbers[CUT_COUNT], 8, "rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, PIECE_CUT, p->numbers[PIECES], 8, "pieces of rows"));
+    tamis_gpu_add_int64(&listing, p->problem.rows);
     tamis_gpu_add_memory(&listing, is_cut);
     tamis_gpu_add_memory(&listing, pieces);
     tamis_gpu_add_memory(&listing, p->memories[CUTS]);
     tamis_gpu_add_memory(&listing, p->memories[PIECE_CUT]);
-    TRY_GOTO(done, launch(p, "rows_list", rows * 32, &listing));
+    return launch(p, "rows_list", p->problem.rows * 32, &listing);
+}
+
+/* Whether the device alone knows how many there are. */
+static bool is_counted(const tamis_prepared *p) {
+    return p->problem.once && p->profile.max > p->parameters[LIMIT] && cuts_most(p) > 0;
+}
+
+/* For one call: as many as there could be, and the kernels look up how many there are. */
+static tamis_status list_unseen(tamis_prepared *p) {
+    p->numbers[CUT_COUNT] = cuts_most(p);
+    p->numbers[PIECES] = pieces_most(p);
+    if (p->numbers[CUT_COUNT] == 0) return TAMIS_OK;
+    TRY(tamis_gpu_add_kept(p, CUT_SUMS, p->problem.rows + 1, 8, "marks of rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, PIECE_SUMS, p->problem.rows + 1, 8, "counts of pieces"));
+    TRY(count_cuts(p, p->memories[CUT_SUMS], p->memories[PIECE_SUMS]));
+    return fill_lists(p, p->memories[CUT_SUMS], p->memories[PIECE_SUMS]);
+}
+
+static tamis_status list_cuts(tamis_prepared *p) {
+    tamis_status status = TAMIS_OK;
+    const size_t bytes = (size_t)(p->problem.rows + 1) * 8;
+    void *is_cut = NULL, *pieces = NULL, *const stream = p->problem.stream;
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "marks of rows that are cut", &is_cut));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "counts of pieces", &pieces));
+    TRY_GOTO(done, count_cuts(p, is_cut, pieces));
+    TRY_GOTO(done, total_of(p, is_cut, &p->numbers[CUT_COUNT]));
+    TRY_GOTO(done, total_of(p, pieces, &p->numbers[PIECES]));
+    if (p->numbers[CUT_COUNT] > 0) TRY_GOTO(done, fill_lists(p, is_cut, pieces));
 done:
-    tamis_gpu_release(p->device, p->problem.stream, is_cut);
-    tamis_gpu_release(p->device, p->problem.stream, pieces);
-    tamis_gpu_release(p->device, p->problem.stream, scratch);
+    tamis_gpu_release(p->device, stream, is_cut);
+    tamis_gpu_release(p->device, stream, pieces);
     return status;
 }
 
@@ -200,13 +236,12 @@ done:
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-static tamis_status compile(tamis_prepared *p) {
-    enum { TASK_SUMS = 1, TASK_MERGE };
+static tamis_status compile_sums(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const int64_t last = p->problem.width - (p->numbers[SLICES] - 1) * v[SLICE]; /* columns of the last slice */
     const bool quick = tamis_gpu_compiles_fast(p);
     const int64_t across = v[TEAM_LANES] / v[SPLIT] * p->unit;
-    tamis_gpu_definitions definitions = {.used = 0}, merge = {.used = 0};
+    tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "SPLIT", v[SPLIT]);
@@ -215,34 +250,46 @@ static tamis_status compile(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "WHOLE_UNITS", quick);
     tamis_gpu_define(&definitions, "UNITS_FULL", quick ? last / across : 0);
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
-    TRY(tamis_gpu_add_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0));
-    if (p->numbers[CUT_COUNT] == 0) return TAMIS_OK;
+    if (is_counted(p)) tamis_gpu_define(&definitions, "COUNTED", 1);
+    return tamis_gpu_add_split_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0);
+}
+
+static tamis_status compile_merge(tamis_prepared *p) {
+    tamis_gpu_definitions merge = {.used = 0};
     tamis_gpu_define_problem(&merge, p, MERGE_GROUP, MERGE_TEAM);
     tamis_gpu_define(&merge, "TASK", TASK_MERGE);
+    if (is_counted(p)) tamis_gpu_define(&merge, "COUNTED", 1);
     return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
 }
 
 static tamis_status prepare(tamis_prepared *p) {
-    const int64_t *const v = p->parameters;
+    int64_t *const v = p->parameters;
     const bool cuts = p->profile.max > v[LIMIT];
+    if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
     TRY(check(p));
-    if (cuts) { /* a cut row has more than `limit` nonzeros, and one piece that may be short */
-        const int64_t pieces = p->problem.nnz / v[LIMIT] + least(p->problem.rows, p->problem.nnz / v[LIMIT]);
-        p->scratch_bytes = (size_t)(pieces * p->problem.width) * tamis_gpu_real_size(p->problem.type);
-    }
+    if (cuts) p->scratch_bytes = (size_t)(pieces_most(p) * p->problem.width) * tamis_gpu_real_size(p->problem.type);
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
-    if (cuts) TRY(list_cuts(p));
+    TRY(compile_sums(p)); /* while the lists are made */
+    if (cuts) TRY(p->problem.once ? list_unseen(p) : list_cuts(p));
     if (v[ORDERED]) TRY(list_order(p));
-    return compile(p);
+    return p->numbers[CUT_COUNT] > 0 ? compile_merge(p) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
 
+/* The count, or where it lies: behind the sums. */
+static void add_count(const tamis_prepared *p, int sums, int64_t count, tamis_gpu_call *call) {
+    if (is_counted(p))
+        tamis_gpu_add_place(call, (tamis_place){p->memories[sums], p->problem.rows * 8});
+    else
+        tamis_gpu_add_int64(call, count);
+}
+
 static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t count = p->numbers[CUT_COUNT], groups = up(count, MERGE_GROUP / MERGE_TEAM);
     tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, count);
-    tamis_gpu_add_int64(&call, p->numbers[PIECES]);
+    add_count(p, CUT_SUMS, count, &call);
+    add_count(p, PIECE_SUMS, p->numbers[PIECES], &call);
     tamis_gpu_add_memory(&call, p->memories[CUTS]);
     tamis_gpu_add_place(&call, x->scratch);
     tamis_gpu_add_int64(&call, p->problem.width);
@@ -264,7 +311,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
     tamis_gpu_call call = {.count = 0};
     tamis_gpu_add_int64(&call, problem->rows);
-    tamis_gpu_add_int64(&call, p->numbers[PIECES]);
+    add_count(p, PIECE_SUMS, p->numbers[PIECES], &call);
     tamis_gpu_add_int64(&call, p->parameters[LIMIT]);
     tamis_gpu_add_memory(&call, p->memories[CUTS]);
     tamis_gpu_add_memory(&call, p->memories[PIECE_CUT]);
@@ -283,7 +330,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_real(&call, problem->type, x->alpha);
     tamis_gpu_add_real(&call, problem->type, x->beta);
-    tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x) | whole);
+    tamis_gpu_add_wide(p, x, whole, &call);
     TRY(tamis_gpu_launch_kernel(p, stream, SUMS, least(groups, p->device->limits.groups_most[0]), p->numbers[SLICES],
                                 (int)p->parameters[GROUP], 0, &call));
     return p->numbers[CUT_COUNT] > 0 ? merge(p, stream, x) : TAMIS_OK;

@@ -100,7 +100,7 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     tamis_gpu_define(&definitions, "WALK", v[WALK]);
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "ROWS_KNOWN", !p->problem.once);
-    return tamis_gpu_add_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
+    return tamis_gpu_add_split_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
 }
 
 static tamis_status prepare(tamis_prepared *p) {

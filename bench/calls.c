@@ -1,0 +1,138 @@
+/*
+ * What calls cost beside their kernels, on a small matrix whose data lie on the device: the first plan of a kind in the
+ * process, with whatever it compiles, an execution of a plan, and single calls that check S and that trust it. Medians
+ * of the time until the call returns; "in a row" is the time of a call among many, with the wait for the last.
+ *   bench_calls [DEVICE]   (an empty XDG_CACHE_HOME has it compile everything)
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tamis/generate.h>
+#include <tamis/matrix.h>
+#include <tamis/stream.h>
+#include <time.h>
+
+enum { ROWS = 1813, NNZ = 11000, K = 128, CALLS = 200 };
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void need(tamis_status status) {
+    if (status == TAMIS_OK) return;
+    fprintf(stderr, "%s\n", tamis_last_error());
+    exit(1);
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static tamis_device *device;
+static tamis_sparse S;
+static tamis_dense A, B, D, P, E;
+
+/* Bytes of `host`, or zeros, where the device works. */
+static void *bring(const void *host, size_t bytes) {
+    void *memory;
+    void *const zeros = calloc(1, bytes);
+    if (!zeros) exit(1);
+    need(tamis_device_allocate(device, bytes, &memory));
+    need(tamis_device_upload(device, NULL, memory, 0, host ? host : zeros, bytes));
+    free(zeros);
+    return memory;
+}
+
+static tamis_dense matrix(int64_t rows, int64_t cols, tamis_location location) {
+    return (tamis_dense){.data = bring(NULL, (size_t)(rows * cols) * 4),
+                         .rows = rows,
+                         .cols = cols,
+                         .stride = cols,
+                         .location = location};
+}
+
+static tamis_status run_plan(const tamis_plan *plan, tamis_operation operation) {
+    if (operation == TAMIS_OP_SDDMM) return tamis_plan_sddmm(plan, &A, &B, &P, NULL);
+    if (operation == TAMIS_OP_SPMM) return tamis_plan_spmm(plan, &B, &E, NULL);
+    return tamis_plan_fused(plan, &A, &B, &D, &E, NULL);
+}
+
+static tamis_status run_once(const tamis_options *o) {
+    if (o->operation == TAMIS_OP_SDDMM) return tamis_sddmm(device, &S, &A, &B, &P, o, NULL);
+    if (o->operation == TAMIS_OP_SPMM) return tamis_spmm(device, &S, &B, &E, o, NULL);
+    return tamis_fused(device, &S, &A, &B, &D, &E, o, NULL);
+}
+
+/* By the plan, or, where there is none, by single calls. */
+static void measure(const char *what, const tamis_plan *plan, const tamis_options *o) {
+    static double times[CALLS];
+    for (int i = 0; i < 5; i++) need(plan ? run_plan(plan, o->operation) : run_once(o));
+    need(tamis_stream_synchronize(device, NULL));
+    for (int i = 0; i < CALLS; i++) {
+        const double start = now();
+        need(plan ? run_plan(plan, o->operation) : run_once(o));
+        times[i] = now() - start;
+        need(tamis_stream_synchronize(device, NULL));
+    }
+    qsort(times, CALLS, sizeof *times, compare);
+    const double start = now();
+    for (int i = 0; i < CALLS; i++) need(plan ? run_plan(plan, o->operation) : run_once(o));
+    need(tamis_stream_synchronize(device, NULL));
+    printf("  %-24s %7.1f us to return, %7.1f us in a row\n", what, 1e6 * times[CALLS / 2],
+           1e6 * (now() - start) / CALLS);
+}
+
+static void measure_operation(tamis_operation operation) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_plan *plan;
+    o.operation = operation;
+    o.inner = operation == TAMIS_OP_SPMM ? 0 : K;
+    o.width = K;
+    double start = now();
+    need(tamis_plan_create(device, &S, &o, &plan));
+    printf("%s\n  %-24s %7.1f ms\n", tamis_operation_name(operation), "first plan", 1e3 * (now() - start));
+    tamis_plan *second;
+    start = now();
+    need(tamis_plan_create(device, &S, &o, &second));
+    printf("  %-24s %7.2f ms\n", "second plan", 1e3 * (now() - start));
+    start = now();
+    need(run_once(&o));
+    need(tamis_stream_synchronize(device, NULL));
+    printf("  %-24s %7.1f ms\n", "first single call", 1e3 * (now() - start));
+    measure("a plan's execution", plan, &o);
+    measure("single call", NULL, &o);
+    o.trust_input = true;
+    measure("single call, trusted", NULL, &o);
+    tamis_plan_destroy(plan);
+    tamis_plan_destroy(second);
+}
+
+int main(int argc, char **argv) {
+    tamis_generate_options g = TAMIS_GENERATE_OPTIONS_INIT;
+    tamis_device_description about;
+    tamis_owned_sparse *made;
+    setenv("TAMIS_PROBE", "0", 0);
+    need(tamis_device_open(argc > 1 ? argv[1] : "cuda:0", &device));
+    need(tamis_device_describe(device, &about));
+    g.rows = ROWS;
+    g.nnz = NNZ;
+    need(tamis_generate(&g, &made));
+    S = *tamis_owned_sparse_view(made);
+    S.location = about.location;
+    S.offsets = bring(S.offsets, (ROWS + 1) * 4);
+    S.columns = bring(S.columns, (size_t)S.nnz * 4);
+    S.values = bring(S.values, (size_t)S.nnz * 4);
+    A = matrix(ROWS, K, about.location);
+    B = matrix(ROWS, K, about.location);
+    D = matrix(ROWS, K, about.location);
+    E = matrix(ROWS, K, about.location);
+    P = matrix(S.nnz, 1, about.location);
+    printf("%s: %d rows, %lld nonzeros, K = %d, fp32\n", about.name, ROWS, (long long)S.nnz, K);
+    for (int operation = TAMIS_OP_SDDMM; operation <= TAMIS_OP_FUSED; operation++)
+        measure_operation((tamis_operation)operation);
+    tamis_owned_sparse_free(made); /* device memory goes with the process */
+    tamis_device_close(device);
+    return 0;
+}

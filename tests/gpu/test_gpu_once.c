@@ -1,0 +1,240 @@
+/*
+ * One-shot calls on a device that computes: rows that are so long that they are cut, in matrices of so many nonzeros
+ * that nothing is guessed, and so few that all is; checked and trusted. Nothing that is cut comes to the host there.
+ *   test_gpu_once [DEVICE]      opencl:0 unless told otherwise
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tamis/stream.h>
+
+#include "base/memory.h"
+#include "support/expect.h"
+#include "support/mirror.h"
+
+typedef struct once {
+    tamis_operation operation;
+    tamis_edge edge;
+    const char *algorithm;
+    tamis_type type;
+    tamis_format format;
+    shape shape;
+    int64_t rows, nnz;
+    bool sorted, trusted;
+    enum { WHOLE, SLICE, TURNED } view; /* TURNED: S^T is handed in, and transposed */
+} once;
+
+static const once cases[] = {
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-rows", TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 300, 40000, true, true, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-rows", TAMIS_F32, TAMIS_CSR, SHAPE_LAST_ROW, 300, 4000, false, false, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-rows", TAMIS_F16, TAMIS_CSR, SHAPE_UNIFORM, 3000, 40000, true, true, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 300, 40000, true, true, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 300, 40000, false, false, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_CSR, SHAPE_LAST_ROW, 100, 3000, true, true, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_COO, SHAPE_HUB, 300, 40000, false, true, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-nonzeros", TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 300, 40000, true, true, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-nonzeros", TAMIS_F32, TAMIS_CSR, SHAPE_UNIFORM, 3000, 20000, true, false,
+     WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-nonzeros", TAMIS_F32, TAMIS_CSR, SHAPE_LAST_ROW, 900, 3000, true, true,
+     WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-nonzeros", TAMIS_F32, TAMIS_CSR, SHAPE_SPARSE_ENDS, 900, 3000, true, false,
+     WHOLE},
+    {TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, "gpu-nonzeros", TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 200, 9000, true, true, WHOLE},
+    {TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, NULL, TAMIS_F16, TAMIS_CSR, SHAPE_HUB, 200, 20000, true, true, WHOLE},
+    {TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_COO, SHAPE_HUB, 200, 20000, false, false, WHOLE},
+    {TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 200, 20000, false, true, WHOLE},
+    {TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, NULL, TAMIS_F32, TAMIS_COO, SHAPE_HUB, 200, 20000, false, false, WHOLE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 300, 40000, false, true, SLICE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F16, TAMIS_CSR, SHAPE_UNIFORM, 300, 9000, true, false, SLICE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, "gpu-rows", TAMIS_F32, TAMIS_CSR, SHAPE_HUB, 300, 40000, true, false, SLICE},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_COO, SHAPE_HUB, 300, 40000, false, true, TURNED},
+    {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, NULL, TAMIS_F32, TAMIS_COO, SHAPE_HUB, 300, 40000, false, false, TURNED},
+    {TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, NULL, TAMIS_F32, TAMIS_COO, SHAPE_HUB, 200, 9000, true, false, TURNED},
+};
+
+static tamis_status call(tamis_device *device, mirror *m, const once *x) {
+    const tamis_dense P = samples_of(&m->S, m->memory[7], x->type);
+    tamis_options options = with_edge(x->edge);
+    options.edge_scale = 0.5;
+    options.trust_input = x->trusted;
+    options.algorithm = x->algorithm;
+    options.transpose = x->view == TURNED;
+    switch (x->operation) {
+    case TAMIS_OP_SDDMM: return tamis_sddmm(device, &m->S, &m->A, &m->B, &P, &options, NULL);
+    case TAMIS_OP_SPMM: return tamis_spmm(device, &m->S, &m->D, &m->out, &options, NULL);
+    case TAMIS_OP_FUSED: return tamis_fused(device, &m->S, &m->A, &m->B, &m->D, &m->out, &options, NULL);
+    }
+    return TAMIS_ERROR_INTERNAL;
+}
+
+static int64_t first_row(const once *x) { return x->view == SLICE ? x->rows / 3 : 0; }
+static int64_t rows_of(const once *x) { return x->view == SLICE ? x->rows / 2 : x->rows; }
+
+/* Of SpMM, whose other operand is whole. Buffers of OpenCL are no addresses: the slice has offsets of its own. */
+static void take_slice(mirror *m, const problem *p, const once *x, void **offsets) {
+    const int32_t *const all = p->S.offsets, first = (int32_t)first_row(x);
+    const size_t bytes = (size_t)(rows_of(x) + 1) * sizeof *all;
+    if (tamis_device_allocate(m->device, bytes, offsets) != TAMIS_OK ||
+        tamis_device_upload(m->device, NULL, *offsets, 0, all + first, bytes) != TAMIS_OK)
+        abort();
+    m->S.offsets = *offsets;
+    m->S.rows = m->out.rows = rows_of(x);
+    m->S.offset_base = all[first];
+    m->S.nnz = all[first + rows_of(x)] - all[first];
+}
+
+static void turn(mirror *m) {
+    const tamis_sparse S = m->S;
+    m->S.rows = S.cols;
+    m->S.cols = S.rows;
+    m->S.row_indices = S.columns;
+    m->S.columns = S.row_indices;
+}
+
+/* The first element that is not as it should be, -1 for none. */
+static int64_t first_wrong(const problem *p, const once *x, const void *out, int64_t count) {
+    const int64_t before = first_row(x) * p->options.width;
+    test_call call = call_of(x->edge, 1, 0);
+    double *want = NULL, *bound = NULL;
+    int64_t wrong = -1;
+    call.options.edge_scale = 0.5;
+    expect_member(p, x->operation, &call, 0, NULL, &want, &bound);
+    for (int64_t i = 0; i < count && wrong < 0; i++) {
+        const int64_t at =
+            x->operation == TAMIS_OP_SDDMM ? i : test_position(&p->out, 0, i / p->options.width, i % p->options.width);
+        if (!expect_fits(x->type, test_load(out, x->type, at), want[before + i], bound[before + i])) wrong = i;
+    }
+    free(want);
+    free(bound);
+    return wrong;
+}
+
+static bool runs(tamis_device *device, const once *x, int number) {
+    tamis_random random = tamis_random_start(17, (uint64_t)number);
+    const problem_options o = {.rows = x->rows,
+                               .cols = x->rows + 300,
+                               .nnz = x->nnz,
+                               .inner = 12,
+                               .width = 20,
+                               .batch = 1,
+                               .shape = x->shape,
+                               .type = x->type,
+                               .format = x->format,
+                               .index_type = TAMIS_I32,
+                               .offset_type = TAMIS_I32,
+                               .sorted = x->sorted};
+    problem p = problem_make(&o, &random);
+    const int64_t count = x->operation == TAMIS_OP_SDDMM ? o.nnz : rows_of(x) * o.width;
+    const size_t bytes = (size_t)count * tamis_type_size(x->type);
+    void *const out = calloc(1, bytes);
+    mirror m = mirror_make(device, &p, bytes);
+    void *offsets = NULL;
+    mirror_output(&m, out);
+    if (x->view == SLICE) take_slice(&m, &p, x, &offsets);
+    if (x->view == TURNED) turn(&m);
+    bool right = call(device, &m, x) == TAMIS_OK && tamis_stream_synchronize(device, NULL) == TAMIS_OK;
+    if (!right) printf("FAILED case %d: %s\n", number, tamis_last_error());
+    if (right) {
+        mirror_fetch(&m, out);
+        const int64_t wrong = first_wrong(&p, x, out, count);
+        right = wrong < 0;
+        if (!right) printf("FAILED case %d: element %lld is wrong\n", number, (long long)wrong);
+    }
+    tamis_device_free(device, offsets);
+    mirror_free(&m);
+    problem_free(&p);
+    free(out);
+    return right;
+}
+
+/* A pattern that is broken is refused, in the words of the host's check; one that is transposed, too. */
+static bool refuses(tamis_device *device, tamis_format format, bool turned) {
+    tamis_random random = tamis_random_start(3, 0);
+    const problem_options o = {
+        .rows = 50, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .batch = 1, .format = format, .sorted = true};
+    problem p = problem_make(&o, &random);
+    mirror m = mirror_make(device, &p, (size_t)o.rows * 8 * 4);
+    float out[50 * 8] = {0};
+    int32_t bad = 50;
+    const int64_t live = tamis_memory_live();
+    mirror_output(&m, out);
+    const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .format = format, .view = turned ? TURNED : WHOLE};
+    bool refused = tamis_device_upload(device, NULL, m.memory[0], 100 * 4, &bad, 4) == TAMIS_OK &&
+                   call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
+    if (!refused) printf("FAILED: a column that is none: %s\n", tamis_last_error());
+    if (format == TAMIS_CSR) {
+        bad = 0;
+        bool also = tamis_device_upload(device, NULL, m.memory[0], 100 * 4, &bad, 4) == TAMIS_OK;
+        bad = 401;
+        also = also && tamis_device_upload(device, NULL, m.memory[2], 25 * 4, &bad, 4) == TAMIS_OK &&
+               call(device, &m, &x) != TAMIS_OK && strstr(tamis_last_error(), "offsets");
+        if (!also) printf("FAILED: an offset that is none: %s\n", tamis_last_error());
+        refused = refused && also;
+    }
+    if (tamis_memory_live() != live) {
+        printf("FAILED: something is left of a call that was refused\n");
+        refused = false;
+    }
+    mirror_free(&m);
+    problem_free(&p);
+    return refused;
+}
+
+/* A slice's offsets begin where it says, end nnz further on, and its columns are in range. */
+static bool refuses_slice(tamis_device *device) {
+    tamis_random random = tamis_random_start(4, 0);
+    const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .rows = 60, .view = SLICE};
+    const problem_options o = {
+        .rows = x.rows, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .batch = 1, .sorted = true};
+    problem p = problem_make(&o, &random);
+    mirror m = mirror_make(device, &p, (size_t)o.rows * 8 * 4);
+    float out[60 * 8] = {0};
+    void *offsets = NULL;
+    int32_t bad = 50;
+    const int64_t live = tamis_memory_live();
+    mirror_output(&m, out);
+    take_slice(&m, &p, &x, &offsets);
+    const tamis_sparse S = m.S;
+    bool refused = call(device, &m, &x) == TAMIS_OK;
+    m.S.offset_base++;
+    refused = refused && call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
+    m.S = S;
+    m.S.nnz--;
+    refused = refused && call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
+    m.S = S;
+    const size_t last = (size_t)(S.offset_base + S.nnz - 1) * 4;
+    refused = refused && tamis_device_upload(device, NULL, m.memory[0], last + 4, &bad, 4) == TAMIS_OK &&
+              call(device, &m, &x) == TAMIS_OK; /* not the slice's */
+    refused = refused && tamis_device_upload(device, NULL, m.memory[0], last, &bad, 4) == TAMIS_OK &&
+              call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
+    if (!refused) printf("FAILED: a slice that is none: %s\n", tamis_last_error());
+    tamis_device_free(device, offsets);
+    if (tamis_memory_live() != live) {
+        printf("FAILED: something is left of a slice that was refused\n");
+        refused = false;
+    }
+    mirror_free(&m);
+    problem_free(&p);
+    return refused;
+}
+
+int main(int argc, char **argv) {
+    tamis_device *device = NULL;
+    int failures = 0;
+    const int count = sizeof cases / sizeof cases[0];
+    setenv("TAMIS_PROBE", "0", 1);
+    if (tamis_device_open(argc > 1 ? argv[1] : "opencl:0", &device) != TAMIS_OK) {
+        printf("skipped: %s\n", tamis_last_error());
+        return 77;
+    }
+    for (int i = 0; i < count; i++) failures += !runs(device, &cases[i], i);
+    for (int turned = 0; turned < 2; turned++) {
+        failures += !refuses(device, TAMIS_CSR, turned);
+        failures += !refuses(device, TAMIS_COO, turned);
+    }
+    failures += !refuses_slice(device);
+    tamis_device_close(device);
+    printf("%d of %d failed\n", failures, count + 5);
+    return failures != 0;
+}
