@@ -143,8 +143,10 @@ typedef struct tamis_options {
     void *stream;      /* in which a plan reads S's arrays and makes its own; one-shot calls use the execution's */
     bool no_workspace; /* the plan allocates no workspace of its own: each execution brings one */
     const tamis_allocator
-        *allocator; /* of all that is kept and needed on the device; NULL (the default): Tamis's own */
-    uint64_t reserved[12];
+        *allocator;    /* of all that is kept and needed on the device; NULL (the default): Tamis's own */
+    bool keep_softmax; /* executions may be asked for the statistics of softmax's rows, or, of gradients, be given them
+                          (tamis_execution.softmax_rows). With the edge softmax alone */
+    uint64_t reserved[11];
 } tamis_options;
 
 /* tamis_options.output_type: as `type`. */
@@ -170,7 +172,15 @@ typedef struct tamis_execution {
     void *workspace;       /* scratch, aligned to 64 bytes; NULL: the plan's own, which serves one execution at a time.
                               Executions that may overlap (threads, streams, captured graphs) bring one each */
     size_t workspace_bytes; /* at least tamis_plan_workspace_size */
-    uint64_t reserved[8];
+    /*
+     * Of softmax: for each row of op(S) a pair, its largest score and the sum of exp(score - largest), where a score is
+     * edge_scale * x + s. A row without nonzeros, or all of whose scores are -infinity, has -infinity and 0. 2 * rows
+     * numbers for each member of a batch, one after another, fp64 in fp64 plans, else fp32, in memory of the device.
+     * SDDMM, fused and their one-shot calls write them; backward calls read them, to leave out the pass that finds them
+     * again. NULL: neither. Others need options.keep_softmax. tamis_plan_edge takes NULL.
+     */
+    void *softmax_rows;
+    uint64_t reserved[7];
 } tamis_execution;
 
 /* The defaults of a tamis_execution. */

@@ -32,7 +32,8 @@ typedef struct tamis_problem {
     int64_t inner, width; /* K and L; 0 where the operation has none */
     double edge_scale, edge_slope, edge_epsilon;
     int64_t expected_calls;
-    int64_t batch; /* members of an execution, 1 or more */
+    int64_t batch;     /* members of an execution, 1 or more */
+    bool keep_softmax; /* of the edge softmax: executions may ask for softmax_rows */
     int threads;
     bool deterministic;
     const char *parameters;       /* the user's, "" when none */
@@ -72,7 +73,8 @@ typedef struct tamis_operands {
     int64_t a_stride, b_stride, d_stride;
     tamis_place out; /* p, C or E */
     int64_t out_stride;
-    int64_t batch; /* members, 1 or more */
+    tamis_place softmax_rows; /* see tamis_execution; of members 2 * rows apart; base NULL: not asked for */
+    int64_t batch;            /* members, 1 or more */
     tamis_apart apart;
     double alpha, beta;
     tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */

@@ -34,7 +34,8 @@ typedef struct tamis_edge_job {
     int64_t rows, nnz, batch;
     const void *offsets; /* of the CSR; looked at by softmax alone */
     tamis_index_type offset_type;
-    const void *permutation; /* NULL: both orders are one */
+    const void *permutation;  /* NULL: both orders are one */
+    tamis_place softmax_rows; /* of tamis_execution, to be read; base NULL: found anew */
     tamis_edge_array values, x, dp, p, dx, ds;
     double dp_factor, p_factor, p_keep, ds_keep;
     tamis_place parts; /* tamis_edge_scratch bytes */
@@ -58,8 +59,9 @@ static inline int64_t tamis_edge_scratch(tamis_edge edge, int64_t nnz, int64_t b
 }
 
 struct tamis_edge_functions {
-    /* makes all that a job of that type and edge needs */
-    tamis_status (*ready)(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type);
+    /* makes all that a job of that type and edge needs; with keep_softmax, one with softmax_rows too */
+    tamis_status (*ready)(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
+                          bool keep_softmax);
     tamis_status (*run)(const tamis_edge_job *job);
 };
 

@@ -89,6 +89,22 @@ tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S
                : TAMIS_OK;
 }
 
+tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_options *options, int64_t rows,
+                                      const tamis_execution *given) {
+    const size_t size = options->type == TAMIS_F64 ? sizeof(double) : sizeof(float);
+    if (!given->softmax_rows) return TAMIS_OK;
+    if (!options->keep_softmax)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.softmax_rows = %p: it needs options.keep_softmax",
+                          given->softmax_rows);
+    if (!device->backend->handles && (uintptr_t)given->softmax_rows % size)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "execution.softmax_rows = %p: expected an address that is a multiple of %zu",
+                          given->softmax_rows, size);
+    return tamis_device_asks_for_places() && rows > 0
+               ? tamis_device_check_place(device, given->softmax_rows, "execution.softmax_rows")
+               : TAMIS_OK;
+}
+
 tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
                                   tamis_execution *given, tamis_loan *loan) {
     const tamis_backend *const backend = device->backend;
@@ -215,6 +231,12 @@ static tamis_status take_output(const run *r, int64_t member, const tamis_operan
     return permute(r, r->out.type, x->out, member_of(&r->out, member), true);
 }
 
+static tamis_place softmax_rows_of(const run *r, int64_t member) {
+    const int64_t size = r->plan->options.type == TAMIS_F64 ? (int64_t)sizeof(double) : (int64_t)sizeof(float);
+    void *const given = r->given.softmax_rows;
+    return (tamis_place){given, given ? member * 2 * r->plan->problem.rows * size : 0};
+}
+
 /* Members `member` and following: `count` of them, one where operands are staged. */
 static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     const tamis_plan *const plan = r->plan;
@@ -223,7 +245,8 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
                         .alpha = r->given.alpha,
                         .beta = r->given.beta,
                         .scratch = in_workspace(r, plan->staging.scratch),
-                        .scratch_apart = plan->staging.scratch_apart};
+                        .scratch_apart = plan->staging.scratch_apart,
+                        .softmax_rows = softmax_rows_of(r, member)};
     if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride, &x.apart.a));
     TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride, &x.apart.b));
     if (operation == TAMIS_OP_FUSED) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.apart.d));
@@ -268,6 +291,7 @@ tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, c
     TRY(check_operands(&r));
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
                           &r.given));
+    TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r.given));
     TRY(tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r.given,
                              &r.loan));
     const int64_t batch = plan->options.batch, at_once = plan->staging.at_once;

@@ -48,6 +48,7 @@ static tamis_options part_of(const tamis_gradient *g, tamis_operation operation)
     o.transpose = false;
     o.trust_input = true;
     o.no_workspace = true;
+    o.keep_softmax = false;
     o.algorithm = o.parameters = NULL;
     return o;
 }
@@ -192,7 +193,8 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
         TRY(take_patterns(g));
         TRY(make_sampled_plans(g));
         TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
-        TRY(backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type));
+        TRY(backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type,
+                                  g->options.keep_softmax));
     } else {
         TRY(make_spmm_plans(g));
     }
@@ -341,6 +343,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
     TRY(check_views(b));
     TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type,
                           !by_samples(g) || g->options.edge != TAMIS_EDGE_MASK, &b->given));
+    TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));
     return tamis_workspace_take(g->device, g->own, g->workspace_bytes, "tamis_gradient_workspace_size", &b->given,
                                 &b->loan);
 }
@@ -451,6 +454,7 @@ static tamis_status differentiate(const back *b, const needs *n) {
                           .offsets = g->T.offsets,
                           .offset_type = g->T.offset_type,
                           .permutation = g->order.permutation,
+                          .softmax_rows = {b->given.softmax_rows, 0},
                           .values = values_of(b),
                           .dp_factor = b->given.alpha,
                           .p_factor = 1,

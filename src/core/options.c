@@ -58,6 +58,9 @@ static tamis_status check_combinations(const tamis_options *o) {
     if (o->transpose && o->operation == TAMIS_OP_SDDMM)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.transpose = true: SDDMM of S^T is SDDMM of S with A and B exchanged");
+    if (o->keep_softmax && (o->operation == TAMIS_OP_SPMM || o->edge != TAMIS_EDGE_SOFTMAX))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.keep_softmax = true needs options.edge = softmax, not %s%s",
+                          tamis_edge_name(o->edge), o->operation == TAMIS_OP_SPMM ? ", which is spmm's" : "");
     const tamis_allocator *const a = o->allocator;
     if (a && (!a->allocate || !a->release))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.allocator->%s = NULL: expected a function",

@@ -119,6 +119,7 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->edge_epsilon = o->edge_epsilon;
     p->expected_calls = o->expected_calls;
     p->batch = o->batch;
+    p->keep_softmax = o->keep_softmax;
     p->threads = o->threads;
     p->deterministic = !o->any_order;
     p->math = o->math;

@@ -99,6 +99,10 @@ tamis_status tamis_execution_check_stream(const tamis_device *device, const tami
 tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S, tamis_type type, bool needed,
                                tamis_execution *given);
 
+/* Whether execution.softmax_rows may be what it is, in a plan or gradient with those options and so many rows. */
+tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_options *options, int64_t rows,
+                                      const tamis_execution *given);
+
 /* The workspace in force: the one given, else `own` (NULL: there is none), else one for this call. `asked` is the
    function that says how large it must be. */
 typedef struct tamis_loan {

@@ -190,6 +190,18 @@ typedef struct scores {
     double y[STRETCH], dp[STRETCH];
 } scores;
 
+/* What the forward call has kept of row i; false: nothing. */
+static bool kept_of(const span *r, int64_t i, double *part) {
+    const tamis_edge_job *const job = r->job;
+    const char *const kept = (const char *)job->softmax_rows.base + job->softmax_rows.bytes;
+    const tamis_type type = job->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32;
+    const int64_t at = 2 * (r->member * job->rows + i);
+    if (!job->softmax_rows.base) return false;
+    part[0] = tamis_element_load(kept, type, at);
+    part[1] = tamis_element_load(kept, type, at + 1);
+    return true;
+}
+
 static void load_scores(const span *r, scores *x) {
     double bias[STRETCH];
     load(x->y, r, &r->job->x);
@@ -209,6 +221,14 @@ static void sum_piece(const scores *x, piece row, double *part) {
         weighted += e * x->dp[t];
     }
     part[0] = most, part[1] = sum, part[2] = weighted;
+}
+
+/* The same where the largest score and the sum are known. */
+static void weigh_piece(const scores *x, piece row, bool has_dp, double *part) {
+    double weighted = 0;
+    const int end = has_dp && part[0] > -INFINITY ? row.end : row.begin;
+    for (int t = row.begin; t < end; t++) weighted += exp(x->y[t] - part[0]) * x->dp[t];
+    part[2] = weighted;
 }
 
 /* y becomes p, dp becomes ds. */
@@ -236,7 +256,10 @@ static void begin_stretch(const span *r, scores *x) {
     for (int64_t i = low; i <= high; i++) {
         const piece row = piece_of(r, i);
         double part[PARTS], *const kept = row.before || row.after ? parts_of(r, row.before) : part;
-        sum_piece(x, row, kept);
+        if (kept_of(r, i, kept))
+            weigh_piece(x, row, r->job->dp.at.base != NULL, kept);
+        else
+            sum_piece(x, row, kept);
         if (kept == part)
             finish_piece(x, row, part);
         else if (row.before)
@@ -279,8 +302,10 @@ static void body_begin(void *context, int thread, int threads) {
 
 static void body_end(void *context, int thread, int threads) { over_stretches(context, thread, threads, end_stretch); }
 
-/* Brings together the parts of the row that begins in stretch `first` and ends in stretch `last`. */
+/* Brings together the parts of the row that begins in stretch `first` and ends in stretch `last`; the largest score and
+   the sum may be the whole row's already. */
 static void merge(const tamis_edge_job *job, int64_t member, int64_t first, int64_t last) {
+    const bool known = job->softmax_rows.base != NULL;
     double whole[PARTS] = {-INFINITY, 0, 0};
     for (int64_t s = first; s <= last; s++) {
         const double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
@@ -288,8 +313,8 @@ static void merge(const tamis_edge_job *job, int64_t member, int64_t first, int6
     }
     for (int64_t s = first; s <= last; s++) {
         const double *const part = parts_of(&(span){job, member, s * STRETCH, 0}, s > first);
-        const double factor = exp(part[0] - whole[0]);
-        whole[1] += factor * part[1];
+        const double factor = known ? 1 : exp(part[0] - whole[0]);
+        whole[1] = known ? part[1] : whole[1] + factor * part[1];
         whole[2] += factor * part[2];
     }
     for (int64_t s = first; s <= last; s++) {
@@ -311,7 +336,9 @@ static void merge_cut_rows(const tamis_edge_job *job) {
 
 /* ------------------------------------------------------------------------------------------ table */
 
-static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type) {
+static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
+                          bool keep_softmax) {
+    (void)keep_softmax;
     (void)device;
     (void)type;
     (void)edge;

@@ -31,6 +31,7 @@ static tamis_cpu_job job_of(const execution *run, int64_t member) {
     if (job.b) job.b += member * run->apart.b;
     if (job.d) job.d += member * run->apart.d;
     if (job.out) job.out += member * run->apart.out;
+    if (job.softmax_rows) job.softmax_rows += member * 2 * job.rows * run->prepared->kernels->real_bytes;
     return job;
 }
 
@@ -149,7 +150,7 @@ static void merge_cut_rows(execution *run, bool softmax_of_p) {
             partials[count++] = range_with_scratch(run, t).head;
         } while (t + 1 < p->threads && p->ranges[t].tail_cut && p->ranges[t].row_end - 1 == row);
         if (softmax_of_p)
-            p->kernels->merge_softmax(partials, count);
+            p->kernels->merge_softmax(&run->first, row, partials, count);
         else
             p->kernels->merge_row(&run->first, row, partials, count);
     }
@@ -199,6 +200,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
                   .segments = prepared->segments,
                   .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
                   .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
+                  .softmax_rows = address(operands->softmax_rows),
                   .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
     };
     /* the rows of one matrix are read twice: at once, while they are in L1 */

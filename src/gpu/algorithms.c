@@ -57,6 +57,13 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
         return decline(reason, bytes, "it walks tiles of columns: they must rise within every row (tamis_sort)");
     if (t->no_softmax && problem->operation == TAMIS_OP_FUSED && problem->edge == TAMIS_EDGE_SOFTMAX)
         return decline(reason, bytes, "a row's softmax needs the whole row, and it sees blocks of rows by themselves");
+    if (problem->keep_softmax && problem->operation == TAMIS_OP_FUSED) {
+        const tamis_gpu_method *const method = t->methods[TAMIS_OP_FUSED];
+        if (!method->keeps)
+            return decline(reason, bytes, "it does not keep the statistics of softmax's rows (keep_softmax)");
+        if (problem->width == 0 && method != &tamis_gpu_fused_two_steps)
+            return decline(reason, bytes, "width = 0: it has no pass over rows that could keep softmax's statistics");
+    }
     return true;
 }
 

@@ -112,6 +112,8 @@ static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *
     part.a = tamis_gpu_after(x->a, x->apart.a * step);
     part.b = tamis_gpu_after(x->b, x->apart.b * step);
     part.d = tamis_gpu_after(x->d, x->apart.d * step);
+    part.softmax_rows =
+        tamis_gpu_after(x->softmax_rows, 2 * p->problem.rows * first * (int64_t)tamis_gpu_real_size(p->problem.type));
     part.out = tamis_gpu_after(x->out, x->apart.out * first * (int64_t)tamis_type_size(p->problem.output_type));
     part.scratch = tamis_gpu_after(x->scratch, x->scratch_apart * first);
     part.batch = count;
@@ -127,14 +129,15 @@ static tamis_status execute_members(const tamis_prepared *p, void *stream, const
     scores.alpha = 1;
     scores.beta = 0;
     scores.scratch = tamis_gpu_after(operands->scratch, (int64_t)p->softmax_scratch);
-    TRY(p->method->execute(p, stream, &scores));
+    if (p->problem.nnz > 0) TRY(p->method->execute(p, stream, &scores));
     return tamis_gpu_softmax_execute(p, stream, operands);
 }
 
 /* The members of a batch at once, as far as a grid's z reaches; one after another where the method knows no batches. */
 tamis_status tamis_gpu_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
-    const bool empty =
-        p->problem.operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0 : p->problem.rows == 0 || p->problem.width == 0;
+    const tamis_problem *const problem = &p->problem;
+    const bool nothing = problem->operation == TAMIS_OP_SDDMM ? problem->nnz == 0 : problem->width == 0;
+    const bool empty = problem->rows == 0 || (nothing && !operands->softmax_rows.base);
     const int64_t highest = p->device->limits.groups_most[2], batch = operands->batch;
     const int64_t most = p->method->batches && highest > 1 ? highest : 1;
     if (empty) return TAMIS_OK;
@@ -253,6 +256,13 @@ void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_
     tamis_gpu_add_int32(call, p->problem.has_values);
     tamis_gpu_add_real(call, type, x->alpha);
     tamis_gpu_add_real(call, type, x->beta);
+}
+
+void tamis_gpu_add_softmax_rows(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
+    if (!p->problem.keep_softmax) return;
+    tamis_gpu_add_place(call, x->softmax_rows);
+    tamis_gpu_add_int64(call, 2 * p->problem.rows);
+    tamis_gpu_add_int32(call, x->softmax_rows.base != NULL);
 }
 
 void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {

@@ -24,6 +24,7 @@ typedef struct tamis_gpu_method {
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
     bool batches; /* takes the members along the grid's z: see BATCH_PARAMETERS of kernels/simt.h */
     bool widens;  /* stores fp32 results of 16-bit operands, too */
+    bool keeps;   /* of fused: writes softmax_rows. SDDMM's are written by softmax.simt, whatever the method */
 } tamis_gpu_method;
 
 struct tamis_prepared {
@@ -81,6 +82,10 @@ tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *fil
    tamis_gpu_add_wide: CUDA gets two kernels, which are compiled side by side. */
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                         const tamis_gpu_definitions *definitions, int64_t shared_bytes);
+
+/* The arguments that KEEP_PARAMETERS of kernels/edges.h names, in plans that have them: the last ones. */
+void tamis_gpu_add_softmax_rows(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
+
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what);
 
 /* The arguments that EDGE_PARAMETERS and SDDMM_PARAMETERS of kernels/edges.h name. */

@@ -17,9 +17,10 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
     const int64_t parts = stretches_of(p) * 4 * (int64_t)tamis_gpu_real_size(p->problem.type);
     tamis_gpu_definitions definitions = {.used = 0};
     p->softmax_scratch = (size_t)(score_bytes(p) + (parts + 63) / 64 * 64);
-    if (p->problem.nnz == 0) return TAMIS_OK;
+    if (p->problem.nnz == 0 && !p->problem.keep_softmax) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, group_of(p), TEAM);
     tamis_gpu_define(&definitions, "STRETCH", STRETCH);
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
     for (int i = 0; i < 3; i++)
         TRY(tamis_gpu_want(p->device, "softmax.simt", definitions.text, false, names[i], 0, &p->softmax[i]));
     return TAMIS_OK;
@@ -28,7 +29,8 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
 tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const tamis_place parts = tamis_gpu_after(x->scratch, score_bytes(p));
-    const int64_t stretches = stretches_of(p), teams = group_of(p) / TEAM;
+    /* without nonzeros one, for the rows that are to be kept */
+    const int64_t stretches = problem->nnz > 0 ? stretches_of(p) : 1, teams = group_of(p) / TEAM;
     for (int i = 0; i < 3; i++) {
         tamis_gpu_call call = {.count = 0};
         const tamis_gpu_launch grid = {
@@ -45,6 +47,7 @@ tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, co
             tamis_gpu_add_real(&call, problem->type, x->alpha);
             tamis_gpu_add_real(&call, problem->type, x->beta);
         }
+        if (i < 2) tamis_gpu_add_softmax_rows(p, x, &call);
         TRY(p->device->runtime->launch(p->device, stream, p->softmax[i], &grid, call.arguments, call.count));
     }
     return TAMIS_OK;

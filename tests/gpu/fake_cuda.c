@@ -29,7 +29,9 @@
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, REFUSED_BY_CAPTURE = 900 };
 
-static int fault(const char *function) {
+static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int fault_locked(const char *function) {
     static char last[96], which[64];
     static int code, number, calls;
     static bool on;
@@ -44,6 +46,13 @@ static int fault(const char *function) {
     if (!which[0] || (strcmp(which, "*") != 0 && strcmp(which, function) != 0)) return SUCCESS;
     calls++;
     return (on ? calls >= number : calls == number) ? code : SUCCESS;
+}
+
+static int fault(const char *function) { /* kernels are compiled by several threads */
+    pthread_mutex_lock(&fault_lock);
+    const int code = fault_locked(function);
+    pthread_mutex_unlock(&fault_lock);
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------ counts */

@@ -83,6 +83,7 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
     x.batch = tamis_random_below(random, 4) == 0 ? 4 : 1;
     x.output_type = tamis_type_size(type) == 2 && tamis_random_below(random, 4) == 0 ? TAMIS_F32 : type;
     if (tamis_random_below(random, 3) == 0 && type == TAMIS_F32) x.math = TAMIS_MATH_TF32;
+    x.keep_softmax = x.hub && x.edge == TAMIS_EDGE_SOFTMAX;
     return x;
 }
 
@@ -111,6 +112,7 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
                                    .edge_epsilon = 1e-10,
                                    .expected_calls = x->calls,
                                    .batch = x->batch,
+                                   .keep_softmax = x->keep_softmax,
                                    .threads = 1,
                                    .deterministic = !x->algorithm->description.any_order,
                                    .parameters = x->parameters,
@@ -183,7 +185,7 @@ tamis_status instance_utilities(fake_device *device) {
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)
         TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,
-                                           i & 2 ? TAMIS_I64 : TAMIS_I32));
+                                           i & 2 ? TAMIS_I64 : TAMIS_I32, true));
     for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
     return sort(d);
 }

@@ -21,6 +21,7 @@ typedef struct instance {
     int64_t rows; /* and columns */
     bool has_values, hub, once;
     int64_t calls, batch;
+    bool keep_softmax;
     const char *parameters;
 } instance;
 

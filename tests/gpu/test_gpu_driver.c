@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "gpu/algorithms.h"
 #include "processes.h"
 #include "support/call.h"
 #include "support/mirror.h"
@@ -288,6 +289,52 @@ static void compiling_side_by_side(const void *unused) {
     CHECK(tamis_memory_live() == 0);
 }
 
+/* The n-th compilation of a plan fails, for each n: others of the plan are under way by then, and what they make goes
+   back. Returns how many plans failed. */
+static int fail_to_compile(const setting *s, const char *algorithm, tamis_operation operation, tamis_edge edge) {
+    enum { MOST = 60 };
+    for (int n = 1; n <= MOST; n++) {
+        char text[48];
+        tamis_plan *plan = NULL;
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        const int64_t live = tamis_memory_live();
+        o.operation = operation;
+        o.edge = edge;
+        o.algorithm = algorithm;
+        o.width = operation == TAMIS_OP_SDDMM ? 0 : 20 + n; /* code of its own */
+        o.inner = operation == TAMIS_OP_SPMM ? 0 : 20 + n;
+        snprintf(text, sizeof text, "nvrtcCompileProgram=6@%d", n);
+        setenv("FAKE_CUDA_FAULT", text, 1);
+        const tamis_status status = tamis_plan_create(s->device, &s->m.S, &o, &plan);
+        setenv("FAKE_CUDA_FAULT", "", 1);
+        if (status == TAMIS_OK) tamis_plan_destroy(plan);
+        CHECK(tamis_memory_live() == live);
+        if (status == TAMIS_OK || status == TAMIS_ERROR_UNSUPPORTED) return n - 1;
+        CHECK(status == TAMIS_ERROR_DEVICE && error_has("does not compile"));
+    }
+    CHECK(!"it goes through in the end");
+    return MOST;
+}
+
+static void failing_compilations(const void *unused) {
+    int count, plans = 0, softmax = 0;
+    setting s;
+    (void)unused;
+    setting_open(&s, "cuda:0");
+    const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
+    for (int a = 0; a < count; a++)
+        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+            const char *const name = table[a].description.name;
+            const tamis_operation which = (tamis_operation)operation;
+            if (!(table[a].description.operations & 1u << operation)) continue;
+            plans += fail_to_compile(&s, name, which, TAMIS_EDGE_SCALE);
+            if (which != TAMIS_OP_SPMM) softmax += fail_to_compile(&s, name, which, TAMIS_EDGE_SOFTMAX);
+        }
+    CHECK(plans > count && softmax > count / 2);
+    setting_close(&s);
+    CHECK(tamis_memory_live() == 0);
+}
+
 /* ------------------------------------------------------------------------------------------ one call */
 
 typedef struct way {
@@ -443,6 +490,7 @@ int main(int argc, char **argv) {
     failures += !process_run("arrays that lie elsewhere, on a device that reads the host's", places, "");
     failures += !process_run("modules that nobody uses", modules, NULL);
     failures += !process_run("compiling side by side", compiling_side_by_side, NULL);
+    failures += !process_run("compilations that fail", failing_compilations, NULL);
     failures += !process_run("an older compiler", older_compiler, "1");
     failures += !process_run("an even older compiler", older_compiler, "2");
     failures += !kept_by_build();

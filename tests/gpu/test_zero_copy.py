@@ -25,12 +25,12 @@ class Options(c.Structure):
                 ("batch", i64), ("expected_calls", i64), ("any_order", c.c_bool), ("trust_input", c.c_bool),
                 ("math", i32), ("threads", i32), ("algorithm", c.c_char_p), ("parameters", c.c_char_p),
                 ("a_layout", i32), ("b_layout", i32), ("d_layout", i32), ("output_layout", i32), ("stream", p),
-                ("no_workspace", c.c_bool), ("allocator", p), ("reserved", u64 * 12)]
+                ("no_workspace", c.c_bool), ("allocator", p), ("keep_softmax", c.c_bool), ("reserved", u64 * 11)]
 
 
 class Execution(c.Structure):
     _fields_ = [("stream", p), ("alpha", f64), ("beta", f64), ("values", p), ("values_stride", i64), ("workspace", p),
-                ("workspace_bytes", c.c_size_t), ("reserved", u64 * 8)]
+                ("workspace_bytes", c.c_size_t), ("softmax_rows", p), ("reserved", u64 * 7)]
 
 
 SDDMM, SPMM, FUSED = range(3)

@@ -115,6 +115,14 @@ static void store_samples(const tamis_cpu_job *job, tamis_type type, int64_t fir
         store_run(job->out + first * element_bytes(type), type, x, n, (real)job->alpha, (real)job->beta);
 }
 
+/* A row's largest score and sum of exponentials, to who asked for them. */
+INLINE void keep_softmax_row(const tamis_cpu_job *job, int64_t row, real most, real sum) {
+    if (!job->softmax_rows) return;
+    real *const pair = (real *)(void *)job->softmax_rows + 2 * row;
+    pair[0] = most;
+    pair[1] = sum;
+}
+
 /* The largest of n scores; -infinity for none. NaN may be passed over: it comes back through the exponential. */
 static real run_max(const real *x, int64_t n) {
     vector most = vector_of(-(real)__builtin_inff());

@@ -37,8 +37,9 @@ INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
         state[1] = state[1] * seg->load_scale + run_exp(x, x, seg->count, shift);
         state[0] = most;
     }
-    if (!(seg->flags & SEGMENT_KEEP) && (seg->count > 0 || state[1] != 0))
-        seg->final_scale = (real)job->alpha / state[1];
+    if (seg->flags & SEGMENT_KEEP) return;
+    keep_softmax_row(job, seg->row, state[0], state[1]);
+    if (seg->count > 0 || state[1] != 0) seg->final_scale = (real)job->alpha / state[1];
 }
 
 INLINE int64_t fused_samples_bytes(int64_t chunk) { return ((chunk + 8) * (int64_t)sizeof(real) + 63) / 64 * 64; }

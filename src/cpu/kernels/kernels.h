@@ -47,6 +47,7 @@ typedef struct tamis_cpu_job {
     bool explicit_simd;           /* Zubair, Bauinger: one dot product at a time, next column block prefetched */
     const tamis_cpu_tiles *tiles; /* NULL: row by row */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
+    char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not asked for */
 } tamis_cpu_job;
 
 /*
@@ -73,8 +74,8 @@ typedef struct tamis_cpu_kernels {
     void (*fused)(const tamis_cpu_job *job, const tamis_cpu_range *range);
     /* out[row] from the partial sums of the threads that share the row, in their order (SpMM, fused) */
     void (*merge_row)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
-    /* merges (max, sum) pairs and writes the result back into each of them (SDDMM with softmax) */
-    void (*merge_softmax)(void *const *partials, int count);
+    /* merges the row's (max, sum) pairs and writes the result back into each of them (SDDMM with softmax) */
+    void (*merge_softmax)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
     /* Zubair and Bauinger's SDDMM: item = (row, member), NT members a row; job->chunk nonzeros a chunk (VLC) */
     void (*sddmm_members)(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members);
     /* the loops everybody writes first, as the compiler vectorises them */

@@ -116,13 +116,14 @@ INLINE void softmax_rows_range(const tamis_cpu_job *job, const tamis_cpu_range *
         }
         state[0] = whole[0];
         state[1] = 0;
-        if (end <= begin) continue;
-        softmax_add(state, (const real *)job->samples + begin, end - begin);
-        if (state == whole) softmax_write(job, type, state, begin, end - begin);
+        if (end > begin) softmax_add(state, (const real *)job->samples + begin, end - begin);
+        if (state != whole) continue;
+        keep_softmax_row(job, row, state[0], state[1]);
+        if (end > begin) softmax_write(job, type, state, begin, end - begin);
     }
 }
 
-static void merge_softmax(void *const *partials, int count) {
+static void merge_softmax(const tamis_cpu_job *job, int64_t row, void *const *partials, int count) {
     real most = -(real)__builtin_inff(), sum = 0;
     for (int i = 0; i < count; i++) {
         const real *const state = partials[i];
@@ -140,6 +141,7 @@ static void merge_softmax(void *const *partials, int count) {
         state[0] = most;
         state[1] = sum;
     }
+    keep_softmax_row(job, row, most, sum);
 }
 
 #endif

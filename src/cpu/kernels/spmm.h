@@ -87,8 +87,11 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
                        .load_scale = 1,
                        .final_scale = (real)job->alpha,
                        .flags = SEGMENT_CONTINUE};
-        if (job->edge == TAMIS_EDGE_SOFTMAX && offset_at(job, row + 1) > offset_at(job, row))
-            all.final_scale = (real)job->alpha / partial_state(partial, job->width)[1];
+        if (job->edge == TAMIS_EDGE_SOFTMAX) {
+            const real *const state = partial_state(partial, job->width);
+            keep_softmax_row(job, row, state[0], state[1]);
+            if (offset_at(job, row + 1) > offset_at(job, row)) all.final_scale = (real)job->alpha / state[1];
+        }
         sum(arguments, &all, 1, NULL);
     }
 }
@@ -163,6 +166,7 @@ static void merge_row_of(const tamis_cpu_job *job, int64_t row, void *const *par
             for (int64_t k = 0; k < padded; k++) part[k] *= factor[0];
         }
         final_scale /= normaliser;
+        keep_softmax_row(job, row, most, normaliser);
     }
     for (int i = 1; i < count; i++) {
         const real *const part = partials[i];

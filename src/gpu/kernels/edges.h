@@ -39,6 +39,31 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
 #define EDGE_ARGUMENTS edge_scale, edge_slope, edge_epsilon, edge_kind, has_values, alpha, beta
 
 /*
+ * KEEP_SOFTMAX: 1 where executions may ask for each row's largest score and sum of exponentials (softmax_rows of
+ * tamis_execution). Such kernels have `pairs`, 0 where these are not asked for; the others nothing of all this.
+ */
+#if KEEP_SOFTMAX
+#define KEEP_PARAMETERS , OUT(real, pairs), int64 pairs_apart, int32 keeps
+#define KEEP_TAKE                                                                                                      \
+    TAKE_OUT(real, pairs);                                                                                             \
+    MEMBER(pairs, pairs_apart);                                                                                        \
+    if (!keeps) pairs = 0
+#define KEEP_FORMALS   , GLOBAL real *pairs
+#define KEEP_ARGUMENTS , pairs
+#define KEEP_ROW(when, row, most, sum)                                                                                 \
+    if (pairs && (when)) {                                                                                             \
+        pairs[2 * (row)] = most;                                                                                       \
+        pairs[2 * (row) + 1] = sum;                                                                                    \
+    }
+#else
+#define KEEP_PARAMETERS
+#define KEEP_TAKE
+#define KEEP_FORMALS
+#define KEEP_ARGUMENTS
+#define KEEP_ROW(when, row, most, sum)
+#endif
+
+/*
  * Where samples go: P in its storage type, or, for a softmax to come or sums under way, scratch in `real`
  * (SAMPLES_REAL). out[t] = alpha * y + beta * out[t]; beta = 0 does not read.
  */

@@ -67,9 +67,11 @@ static tamis_status compile(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "FUSED", is_fused(p));
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
     TRY(tamis_gpu_add_split_kernel(p, MAIN, "chunks.simt", "chunks", &definitions, 0));
     tamis_gpu_definitions merge = {.used = 0};
     define_merge(&merge, p);
+    if (p->problem.keep_softmax) tamis_gpu_define(&merge, "KEEP_SOFTMAX", 1);
     TRY(tamis_gpu_add_kernel(p, MERGE_SHORT, "chunks.simt", "chunks_merge", &merge, 0));
     return tamis_gpu_add_kernel(p, MERGE_LONG, "chunks.simt", "chunks_merge_long", &merge, 0);
 }
@@ -219,6 +221,7 @@ static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_ope
     tamis_gpu_add_int64(&call, x->out_stride);
     tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_edge(p, x, &call);
+    tamis_gpu_add_softmax_rows(p, x, &call);
     return tamis_gpu_launch_kernel(p, stream, longer ? MERGE_LONG : MERGE_SHORT,
                                    longer ? count : (count + teams - 1) / teams,
                                    (p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM, MERGE_GROUP, 0, &call);
@@ -250,6 +253,7 @@ static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_opera
     tamis_gpu_add_batch(p, x, &call);
     tamis_gpu_add_edge(p, x, &call);
     tamis_gpu_add_wide(p, x, 0, &call);
+    tamis_gpu_add_softmax_rows(p, x, &call);
     return tamis_gpu_launch_kernel(p, stream, MAIN, (p->numbers[CHUNKS] + teams - 1) / teams,
                                    (problem->width + p->numbers[OUT_SPAN] - 1) / p->numbers[OUT_SPAN],
                                    (int)p->parameters[GROUP], 0, &call);
@@ -285,4 +289,5 @@ const tamis_gpu_method tamis_gpu_fused_chunks = {.name = "gpu-nonzeros",
                                                  .prepare = prepare,
                                                  .execute = execute,
                                                  .batches = true,
-                                                 .widens = true};
+                                                 .widens = true,
+                                                 .keeps = true};

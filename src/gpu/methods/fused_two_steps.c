@@ -35,6 +35,7 @@ static tamis_problem half_of(const tamis_problem *problem, bool second) {
         half.has_values = true;
         half.value_type = tamis_gpu_real(problem->type);
         half.inner = 0;
+        half.keep_softmax = false;
     } else {
         half.operation = TAMIS_OP_SDDMM;
         half.output_type = tamis_gpu_real(problem->type);
@@ -103,7 +104,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     second.b = x->d;
     second.b_stride = x->d_stride;
     second.apart.b = x->apart.d;
-    first.d = second.a = second.d = (tamis_place){NULL, 0};
+    first.d = second.a = second.d = second.softmax_rows = (tamis_place){NULL, 0};
     first.d_stride = second.a_stride = second.d_stride = 0;
     first.apart.d = second.apart.a = second.apart.d = 0;
     TRY(tamis_gpu_execute(p->inner, stream, &first));
@@ -116,4 +117,5 @@ const tamis_gpu_method tamis_gpu_fused_two_steps = {
     .execute = execute,
     .batches = true,
     .widens = true,
+    .keeps = true,
 };

@@ -143,6 +143,7 @@ static tamis_status launch_rows(const tamis_prepared *p, void *stream, const tam
     tamis_gpu_add_batch(p, x, call);
     tamis_gpu_add_edge(p, x, call);
     tamis_gpu_add_wide(p, x, 0, call);
+    tamis_gpu_add_softmax_rows(p, x, call);
     return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), p->numbers[SLICES], (int)p->numbers[GROUP], 0, call);
 }
 
@@ -166,6 +167,7 @@ static tamis_status prepare_fused(tamis_prepared *p) {
     define_vectors(p, pieces, pieces > wide_pieces ? pieces : wide_pieces, &definitions);
     count_slices(p, wide_pieces);
     tamis_gpu_define(&definitions, "WIDE_PIECES", wide_pieces);
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
     return tamis_gpu_add_split_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);
 }
 
@@ -215,4 +217,5 @@ const tamis_gpu_method tamis_gpu_row_simd_fused = {
     .execute = execute_fused,
     .batches = true,
     .widens = true,
+    .keeps = true,
 };

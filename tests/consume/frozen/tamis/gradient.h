@@ -52,6 +52,9 @@ TAMIS_API tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradi
  * edge mask (TAMIS_ERROR_ARGUMENT). In a batch each member has outputs of its own, batch_stride apart: the gradient of
  * what all members share is the sum of theirs. Outputs must not overlap inputs or one another.
  *
+ * execution.softmax_rows as the forward call has left it spares softmax's backward call the pass that finds the largest
+ * score and the sum of each row again. Both the forward plan and the gradient are made with options.keep_softmax then.
+ *
  * Like executions of a plan: no allocation, no trip to the host, all in the order of the stream, the same bits again.
  */
 TAMIS_API tamis_status tamis_sddmm_backward(const tamis_gradient *gradient, const tamis_dense *dP, const tamis_dense *A,
@@ -68,7 +71,7 @@ TAMIS_API tamis_status tamis_fused_backward(const tamis_gradient *gradient, cons
 /*
  * P = alpha * edge(S, X) + beta * P for sampled products X that were computed elsewhere, as in parts of K on several
  * devices: X and P are packed vectors of nnz elements, and may be the same. The plan is one of SDDMM. On a GPU the
- * first such call of a process makes its kernel.
+ * first such call of a process makes its kernel. execution.softmax_rows must be NULL: the statistics are not kept.
  */
 TAMIS_API tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                                        const tamis_execution *execution);

@@ -1,0 +1,94 @@
+/*
+ * What edge_gradient.simt and edge_kept.simt share: the arrays of a call, stretches of nonzeros, and, for softmax,
+ * where rows meet them.
+ */
+#include "simt.h"
+#define EDGE       edge_kind /* arguments: one kernel for all edges */
+#define HAS_VALUES has_values
+#include "edges.h"
+
+#define TEAMS   (GROUP / TEAM)
+#define STRETCH 2048 /* and PARTS: as base/edge.h has them */
+#define PARTS   3
+
+/* An element for each nonzero. `kind` has bits: */
+#define THERE     1 /* it is there, or wanted */
+#define WIDE      2 /* elements are `real` */
+#define SCATTERED 4 /* in the caller's order of entries, by the permutation */
+
+FUNCTION real read_array(GLOBAL element *array, int64 begin, int kind, int64 t, int64 scattered) {
+    const int64 at = begin + (kind & SCATTERED ? scattered : t);
+    if (kind & WIDE) return ((GLOBAL real *)array)[at];
+    return real_of(array[at]);
+}
+
+FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t, int64 scattered, real x, real keep) {
+    const int64 at = begin + (kind & SCATTERED ? scattered : t);
+    if (kind & WIDE)
+        ((GLOBAL real *)array)[at] = keep == 0 ? x : x + keep * ((GLOBAL real *)array)[at];
+    else
+        array[at] = element_of(keep == 0 ? x : x + keep * real_of(array[at]));
+}
+
+/* Outputs may lie where inputs lie: none is taken as if it were alone. `kinds` has four bits for each array. */
+#define JOB_PARAMETERS                                                                                                 \
+    int64 nnz, int64 batch, IN(int64, permutation), OUT(element, values), int64 values_apart, OUT(element, x),         \
+        int64 x_apart, OUT(element, dp), int64 dp_apart, OUT(element, p), int64 p_apart, OUT(element, dx),             \
+        int64 dx_apart, OUT(element, ds), int64 ds_apart, int32 permuted, int32 kinds, int32 edge_kind,                \
+        real edge_scale, real edge_slope, real edge_epsilon, real dp_factor, real p_factor, real p_keep, real ds_keep
+#define JOB_TAKE                                                                                                       \
+    TAKE(int64, permutation);                                                                                          \
+    TAKE_OUT(element, values);                                                                                         \
+    TAKE_OUT(element, x);                                                                                              \
+    TAKE_OUT(element, dp);                                                                                             \
+    TAKE_OUT(element, p);                                                                                              \
+    TAKE_OUT(element, dx);                                                                                             \
+    TAKE_OUT(element, ds)
+#define KIND(number) (kinds >> (4 * (number)))
+#define VALUES_KIND  KIND(0)
+#define X_KIND       KIND(1)
+#define DP_KIND      KIND(2)
+#define P_KIND       KIND(3)
+#define DX_KIND      KIND(4)
+#define DS_KIND      KIND(5)
+#define READ(name, kind, otherwise)                                                                                    \
+    ((kind)&THERE ? read_array(name, member * name##_apart, kind, t, u) : (real)(otherwise))
+#define WRITE(name, kind, what, keep)                                                                                  \
+    if ((kind)&THERE) write_array(name, member *name##_apart, kind, t, u, what, keep)
+
+/* The stretches of all members, one after another; no memory holds 2^32 of them. */
+#define FOR_STRETCHES                                                                                                  \
+    const uint32 stretches = (uint32)((nnz + STRETCH - 1) / STRETCH), items = stretches * (uint32)batch;               \
+    for (uint32 item = (uint32)GROUP_X; item < items; item += (uint32)GROUPS_X)
+#define STRETCH_BOUNDS                                                                                                 \
+    const int64 member = item / stretches, first = (int64)(item % stretches) * STRETCH;                                \
+    const int64 last = min64(first + STRETCH, nnz)
+#define PART(item, side) (parts + (2 * (int64)(item) + (side)) * PARTS)
+
+/* ---------------------------------------------------------------------------------------------- softmax */
+
+/* Where row i meets the stretch; nowhere where there is no such row. */
+typedef struct piece {
+    int64 begin, end;  /* of its nonzeros within the stretch */
+    int before, after; /* whether it has nonzeros outside */
+} piece;
+
+FUNCTION piece piece_of(GLOBAL const offset *offsets, int64 i, int64 rows, int64 first, int64 last) {
+    piece r;
+    const int64 begin = i < rows ? (int64)offsets[i] : last, end = i < rows ? (int64)offsets[i + 1] : last;
+    r.before = i < rows && begin < first;
+    r.after = i < rows && end > last;
+    r.begin = max64(begin, first);
+    r.end = min64(end, last);
+    return r;
+}
+
+#define SCORE (edge_scale * READ(x, X_KIND, 0) + READ(values, VALUES_KIND, 0))
+#define FINISH(t, step, most, over, mean)                                                                              \
+    for (; t < r.end; t += step) {                                                                                     \
+        const int64 u = permuted ? permutation[t] : t;                                                                 \
+        const real e = exp(SCORE - (most)) * (over), d = e * (dp_factor * READ(dp, DP_KIND, 0) - (mean));              \
+        WRITE(p, P_KIND, p_factor *e, p_keep);                                                                         \
+        WRITE(dx, DX_KIND, edge_scale *d, 0);                                                                          \
+        WRITE(ds, DS_KIND, d, ds_keep);                                                                                \
+    }

@@ -1,0 +1,28 @@
+/* The statistics of softmax's rows that a forward call keeps, with its output, in memory that shows who wrote where. */
+#ifndef TAMIS_TESTS_SOFTMAX_KEPT_H
+#define TAMIS_TESTS_SOFTMAX_KEPT_H
+
+#include "gradient_case.h"
+
+typedef struct kept {
+    void *pairs, *pairs_there; /* on the host, and where the device writes; likewise: */
+    void *out_here;
+    tamis_dense out;
+    size_t pair_bytes, out_bytes;
+} kept;
+
+/* For SDDMM or fused with the operands of the case. */
+kept kept_make(const gradient_case *c);
+void kept_free(const gradient_case *c, const kept *k);
+
+/* Sets all bits; fetches what the device has. */
+void kept_poison(const gradient_case *c, const kept *k);
+void kept_fetch(const gradient_case *c, const kept *k);
+
+/* The case's execution with beta = 0, asking for the statistics. */
+tamis_execution kept_asking(const gradient_case *c, const kept *k);
+
+/* Ends the test where the statistics or the output are not right, or something was written behind the statistics. */
+void kept_check(const gradient_case *c, const kept *k, const char *what);
+
+#endif
