@@ -1,6 +1,6 @@
 #!/bin/sh
 # On a machine with a GPU: every algorithm at every width of a list, the cross tests on CUDA and on NVIDIA's OpenCL, the dense
-# companions and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of PyTorch and CuPy,
+# companions, gradients, batches and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of PyTorch and CuPy,
 # the benchmarks beside cuSPARSE; then docs/evidence/<chip>.json. Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for
 # where toolkits and Python packages put it. Each step has a time limit and the whole nine minutes; a step that fails is recorded,
 # and the rest still runs.
@@ -65,7 +65,8 @@ begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared test_gpu_cross test_dense test_device_memory test_gradient test_batches test_two_devices \
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared bench_calls test_gpu_cross \
+        test_dense test_device_memory test_gradient test_softmax_rows test_batches test_two_devices \
         test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
@@ -142,26 +143,47 @@ fi
 
 # ------------------------------------------------------------------------------------------ unit tests on the device
 
-# units NAME LIMIT NOTE TEST...: test programs that take a device's name
-units() {
-    begin "$1" "$2" || return
-    name=$1 note=$3 state=passed
-    shift 3
-    : >"$top/$name.log"
-    for test in "$@"; do
-        timeout -k 5 "$limit" "$build/tests/unit/$test" "$device" >>"$top/$name.log" 2>&1 || state=failed
-    done
-    good=$(grep -c '^\[ *OK \]' "$top/$name.log")
-    bad=$(grep -c '^\[ *FAILED *\] [a-z]' "$top/$name.log")
-    [ "$good" -gt 0 ] || state=failed
-    [ $state = passed ] || grep -A3 'ERROR' "$top/$name.log" | head -12
-    record "$name" $state "$good" "$bad" 0 "$note"
+# start_units NAME LIMIT TEST [ARGUMENT...]: a test program that takes a device's name, beside the others; a time limit each
+start_units() {
+    units_limit=$(least "$2" "$(left)")
+    (
+        name=$1 test=$3
+        shift 3
+        begun=$(date +%s)
+        timeout -k 5 "$units_limit" "$build/tests/unit/$test" "$device" "$@" >"$top/units.$name.$test.log" 2>&1
+        echo $? $(($(date +%s) - begun)) >"$top/units.$name.$test.code"
+    ) &
 }
-units dense 60 'include/tamis/dense.h against plain loops; copies of memory' test_dense test_device_memory
-units gradients 180 "include/tamis/gradient.h against the oracle's gradients" test_gradient
-units batches 60 'batches, and fp32 results of 16-bit operands' test_batches
-units two-devices 60 "$("$build/tests/unit/test_two_devices" "$device" | head -1): streams, events and copies between them" test_two_devices
-units models 90 'every model of include/tamis/ml.h against plain restatements' test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics
+
+# units NAME NOTE: those of that name, which have ended
+units() {
+    step_start=$(($(date +%s) - $(cut -d' ' -f2 "$top/units.$1".*.code | sort -n | tail -1)))
+    state=passed
+    cat "$top/units.$1".*.log >"$top/$1.log"
+    good=$(grep -c '^\[ *OK \]' "$top/$1.log")
+    bad=$(grep -c '^\[ *FAILED *\] [a-z]' "$top/$1.log")
+    if [ "$good" -eq 0 ] || grep -q -v '^0 ' "$top/units.$1".*.code; then state=failed; fi
+    [ $state = passed ] || grep -A3 'ERROR' "$top/$1.log" | head -12
+    record "$1" $state "$good" "$bad" 0 "$2"
+}
+
+if begin units 200; then
+    rm -f "$top"/units.*
+    start_units dense 60 test_dense
+    start_units dense 60 test_device_memory
+    start_units gradients 200 test_gradient
+    start_units softmax-rows 200 test_softmax_rows
+    start_units batches 200 test_batches gpu-
+    start_units two-devices 100 test_two_devices
+    for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
+    wait
+    units dense 'include/tamis/dense.h against plain loops; copies of memory'
+    units gradients "include/tamis/gradient.h against the oracle's gradients"
+    units softmax-rows "softmax's row statistics, and gradients from them"
+    units batches 'batches, and fp32 results of 16-bit operands'
+    units two-devices "streams, events and copies: $(head -1 "$top/units.two-devices.test_two_devices.log")"
+    units models 'every model of include/tamis/ml.h against plain restatements'
+fi
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
 
@@ -261,6 +283,20 @@ if begin zero-copy 60; then
 fi
 
 # ------------------------------------------------------------------------------------------ benchmarks
+
+# What calls cost beside their kernels: with nothing compiled before, as the first program of a machine has it.
+if begin calls 60; then
+    rm -rf "$top/cold"
+    if XDG_CACHE_HOME="$top/cold" timeout -k 5 "$limit" "$build/tests/gpu/bench_calls" "$device" >"$top/calls.log" 2>&1; then
+        record calls passed 3 0 0 "$(awk '/^[a-z]*$/ { printf "%s%s:", n++ ? "; " : "", $1 }
+            /first plan/ { printf " first plan %s ms,", $3 }
+            /execution/ { printf " execution %s us,", $4 }
+            /^  single call  / { printf " single call %s us,", $3 }
+            /trusted/ { printf " trusted %s us", $4 }' "$top/calls.log")"
+    else
+        record calls failed 0 1 0 "$(tail -1 "$top/calls.log" | cut -c -300)"
+    fi
+fi
 
 if begin bench 230; then
     set -- generate:fem:rows=262144,nnz=12M,name=fem generate:rmat:rows=262144,nnz=8M,name=rmat \
