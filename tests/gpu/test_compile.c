@@ -41,6 +41,7 @@ static const struct allowed {
     {"sddmm_nonzeros.simt", 40, "saved around exp and divisions, where a group takes a whole multiprocessor"},
     {"sddmm_panels.simt", 64, "saved around exp and divisions, 16-bit rows of 512"},
     {"chunks.simt", 16, "saved around exp"},
+    {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},
     {"softmax.simt", 16, "saved around exp"},

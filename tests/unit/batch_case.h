@@ -22,7 +22,7 @@ typedef struct batch_options {
     int64_t rows, cols, nnz, inner, width, batch;
     arrangement arranged;
     bool shares_values, values_later; /* one set for all; handed over with the execution */
-    bool wide_values; /* S's values are fp32 whatever the type (SpMM) */
+    bool wide_values;                 /* S's values are fp32 whatever the type (SpMM) */
     bool coo, column_major, transpose;
     double alpha, beta;
 } batch_options;
