@@ -102,7 +102,8 @@ typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math
 /*
  * Where a plan or a one-shot call gets the memory that it needs beside its arguments: PyTorch's or CuPy's pool, an
  * arena. Of the kind that tamis_device_allocate gives, in the order of the stream, aligned to 64 bytes or better. The
- * table is copied; `context` must live as long as the plan. Both functions may be called from several threads at once.
+ * table is copied; `context` must live as long as the plan. Both functions may be called from several threads at once,
+ * and may call Tamis themselves, tamis_device_allocate_async for one.
  * (What the CPU's algorithms keep beside workspaces and reordered patterns is small, and the library's own.)
  */
 typedef struct tamis_allocator {

@@ -2,6 +2,7 @@
 #include "base/source.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -17,16 +18,18 @@ typedef struct block {
 struct tamis_source {
     tamis_allocator table;
     void *stream;
+    bool handles;
     pthread_mutex_t lock; /* executions of several threads may need memory */
     block *blocks;
 };
 
 static _Thread_local tamis_source *in_force;
 
-tamis_status tamis_source_create(const tamis_allocator *table, void *stream, tamis_source **source) {
+tamis_status tamis_source_create(const tamis_allocator *table, void *stream, bool handles, tamis_source **source) {
     TRY(tamis_allocate_zeroed(1, sizeof **source, "an allocator", (void **)source));
     (*source)->table = *table;
     (*source)->stream = stream;
+    (*source)->handles = handles;
     pthread_mutex_init(&(*source)->lock, NULL);
     return TAMIS_OK;
 }
@@ -64,17 +67,47 @@ static block *take(tamis_source *source, const void *memory) {
     return found;
 }
 
+/* The caller's functions may themselves call Tamis: no source is in force meanwhile, and the message is ours. */
+typedef struct outside {
+    tamis_source *before;
+    char message[TAMIS_MESSAGE_MOST];
+} outside;
+
+static void go_out(outside *o) {
+    o->before = tamis_source_enter(NULL);
+    memcpy(o->message, tamis_last_error(), strlen(tamis_last_error()) + 1);
+}
+
+static void come_back(const outside *o) {
+    tamis_source_leave(o->before);
+    tamis_fail(TAMIS_OK, "%s", o->message);
+}
+
+static void *ask(tamis_source *source, size_t bytes, void *stream) {
+    outside o;
+    go_out(&o);
+    void *const memory = source->table.allocate(source->table.context, bytes, stream);
+    come_back(&o);
+    return memory;
+}
+
+static void give_back(tamis_source *source, void *memory, size_t bytes, void *stream) {
+    outside o;
+    go_out(&o);
+    source->table.release(source->table.context, memory, bytes, stream);
+    come_back(&o);
+}
+
 tamis_status tamis_source_allocate(void *stream, bool any_stream, size_t bytes, const char *what, void **memory) {
     tamis_source *const source = in_force;
-    const tamis_allocator *const table = &source->table;
     void *const queue = any_stream ? source->stream : stream;
     block *made = NULL;
     *memory = NULL;
     if (bytes == 0) return TAMIS_OK;
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a note of memory", (void **)&made));
-    made->memory = table->allocate(table->context, bytes, queue);
+    made->memory = ask(source, bytes, queue);
     made->bytes = bytes;
-    if (made->memory && (uintptr_t)made->memory % ALIGNMENT == 0) {
+    if (made->memory && (source->handles || (uintptr_t)made->memory % ALIGNMENT == 0)) {
         *memory = made->memory;
         keep(source, made);
         return TAMIS_OK;
@@ -82,7 +115,7 @@ tamis_status tamis_source_allocate(void *stream, bool any_stream, size_t bytes, 
     void *const wrong = made->memory;
     tamis_release(made);
     if (!wrong) return tamis_fail(TAMIS_ERROR_MEMORY, "options.allocator has no memory for %s: %zu bytes", what, bytes);
-    table->release(table->context, wrong, bytes, queue);
+    give_back(source, wrong, bytes, queue);
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.allocator gave %p for %s, which is not aligned to %d bytes", wrong,
                       what, ALIGNMENT);
 }
@@ -91,7 +124,7 @@ bool tamis_source_release(void *stream, bool any_stream, void *memory) {
     tamis_source *const source = in_force;
     block *const found = source ? take(source, memory) : NULL;
     if (!found) return false;
-    source->table.release(source->table.context, memory, found->bytes, any_stream ? source->stream : stream);
+    give_back(source, memory, found->bytes, any_stream ? source->stream : stream);
     tamis_release(found);
     return true;
 }

@@ -37,7 +37,7 @@ static tamis_edge_array values_of(const tamis_plan *plan, const tamis_execution 
 tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                              const tamis_execution *execution) {
     tamis_execution given;
-    tamis_loan loan = {NULL, NULL};
+    tamis_loan loan = {.borrowed = NULL};
     tamis_clear_error();
     TRY(tamis_plan_check_operation(plan, TAMIS_OP_SDDMM));
     TRY(tamis_execution_read(execution, &given));

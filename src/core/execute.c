@@ -108,7 +108,7 @@ tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_op
 tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
                                   tamis_execution *given, tamis_loan *loan) {
     const tamis_backend *const backend = device->backend;
-    *loan = (tamis_loan){NULL, NULL};
+    *loan = (tamis_loan){.borrowed = NULL};
     if (given->workspace && !backend->handles && (uintptr_t)given->workspace % 64)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.workspace = %p is not aligned to 64 bytes",
                           given->workspace);
@@ -133,14 +133,22 @@ tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspac
         loan->borrowed = own;
         return TAMIS_OK;
     }
-    TRY(backend->allocate(device->handle, NULL, bytes, "a workspace", &loan->own_for_once));
+    loan->source = own->source;
+    tamis_source *const before = tamis_source_enter(loan->source);
+    const tamis_status status =
+        backend->allocate(device->handle, TAMIS_ALL_STREAMS, bytes, "a workspace", &loan->own_for_once);
+    tamis_source_leave(before);
+    TRY(status);
     given->workspace = loan->own_for_once;
     return TAMIS_OK;
 }
 
 void tamis_workspace_give_back(const tamis_device *device, const tamis_loan *loan) {
     if (loan->borrowed) atomic_store(&loan->borrowed->busy, false);
-    if (loan->own_for_once) device->backend->release_memory(device->handle, NULL, loan->own_for_once);
+    if (!loan->own_for_once) return;
+    tamis_source *const before = tamis_source_enter(loan->source);
+    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, loan->own_for_once);
+    tamis_source_leave(before);
 }
 
 /* ------------------------------------------------------------------------------------------ members of a batch */

@@ -162,6 +162,7 @@ static tamis_status lay_out(tamis_gradient *g) {
     if (o->no_workspace || total == 0) return TAMIS_OK;
     TRY(tamis_allocate_zeroed(1, sizeof *g->own, "a gradient's workspace", (void **)&g->own));
     atomic_init(&g->own->busy, false);
+    g->own->source = g->source;
     return g->device->backend->allocate(g->device->handle, TAMIS_ALL_STREAMS, g->workspace_bytes, "the workspace",
                                         &g->own->memory);
 }
@@ -230,7 +231,10 @@ static void release(void *object) {
     tamis_release(g);
 }
 
-void tamis_gradient_destroy(tamis_gradient *gradient) { release(gradient); }
+void tamis_gradient_destroy(tamis_gradient *gradient) {
+    if (gradient) tamis_destroy_wait(gradient->device, gradient->source);
+    release(gradient);
+}
 
 void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
     if (gradient) tamis_destroy_later(gradient->device, stream, release, gradient);
@@ -239,7 +243,8 @@ void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
 /* With the caller's allocator in force; the plans have sources of their own from the same table. */
 static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     const tamis_allocator *const table = options ? options->allocator : NULL;
-    if (table && table->allocate && table->release) TRY(tamis_source_create(table, options->stream, &g->source));
+    if (table && table->allocate && table->release)
+        TRY(tamis_source_create(table, options->stream, g->device->backend->handles, &g->source));
     tamis_source *const before = tamis_source_enter(g->source);
     const tamis_status status = make(g, S, options);
     tamis_source_leave(before);

@@ -99,6 +99,7 @@ static tamis_status take_workspace(tamis_plan *plan) {
     if (plan->options.no_workspace || plan->workspace_bytes == 0) return TAMIS_OK;
     TRY(tamis_allocate_zeroed(1, sizeof *plan->own, "a plan's workspace", (void **)&plan->own));
     atomic_init(&plan->own->busy, false);
+    plan->own->source = plan->source;
     return plan->device->backend->allocate(plan->device->handle, tamis_kept_stream(&plan->problem),
                                            plan->workspace_bytes, "the workspace", &plan->own->memory);
 }
@@ -228,7 +229,8 @@ void tamis_plan_release(tamis_plan *plan) {
 /* With the caller's allocator in force. */
 static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     const tamis_allocator *const table = options ? options->allocator : NULL;
-    if (table && table->allocate && table->release) TRY(tamis_source_create(table, options->stream, &plan->source));
+    if (table && table->allocate && table->release)
+        TRY(tamis_source_create(table, options->stream, plan->device->backend->handles, &plan->source));
     tamis_source *const before = tamis_source_enter(plan->source);
     const tamis_status status = make(plan, S, options, once);
     tamis_source_leave(before);
@@ -260,7 +262,10 @@ tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, cons
     return tamis_plan_make(device, S, options, false, plan);
 }
 
-void tamis_plan_destroy(tamis_plan *plan) { tamis_plan_release(plan); }
+void tamis_plan_destroy(tamis_plan *plan) {
+    if (plan) tamis_destroy_wait(plan->device, plan->source);
+    tamis_plan_release(plan);
+}
 
 static void release_plan(void *plan) { tamis_plan_release(plan); }
 

@@ -20,8 +20,9 @@ typedef struct tamis_staging {
 
 /* The workspace that a plan lends to executions that bring none. */
 typedef struct tamis_own_workspace {
-    void *memory;     /* the staged operands, then scratch of the algorithm, in the backend's memory */
-    atomic_bool busy; /* on the CPU, where a call knows when it has ended */
+    void *memory;         /* the staged operands, then scratch of the algorithm, in the backend's memory */
+    tamis_source *source; /* where one for an execution that finds it busy comes from too */
+    atomic_bool busy;     /* on the CPU, where a call knows when it has ended */
 } tamis_own_workspace;
 
 struct tamis_plan {
@@ -54,8 +55,10 @@ tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const 
                              tamis_plan **plan);
 void tamis_plan_release(tamis_plan *plan);
 
-/* destroy.c: has `release` called when the stream has come to where it is now; those of a device whose time has come;
+/* destroy.c: waits for the device's work where memory goes back to an allocator of the caller's, which knows one stream
+   of it; has `release` called when the stream has come to where it is now; those of a device whose time has come;
    all of a device, after waiting for it. */
+void tamis_destroy_wait(const tamis_device *device, const tamis_source *source);
 void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object);
 void tamis_destroy_passed(const tamis_device *device);
 void tamis_destroy_rest(const tamis_device *device);
@@ -108,6 +111,7 @@ tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_op
 typedef struct tamis_loan {
     tamis_own_workspace *borrowed; /* marked as busy */
     void *own_for_once;
+    tamis_source *source; /* of that */
 } tamis_loan;
 tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspace *own, size_t bytes, const char *asked,
                                   tamis_execution *given, tamis_loan *loan);

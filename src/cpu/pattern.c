@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/memory.h"
 #include "sparse/index.h"
 #include "sparse/locality.h"
 #include "sparse/order.h"
@@ -23,10 +24,26 @@ static bool rows_rise(const tamis_sparse *S) {
 }
 
 static void forget(tamis_row_order *order) {
-    tamis_release(order->offsets);
-    tamis_release(order->own_columns);
-    tamis_release(order->permutation);
+    tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->offsets);
+    tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->own_columns);
+    tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->permutation);
     *order = (tamis_row_order){.offset_type = order->offset_type};
+}
+
+/* What a plan keeps: of the source in force, if there is one. */
+static tamis_status keep(int64_t count, size_t size, const char *what, void **memory) {
+    return tamis_cpu_allocate(NULL, TAMIS_ALL_STREAMS, (size_t)count * size, what, memory);
+}
+
+static tamis_status offsets_from_0(const tamis_sparse *S, tamis_row_order *order) {
+    const char *const columns = S->columns;
+    *order = (tamis_row_order){.offset_type = S->offset_type};
+    TRY(keep(S->rows + 1, tamis_index_size(S->offset_type), "the offsets of a slice", &order->offsets));
+    for (int64_t i = 0; i <= S->rows; i++)
+        tamis_index_store(order->offsets, S->offset_type, i,
+                          tamis_index_load(S->offsets, S->offset_type, i) - S->offset_base);
+    order->columns = columns ? columns + S->offset_base * (int64_t)tamis_index_size(S->index_type) : NULL;
+    return TAMIS_OK;
 }
 
 /* A slice of rows needs offsets alone, and so do entries of COO that are in row order already. */
@@ -41,24 +58,19 @@ tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_spar
         return tamis_fail(TAMIS_ERROR_OVERFLOW,
                           "S.rows = %lld: of S^T they are columns, which an index_type of %s cannot hold",
                           (long long)S->rows, tamis_index_type_name(S->index_type));
+    if (S->format == TAMIS_CSR && !transpose) return offsets_from_0(S, order);
     TRY(tamis_slice_rebase(S, &view, &rebased));
     view.values = NULL;
-    if (S->format == TAMIS_CSR && !transpose) {
-        *order = (tamis_row_order){.offsets = rebased, .columns = view.columns, .offset_type = S->offset_type};
-        return TAMIS_OK;
-    }
     const bool in_order = !transpose && rows_rise(S);
-    TRY_GOTO(done, tamis_allocate(groups + 1, tamis_index_size(order->offset_type), "row offsets in the order of rows",
-                                  &order->offsets));
-    TRY_GOTO(done, tamis_allocate(S->nnz, tamis_index_size(S->index_type), "columns in the order of rows",
-                                  &order->own_columns));
-    if (!in_order)
-        TRY_GOTO(done, tamis_allocate(S->nnz, sizeof(int64_t), "the permutation of entries", &order->permutation));
+    TRY_GOTO(done, keep(groups + 1, tamis_index_size(order->offset_type), "row offsets in the order of rows",
+                        &order->offsets));
+    TRY_GOTO(done, keep(S->nnz, tamis_index_size(S->index_type), "columns in the order of rows", &order->own_columns));
+    if (!in_order) TRY_GOTO(done, keep(S->nnz, sizeof(int64_t), "the permutation of entries", &order->permutation));
     TRY_GOTO(done, tamis_group(&view, transpose, problem->threads, order->offset_type, order->offsets,
                                &(tamis_reordered){order->own_columns, NULL, order->permutation}));
     order->columns = in_order ? S->columns : order->own_columns;
     if (in_order) {
-        tamis_release(order->own_columns);
+        tamis_cpu_release_memory(NULL, TAMIS_ALL_STREAMS, order->own_columns);
         order->own_columns = NULL;
     }
 done:

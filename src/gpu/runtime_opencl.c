@@ -207,7 +207,10 @@ static tamis_status open_device(int number, tamis_gpu_device **device) {
 
 static opencl_device *own(tamis_gpu_device *device) { return (opencl_device *)device; }
 
-static ocl_queue queue_of(tamis_gpu_device *device, void *stream) { return stream ? stream : own(device)->queue; }
+/* Queues of the caller's are not known: of all streams, the default one. */
+static ocl_queue queue_of(tamis_gpu_device *device, void *stream) {
+    return stream && stream != TAMIS_ALL_STREAMS ? stream : own(device)->queue;
+}
 
 /* ------------------------------------------------------------------------------------------ code */
 

@@ -9,3 +9,8 @@ tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 
 tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
 tamis_add_test(NAME test_softmax_rows SOURCES test_softmax_rows.c softmax_kept.c gradient_case.c
     gradient_bounds.c TIMEOUT 300)
+# Memory of the caller's and what becomes of it; plans that threads share.
+foreach(test allocator shared_plan)
+    tamis_add_test(NAME test_${test} SOURCES test_${test}.c softmax_kept.c gradient_case.c gradient_bounds.c
+        TIMEOUT 300)
+endforeach()

@@ -214,6 +214,17 @@ static void check_sums(const gradient_case *c, const facts *f, const kept *k, co
     free(size);
 }
 
+tamis_status kept_forward(const gradient_case *c, const tamis_plan *plan, const kept *k,
+                          const tamis_execution *execution) {
+    const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
+    switch (c->operation) {
+    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, A, B, &k->out, execution);
+    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, B, &k->out, execution);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_plan_fused(plan, A, B, D, &k->out, execution);
+}
+
 tamis_execution kept_asking(const gradient_case *c, const kept *k) {
     tamis_execution execution = c->there;
     execution.beta = 0;

@@ -11,13 +11,17 @@ typedef struct kept {
     size_t pair_bytes, out_bytes;
 } kept;
 
-/* For SDDMM or fused with the operands of the case. */
+/* Of any operation, with the operands of the case. */
 kept kept_make(const gradient_case *c);
 void kept_free(const gradient_case *c, const kept *k);
 
 /* Sets all bits; fetches what the device has. */
 void kept_poison(const gradient_case *c, const kept *k);
 void kept_fetch(const gradient_case *c, const kept *k);
+
+/* Executes the plan. */
+tamis_status kept_forward(const gradient_case *c, const tamis_plan *plan, const kept *k,
+                          const tamis_execution *execution);
 
 /* The case's execution with beta = 0, asking for the statistics. */
 tamis_execution kept_asking(const gradient_case *c, const kept *k);

@@ -27,25 +27,18 @@ static int64_t live;
 
 /* ------------------------------------------------------------------------------------------ forward calls */
 
-static tamis_status forward(const gradient_case *c, const tamis_plan *plan, const kept *k,
-                            const tamis_execution *execution) {
-    const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
-    if (c->operation == TAMIS_OP_SDDMM) return tamis_plan_sddmm(plan, A, B, &k->out, execution);
-    return tamis_plan_fused(plan, A, B, D, &k->out, execution);
-}
-
 /* The plan's statistics and outputs; whether or not it is asked, outputs have the same bits. */
 static void run_forward(const gradient_case *c, const tamis_plan *plan, const kept *k, const char *what) {
     tamis_execution execution = kept_asking(c, k);
     void *const first = malloc(k->out_bytes);
     kept_poison(c, k);
-    gradient_works(forward(c, plan, k, &execution));
+    gradient_works(kept_forward(c, plan, k, &execution));
     kept_fetch(c, k);
     kept_check(c, k, what);
     memcpy(first, k->out_here, k->out_bytes);
     kept_poison(c, k);
     execution.softmax_rows = NULL;
-    gradient_works(forward(c, plan, k, &execution));
+    gradient_works(kept_forward(c, plan, k, &execution));
     kept_fetch(c, k);
     assert_memory_equal(first, k->out_here, k->out_bytes);
     for (size_t at = 0; at < k->pair_bytes; at++) assert_int_equal(((const unsigned char *)k->pairs)[at], 0xff);
@@ -269,7 +262,7 @@ static void there_and_back(gradient_case *c, bool bounded) {
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     kept_poison(c, &k);
     const tamis_execution execution = kept_asking(c, &k);
-    gradient_works(forward(c, plan, &k, &execution));
+    gradient_works(kept_forward(c, plan, &k, &execution));
     if (bounded) gradient_case_expect(c);
     gradient_case_poison(c);
     gradient_works(gradient_case_run(c, plain, all));
@@ -379,7 +372,7 @@ static void test_executions_refused(void **state) {
     tamis_gradient *gradient = NULL;
     tamis_execution execution = kept_asking(c, &k);
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    refuses(forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
+    refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
     tamis_plan_destroy(plan);
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     c->there.softmax_rows = k.pairs_there;
@@ -390,7 +383,7 @@ static void test_executions_refused(void **state) {
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     if (!c->copies) { /* on OpenCL it is a handle */
         execution.softmax_rows = c->there.softmax_rows = (char *)k.pairs_there + 2;
-        refuses(forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
+        refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
         refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
     }
     tamis_plan_destroy(plan);

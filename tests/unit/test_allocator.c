@@ -1,0 +1,446 @@
+/*
+ * Plans, gradients and calls with an allocator of the caller's, which counts, poisons what it gives and what it gets
+ * back, and runs out at any place: results are those of Tamis's own memory, everything comes back with the size that it
+ * was given with, nothing is kept. test_allocator [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/stream.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "core/plan.h"
+#include "named_device.h"
+#include "softmax_kept.h"
+
+static const char *name = "cpu";
+static tamis_device *device;
+static tamis_random dice;
+static void *stream; /* of the plans: not the default one, where there are others */
+static bool is_cpu;
+static int64_t live;
+
+/* ------------------------------------------------------------------------------------------ the allocator */
+
+typedef struct block {
+    struct block *next;
+    void *memory;
+    size_t bytes;
+} block;
+
+typedef struct pool {
+    pthread_mutex_t lock;
+    block *blocks;
+    int64_t left, given, lent; /* blocks that it still gives; has given; are out */
+    const char *failed;
+} pool;
+
+/* In the order of the stream. */
+static void poison(void *memory, size_t bytes, void *queue) {
+    void *const nan = malloc(bytes);
+    if (!nan) abort();
+    memset(nan, 0xff, bytes);
+    if (tamis_device_upload(device, queue, memory, 0, nan, bytes) != TAMIS_OK) abort();
+    free(nan);
+}
+
+static void *take(void *context, size_t bytes, void *queue) {
+    pool *const p = context;
+    pthread_mutex_lock(&p->lock);
+    block *const made = p->left > 0 ? calloc(1, sizeof *made) : NULL;
+    if (bytes == 0) p->failed = "nothing was asked for";
+    if (queue != stream) p->failed = "memory was asked for in another stream than the plan's";
+    if (made) {
+        if (tamis_device_allocate(device, bytes, &made->memory) != TAMIS_OK) abort();
+        poison(made->memory, bytes, queue);
+        made->bytes = bytes;
+        made->next = p->blocks;
+        p->blocks = made;
+        p->left--;
+        p->given++;
+        p->lent++;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return made ? made->memory : NULL;
+}
+
+static void give_back(void *context, void *memory, size_t bytes, void *queue) {
+    pool *const p = context;
+    pthread_mutex_lock(&p->lock);
+    block **at = &p->blocks;
+    while (*at && (*at)->memory != memory) at = &(*at)->next;
+    block *const found = *at;
+    if (queue != stream) p->failed = "memory was given back in another stream than the plan's";
+    if (!found) p->failed = "memory came back that was not given";
+    if (found) {
+        if (found->bytes != bytes) p->failed = "memory came back with another size";
+        poison(memory, found->bytes, queue);
+        tamis_device_free(device, memory);
+        *at = found->next;
+        free(found);
+        p->lent--;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static pool pool_of(int64_t blocks) { return (pool){.lock = PTHREAD_MUTEX_INITIALIZER, .left = blocks}; }
+
+static tamis_allocator table_of(pool *p) {
+    return (tamis_allocator){.context = p, .allocate = take, .release = give_back};
+}
+
+static void all_is_back(const pool *p) {
+    if (p->failed) fail_msg("%s", p->failed);
+    assert_int_equal(p->lent, 0);
+}
+
+/* ------------------------------------------------------------------------------------------ cases */
+
+enum { KINDS = 6 };
+
+/* With staged operands, an order of entries of the plan's own, rows that are cut. */
+static gradient_case *make(tamis_operation operation, int kind) {
+    const gradient_shape s = {.rows = 40,
+                              .cols = 30,
+                              .nnz = 5000,
+                              .hub = kind == 1 ? 0.8 : 0,
+                              .slice = kind == 5,
+                              .transpose = kind == 3 && operation != TAMIS_OP_SDDMM,
+                              .format = kind == 2 || kind == 4 ? TAMIS_COO : TAMIS_CSR,
+                              .inner = 7,
+                              .width = 9,
+                              .batch = kind == 1 ? 3 : 1,
+                              .with_values = true,
+                              .layouts = kind >= 3 ? 15 : 0};
+    const tamis_edge edge = operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : TAMIS_EDGE_SOFTMAX;
+    gradient_case *const c = gradient_case_make(device, operation, edge, TAMIS_F32, &s, 0, &dice);
+    c->options.stream = c->there.stream = stream;
+    c->options.threads = 3;
+    return c;
+}
+
+static void *output_of(const gradient_case *c, const kept *k) {
+    gradient_works(tamis_stream_synchronize(device, stream));
+    kept_fetch(c, k);
+    return memcpy(malloc(k->out_bytes), k->out_here, k->out_bytes);
+}
+
+/* What a plan without an allocator computes. */
+static void *expected(const gradient_case *c, const kept *k, const char *algorithm) {
+    tamis_options o = c->options;
+    tamis_plan *plan = NULL;
+    o.algorithm = algorithm;
+    kept_poison(c, k);
+    gradient_works(tamis_plan_create(device, &c->S_there, &o, &plan));
+    gradient_works(kept_forward(c, plan, k, &c->there));
+    void *const want = output_of(c, k);
+    tamis_plan_destroy(plan);
+    return want;
+}
+
+static void same_output(const gradient_case *c, const kept *k, const void *want) {
+    void *const got = output_of(c, k);
+    assert_memory_equal(got, want, k->out_bytes);
+    free(got);
+}
+
+/* ------------------------------------------------------------------------------------------ plans */
+
+/* One block more at each attempt, until there are enough. */
+static int64_t run_plan(gradient_case *c, const kept *k, const char *algorithm, const void *want) {
+    tamis_options o = c->options;
+    o.algorithm = algorithm;
+    for (int64_t blocks = 0;; blocks++) {
+        pool p = pool_of(blocks);
+        const tamis_allocator table = table_of(&p);
+        tamis_plan *plan = NULL;
+        o.allocator = &table;
+        const int64_t before = tamis_memory_live();
+        const tamis_status status = tamis_plan_create(device, &c->S_there, &o, &plan);
+        if (status != TAMIS_OK) {
+            if (status != TAMIS_ERROR_MEMORY || !strstr(tamis_last_error(), "options.allocator"))
+                fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+            assert_null(plan);
+            all_is_back(&p);
+            assert_int_equal(tamis_memory_live(), before);
+            assert_true(blocks < 100);
+            continue;
+        }
+        kept_poison(c, k);
+        for (int round = 0; round < 2; round++) gradient_works(kept_forward(c, plan, k, &c->there));
+        same_output(c, k, want);
+        assert_int_equal(p.given, blocks); /* executions need no more */
+        tamis_plan_destroy(plan);
+        all_is_back(&p);
+        assert_int_equal(tamis_memory_live(), before);
+        return blocks;
+    }
+}
+
+static void test_plans(void **state) {
+    static const char *const names[][4] = {
+        {NULL, "gpu-panels", "cusddmm-sm-l2", "gpudynamic-preprocessing"}, {NULL, "gpu-rows"}, {NULL, "gpu-nonzeros"}};
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int kind = 0; kind < KINDS; kind++)
+            for (int a = 0; a < (is_cpu || kind > 1 ? 1 : 4); a++) {
+                if (a > 0 && !names[operation][a]) continue;
+                gradient_case *const c = make((tamis_operation)operation, kind);
+                const kept k = kept_make(c);
+                tamis_options o = c->options;
+                tamis_plan *plan = NULL;
+                o.algorithm = names[operation][a];
+                if (tamis_plan_create(device, &c->S_there, &o, &plan) == TAMIS_OK) { /* else it declines */
+                    tamis_plan_destroy(plan);
+                    void *const want = expected(c, &k, o.algorithm);
+                    const int64_t blocks = run_plan(c, &k, o.algorithm, want);
+                    assert_true(kind < 2 || blocks > 0);
+                    free(want);
+                }
+                kept_free(c, &k);
+                gradient_case_free(c);
+            }
+}
+
+static tamis_status call_once(const gradient_case *c, const kept *k, const tamis_options *o) {
+    const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
+    switch (c->operation) {
+    case TAMIS_OP_SDDMM: return tamis_sddmm(device, &c->S_there, A, B, &k->out, o, &c->there);
+    case TAMIS_OP_SPMM: return tamis_spmm(device, &c->S_there, B, &k->out, o, &c->there);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_fused(device, &c->S_there, A, B, D, &k->out, o, &c->there);
+}
+
+static void test_calls(void **state) {
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            gradient_case *const c = make((tamis_operation)operation, kind);
+            const kept k = kept_make(c);
+            tamis_options o = c->options;
+            kept_poison(c, &k);
+            gradient_works(call_once(c, &k, &o));
+            void *const want = output_of(c, &k);
+            const int64_t before = tamis_memory_live();
+            tamis_status status = TAMIS_ERROR_MEMORY;
+            for (int64_t blocks = 0; status == TAMIS_ERROR_MEMORY; blocks++) {
+                pool p = pool_of(blocks);
+                const tamis_allocator table = table_of(&p);
+                o.allocator = &table;
+                kept_poison(c, &k);
+                status = call_once(c, &k, &o);
+                gradient_works(tamis_stream_synchronize(device, stream));
+                all_is_back(&p);
+                assert_int_equal(tamis_memory_live(), before);
+                assert_true(blocks < 100);
+            }
+            gradient_works(status);
+            same_output(c, &k, want);
+            free(want);
+            kept_free(c, &k);
+            gradient_case_free(c);
+        }
+}
+
+/* An execution of the CPU that finds the plan's workspace taken has one of the allocator's. */
+static void test_busy(void **state) {
+    (void)state;
+    if (!is_cpu) skip();
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        gradient_case *const c = make((tamis_operation)operation, 4);
+        const kept k = kept_make(c);
+        void *const want = expected(c, &k, NULL);
+        pool p = pool_of(100);
+        const tamis_allocator table = table_of(&p);
+        tamis_plan *plan = NULL;
+        c->options.allocator = &table;
+        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        assert_non_null(plan->own);
+        atomic_store(&plan->own->busy, true);
+        const int64_t given = p.given, lent = p.lent;
+        kept_poison(c, &k);
+        gradient_works(kept_forward(c, plan, &k, &c->there));
+        same_output(c, &k, want);
+        assert_int_equal(p.given, given + 1);
+        assert_int_equal(p.lent, lent);
+        p.left = 0;
+        assert_int_equal(kept_forward(c, plan, &k, &c->there), TAMIS_ERROR_MEMORY);
+        atomic_store(&plan->own->busy, false);
+        tamis_plan_destroy(plan);
+        all_is_back(&p);
+        free(want);
+        kept_free(c, &k);
+        gradient_case_free(c);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ gradients */
+
+static int outputs_of(const gradient_case *c) {
+    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
+    return of[c->operation] | 1 << OUT_S;
+}
+
+static void test_gradients(void **state) {
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int kind = 1; kind < KINDS; kind++) {
+            gradient_case *const c = make((tamis_operation)operation, kind);
+            tamis_gradient *gradient = NULL;
+            gradient_case_expect(c);
+            gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+            tamis_gradient_destroy(gradient);
+            const int64_t before = tamis_memory_live();
+            tamis_status status = TAMIS_ERROR_MEMORY;
+            for (int64_t blocks = 0; status == TAMIS_ERROR_MEMORY; blocks++) {
+                pool p = pool_of(blocks);
+                const tamis_allocator table = table_of(&p);
+                c->options.allocator = &table;
+                status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
+                if (status == TAMIS_OK) {
+                    gradient_case_poison(c);
+                    gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+                    gradient_works(tamis_stream_synchronize(device, stream));
+                    gradient_case_check(c, outputs_of(c), "memory of the caller's");
+                    assert_int_equal(p.given, blocks);
+                    tamis_gradient_destroy(gradient);
+                }
+                all_is_back(&p);
+                assert_int_equal(tamis_memory_live(), before);
+                assert_true(blocks < 100);
+            }
+            gradient_works(status);
+            gradient_case_free(c);
+        }
+}
+
+/* ------------------------------------------------------------------------------------------ destruction */
+
+/* What takes a while, so that executions are under way when a plan goes. */
+static gradient_case *make_long(void) {
+    const gradient_shape s = {.rows = 3000,
+                              .cols = 3000,
+                              .nnz = 60000,
+                              .hub = 0.1,
+                              .format = TAMIS_COO,
+                              .inner = 64,
+                              .width = 64,
+                              .batch = 1,
+                              .with_values = true};
+    gradient_case *const c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &s, 0, &dice);
+    return c;
+}
+
+enum { UNDER_WAY = 10 };
+
+/* Executions end as they would have: the memory of their plan, poisoned as soon as it is given back, is given back when
+   they have ended. */
+static void destroy(bool later, bool pooled) {
+    void *const executing = NULL; /* another stream than the plan was made in */
+    gradient_case *const c = make_long();
+    const kept k = kept_make(c);
+    void *const want = expected(c, &k, NULL);
+    pool p = pool_of(100);
+    const tamis_allocator table = table_of(&p);
+    const int64_t before = tamis_memory_live();
+    for (int round = 0; round < 3; round++) {
+        tamis_plan *plan = NULL;
+        c->options.allocator = pooled ? &table : NULL;
+        c->options.stream = stream; /* where memory goes back */
+        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        kept_poison(c, &k);
+        for (int i = 0; i < UNDER_WAY; i++) gradient_works(kept_forward(c, plan, &k, &c->there));
+        if (later)
+            tamis_plan_destroy_async(plan, executing);
+        else
+            tamis_plan_destroy(plan);
+        same_output(c, &k, want);
+    }
+    c->options.allocator = NULL;
+    free(expected(c, &k, NULL)); /* a call on the device, which lets go of what has been passed */
+    all_is_back(&p);
+    assert_int_equal(tamis_memory_live(), before);
+    free(want);
+    kept_free(c, &k);
+    gradient_case_free(c);
+}
+
+static void test_destroyed(void **state) {
+    (void)state;
+    destroy(false, false);
+    destroy(false, true);
+}
+
+static void test_destroyed_later(void **state) {
+    (void)state;
+    destroy(true, false);
+    destroy(true, true);
+    tamis_plan_destroy_async(NULL, stream);
+    tamis_gradient_destroy_async(NULL, stream);
+}
+
+static void test_gradient_destroyed_later(void **state) {
+    (void)state;
+    gradient_case *const c = make(TAMIS_OP_FUSED, 1);
+    pool p = pool_of(1000);
+    const tamis_allocator table = table_of(&p);
+    const int64_t before = tamis_memory_live();
+    gradient_case_expect(c);
+    for (int round = 0; round < 6; round++) {
+        tamis_gradient *gradient = NULL;
+        c->options.allocator = round % 2 ? &table : NULL;
+        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        gradient_case_poison(c);
+        for (int i = 0; i < UNDER_WAY; i++) gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+        tamis_gradient_destroy_async(gradient, stream);
+        gradient_works(tamis_stream_synchronize(device, stream));
+        gradient_case_check(c, outputs_of(c), "destroyed meanwhile");
+    }
+    tamis_gradient *gradient = NULL;
+    c->options.allocator = NULL;
+    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    tamis_gradient_destroy(gradient);
+    all_is_back(&p);
+    assert_int_equal(tamis_memory_live(), before);
+    gradient_case_free(c);
+}
+
+/* ------------------------------------------------------------------------------------------ main */
+
+static int set_up(void **state) {
+    tamis_device_description about;
+    (void)state;
+    live = tamis_memory_live();
+    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return -1;
+    is_cpu = about.location == TAMIS_HOST;
+    if (tamis_stream_create(device, &stream) != TAMIS_OK) return -1;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_stream_destroy(device, stream);
+    tamis_device_close(device);
+    return tamis_memory_live() == live ? 0 : -1;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans),
+                                       cmocka_unit_test(test_calls),
+                                       cmocka_unit_test(test_busy),
+                                       cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_destroyed),
+                                       cmocka_unit_test(test_destroyed_later),
+                                       cmocka_unit_test(test_gradient_destroyed_later)};
+    const char *const text = getenv("TAMIS_TEST_SEED");
+    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+    dice = tamis_random_start(seed, 0);
+    printf("seed %llu\n", (unsigned long long)seed);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+}

@@ -1,0 +1,275 @@
+/*
+ * One plan, and one gradient, for four threads at once: each in a stream of its own, with a workspace of its own or, on
+ * the CPU, with the plan's. Results and statistics have the bits of one thread's. test_shared_plan [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/stream.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "core/plan.h"
+#include "named_device.h"
+#include "softmax_kept.h"
+
+enum { THREADS = 4, ROUNDS = 6 };
+
+static const char *name = "cpu";
+static tamis_device *device;
+static tamis_random dice;
+static bool is_cpu;
+static int64_t live;
+
+/* Staged operands, an order of entries of the plan's own, rows that threads share; or, plain, none of these. */
+static gradient_case *make(tamis_operation operation, bool plain) {
+    const gradient_shape s = {.rows = 40,
+                              .cols = 30,
+                              .nnz = 3000,
+                              .hub = 0.7,
+                              .transpose = !plain && operation != TAMIS_OP_SDDMM,
+                              .format = plain ? TAMIS_CSR : TAMIS_COO,
+                              .inner = 9,
+                              .width = 17,
+                              .batch = 2,
+                              .with_values = true,
+                              .layouts = plain ? 0 : 15};
+    const tamis_edge edge = operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : TAMIS_EDGE_SOFTMAX;
+    gradient_case *const c = gradient_case_make(device, operation, edge, TAMIS_F32, &s, 0, &dice);
+    c->options.threads = 3;
+    c->options.keep_softmax = operation != TAMIS_OP_SPMM;
+    return c;
+}
+
+typedef struct worker {
+    const gradient_case *c;
+    const tamis_plan *plan;
+    kept mine;
+    const kept *want; /* on the host */
+    tamis_execution execution;
+    const char *failed; /* cmocka's asserts belong to the main thread */
+} worker;
+
+static bool same(const worker *w) {
+    return memcmp(w->mine.out_here, w->want->out_here, w->mine.out_bytes) == 0 &&
+           (!w->c->options.keep_softmax || memcmp(w->mine.pairs, w->want->pairs, w->mine.pair_bytes) == 0);
+}
+
+static bool fetch(worker *w) {
+    const kept *const k = &w->mine;
+    void *const stream = w->execution.stream;
+    return !w->c->copies ||
+           (tamis_device_download(device, stream, k->pairs, k->pairs_there, 0, k->pair_bytes) == TAMIS_OK &&
+            tamis_device_download(device, stream, k->out_here, k->out.data, 0, k->out_bytes) == TAMIS_OK);
+}
+
+static void *work(void *context) {
+    worker *const w = context;
+    for (int round = 0; round < ROUNDS && !w->failed; round++) {
+        if (kept_forward(w->c, w->plan, &w->mine, &w->execution) != TAMIS_OK)
+            w->failed = "an execution failed";
+        else if (!fetch(w))
+            w->failed = "a copy failed";
+        else if (!same(w))
+            w->failed = "other bits than one thread's";
+    }
+    return NULL;
+}
+
+static void run(worker *workers) {
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (workers[i].failed) fail_msg("thread %d: %s", i, workers[i].failed);
+}
+
+static tamis_execution asking(const gradient_case *c, const kept *k) {
+    tamis_execution execution = kept_asking(c, k);
+    if (!c->options.keep_softmax) execution.softmax_rows = NULL;
+    return execution;
+}
+
+/* False where the algorithm declines. */
+static bool share(tamis_operation operation, bool plain, const char *algorithm) {
+    gradient_case *const c = make(operation, plain);
+    const kept want = kept_make(c);
+    worker workers[THREADS];
+    tamis_plan *plan = NULL;
+    size_t bytes;
+    c->options.algorithm = algorithm;
+    if (tamis_plan_create(device, &c->S_there, &c->options, &plan) == TAMIS_OK) {
+        const tamis_execution alone = asking(c, &want);
+        kept_poison(c, &want);
+        gradient_works(kept_forward(c, plan, &want, &alone));
+        kept_fetch(c, &want);
+        gradient_works(tamis_plan_workspace_size(plan, &bytes));
+        for (int i = 0; i < THREADS; i++) {
+            worker *const w = &workers[i];
+            *w = (worker){.c = c, .plan = plan, .mine = kept_make(c), .want = &want};
+            kept_poison(c, &w->mine);
+            w->execution = asking(c, &w->mine);
+            gradient_works(tamis_stream_create(device, &w->execution.stream));
+            w->execution.workspace_bytes = bytes;
+            if (bytes > 0 && (!is_cpu || i % 2))
+                gradient_works(tamis_device_allocate(device, bytes, &w->execution.workspace));
+        }
+        run(workers);
+        for (int i = 0; i < THREADS; i++) {
+            tamis_device_free(device, workers[i].execution.workspace);
+            tamis_stream_destroy(device, workers[i].execution.stream);
+            kept_free(c, &workers[i].mine);
+        }
+    }
+    const bool runs = plan != NULL;
+    tamis_plan_destroy(plan);
+    kept_free(c, &want);
+    gradient_case_free(c);
+    return runs;
+}
+
+static void test_plans(void **state) {
+    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "esimd-row-simd"};
+    static const char *const of_gpu[] = {NULL, "gpu-nonzeros", "gpu-rows", "gpu-two-steps", "esimd-row-simd"};
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int plain = 0; plain < 2; plain++)
+            for (int a = 0; a < 5; a++) {
+                const bool runs = share((tamis_operation)operation, plain, (is_cpu ? of_cpu : of_gpu)[a]);
+                assert_true(runs || !is_cpu);
+                assert_true(runs || a > 0);
+            }
+}
+
+/* ------------------------------------------------------------------------------------------ gradients */
+
+typedef struct trainer {
+    gradient_case *c;
+    const tamis_gradient *gradient;
+    tamis_status status;
+} trainer;
+
+static int outputs_of(const gradient_case *c) {
+    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
+    return of[c->operation] | 1 << OUT_S;
+}
+
+static void *train(void *context) {
+    trainer *const t = context;
+    for (int round = 0; round < ROUNDS && t->status == TAMIS_OK; round++) {
+        t->status = gradient_case_run(t->c, t->gradient, outputs_of(t->c));
+        if (t->status == TAMIS_OK) t->status = tamis_stream_synchronize(device, t->c->there.stream);
+    }
+    return NULL;
+}
+
+static void fetch_outputs(const gradient_case *c) {
+    for (int k = 0; k < OUTS && c->copies; k++)
+        if (c->out[k].array.bytes)
+            gradient_works(tamis_device_download(device, NULL, c->out[k].array.host, c->out[k].array.memory, 0,
+                                                 c->out[k].array.bytes));
+}
+
+/* The same numbers in arrays of their own; the first is one thread's alone. */
+static void share_gradient(tamis_operation operation, bool plain) {
+    pthread_t threads[THREADS];
+    trainer all[THREADS + 1];
+    tamis_gradient *gradient = NULL;
+    size_t bytes;
+    const tamis_random start = dice;
+    for (int i = 0; i <= THREADS; i++) {
+        dice = start;
+        gradient_case *const c = make(operation, plain);
+        if (i == 0) gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        all[i] = (trainer){.c = c, .gradient = gradient};
+        gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
+        gradient_works(tamis_stream_create(device, &c->there.stream));
+        c->there.workspace_bytes = bytes;
+        if (bytes > 0 && (!is_cpu || i % 2)) gradient_works(tamis_device_allocate(device, bytes, &c->there.workspace));
+        gradient_case_poison(c);
+    }
+    train(&all[0]);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, train, &all[i + 1]), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i <= THREADS; i++) {
+        if (all[i].status != TAMIS_OK) fail_msg("thread %d: %s", i, tamis_status_name(all[i].status));
+        fetch_outputs(all[i].c);
+        for (int k = 0; k < OUTS; k++)
+            assert_memory_equal(all[i].c->out[k].array.host, all[0].c->out[k].array.host, all[0].c->out[k].array.bytes);
+    }
+    tamis_gradient_destroy(gradient);
+    for (int i = 0; i <= THREADS; i++) {
+        tamis_device_free(device, all[i].c->there.workspace);
+        tamis_stream_destroy(device, all[i].c->there.stream);
+        gradient_case_free(all[i].c);
+    }
+}
+
+static void test_gradients(void **state) {
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int plain = 0; plain < 2; plain++) share_gradient((tamis_operation)operation, plain);
+}
+
+/* ------------------------------------------------------------------------------------------ profiles */
+
+/* What a plan finds out about its pattern is the same each time, and right, on a device of several threads too: what
+   other kernels have left in shared memory does not show. */
+static void test_profiles(void **state) {
+    enum { PLANS = 400 };
+    (void)state;
+    for (int round = 0; round < (is_cpu ? 1 : PLANS); round++) {
+        int64_t lengths[40] = {0}, longest = 0, empty = 0;
+        const gradient_shape s = {.rows = 40,
+                                  .cols = 30,
+                                  .nnz = 5000,
+                                  .format = TAMIS_COO,
+                                  .inner = 7,
+                                  .width = 9,
+                                  .batch = 1,
+                                  .with_values = true};
+        gradient_case *const c = gradient_case_make(device, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F32, &s, 0, &dice);
+        tamis_plan *plan = NULL;
+        for (int64_t t = 0; t < c->shape.nnz; t++) lengths[c->row_of[t]]++;
+        for (int64_t i = 0; i < 40; i++) {
+            longest = lengths[i] > longest ? lengths[i] : longest;
+            empty += lengths[i] == 0;
+        }
+        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        assert_int_equal(plan->profile.max, longest);
+        assert_int_equal(plan->profile.empty_rows, empty);
+        tamis_plan_destroy(plan);
+        gradient_case_free(c);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ main */
+
+static int set_up(void **state) {
+    tamis_device_description about;
+    (void)state;
+    live = tamis_memory_live();
+    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return -1;
+    is_cpu = about.location == TAMIS_HOST;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() == live ? 0 : -1;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans), cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_profiles)};
+    const char *const text = getenv("TAMIS_TEST_SEED");
+    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+    dice = tamis_random_start(seed, 0);
+    printf("seed %llu\n", (unsigned long long)seed);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    return cmocka_run_group_tests_name(name, tests, set_up, tear_down);
+}
