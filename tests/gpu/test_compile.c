@@ -94,8 +94,11 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                         if (tamis_random_below(&random, 100) >= share && w != always) continue;
                         instance x = instance_draw(device, &table[a], (tamis_operation)operation, (tamis_type)type,
                                                    instance_widths[w], &random);
-                        /* some kernels are softmax's alone */
-                        if (w == always && type == TAMIS_F32 && operation != TAMIS_OP_SPMM) x.edge = TAMIS_EDGE_SOFTMAX;
+                        /* some kernels are softmax's alone, and of methods that do not keep its rows */
+                        if (w == always && type == TAMIS_F32 && operation != TAMIS_OP_SPMM) {
+                            x.edge = TAMIS_EDGE_SOFTMAX;
+                            x.keep_softmax = false;
+                        }
                         prepare(&x);
                     }
             }
