@@ -2,7 +2,7 @@
  * What calls cost beside their kernels, on a small matrix whose data lie on the device: the first plan of a kind in the
  * process, with whatever it compiles, an execution of a plan, and single calls that check S and that trust it. Medians
  * of the time until the call returns; "in a row" is the time of a call among many, with the wait for the last.
- *   bench_calls [DEVICE]   (an empty XDG_CACHE_HOME has it compile everything)
+ *   bench_calls [DEVICE [CALLS]]   (an empty XDG_CACHE_HOME has it compile everything)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <tamis/stream.h>
 #include <time.h>
 
-enum { ROWS = 1813, NNZ = 11000, K = 128, CALLS = 200 };
+enum { ROWS = 1813, NNZ = 11000, K = 128, CALLS_MOST = 200 };
 
 static double now(void) {
     struct timespec t;
@@ -33,6 +33,7 @@ static int compare(const void *a, const void *b) {
 static tamis_device *device;
 static tamis_sparse S;
 static tamis_dense A, B, D, P, E;
+static int calls = CALLS_MOST;
 
 /* Bytes of `host`, or zeros, where the device works. */
 static void *bring(const void *host, size_t bytes) {
@@ -67,21 +68,21 @@ static tamis_status run_once(const tamis_options *o) {
 
 /* By the plan, or, where there is none, by single calls. */
 static void measure(const char *what, const tamis_plan *plan, const tamis_options *o) {
-    static double times[CALLS];
+    static double times[CALLS_MOST];
     for (int i = 0; i < 5; i++) need(plan ? run_plan(plan, o->operation) : run_once(o));
     need(tamis_stream_synchronize(device, NULL));
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls; i++) {
         const double start = now();
         need(plan ? run_plan(plan, o->operation) : run_once(o));
         times[i] = now() - start;
         need(tamis_stream_synchronize(device, NULL));
     }
-    qsort(times, CALLS, sizeof *times, compare);
+    qsort(times, (size_t)calls, sizeof *times, compare);
     const double start = now();
-    for (int i = 0; i < CALLS; i++) need(plan ? run_plan(plan, o->operation) : run_once(o));
+    for (int i = 0; i < calls; i++) need(plan ? run_plan(plan, o->operation) : run_once(o));
     need(tamis_stream_synchronize(device, NULL));
-    printf("  %-24s %7.1f us to return, %7.1f us in a row\n", what, 1e6 * times[CALLS / 2],
-           1e6 * (now() - start) / CALLS);
+    printf("  %-24s %7.1f us to return, %7.1f us in a row\n", what, 1e6 * times[calls / 2],
+           1e6 * (now() - start) / calls);
 }
 
 static void measure_operation(tamis_operation operation) {
@@ -114,6 +115,7 @@ int main(int argc, char **argv) {
     tamis_device_description about;
     tamis_owned_sparse *made;
     setenv("TAMIS_PROBE", "0", 0);
+    if (argc > 2 && atoi(argv[2]) > 0 && atoi(argv[2]) < CALLS_MOST) calls = atoi(argv[2]);
     need(tamis_device_open(argc > 1 ? argv[1] : "cuda:0", &device));
     need(tamis_device_describe(device, &about));
     g.rows = ROWS;
