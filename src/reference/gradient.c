@@ -18,10 +18,6 @@ typedef struct samples {
     double *x, *p, *dp;
 } samples;
 
-static void scale_old(const tamis_request *r, double *out, int64_t count) {
-    for (int64_t k = 0; out && k < count; k++) out[k] = r->given.beta != 0 ? r->given.beta * out[k] : 0;
-}
-
 /* The derivatives of the edge's value f(x, s) at nonzero t, softmax apart. */
 static void derive(const tamis_request *r, int64_t t, double x, double *by_x, double *by_s) {
     const tamis_options *const o = &r->options;
@@ -77,13 +73,12 @@ static void add_row(const tamis_request *r, double *to, int64_t i, double factor
         to[i * X->cols + k] += factor * tamis_oracle_dense_at(X, r->member, j, k);
 }
 
-static double *member_of(double *out, int64_t member, int64_t count) { return out ? out + member * count : out; }
-
 /* One member of SDDMM or fused. */
 static tamis_status go_back(const tamis_request *r, const call *c, const samples *a) {
     const int64_t K = c->A->cols, L = c->D ? c->D->cols : 0, m = r->member, nnz = r->S.nnz;
-    double *const da = member_of(c->da, m, r->rows * K), *const db = member_of(c->db, m, r->cols * K);
-    double *const dd = member_of(c->dd, m, r->cols * L), *const ds = member_of(c->ds, m, nnz);
+    double *const da = tamis_oracle_member(c->da, m * r->rows * K), *const db =
+                                                                        tamis_oracle_member(c->db, m * r->cols * K);
+    double *const dd = tamis_oracle_member(c->dd, m * r->cols * L), *const ds = tamis_oracle_member(c->ds, m * nnz);
     for (int64_t t = 0; t < nnz; t++) {
         const int64_t i = r->row_of[t], j = r->column_of[t];
         a->x[t] = a->p[t] = tamis_oracle_dot(r, c->A, c->B, i, j);
@@ -92,10 +87,10 @@ static tamis_status go_back(const tamis_request *r, const call *c, const samples
     }
     TRY(tamis_oracle_apply_edge(r, a->p));
     TRY(differentiate(r, a));
-    scale_old(r, da, r->rows * K);
-    scale_old(r, db, r->cols * K);
-    scale_old(r, dd, r->cols * L);
-    scale_old(r, ds, nnz);
+    tamis_oracle_scale_old(r, da, r->rows * K);
+    tamis_oracle_scale_old(r, db, r->cols * K);
+    tamis_oracle_scale_old(r, dd, r->cols * L);
+    tamis_oracle_scale_old(r, ds, nnz);
     for (int64_t t = 0; t < nnz; t++) {
         const int64_t i = r->row_of[t], j = r->column_of[t];
         add_row(r, da, i, a->x[t], c->B, j);
@@ -165,9 +160,10 @@ tamis_status tamis_reference_spmm_backward(const tamis_sparse *S, const tamis_de
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "ds is not NULL, but S has no values");
     TRY_GOTO(done, tamis_oracle_find_places(&r));
     for (; r.member < r.options.batch; r.member++) {
-        double *const b = member_of(db, r.member, r.cols * B->cols), *const s = member_of(ds, r.member, S->nnz);
-        scale_old(&r, b, r.cols * B->cols);
-        scale_old(&r, s, S->nnz);
+        double *const b = tamis_oracle_member(db, r.member * r.cols * B->cols), *const s = tamis_oracle_member(
+                                                                                    ds, r.member * S->nnz);
+        tamis_oracle_scale_old(&r, b, r.cols * B->cols);
+        tamis_oracle_scale_old(&r, s, S->nnz);
         for (int64_t t = 0; t < S->nnz; t++) {
             const int64_t i = r.row_of[t], j = r.column_of[t];
             add_row(&r, b, j, r.given.alpha * tamis_oracle_value_at(&r, t), dC, i);
@@ -191,10 +187,10 @@ tamis_status tamis_reference_edge(const tamis_sparse *S, const tamis_dense *X, c
     TRY_GOTO(done, tamis_oracle_find_places(&r));
     TRY_GOTO(done, tamis_allocate(S->nnz, sizeof *sampled, "the oracle's samples", (void **)&sampled));
     for (; r.member < r.options.batch; r.member++) {
-        double *const out = member_of(p, r.member, S->nnz);
+        double *const out = tamis_oracle_member(p, r.member * S->nnz);
         for (int64_t t = 0; t < S->nnz; t++) sampled[t] = tamis_oracle_dense_at(X, r.member, t, 0);
         TRY_GOTO(done, tamis_oracle_apply_edge(&r, sampled));
-        scale_old(&r, out, S->nnz);
+        tamis_oracle_scale_old(&r, out, S->nnz);
         for (int64_t t = 0; t < S->nnz; t++) out[t] += r.given.alpha * sampled[t];
     }
 done:

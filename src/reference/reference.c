@@ -34,7 +34,7 @@ done:
 
 /* c = alpha * (weights on op(S)) X + beta * c for one member of the batch */
 static void multiply(const tamis_request *r, const double *weights, const tamis_dense *X, double *c) {
-    for (int64_t k = 0; k < r->rows * X->cols; k++) c[k] = r->given.beta != 0 ? r->given.beta * c[k] : 0;
+    tamis_oracle_scale_old(r, c, r->rows * X->cols);
     for (int64_t t = 0; t < r->S.nnz; t++)
         for (int64_t k = 0; k < X->cols; k++)
             c[r->row_of[t] * X->cols + k] +=

@@ -131,6 +131,10 @@ int64_t tamis_oracle_cols(const tamis_dense *X) { return X ? X->cols : 0; }
 
 double *tamis_oracle_member(double *results, int64_t first) { return results ? results + first : NULL; }
 
+void tamis_oracle_scale_old(const tamis_request *r, double *out, int64_t count) {
+    for (int64_t k = 0; out && k < count; k++) out[k] = r->given.beta != 0 ? r->given.beta * out[k] : 0;
+}
+
 tamis_status tamis_oracle_check_matrix(const tamis_dense *X, const char *name, int64_t rows, int64_t cols) {
     if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", name);
     return tamis_dense_check(X, name, rows, cols, X->type);

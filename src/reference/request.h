@@ -19,6 +19,8 @@ void tamis_oracle_release(tamis_request *r);
 /* Columns of a matrix, 0 of NULL; where a member's results begin, NULL of NULL. */
 int64_t tamis_oracle_cols(const tamis_dense *X);
 double *tamis_oracle_member(double *results, int64_t first);
+/* out = beta * out, which is not read where beta is 0; nothing of NULL. */
+void tamis_oracle_scale_old(const tamis_request *r, double *out, int64_t count);
 
 tamis_status tamis_oracle_check_matrix(const tamis_dense *X, const char *name, int64_t rows, int64_t cols);
 tamis_status tamis_oracle_check_output(const double *out, const char *name, int64_t entries);
