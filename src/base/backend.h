@@ -23,7 +23,7 @@ typedef struct tamis_problem {
     tamis_edge edge; /* scale for SpMM */
     tamis_type type;
     tamis_type output_type; /* of p, C or E: `type`, or fp32 where that has 16 bits */
-    tamis_type value_type;  /* of S's values: `type`; a GPU's fused call of two steps hands the second one fp32 */
+    tamis_type value_type;  /* of S's values: `type`, or in SpMM fp32 where that has 16 bits */
     tamis_math math;        /* TF32: fp32 inputs may be rounded to it; who does not is exact */
     int64_t rows, cols, nnz;
     const void *offsets, *columns;

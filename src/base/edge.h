@@ -7,6 +7,9 @@
 
 #include "base/backend.h"
 
+/* What products of that type are summed in, and what lies between the steps of an operation. */
+static inline tamis_type tamis_sum_type(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
+
 /* An element for each nonzero. Those that lie in the caller's order of entries (`scattered`) are reached through the
    permutation: element permutation[t] belongs to nonzero t of the CSR. */
 typedef struct tamis_edge_array {

@@ -2,7 +2,6 @@
 #include "base/source.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -25,10 +24,13 @@ struct tamis_source {
 
 static _Thread_local tamis_source *in_force;
 
-tamis_status tamis_source_create(const tamis_allocator *table, void *stream, bool handles, tamis_source **source) {
+tamis_status tamis_source_create(const tamis_options *options, bool handles, tamis_source **source) {
+    const tamis_allocator *const table = options ? options->allocator : NULL;
+    *source = NULL;
+    if (!table || !table->allocate || !table->release) return TAMIS_OK; /* half a table is refused with the options */
     TRY(tamis_allocate_zeroed(1, sizeof **source, "an allocator", (void **)source));
     (*source)->table = *table;
-    (*source)->stream = stream;
+    (*source)->stream = options->stream;
     (*source)->handles = handles;
     pthread_mutex_init(&(*source)->lock, NULL);
     return TAMIS_OK;
@@ -70,17 +72,17 @@ static block *take(tamis_source *source, const void *memory) {
 /* The caller's functions may themselves call Tamis: no source is in force meanwhile, and the message is ours. */
 typedef struct outside {
     tamis_source *before;
-    char message[TAMIS_MESSAGE_MOST];
+    tamis_message message;
 } outside;
 
 static void go_out(outside *o) {
     o->before = tamis_source_enter(NULL);
-    memcpy(o->message, tamis_last_error(), strlen(tamis_last_error()) + 1);
+    tamis_message_keep(&o->message);
 }
 
 static void come_back(const outside *o) {
     tamis_source_leave(o->before);
-    tamis_fail(TAMIS_OK, "%s", o->message);
+    tamis_message_restore(&o->message);
 }
 
 static void *ask(tamis_source *source, size_t bytes, void *stream) {

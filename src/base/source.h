@@ -10,9 +10,9 @@
 
 typedef struct tamis_source tamis_source;
 
-/* Of a table, which is copied; `stream` stands in the place of none in particular. `handles`: what it gives are no
-   addresses. */
-tamis_status tamis_source_create(const tamis_allocator *table, void *stream, bool handles, tamis_source **source);
+/* Of options.allocator, which is copied, NULL where there is none; options.stream stands in the place of none in
+   particular. `handles`: what it gives are no addresses. */
+tamis_status tamis_source_create(const tamis_options *options, bool handles, tamis_source **source);
 
 /* After all that it gave has been given back; NULL is allowed. */
 void tamis_source_destroy(tamis_source *source);

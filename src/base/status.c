@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #undef tamis_fail
 
@@ -15,6 +16,10 @@ tamis_status tamis_fail(tamis_status status, const char *format, ...) {
     va_end(arguments);
     return status;
 }
+
+void tamis_message_keep(tamis_message *kept) { memcpy(kept->text, message, sizeof message); }
+
+void tamis_message_restore(const tamis_message *kept) { memcpy(message, kept->text, sizeof message); }
 
 void tamis_clear_error(void) { message[0] = 0; }
 

@@ -17,6 +17,13 @@ void tamis_fail_seen(const char *format, ...);
 #define tamis_fail(status, ...) (tamis_fail_seen(__VA_ARGS__), (status))
 #endif
 
+/* The thread's message, put aside while something is done that may set another. */
+typedef struct tamis_message {
+    char text[TAMIS_MESSAGE_MOST];
+} tamis_message;
+void tamis_message_keep(tamis_message *kept);
+void tamis_message_restore(const tamis_message *kept);
+
 /* Clears the thread's message; every public function begins with it. */
 TAMIS_PRIVATE_API void tamis_clear_error(void);
 

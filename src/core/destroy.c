@@ -4,7 +4,6 @@
  * under way when a call returns.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/status.h"
@@ -24,11 +23,11 @@ static int waiting; /* entries of the list, read without the lock */
 
 /* The platform's own memory is released behind the work that is on it. */
 void tamis_destroy_wait(const tamis_device *device, const tamis_source *source) {
-    char said[TAMIS_MESSAGE_MOST];
+    tamis_message said;
     if (!source || device->backend->location == TAMIS_HOST) return;
-    snprintf(said, sizeof said, "%s", tamis_last_error());
+    tamis_message_keep(&said);
     device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
-    tamis_fail(TAMIS_OK, "%s", said); /* who destroys leaves the message */
+    tamis_message_restore(&said); /* who destroys leaves the message */
 }
 
 static void let_go(leaving *entry) {

@@ -91,7 +91,7 @@ tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S
 
 tamis_status tamis_softmax_rows_check(const tamis_device *device, const tamis_options *options, int64_t rows,
                                       const tamis_execution *given) {
-    const size_t size = options->type == TAMIS_F64 ? sizeof(double) : sizeof(float);
+    const size_t size = tamis_type_size(tamis_sum_type(options->type));
     if (!given->softmax_rows) return TAMIS_OK;
     if (!options->keep_softmax)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.softmax_rows = %p: it needs options.keep_softmax",
@@ -240,7 +240,7 @@ static tamis_status take_output(const run *r, int64_t member, const tamis_operan
 }
 
 static tamis_place softmax_rows_of(const run *r, int64_t member) {
-    const int64_t size = r->plan->options.type == TAMIS_F64 ? (int64_t)sizeof(double) : (int64_t)sizeof(float);
+    const int64_t size = (int64_t)tamis_type_size(tamis_sum_type(r->plan->options.type));
     void *const given = r->given.softmax_rows;
     return (tamis_place){given, given ? member * 2 * r->plan->problem.rows * size : 0};
 }

@@ -11,7 +11,7 @@
 #include "core/plan.h"
 
 /* What samples (x, dp) and weights (p, dx) are between the steps: sums as they are, never rounded to 16 bits. */
-static tamis_type between_type(const tamis_options *o) { return o->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
+static tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }
 
 /* Plans of one gradient; some may be one and the same. */
 enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
@@ -242,9 +242,7 @@ void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
 
 /* With the caller's allocator in force; the plans have sources of their own from the same table. */
 static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
-    const tamis_allocator *const table = options ? options->allocator : NULL;
-    if (table && table->allocate && table->release)
-        TRY(tamis_source_create(table, options->stream, g->device->backend->handles, &g->source));
+    TRY(tamis_source_create(options, g->device->backend->handles, &g->source));
     tamis_source *const before = tamis_source_enter(g->source);
     const tamis_status status = make(g, S, options);
     tamis_source_leave(before);

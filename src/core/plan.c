@@ -228,9 +228,7 @@ void tamis_plan_release(tamis_plan *plan) {
 
 /* With the caller's allocator in force. */
 static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
-    const tamis_allocator *const table = options ? options->allocator : NULL;
-    if (table && table->allocate && table->release)
-        TRY(tamis_source_create(table, options->stream, plan->device->backend->handles, &plan->source));
+    TRY(tamis_source_create(options, plan->device->backend->handles, &plan->source));
     tamis_source *const before = tamis_source_enter(plan->source);
     const tamis_status status = make(plan, S, options, once);
     tamis_source_leave(before);

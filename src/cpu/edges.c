@@ -193,10 +193,10 @@ typedef struct scores {
 /* What the forward call has kept of row i; false: nothing. */
 static bool kept_of(const span *r, int64_t i, double *part) {
     const tamis_edge_job *const job = r->job;
-    const char *const kept = (const char *)job->softmax_rows.base + job->softmax_rows.bytes;
-    const tamis_type type = job->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32;
-    const int64_t at = 2 * (r->member * job->rows + i);
     if (!job->softmax_rows.base) return false;
+    const char *const kept = (const char *)job->softmax_rows.base + job->softmax_rows.bytes;
+    const tamis_type type = tamis_sum_type(job->type);
+    const int64_t at = 2 * (r->member * job->rows + i);
     part[0] = tamis_element_load(kept, type, at);
     part[1] = tamis_element_load(kept, type, at + 1);
     return true;

@@ -121,7 +121,7 @@ typedef struct tamis_allocator {
 typedef struct tamis_options {
     tamis_operation operation;
     tamis_edge edge;        /* SDDMM and fused (scale); SpMM uses S's values as they are */
-    tamis_type type;        /* of A, B, D, and S's values where S has any (fp32) */
+    tamis_type type;        /* of A, B, D and S's values (fp32); in SpMM of 16 bits these may be fp32 */
     tamis_type output_type; /* of P, C or E: TAMIS_SAME_TYPE (the default), or fp32 where `type` has 16 bits */
     int64_t inner;          /* K: columns of A and B in SDDMM and fused; SpMM does not look at it. No default */
     int64_t width;       /* L: columns of SpMM's B and C and of fused's D and E (fused: K); SDDMM does not look at it */
