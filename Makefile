@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-aarch64 gpu-check bench lab quality lint format docs fuzz install clean help
+.PHONY: build demo check test test-long test-aarch64 gpu-check bench lab quality lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -15,10 +15,19 @@ build: ## build the library and the program into build/release (installs missing
 demo: build ## run the three operations on real meshes and an R-MAT stand-in, or on FILES="a.mtx b.graph"
 	@scripts/demo.sh $(BUILD)/tools/tamis/tamis $(FILES)
 
-test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, manual
+check: ## while working: a quick build, the quick tests, lint of what changed; a minute or two
+	@scripts/install-dependencies.sh build test
+	@scripts/check.sh
+
+test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, manual; ten minutes on two cores
 	@scripts/install-dependencies.sh build test aarch64 docs
 	@scripts/install-python-packages.sh
 	@scripts/test.sh
+
+test-long: ## what takes hours: all widths and seeds, every instruction set under the sanitizers, long fuzzing
+	@scripts/install-dependencies.sh build test
+	@scripts/install-python-packages.sh
+	@scripts/test-long.sh
 
 test-aarch64: ## the NEON kernels against the oracle, under emulation
 	@scripts/install-dependencies.sh build aarch64

@@ -16,74 +16,83 @@ typedef struct variant_row {
     bool (*runs)(void);
 } variant_row;
 
-static bool runs_always(void) { return true; }
+/* not each of these is asked in each build */
+#define UNUSED __attribute__((unused))
 
-/* fp32, fp64, fp16, bf16 in the order of tamis_type */
-#define KERNEL_TABLES(narrow, wide)                                                                                    \
-    { &(narrow)[0], &(wide)[0], &(narrow)[1], &(narrow)[2] }
+UNUSED static bool runs_always(void) { return true; }
 
-#if defined(TAMIS_CPU_HAS_X86)
-extern const tamis_cpu_kernels tamis_cpu_v4_f32[3], tamis_cpu_v4_f64[1];
-extern const tamis_cpu_kernels tamis_cpu_v3_f32[3], tamis_cpu_v3_f64[1];
-extern const tamis_cpu_kernels tamis_cpu_v2_f32[3], tamis_cpu_v2_f64[1];
+/* declared whether they are compiled or not: what is not is not referred to */
+extern const tamis_cpu_kernels tamis_cpu_v4_f32, tamis_cpu_v4_f64, tamis_cpu_v4_f16, tamis_cpu_v4_bf16;
 extern const tamis_cpu_probe tamis_cpu_v4_probe_f32, tamis_cpu_v4_probe_f64;
 extern const tamis_cpu_dense tamis_cpu_v4_dense_f32, tamis_cpu_v4_dense_f64;
+
+extern const tamis_cpu_kernels tamis_cpu_v3_f32, tamis_cpu_v3_f64, tamis_cpu_v3_f16, tamis_cpu_v3_bf16;
 extern const tamis_cpu_probe tamis_cpu_v3_probe_f32, tamis_cpu_v3_probe_f64;
 extern const tamis_cpu_dense tamis_cpu_v3_dense_f32, tamis_cpu_v3_dense_f64;
+
+extern const tamis_cpu_kernels tamis_cpu_v2_f32, tamis_cpu_v2_f64, tamis_cpu_v2_f16, tamis_cpu_v2_bf16;
 extern const tamis_cpu_probe tamis_cpu_v2_probe_f32, tamis_cpu_v2_probe_f64;
 extern const tamis_cpu_dense tamis_cpu_v2_dense_f32, tamis_cpu_v2_dense_f64;
 
+extern const tamis_cpu_kernels tamis_cpu_neon_f32, tamis_cpu_neon_f64, tamis_cpu_neon_f16, tamis_cpu_neon_bf16;
+extern const tamis_cpu_probe tamis_cpu_neon_probe_f32, tamis_cpu_neon_probe_f64;
+extern const tamis_cpu_dense tamis_cpu_neon_dense_f32, tamis_cpu_neon_dense_f64;
+
+extern const tamis_cpu_kernels tamis_cpu_generic_f32, tamis_cpu_generic_f64, tamis_cpu_generic_f16,
+    tamis_cpu_generic_bf16;
+extern const tamis_cpu_probe tamis_cpu_generic_probe_f32, tamis_cpu_generic_probe_f64;
+extern const tamis_cpu_dense tamis_cpu_generic_dense_f32, tamis_cpu_generic_dense_f64;
+
+#if defined(__x86_64__)
 /* The features of each level that kernels use; compilers before gcc 12 and clang 17 do not know the levels by name. */
-static bool runs_v2(void) { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"); }
-static bool runs_v3(void) {
+UNUSED static bool runs_v2(void) { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"); }
+UNUSED static bool runs_v3(void) {
     return runs_v2() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("bmi2");
 }
-static bool runs_v4(void) {
+UNUSED static bool runs_v4(void) {
     return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl");
 }
-#elif defined(TAMIS_CPU_HAS_NEON)
-extern const tamis_cpu_kernels tamis_cpu_neon_f32[3], tamis_cpu_neon_f64[1];
-extern const tamis_cpu_probe tamis_cpu_neon_probe_f32, tamis_cpu_neon_probe_f64;
-extern const tamis_cpu_dense tamis_cpu_neon_dense_f32, tamis_cpu_neon_dense_f64;
-#else
-extern const tamis_cpu_kernels tamis_cpu_generic_f32[3], tamis_cpu_generic_f64[1];
-extern const tamis_cpu_probe tamis_cpu_generic_probe_f32, tamis_cpu_generic_probe_f64;
-extern const tamis_cpu_dense tamis_cpu_generic_dense_f32, tamis_cpu_generic_dense_f64;
 #endif
 
 static const variant_row variants[] = {
-#if defined(TAMIS_CPU_HAS_X86)
+#if defined(TAMIS_CPU_HAS_V4)
     {{"x86-64-v4",
-      KERNEL_TABLES(tamis_cpu_v4_f32, tamis_cpu_v4_f64),
+      {&tamis_cpu_v4_f32, &tamis_cpu_v4_f64, &tamis_cpu_v4_f16, &tamis_cpu_v4_bf16},
       {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64},
       {&tamis_cpu_v4_dense_f32, &tamis_cpu_v4_dense_f64}},
      "v4",
      runs_v4},
+#endif
+#if defined(TAMIS_CPU_HAS_V3)
     {{"x86-64-v3",
-      KERNEL_TABLES(tamis_cpu_v3_f32, tamis_cpu_v3_f64),
+      {&tamis_cpu_v3_f32, &tamis_cpu_v3_f64, &tamis_cpu_v3_f16, &tamis_cpu_v3_bf16},
       {&tamis_cpu_v3_probe_f32, &tamis_cpu_v3_probe_f64},
       {&tamis_cpu_v3_dense_f32, &tamis_cpu_v3_dense_f64}},
      "v3",
      runs_v3},
+#endif
+#if defined(TAMIS_CPU_HAS_V2)
     {{"x86-64-v2",
-      KERNEL_TABLES(tamis_cpu_v2_f32, tamis_cpu_v2_f64),
+      {&tamis_cpu_v2_f32, &tamis_cpu_v2_f64, &tamis_cpu_v2_f16, &tamis_cpu_v2_bf16},
       {&tamis_cpu_v2_probe_f32, &tamis_cpu_v2_probe_f64},
       {&tamis_cpu_v2_dense_f32, &tamis_cpu_v2_dense_f64}},
      "v2",
      runs_v2},
-#elif defined(TAMIS_CPU_HAS_NEON)
+#endif
+#if defined(TAMIS_CPU_HAS_NEON)
     {{"neon",
-      KERNEL_TABLES(tamis_cpu_neon_f32, tamis_cpu_neon_f64),
+      {&tamis_cpu_neon_f32, &tamis_cpu_neon_f64, &tamis_cpu_neon_f16, &tamis_cpu_neon_bf16},
       {&tamis_cpu_neon_probe_f32, &tamis_cpu_neon_probe_f64},
       {&tamis_cpu_neon_dense_f32, &tamis_cpu_neon_dense_f64}},
      "aarch64",
      runs_always},
-#else
+#endif
+#if defined(TAMIS_CPU_HAS_GENERIC)
     {{"generic",
-      KERNEL_TABLES(tamis_cpu_generic_f32, tamis_cpu_generic_f64),
+      {&tamis_cpu_generic_f32, &tamis_cpu_generic_f64, &tamis_cpu_generic_f16, &tamis_cpu_generic_bf16},
       {&tamis_cpu_generic_probe_f32, &tamis_cpu_generic_probe_f64},
       {&tamis_cpu_generic_dense_f32, &tamis_cpu_generic_dense_f64}},
      "baseline",
@@ -97,7 +106,6 @@ const tamis_cpu_variant *tamis_cpu_variant_at(int number) {
 }
 
 bool tamis_cpu_variant_runs(const tamis_cpu_variant *variant) {
-    (void)runs_always;
     for (int i = 0; i < VARIANTS; i++)
         if (&variants[i].variant == variant) return variants[i].runs();
     return false;

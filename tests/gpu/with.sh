@@ -1,7 +1,9 @@
 #!/bin/sh
 # Runs a test where the vendor's part that it needs is there; else says what is missing and ends with 77.
 #   with.sh nvrtc FOLDER COMMAND...   with NVIDIA's run-time compiler: TAMIS_NVRTC, or that of build/python
-#   with.sh pocl  FOLDER COMMAND...   with PoCL as the only OpenCL implementation
+#   with.sh pocl  FOLDER COMMAND...   with PoCL as the only OpenCL implementation; kernels are compiled without optimising
+#                                     them, in a third of the time
+#   with.sh optimised FOLDER COMMAND...   the same, compiled as users do
 #   with.sh intel FOLDER COMMAND...   with Intel's for processors, from build/python, as the only one
 #   with.sh oclgrind FOLDER COMMAND...   with oclgrind as the only one: what it complains of fails the test
 # FOLDER is for caches and the like.
@@ -35,7 +37,8 @@ nvrtc)
     [ -z "$TAMIS_NVRTC" ] || export TAMIS_NVRTC
     [ -n "$TAMIS_NVRTC" ] || unset TAMIS_NVRTC # one of the system's will do
     ;;
-pocl)
+pocl | optimised)
+    [ "$what" = optimised ] || export TAMIS_OPENCL_OPTIONS="${TAMIS_OPENCL_OPTIONS--cl-opt-disable}"
     icd=$(first /etc/OpenCL/vendors/pocl*.icd /usr/share/OpenCL/vendors/pocl*.icd)
     [ -n "$icd" ] || skip 'PoCL is not installed (Debian: pocl-opencl-icd)'
     only "$(cat "$icd")"
@@ -60,7 +63,7 @@ oclgrind)
     exit 0
     ;;
 *)
-    echo "with.sh: nvrtc, pocl, intel or oclgrind, not '$what'" >&2
+    echo "with.sh: nvrtc, pocl, optimised, intel or oclgrind, not '$what'" >&2
     exit 2
     ;;
 esac

@@ -194,31 +194,14 @@ INLINE void sum_of_type(const sum_arguments *arguments, const segment *segments,
     }
 }
 
-#define SUM_INSTANCE(name, type, wide)                                                                                 \
-    static void name(const sum_arguments *arguments, const segment *segments, int count, const real *weights) {        \
-        sum_of_type(arguments, segments, count, weights, type, wide);                                                  \
-    }
-#if defined(TAMIS_KERNEL_F64)
-SUM_INSTANCE(sum_f64_i32, TAMIS_F64, 0)
-SUM_INSTANCE(sum_f64_i64, TAMIS_F64, 1)
-#else
-SUM_INSTANCE(sum_f32_i32, TAMIS_F32, 0)
-SUM_INSTANCE(sum_f32_i64, TAMIS_F32, 1)
-SUM_INSTANCE(sum_f16_i32, TAMIS_F16, 0)
-SUM_INSTANCE(sum_f16_i64, TAMIS_F16, 1)
-SUM_INSTANCE(sum_bf16_i32, TAMIS_BF16, 0)
-SUM_INSTANCE(sum_bf16_i64, TAMIS_BF16, 1)
-#endif
-
-static sum_function *sum_function_for(tamis_type type, bool wide_columns) {
-#if defined(TAMIS_KERNEL_F64)
-    (void)type;
-    return wide_columns ? sum_f64_i64 : sum_f64_i32;
-#else
-    if (type == TAMIS_F16) return wide_columns ? sum_f16_i64 : sum_f16_i32;
-    if (type == TAMIS_BF16) return wide_columns ? sum_bf16_i64 : sum_bf16_i32;
-    return wide_columns ? sum_f32_i64 : sum_f32_i32;
-#endif
+/* The instances, by the width of column indices. */
+static void sum_columns_32(const sum_arguments *arguments, const segment *segments, int count, const real *weights) {
+    sum_of_type(arguments, segments, count, weights, TAMIS_KERNEL_TYPE, 0);
 }
+static void sum_columns_64(const sum_arguments *arguments, const segment *segments, int count, const real *weights) {
+    sum_of_type(arguments, segments, count, weights, TAMIS_KERNEL_TYPE, 1);
+}
+
+static sum_function *sum_function_for(bool wide_columns) { return wide_columns ? sum_columns_64 : sum_columns_32; }
 
 #endif

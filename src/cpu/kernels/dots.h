@@ -193,32 +193,14 @@ INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments
     }
 }
 
-/* The instances: one function for each storage type and index width, each with its widths inside. */
-#define DOT_INSTANCE(name, type, wide)                                                                                 \
-    static void name(const dot_arguments *arguments, const segment *segments, int count, real *x) {                    \
-        dots_of_type(arguments, segments, count, x, type, wide);                                                       \
-    }
-#if defined(TAMIS_KERNEL_F64)
-DOT_INSTANCE(dots_f64_i32, TAMIS_F64, 0)
-DOT_INSTANCE(dots_f64_i64, TAMIS_F64, 1)
-#else
-DOT_INSTANCE(dots_f32_i32, TAMIS_F32, 0)
-DOT_INSTANCE(dots_f32_i64, TAMIS_F32, 1)
-DOT_INSTANCE(dots_f16_i32, TAMIS_F16, 0)
-DOT_INSTANCE(dots_f16_i64, TAMIS_F16, 1)
-DOT_INSTANCE(dots_bf16_i32, TAMIS_BF16, 0)
-DOT_INSTANCE(dots_bf16_i64, TAMIS_BF16, 1)
-#endif
-
-static dot_function *dot_function_for(tamis_type type, bool wide_columns) {
-#if defined(TAMIS_KERNEL_F64)
-    (void)type;
-    return wide_columns ? dots_f64_i64 : dots_f64_i32;
-#else
-    if (type == TAMIS_F16) return wide_columns ? dots_f16_i64 : dots_f16_i32;
-    if (type == TAMIS_BF16) return wide_columns ? dots_bf16_i64 : dots_bf16_i32;
-    return wide_columns ? dots_f32_i64 : dots_f32_i32;
-#endif
+/* The instances, by the width of column indices. */
+static void dots_columns_32(const dot_arguments *arguments, const segment *segments, int count, real *x) {
+    dots_of_type(arguments, segments, count, x, TAMIS_KERNEL_TYPE, 0);
 }
+static void dots_columns_64(const dot_arguments *arguments, const segment *segments, int count, real *x) {
+    dots_of_type(arguments, segments, count, x, TAMIS_KERNEL_TYPE, 1);
+}
+
+static dot_function *dot_function_for(bool wide_columns) { return wide_columns ? dots_columns_64 : dots_columns_32; }
 
 #endif

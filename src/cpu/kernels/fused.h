@@ -47,7 +47,7 @@ INLINE int64_t fused_samples_bytes(int64_t chunk) { return ((chunk + 8) * (int64
 INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
     real *const x = range->chunk;
     segment *const segments = (segment *)(void *)((char *)range->chunk + fused_samples_bytes(job->chunk));
-    sum_function *const sum = sum_function_for(type, job->wide_columns);
+    sum_function *const sum = sum_function_for(job->wide_columns);
     const dot_arguments dot = dot_arguments_of(job, type);
     const sum_arguments arguments = sum_arguments_of(job, job->d, job->d_stride, 0);
     const edge_arguments edge = edge_arguments_of(job);

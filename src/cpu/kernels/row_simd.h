@@ -42,32 +42,15 @@ INLINE void dots_simd(const dot_arguments *arguments, const segment *segments, i
     }
 }
 
-#define SIMD_INSTANCE(name, type, wide)                                                                                \
-    static void name(const dot_arguments *arguments, const segment *segments, int count, real *x) {                    \
-        dots_simd(arguments, segments, count, x, type, wide);                                                          \
-    }
-#if defined(TAMIS_KERNEL_F64)
-SIMD_INSTANCE(simd_f64_i32, TAMIS_F64, 0)
-SIMD_INSTANCE(simd_f64_i64, TAMIS_F64, 1)
-#else
-SIMD_INSTANCE(simd_f32_i32, TAMIS_F32, 0)
-SIMD_INSTANCE(simd_f32_i64, TAMIS_F32, 1)
-SIMD_INSTANCE(simd_f16_i32, TAMIS_F16, 0)
-SIMD_INSTANCE(simd_f16_i64, TAMIS_F16, 1)
-SIMD_INSTANCE(simd_bf16_i32, TAMIS_BF16, 0)
-SIMD_INSTANCE(simd_bf16_i64, TAMIS_BF16, 1)
-#endif
-
-static dot_function *simd_function_for(tamis_type type, bool wide_columns) {
-#if defined(TAMIS_KERNEL_F64)
-    (void)type;
-    return wide_columns ? simd_f64_i64 : simd_f64_i32;
-#else
-    if (type == TAMIS_F16) return wide_columns ? simd_f16_i64 : simd_f16_i32;
-    if (type == TAMIS_BF16) return wide_columns ? simd_bf16_i64 : simd_bf16_i32;
-    return wide_columns ? simd_f32_i64 : simd_f32_i32;
-#endif
+/* The instances, by the width of column indices. */
+static void simd_columns_32(const dot_arguments *arguments, const segment *segments, int count, real *x) {
+    dots_simd(arguments, segments, count, x, TAMIS_KERNEL_TYPE, 0);
 }
+static void simd_columns_64(const dot_arguments *arguments, const segment *segments, int count, real *x) {
+    dots_simd(arguments, segments, count, x, TAMIS_KERNEL_TYPE, 1);
+}
+
+static dot_function *simd_function_for(bool wide_columns) { return wide_columns ? simd_columns_64 : simd_columns_32; }
 
 /* Items (row, member) in [item_begin, item_end), members of a row side by side. */
 INLINE void sddmm_members_range(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members,
@@ -75,7 +58,7 @@ INLINE void sddmm_members_range(const tamis_cpu_job *job, int64_t item_begin, in
     real x[TAMIS_CPU_CHUNK + 8];
     const dot_arguments arguments = dot_arguments_of(job, type);
     const edge_arguments edge = edge_arguments_of(job);
-    dot_function *const dots = simd_function_for(type, job->wide_columns);
+    dot_function *const dots = simd_function_for(job->wide_columns);
     for (int64_t item = item_begin; item < item_end; item++) {
         const int64_t row = item / members, row_end = offset_at(job, row + 1);
         const int64_t share = (row_end - offset_at(job, row) + members - 1) / members;

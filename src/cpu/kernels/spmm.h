@@ -116,7 +116,7 @@ INLINE void widen_values(const char *values, const segment *segments, int count,
 INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
     segment segments[WALK_SEGMENTS];
     real weights[TAMIS_CPU_CHUNK + LANES];
-    sum_function *const sum = sum_function_for(type, job->wide_columns);
+    sum_function *const sum = sum_function_for(job->wide_columns);
     const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
     const bool real_values = type == REAL || job->real_values;
     /* values that are reals already, in order, are used where they lie, rows of any length at once */
@@ -144,8 +144,8 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
 }
 
 /* A row shared by several threads: their sums, in the order of the threads. */
-static void merge_row_of(const tamis_cpu_job *job, int64_t row, void *const *partials, int count, tamis_type type) {
-    sum_function *const sum = sum_function_for(type, job->wide_columns);
+static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partials, int count) {
+    sum_function *const sum = sum_function_for(job->wide_columns);
     const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, 1);
     const int64_t padded = partial_reals(job->width) - LANES;
     real *const total = partials[0];

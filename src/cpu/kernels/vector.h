@@ -1,8 +1,10 @@
 /*
  * The vectors of one kernel variant: GCC vector extensions as wide as the instruction set's registers, with masked
- * tails. This header is compiled several times, once for each instruction set and accumulator type:
- *   TAMIS_KERNEL_F64   defined: storage and accumulation in double; else storage fp32, fp16 or bf16, accumulation in
- *                      fp32. The storage type is an argument that is constant after inlining.
+ * tails. This header is compiled several times, once for each instruction set and type:
+ *   TAMIS_KERNEL_F64      defined: storage and accumulation in double; else storage fp32, fp16 or bf16, accumulation in
+ *                         fp32. The storage type is an argument that is constant after inlining.
+ *   TAMIS_KERNEL_CALLS    defined: functions are called, not inlined, and what would be constant is a run-time argument.
+ *                         Slow kernels that compile in a sixth of the time, for tests.
  * Intrinsics stand only where the compiler finds no good code by itself: masked loads and stores, fp16 conversion.
  */
 #ifndef TAMIS_CPU_KERNELS_VECTOR_H
@@ -21,7 +23,11 @@
 #include <arm_neon.h>
 #endif
 
+#if defined(TAMIS_KERNEL_CALLS)
+#define INLINE static inline __attribute__((unused))
+#else
 #define INLINE static inline __attribute__((always_inline, unused))
+#endif
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define VECTOR_BYTES 64

@@ -1,11 +1,11 @@
 /*
  * The machine's ceilings as the kernels could at best reach them: fused multiply-adds from registers, reads of a buffer
- * in whole vectors, reads of random rows of 512 bytes.
+ * in whole vectors, reads of random rows of 512 bytes. Compiled as dense.c is; TAMIS_PROBE_TABLE is the table's name.
  */
-#ifndef TAMIS_CPU_KERNELS_PROBE_H
-#define TAMIS_CPU_KERNELS_PROBE_H
-
+#include "cpu/kernels/kernels.h"
 #include "cpu/kernels/vector.h"
+
+extern const tamis_cpu_probe TAMIS_PROBE_TABLE;
 
 /* Makes the compiler believe that x is used and unknown. */
 #if defined(__x86_64__)
@@ -63,4 +63,4 @@ static double probe_gather(const void *table, const uint32_t *rows, int64_t coun
     return 512.0 * (double)count;
 }
 
-#endif
+const tamis_cpu_probe TAMIS_PROBE_TABLE = {probe_multiply_add, probe_read, probe_gather};

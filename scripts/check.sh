@@ -1,0 +1,16 @@
+#!/bin/sh
+# What one runs while working: a build that compiles quickly, its quick tests, the format and the changed files' static
+# checks. Under 90 seconds after a change of a line.
+cd "$(dirname "$0")/.." || exit
+. scripts/test-steps.sh
+
+step 'build'
+build check -DBUILD_TESTING=ON
+
+step 'quick tests'
+suite check quick
+
+step 'format and static checks of what changed'
+check lint scripts/lint.sh changed
+
+finish

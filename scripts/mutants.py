@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Small changes of the code, one at a time: do the tests notice?
+  mutants.py [--since COMMIT | --all] [--count N] [--seed N] [--medium]
+
+Draws N places from the C files that changed since COMMIT (or all of them), layer after layer, changes each with
+universalmutator's rules, builds the preset "check" in a copy of the tree and runs its quick tests: first those of the
+layer, then all; with --medium the medium tier too, for those that are left. A change that does not compile, or that
+compiles to the same code, is drawn again. Prints the score and each survivor, and exits with 1 below 90 percent.
+The copy is build/mutants; the sources are left as they are."""
+import argparse
+import hashlib
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+FOLDER = os.path.abspath("build/mutants")
+TREE, BUILD = FOLDER + "/tree", FOLDER + "/tree/build/check"
+JOBS = str(os.cpu_count())
+# what notices a change of a layer soonest: targets to build, tests to run
+FIRST = {
+    "src/base": ("test_io_number test_dense test_threads", "test_io_number|test_dense$|test_threads"),
+    "src/sparse": ("tests/unit/all", "test_sparse|test_generate"),
+    "src/io": ("tests/unit/all", "test_io"),
+    "src/core": ("tests/unit/all test_cross", "test_plan|test_arguments|test_faults|test_gradient|test_batches|cross"),
+    "src/cpu": ("test_cross test_dense test_gradient", "cross_quick|test_dense$|test_gradient$"),
+    "src/reference": ("test_oracle test_gradient_oracle", "test_oracle|test_gradient_oracle"),
+    "src/select": ("test_plan tamis_program", "test_plan|cli.explain|cli.bench"),
+    "src/gpu": ("tests/gpu/all", "test_prepare|gpu_"),
+    "src/ml": ("tests/unit/all", "test_ml"),
+    "tools/tamis": ("tests/cli/all", "cli|test_tool|test_bounds|test_report|test_suites|test_peers|test_model"),
+}
+
+
+def run(*command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def layer_of(path):
+    return next((layer for layer in FIRST if path.startswith(layer + "/")), None)
+
+
+def prepare():
+    """The copy of the tree, built, and universalmutator beside it."""
+    os.makedirs(FOLDER, exist_ok=True)
+    if not os.path.exists(FOLDER + "/python/bin/mutate"):
+        print("installing universalmutator into build/mutants")
+        subprocess.check_call([sys.executable, "-m", "venv", FOLDER + "/python"])
+        subprocess.check_call([FOLDER + "/python/bin/pip", "install", "--quiet", "universalmutator>=1.14"])
+    os.makedirs(TREE, exist_ok=True) # times are kept, so that what was built before is not built again
+    run("find", TREE, "-mindepth", "1", "-maxdepth", "1", "!", "-name", "build", "-exec", "rm", "-rf", "{}", "+")
+    subprocess.check_call(f"git ls-files -z | tar --null -T - -c | tar -x -C '{TREE}'", shell=True)
+    for link in ("python", "prefix"):
+        if os.path.exists("build/" + link) and not os.path.exists(f"{TREE}/build/{link}"):
+            os.makedirs(TREE + "/build", exist_ok=True)
+            os.symlink(os.path.abspath("build/" + link), f"{TREE}/build/{link}")
+    subprocess.check_call(["cmake", "--preset", "check", "-DBUILD_TESTING=ON"], cwd=TREE, stdout=subprocess.DEVNULL)
+    if run("ninja", "-C", BUILD).returncode != 0:
+        sys.exit("mutants.py: the tree does not build")
+
+
+def mutants_of(path, cache={}):
+    """(line number, changed line) of every change that the rules make in the file."""
+    if path not in cache:
+        place = FOLDER + "/drawn"
+        run("rm", "-rf", place)
+        os.makedirs(place)
+        run(FOLDER + "/python/bin/mutate", os.path.abspath(path), "c", "--noCheck", "--mutantDir", place, cwd=place)
+        with open(path) as file:
+            before = file.read().split("\n")
+        found = []
+        for name in sorted(os.listdir(place)):
+            with open(place + "/" + name) as file:
+                after = file.read().split("\n")
+            differ = [i for i in range(min(len(before), len(after))) if before[i] != after[i]]
+            if len(after) == len(before) and len(differ) == 1:
+                line = differ[0]
+                if not re.match(r"\s*(/?\*|//|#|$)", before[line]) and "tamis_fail" not in before[line]:
+                    found.append((line, after[line]))
+        cache[path] = found
+    return cache[path]
+
+
+def code_of(object_file):
+    """What an object does, without its line numbers."""
+    text = run("objdump", "-d", "-r", "-s", "-j", ".text", "-j", ".rodata", "-j", ".data", "--no-show-raw-insn", object_file)
+    return hashlib.sha256(text.stdout.split("\n", 3)[-1].encode()).hexdigest()
+
+
+def library_code():
+    return {name: code_of(BUILD + "/" + name) for name in ("src/libtamis.so", "src/ml/libtamis_ml.so", "tools/tamis/tamis")}
+
+
+def tests(labels, pattern=None):
+    command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure", "--timeout", "150"]
+    result = run(*command, *(["-R", pattern] if pattern else []))
+    failed = re.search(r"\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT|Child|Subprocess|SIG|ILLEGAL|Exception|NUMERICAL)", result.stdout)
+    return None if result.returncode == 0 else failed.group(1) if failed else "a test"
+
+
+def judge(layer, medium, same):
+    """None when the change says nothing, else the test that noticed or "" for a survivor."""
+    if run("ninja", "-C", BUILD, "tamis_shared", "tamis_ml_shared", "tamis_program").returncode != 0 or library_code() == same:
+        return None
+    targets, pattern = FIRST[layer]
+    if run("ninja", "-C", BUILD, *targets.split()).returncode != 0:
+        return None
+    killer = tests("quick", pattern)
+    if not killer:
+        if run("ninja", "-C", BUILD).returncode != 0:
+            return "the build"
+        killer = tests("quick")
+    if not killer and medium:
+        killer = tests("medium")
+    return killer or ""
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--since", default="HEAD~20", metavar="COMMIT", help="of what changed since (HEAD~20)")
+    options.add_argument("--all", action="store_true", help="of all files")
+    options.add_argument("--count", type=int, default=20, metavar="N", help="how many (20)")
+    options.add_argument("--seed", type=int, default=int(time.time()), metavar="N", help="the draw; of the clock without")
+    options.add_argument("--medium", action="store_true", help="the medium tier too, for what the quick one leaves")
+    o = options.parse_args()
+    listed = (["git", "ls-files"] if o.all else ["git", "diff", "--name-only", "--diff-filter=d", o.since])
+    files = [path for path in run(*listed).stdout.split() if re.search(r"\.[ch]$", path) and layer_of(path)]
+    if not files:
+        sys.exit("mutants.py: no C file of the library or the program changed since " + o.since)
+    prepare()
+    same = library_code()
+    dice = random.Random(o.seed)
+    layers = sorted({layer_of(path) for path in files})
+    print(f"{o.count} mutants of {len(files)} files in {len(layers)} layers, seed {o.seed}", flush=True)
+    survivors, done = [], 0
+    while done < o.count:
+        layer = layers[done % len(layers)]
+        path = dice.choice([path for path in files if layer_of(path) == layer])
+        if not mutants_of(path):
+            continue
+        line, changed = dice.choice(mutants_of(path))
+        with open(path) as file:
+            text = file.read().split("\n")
+        before, text[line] = text[line], changed
+        with open(f"{TREE}/{path}", "w") as file:
+            file.write("\n".join(text))
+        start = time.time()
+        killer = judge(layer, o.medium, same)
+        subprocess.check_call(["cp", path, f"{TREE}/{path}"])
+        if killer is None:
+            continue
+        done += 1
+        what = f"{path}:{line + 1}: {before.strip()}  ->  {changed.strip()}"
+        print(f"{done:3} {time.time() - start:4.0f} s  {'killed by ' + killer if killer else 'SURVIVED'}  {what}", flush=True)
+        if not killer:
+            survivors.append(what)
+    killed = o.count - len(survivors)
+    print(f"{killed} of {o.count} killed ({100 * killed / o.count:.0f} %)")
+    for what in survivors:
+        print("survived: " + what)
+    sys.exit(killed < 0.9 * o.count)
+
+
+main()

@@ -1,0 +1,23 @@
+#!/bin/sh
+# What takes hours: the long tier of the tests and every width on OpenCL, every instruction set under the sanitizers,
+# fuzzing for minutes, the static analyser at its full depth.
+cd "$(dirname "$0")/.." || exit
+. scripts/test-steps.sh
+
+step 'format and static checks at full depth'
+build release -DBUILD_TESTING=ON
+check lint scripts/lint.sh
+
+step 'release: all tests'
+suite release 'quick|medium|long'
+
+for preset in asan tsan serial; do
+    step "$preset: quick and medium tests, every instruction set"
+    build $preset -DTAMIS_CPU_ISA=
+    UBSAN_OPTIONS=print_stacktrace=1 suite $preset 'quick|medium'
+done
+
+step 'fuzzing'
+check fuzz scripts/fuzz.sh 120
+
+finish

@@ -1,0 +1,84 @@
+# The parts of test.sh, test-long.sh and check.sh: sourced, from the folder of the project.
+set -u
+mkdir -p build
+# tests run side by side, with more threads than cores: threads that wait must not spin
+export OMP_WAIT_POLICY=passive
+passed=0
+failed=0
+skipped=0
+begin=$(date +%s)
+last=$begin
+
+# how long the step before took, and what comes now
+step() {
+    now=$(date +%s)
+    [ "$now" -eq "$last" ] || echo "   $((now - last)) s"
+    last=$now
+    printf '\n-- %s (%d min %02d s)\n' "$*" $(((now - begin) / 60)) $(((now - begin) % 60))
+}
+
+finish() {
+    step end
+    echo
+    echo "$passed passed, $failed failed, $skipped skipped, in $((($(date +%s) - begin) / 60)) min $((($(date +%s) - begin) % 60)) s"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# one check that passes or fails as a whole
+check() {
+    name=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else echo "FAILED: $name"; failed=$((failed + 1)); fi
+}
+
+build() { scripts/build.sh "$@" || { failed=$((failed + 1)); finish; }; }
+
+# how far a run of ctest is, every twenty seconds until it ends
+watch() {
+    log=$1
+    process=$2
+    while kill -0 "$process" 2>/dev/null; do
+        sleep 1
+        waited=$((waited + 1))
+        [ $((waited % 20)) -ne 0 ] || grep -E '^ *[0-9]+/[0-9]+ Test ' "$log" | tail -1 |
+            sed -E 's|^ *([0-9]+)/([0-9]+) Test +#[0-9]+: ([^ ]+) .*|   \1 of \2 tests, the last: \3|'
+    done
+}
+
+# the tests of a build folder with the labels given
+suite() {
+    preset=$1
+    labels=$2
+    log=build/$preset/tests.log
+    waited=0
+    rm -f "build/$preset/tests.xml"
+    ctest --test-dir "build/$preset" -L "$labels" --output-on-failure -j "$(nproc)" --output-junit tests.xml \
+        --test-output-size-passed 4000000 --test-output-size-failed 4000000 >"$log" 2>&1 &
+    watch "$log" $!
+    wait $!
+    result=$?
+    if [ "$result" -ne 0 ]; then
+        grep -E '\[  FAILED  \]|ERROR|runtime error|SUMMARY|^Assertion|Test  *#.*(Failed|Timeout|Exception)' "$log" | head -60
+    fi
+    count build/"$preset"/tests.xml "$preset" "$result"
+}
+
+# adds up what count-tests.py says
+count() {
+    counted=$(scripts/count-tests.py "$1" "$2" tests/expected.txt) || counted="0 1 0"
+    echo "$counted" | sed '$d'
+    set -- "$2" "$3" $(echo "$counted" | tail -1)
+    [ "$2" -eq 0 ] || [ "$4" -gt 0 ] || set -- "$1" "$2" "$3" 1 "$5"
+    passed=$((passed + $3))
+    failed=$((failed + $4))
+    skipped=$((skipped + $5))
+    echo "$1: $3 cases passed, $4 failed, $5 skipped"
+}
+
+# NVIDIA's run-time compiler, where scripts/install-python-packages.sh has put it
+if [ -z "${TAMIS_NVRTC:-}" ]; then
+    for file in build/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1*; do
+        [ ! -e "$file" ] || export TAMIS_NVRTC="$PWD/$file"
+    done
+fi
