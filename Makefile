@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check test test-long test-aarch64 gpu-check bench lab quality lint format docs fuzz install clean help
+.PHONY: build demo check test test-long test-aarch64 gpu-check bench lab quality results-pages release mutants lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -45,6 +45,19 @@ quality: build ## the models beside other libraries (from PyPI) on the same spli
 
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" scripts/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
+
+results-pages: ## docs/results/README.md from the claims and the results; not beside evidence of other sources
+	@scripts/gpu-stale.sh refuse
+	@scripts/results-page.sh
+
+release: ## the sources of a release, after every test and with evidence of these sources
+	@scripts/install-dependencies.sh build test aarch64 docs
+	@scripts/install-python-packages.sh
+	@scripts/release.sh
+
+mutants: ## small changes of what changed SINCE=COMMIT (HEAD~20), COUNT=20 of them: do the tests notice?
+	@scripts/install-dependencies.sh build test
+	@scripts/mutants.py --since $(or $(SINCE),HEAD~20) --count $(or $(COUNT),20) $(if $(SEED),--seed $(SEED))
 
 lint: ## formatting and static checks
 	@scripts/install-dependencies.sh build test

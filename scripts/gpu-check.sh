@@ -84,14 +84,14 @@ fi
 # ------------------------------------------------------------------------------------------ the cross tests
 
 # cross NAME LIMIT DEVICE [sweep]: as many processes as there are processors to compile with, each with its own seed. They draw
-# problems until the limit is near; with sweep they share those of every algorithm and type at every width of a list, and to be
-# cut off then is a failure: not all was seen.
+# problems until the limit is near; with sweep they share those of every algorithm and type at every width of a list. To be cut
+# off is a failure: not all was seen, or something hangs.
 cross() {
     begin "$1" "$2" || return
     workers=$(least "${WORKERS:-$([ -n "${4:-}" ] && echo 16 || echo 12)}" "$(nproc)")
     rm -f "$top/$1".*.log "$top/$1".*.code
     for w in $(seq "$workers"); do
-        what=$((limit - 15))
+        what=$((limit - 25))
         [ -z "${4:-}" ] || what="sweep $((w - 1)) $workers"
         (
             # shellcheck disable=SC2086
@@ -106,7 +106,7 @@ cross() {
         return
     fi
     grep -h '^FAILED' "$top/$1".*.log | head -20
-    # each process says after each problem how far it is; one that was cut off in the middle of one is no failure
+    # each process says before each problem how far it is; one that does not end by itself hangs in that problem
     counts=$(for log in "$top/$1".*.log; do grep ' problems: ' "$log" | tail -1; done |
         awk '{ runs += $3; declined += $5; failed += $7 } END { print runs - failed + 0, failed + 0, declined + 0 }')
     cut=$(cat "$top/$1".*.code | grep -c -E '^(124|137)$')
@@ -114,10 +114,9 @@ cross() {
     note="$workers seeds from $((start + 1))"
     [ "$cut" -eq 0 ] || note="$note; $cut cut off by the time limit"
     [ "$died" -eq 0 ] || note="$note; $died died"
-    if [ -n "${4:-}" ]; then
-        note="every algorithm and type at every width; $note"
-        died=$((died + cut))
-    fi
+    [ -z "${4:-}" ] || note="every algorithm and type at every width; $note"
+    [ "$cut" -eq 0 ] || for log in "$top/$1".*.log; do grep '; next: ' "$log" | tail -1; done | head -5
+    died=$((died + cut))
     # shellcheck disable=SC2086
     set -- "$1" $counts
     if [ "$2" -gt 0 ] && [ "$3" -eq 0 ] && [ "$died" -eq 0 ]; then state=passed; else state=failed; fi
@@ -187,24 +186,25 @@ fi
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
 
-# One small execution of each algorithm and operation; a hub, empty rows, an odd K. Prints a line for each.
+# Small executions of each algorithm and operation: a hub, empty rows; types and widths that take other kernels.
 sanitize() {
-    begin "$1" 40 || return
+    begin "$1" 70 || return
     if [ -z "$sanitizer" ] || [ "${device%%:*}" != cuda ]; then
         record "$1" skipped 0 0 0 'compute-sanitizer is not here'
         return
     fi
     "$tamis" generate rmat --rows 600 --nnz 6000 --seed 3 -o "$top/small.mtx" >/dev/null 2>&1
-    python3 scripts/gpu-evidence.py algorithms "$tamis" >"$top/algorithms.txt"
+    python3 scripts/gpu-evidence.py algorithms "$tamis" | awk '{ print $0, "fp32 37\n" $0, "fp16 128\n" $0, "fp64 300" }' \
+        >"$top/algorithms.txt"
     # shellcheck disable=SC2016
-    timeout -k 5 "$limit" xargs -P "$(least 8 "$(nproc)")" -n 2 sh -c '
-        log=$1/$2.$7.$6.log
-        timeout 40 "$3" --tool "$2" --error-exitcode 99 "$4" run "$6" "$1/small.mtx" -d "$5" -a "$7" -k 37 --check \
-            >"$log" 2>&1
+    timeout -k 5 "$limit" xargs -P "$(least 14 "$(nproc)")" -n 4 sh -c '
+        log=$1/$2.$7.$6.$8.log
+        timeout 40 "$3" --tool "$2" --error-exitcode 99 "$4" run "$6" "$1/small.mtx" -d "$5" -a "$7" --type "$8" -k "$9" \
+            --check >"$log" 2>&1
         code=$?
         # kernels that kernels launch are beyond some tools
         ! grep -q "Dynamic Parallelism is not supported" "$log" || code=4
-        case $code in 0) echo ok ;; 4) echo "declined $7 $6" ;; *) echo "FAILED $7 $6: code $code, $log" ;; esac
+        case $code in 0) echo ok ;; 4) echo "declined $7 $6 $8" ;; *) echo "FAILED $7 $6 $8: code $code, $log" ;; esac
     ' pair "$top" "$1" "$sanitizer" "$tamis" "$device" <"$top/algorithms.txt" >"$top/$1.txt" 2>&1
     cut=$?
     grep '^FAILED' "$top/$1.txt" | head -10

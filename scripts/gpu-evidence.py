@@ -4,7 +4,7 @@
   algorithms PROGRAM               "operation name" of every GPU algorithm, one a line
   checks FILE.jsonl                passed, failed and skipped lines of `tamis check` or `tamis bench`
   write FOLDER DEVICE HASH OUT     OUT/<chip>.json from what gpu-check.sh left in FOLDER
-  stale OUT HASH                   prints each piece of evidence that was made with other sources
+  stale OUT HASH                   prints each piece of evidence that was made with other sources or has failed steps
 """
 import json
 import math
@@ -143,8 +143,12 @@ def stale(out, sources):
         if name.endswith(".json"):
             with open(os.path.join(out, name)) as file:
                 evidence = json.load(file)
+            path = os.path.join(out, name)
             if evidence.get("sources_sha256") != sources:
-                print(f"{os.path.join(out, name)}: made on {evidence.get('date')} with other sources")
+                print(f"{path}: made on {evidence.get('date')} with other sources")
+            failed = [step for step, found in evidence["steps"].items() if found["status"] == "failed"]
+            if failed:
+                print(f"{path}: failed on {evidence.get('date')}: {', '.join(failed)}")
 
 
 def main():

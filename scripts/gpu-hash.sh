@@ -1,6 +1,7 @@
 #!/bin/sh
-# The sha256 over the kernels and the GPU's host sources, by name and content: what a piece of evidence was made with.
+# The sha256 over what runs on a GPU or decides what runs there, by name and content: kernels and the GPU's host sources, the
+# core that plans and executes, what both stand on, the public headers. What a piece of evidence was made with.
 set -eu
-cd "$(dirname "$0")/../src/gpu"
-find . -type f \( -name '*.c' -o -name '*.h' -o -name '*.simt' -o -name '*.cu' \) | LC_ALL=C sort | xargs sha256sum |
-    sha256sum | cut -d ' ' -f 1
+cd "$(dirname "$0")/.."
+find include/tamis src/base src/core src/gpu src/select -type f \( -name '*.c' -o -name '*.h' -o -name '*.simt' -o -name '*.cu' \) |
+    LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
