@@ -12,6 +12,7 @@
 #include "oracle.h"
 #include "progress.h"
 #include "source.h"
+#include "spoil.h"
 #include "text.h"
 #include "timer.h"
 
@@ -221,6 +222,7 @@ static int execute(work *job) {
         if (i == 0 || seconds < job->seconds) job->seconds = seconds;
     }
     if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror);
+    if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);
     const int code = status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
     tool_timer_free(&timer);
     return code;
