@@ -290,6 +290,36 @@ static void inputs_rounded_to_tf32_are_right_where_a_plan_rounds(void **state) {
     }
 }
 
+/* One neighbour off is wrong where the exact result is well on this side of the middle, and so is a whole output that
+   was cut off: half a unit in the last place is allowed, and the little error of the sums. */
+static void half_types_are_rounded_to_nearest(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = 0.3 + 0.17 * (t % 7);
+    for (int n = 2; n < 4; n++) {
+        fixture f;
+        make(&f, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, types[n], values);
+        assert_true(compare(&f).passed);
+        uint16_t *const bits = f.problem.output.data;
+        int tried = 0;
+        for (int64_t i = 0; i < f.oracle.items * f.oracle.width; i++) {
+            const double right = f.oracle.reference[i], nearest = found_at(&f, i);
+            const uint16_t kept = bits[i];
+            bits[i] = (uint16_t)(fabs(right) > fabs(nearest) ? kept + 1 : kept - 1);
+            const double other = found_at(&f, i), gap = fabs(other - nearest);
+            if (fabs(other - right) > 0.6 * gap) {
+                assert_false(compare(&f).passed);
+                tried++;
+            }
+            bits[i] = fabs(nearest) > fabs(right) ? (uint16_t)(kept - 1) : kept;
+            if (fabs(found_at(&f, i)) > fabs(right)) fail_msg("%g is not %g cut off", found_at(&f, i), right);
+        }
+        assert_true(tried > ROWS * K / 2);
+        assert_false(compare(&f).passed);
+        drop(&f);
+    }
+}
+
 static void squares_are_summed_over_the_whole_range(void **state) {
     (void)state;
     static const double sizes[] = {1e-320, 1e-200, 1, 1e200, 1e307};
@@ -314,6 +344,7 @@ int main(void) {
         cmocka_unit_test(overflow_is_an_expected_infinity),
         cmocka_unit_test(products_that_cancel_keep_the_error_of_their_terms),
         cmocka_unit_test(inputs_rounded_to_tf32_are_right_where_a_plan_rounds),
+        cmocka_unit_test(half_types_are_rounded_to_nearest),
         cmocka_unit_test(squares_are_summed_over_the_whole_range),
     };
     setenv("TAMIS_PROBE", "0", 1);
