@@ -82,7 +82,7 @@ typedef struct sample {
 
 static void take_sample(const tool_problem *problem, double cost, double budget, sample *chosen) {
     *chosen = (sample){0};
-    tool_submatrix_take(&problem->S, cost, budget, &chosen->part);
+    tool_submatrix_take(&problem->S, cost, budget, true, &chosen->part);
     if (problem->operation == TAMIS_OP_SPMM) return;
     chosen->A = tool_dense_create(chosen->part.rows, problem->inner, problem->type, TAMIS_ROW_MAJOR, 0, 0);
     for (int64_t i = 0; i < chosen->part.rows; i++) {
@@ -289,6 +289,8 @@ tamis_status tool_oracle_create(const tool_problem *problem, double budget, tool
                             .width = per_entry ? 1 : problem->width,
                             .rows_sampled = chosen.part.rows,
                             .rows = problem->S.rows};
+    const double sampled = (double)oracle->items, all = (double)(per_entry ? problem->S.nnz : problem->S.rows);
+    oracle->share = all > 0 ? sampled / all : 1;
     oracle->reference = tool_allocate((size_t)oracle->items * (size_t)oracle->width, sizeof *oracle->reference);
     oracle->bound = tool_allocate((size_t)oracle->items, sizeof *oracle->bound);
     oracle->largest = tool_allocate((size_t)oracle->items, sizeof *oracle->largest);
@@ -374,7 +376,7 @@ tool_comparison tool_oracle_compare(const tool_oracle *oracle, const tamis_dense
     const storage stored = storage_of(oracle->type);
     const tool_arithmetic arithmetic = tool_arithmetic_of(oracle->type);
     const double scaling = alpha != 1 || beta != 0 ? 3 * arithmetic.both : 0;
-    tool_comparison result = {.passed = true};
+    tool_comparison result = {.passed = true, .share = oracle->share};
     tool_squares error = {0}, allowed = {0}, size = {0};
     double worst = 0;
     for (int64_t i = 0; i < oracle->items; i++) {

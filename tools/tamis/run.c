@@ -283,6 +283,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
     tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
     tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
+    tool_json_number(&json, "compared_share", job->compared ? job->comparison.share : (double)NAN);
     if (job->compared) {
         tool_json_integer(&json, "not_finite", job->comparison.not_finite);
     } else {
