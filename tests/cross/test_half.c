@@ -286,7 +286,7 @@ static void add_in_samples(tamis_device *device, const layout *of, const beyond 
 
 static void kernels_of_every_instruction_set_load_and_round_right(void **state) {
     (void)state;
-    static const int widths[] = {3, 8, 64, 69}; /* tails alone, one vector at most, whole vectors, both */
+    static const int widths[] = {3, 69}; /* tails alone; whole vectors and a tail */
     int runnable = 0;
     for (int i = 0; i < CROSS_ISAS; i++) {
         tamis_device *device = NULL;
@@ -294,7 +294,7 @@ static void kernels_of_every_instruction_set_load_and_round_right(void **state) 
         assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
         for (int n = 0; n < 2; n++)
             for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
-                for (int w = 0; w < 4; w++) add_in_rows(device, &layouts[n], &steps[s], widths[w]);
+                for (int w = 0; w < 2; w++) add_in_rows(device, &layouts[n], &steps[s], widths[w]);
                 add_in_samples(device, &layouts[n], &steps[s]);
             }
         tamis_device_close(device);
