@@ -112,7 +112,10 @@ static void test_sweep(void **state) {
         for (int i = 0; i < (cpu ? CROSS_ISAS : 1); i++) {
             if (cpu && !cross_isa_runs(cross_isas[i])) continue;
             cross_isa = cpu ? cross_isas[i] : NULL;
+            const long before = counts.run;
             sweep(&random, &counts);
+            printf("%s: %ld runs\n", cpu ? cross_isas[i] : device, counts.run - before);
+            assert_true(counts.run > before || share < 5); /* of so few none may have been drawn */
         }
     cross_isa = NULL;
     end(&counts);

@@ -40,7 +40,7 @@ static void choose_rows(const tamis_sparse *S, double cost, double budget, bool 
     uint64_t position = 0;
     const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
     const bool everything = (double)S->nnz * cost + (double)S->rows <= budget;
-    if (longest && !everything && S->rows > 0) take_row(S, longest_row(S), taken, part);
+    if (longest && S->rows > 0) take_row(S, longest_row(S), taken, part);
     for (int64_t tried = 0; tried < S->rows; tried++, position += step) {
         const int64_t row = everything ? tried : (int64_t)((double)(position >> 11) * 0x1p-53 * (double)S->rows);
         if (taken[row]) continue;
