@@ -30,7 +30,8 @@ void tool_spoil(const tamis_dense *output, void *memory) {
     const char *const what = getenv("TAMIS_SPOIL");
     if (!what) return;
     results++;
-    if (strcmp(what, "result") == 0 || (strcmp(what, "late") == 0 && results > 1)) spoil_elements(output);
+    const char *const when = results == 1 ? "first" : "late";
+    if (strcmp(what, "result") == 0 || strcmp(what, when) == 0) spoil_elements(output);
     if (strcmp(what, "padding") == 0) spoil_padding(output);
     if (strcmp(what, "before") == 0 && memory && memory != output->data) memset(memory, 0, 1);
 }

@@ -6,7 +6,8 @@
 
 /* Spoils a result that was just fetched into the host's memory, as TAMIS_SPOIL says; nothing where that is not set:
      result   the first element of every row
-     late     the same, but not in the program's first result
+     first    the same, in the program's first result alone
+     late     the same, in all but that
      padding  what lies between the rows, where there is anything
      before   what lies before the first element; `memory` is where the output's memory begins, NULL: not known
    The library knows nothing of it. */
