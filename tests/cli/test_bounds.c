@@ -290,6 +290,65 @@ static void inputs_rounded_to_tf32_are_right_where_a_plan_rounds(void **state) {
     }
 }
 
+/* One neighbour off is wrong where the exact result is well on this side of the middle, and so is a whole output that
+   was cut off: half a unit in the last place is allowed, and the little error of the sums. */
+static void half_types_are_rounded_to_nearest(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = 0.3 + 0.17 * (t % 7);
+    for (int n = 2; n < 4; n++) {
+        fixture f;
+        make(&f, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, types[n], values);
+        assert_true(compare(&f).passed);
+        uint16_t *const bits = f.problem.output.data;
+        int tried = 0;
+        for (int64_t i = 0; i < f.oracle.items * f.oracle.width; i++) {
+            const double right = f.oracle.reference[i], nearest = found_at(&f, i);
+            const uint16_t kept = bits[i];
+            bits[i] = (uint16_t)(fabs(right) > fabs(nearest) ? kept + 1 : kept - 1);
+            const double other = found_at(&f, i), gap = fabs(other - nearest);
+            if (fabs(other - right) > 0.6 * gap) {
+                assert_false(compare(&f).passed);
+                tried++;
+            }
+            bits[i] = fabs(nearest) > fabs(right) ? (uint16_t)(kept - 1) : kept;
+            if (fabs(found_at(&f, i)) > fabs(right)) fail_msg("%g is not %g cut off", found_at(&f, i), right);
+        }
+        assert_true(tried > ROWS * K / 2);
+        assert_false(compare(&f).passed);
+        drop(&f);
+    }
+}
+
+/* alpha scales the bound with the result; an old output adds one more term of its row's sum, and three roundings. */
+static void the_bound_is_scaled_as_the_result_is(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = 0.3 + 0.17 * (t % 7);
+    fixture f;
+    make(&f, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F64, values);
+    const tamis_dense *const output = &f.problem.output;
+    const double plain = compare(&f).tolerance, rounding = 3 * tool_arithmetic_of(TAMIS_F64).both;
+    for (int64_t i = 0; i < ROWS * K; i++) tool_element_set(output->data, TAMIS_F64, i, found_at(&f, i) * 0x1p-10);
+    const tool_comparison scaled = tool_oracle_compare(&f.oracle, output, 0x1p-10, 0, NULL);
+    assert_true(scaled.passed && scaled.tolerance <= (plain + rounding) * 1.001);
+    const tool_comparison old = tool_oracle_compare(&f.oracle, output, 0x1p-60, 1, output);
+    assert_true(old.passed && old.tolerance <= (tool_sum_tolerance(TAMIS_F64, COLS) + rounding) * 1.001);
+    drop(&f);
+}
+
+/* The project's rule, which the other bounds are made of. */
+static void sums_are_held_to_the_rule(void **state) {
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        const double unit = types[n] == TAMIS_F64 ? 0x1p-53 : 0x1p-24;
+        assert_true(fabs(tool_sum_tolerance(types[n], 0) / (1e-6 * 0x1p24 * unit) - 1) < 1e-12);
+        assert_true(fabs(tool_sum_tolerance(types[n], 384) / (2e-6 * 0x1p24 * unit) - 1) < 1e-12);
+    }
+    assert_true(tool_rounding_tolerance(TAMIS_MATH_EXACT, 1000) == 0);
+    assert_true(tool_rounding_tolerance(TAMIS_MATH_TF32, 0) == 0x1p-10 + 0x1p-20);
+}
+
 static void squares_are_summed_over_the_whole_range(void **state) {
     (void)state;
     static const double sizes[] = {1e-320, 1e-200, 1, 1e200, 1e307};
@@ -314,6 +373,9 @@ int main(void) {
         cmocka_unit_test(overflow_is_an_expected_infinity),
         cmocka_unit_test(products_that_cancel_keep_the_error_of_their_terms),
         cmocka_unit_test(inputs_rounded_to_tf32_are_right_where_a_plan_rounds),
+        cmocka_unit_test(half_types_are_rounded_to_nearest),
+        cmocka_unit_test(the_bound_is_scaled_as_the_result_is),
+        cmocka_unit_test(sums_are_held_to_the_rule),
         cmocka_unit_test(squares_are_summed_over_the_whole_range),
     };
     setenv("TAMIS_PROBE", "0", 1);

@@ -179,6 +179,34 @@ static void the_oracle_takes_right_results_and_notices_wrong_ones(void **state) 
     }
 }
 
+static int64_t length_of_row(const tamis_sparse *S, int64_t row) {
+    return tool_index_get(S->offsets, S->offset_type, row + 1) - tool_index_get(S->offsets, S->offset_type, row);
+}
+
+/* However little may be spent, the row of the hub is compared: a wrong element in it alone is noticed. */
+static void the_longest_row_is_among_those_compared(void **state) {
+    (void)state;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+        fixture f;
+        make(&f, (tamis_operation)operation, TAMIS_EDGE_MASK, TAMIS_F32);
+        const tamis_sparse *S = &f.problem.S;
+        int64_t longest = 0;
+        for (int64_t i = 0; i < S->rows; i++) longest = length_of_row(S, i) > length_of_row(S, longest) ? i : longest;
+        tool_oracle_free(&f.oracle);
+        assert_int_equal(tool_oracle_create(&f.problem, 3000, &f.oracle), TAMIS_OK);
+        const double all = (double)(operation == TAMIS_OP_SDDMM ? S->nnz : S->rows);
+        assert_true(length_of_row(S, longest) * f.problem.inner > 3000 && f.oracle.rows_sampled > 1);
+        assert_true(f.oracle.share == (double)f.oracle.items / all && f.oracle.share < 0.5);
+        assert_true(passes(&f));
+        const int64_t first = tool_index_get(S->offsets, S->offset_type, longest);
+        const int64_t at = operation == TAMIS_OP_SDDMM ? first : longest * f.problem.output.stride;
+        tool_element_set(f.problem.output.data, TAMIS_F32, at, 100);
+        assert_false(passes(&f));
+        assert_true(tool_oracle_compare(&f.oracle, &f.problem.output, 1, 0, NULL).share == f.oracle.share);
+        drop(&f);
+    }
+}
+
 static void the_old_output_counts_with_beta(void **state) {
     (void)state;
     fixture f;
@@ -203,7 +231,7 @@ static void parts_of_matrices_keep_their_entries(void **state) {
     make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, TAMIS_F32);
     const tamis_sparse *S = &f.problem.S;
     tool_submatrix part;
-    tool_submatrix_take(S, 1, 1000, &part);
+    tool_submatrix_take(S, 1, 1000, false, &part);
     assert_true(part.nnz <= 1000 && part.nnz > 300 && part.rows < S->rows);
     for (int64_t i = 0; i < part.rows; i++) {
         for (int64_t t = part.offsets[i]; t < part.offsets[i + 1]; t++) {
@@ -231,6 +259,7 @@ int main(void) {
         cmocka_unit_test(json_is_escaped_and_closed),
         cmocka_unit_test(medians_are_medians),
         cmocka_unit_test(the_oracle_takes_right_results_and_notices_wrong_ones),
+        cmocka_unit_test(the_longest_row_is_among_those_compared),
         cmocka_unit_test(the_old_output_counts_with_beta),
         cmocka_unit_test(parts_of_matrices_keep_their_entries),
     };

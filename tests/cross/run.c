@@ -18,6 +18,7 @@ typedef struct run {
     int threads;
     const problem *p;
     mirror *on;             /* the problem where the device wants it */
+    bool known;             /* takes.c says what the algorithms decline */
     bool any_order;         /* sums may differ in the last bits from run to run */
     double **want, **bound; /* of each member */
     cross_counts *counts;
@@ -142,7 +143,10 @@ static void run_plans(run *r, tamis_device *device, const char *old, tamis_rando
     tamis_plan *plans[2] = {NULL, NULL};
     char *outputs[3] = {NULL, NULL, NULL};
     const tamis_status made = tamis_plan_create(device, &r->on->S, &o, &plans[0]);
-    if (made == TAMIS_ERROR_UNSUPPORTED) {
+    const bool taken = made != TAMIS_ERROR_UNSUPPORTED;
+    if (r->known && taken == cross_declines(r->algorithm, r->operation, o.edge, p))
+        report(r, taken ? "taken, though it was to be declined" : tamis_last_error(), 0, 0, -1);
+    if (!taken) {
         if (strlen(tamis_last_error()) < 20) report(r, "declined without a reason", 0, 0, -1);
         r->counts->declined++;
     } else if (made != TAMIS_OK || tamis_plan_create(device, &r->on->S, &o, &plans[1]) != TAMIS_OK) {
@@ -281,6 +285,17 @@ static const char *draw_isa(tamis_random *random, tamis_device **device) {
     }
 }
 
+/* NaN and infinity must leave enough to compare, and what they leave must have bounds. */
+static void count_special(const run *r) {
+    for (int64_t m = 0; m < r->p->options.batch && r->c->special != 0; m++)
+        for (int64_t i = 0; i < member_elements(r); i++) {
+            const bool finite = isfinite(r->want[m][i]);
+            r->counts->special++;
+            r->counts->finite += finite;
+            r->counts->unbounded += finite && !isfinite(r->bound[m][i]);
+        }
+}
+
 void cross_run(const char *device_name, const cross_case *c, tamis_operation operation, tamis_edge edge,
                tamis_type type, int most, tamis_random *random, cross_counts *counts) {
     static const int thread_counts[] = {1, 2, 3, 5, 16};
@@ -308,14 +323,16 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
     }
     r.want = want;
     r.bound = bound;
+    count_special(&r);
     r.isa = device_name;
-    if (strcmp(device_name, "cpu") == 0)
+    r.known = strcmp(device_name, "cpu") == 0;
+    if (r.known)
         r.isa = draw_isa(random, &device);
     else if (tamis_device_open(device_name, &device) != TAMIS_OK)
         abort(); /* main has seen that it can be opened */
     mirror on = mirror_make(device, &p, (size_t)total * tamis_type_size(type));
     r.on = &on;
-    const char *const family = strcmp(device_name, "cpu") == 0 ? "cpu" : "gpu";
+    const char *const family = r.known ? "cpu" : "gpu";
     const int count = tamis_algorithm_count() + 2; /* and auto, and the one-shot call */
     const int first = most ? (int)tamis_random_below(random, count) : 0;
     for (int i = 0, done = 0; i < count && (most == 0 || done < most); i++) {

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include <tamis/algorithms.h>
+
 #include "cross.h"
 
 static int share = 100, rounds = 1;
@@ -29,9 +31,31 @@ static void each(const cross_case *c, tamis_random *random, cross_counts *counts
 }
 
 static void end(const cross_counts *counts) {
-    printf("%ld runs, %ld declined, %ld failed\n", counts->run, counts->declined, counts->failed);
+    printf("%ld runs, %ld declined, %ld failed", counts->run, counts->declined, counts->failed);
+    if (counts->special > 0)
+        printf("; beside NaN and infinity %ld of %ld elements are finite", counts->finite, counts->special);
+    printf("\n");
     assert_true(counts->run > 0);
     assert_int_equal(counts->failed, 0);
+    assert_int_equal(counts->unbounded, 0);
+    /* of a few problems all may be infinite */
+    assert_true(counts->special < 10000 || 4 * counts->finite >= counts->special);
+}
+
+/* Of what an algorithm takes something must be known, or it might decline it all. */
+static void test_algorithms(void **state) {
+    (void)state;
+    int known = 0;
+    for (int i = 0; i < tamis_algorithm_count(); i++) {
+        tamis_algorithm_description algorithm;
+        assert_int_equal(tamis_algorithm_at(i, &algorithm), TAMIS_OK);
+        if (strcmp(algorithm.device, "cpu") != 0) continue;
+        if (!cross_is_known(algorithm.name)) fail_msg("%s: takes.c does not say what it takes", algorithm.name);
+        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+            assert_true((algorithm.operations & 1u << operation) != 0);
+        known++;
+    }
+    assert_int_equal(known, cross_known());
 }
 
 static void test_cases(void **state) {
@@ -88,15 +112,19 @@ static void test_sweep(void **state) {
         for (int i = 0; i < (cpu ? CROSS_ISAS : 1); i++) {
             if (cpu && !cross_isa_runs(cross_isas[i])) continue;
             cross_isa = cpu ? cross_isas[i] : NULL;
+            const long before = counts.run;
             sweep(&random, &counts);
+            printf("%s: %ld runs\n", cpu ? cross_isas[i] : device, counts.run - before);
+            assert_true(counts.run > before || share < 5); /* of so few none may have been drawn */
         }
     cross_isa = NULL;
     end(&counts);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_widths),
-                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_sweep)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_algorithms), cmocka_unit_test(test_cases),
+                                       cmocka_unit_test(test_widths), cmocka_unit_test(test_narrow),
+                                       cmocka_unit_test(test_sweep)};
     if (argc > 1) share = atoi(argv[1]);
     if (argc > 2) rounds = atoi(argv[2]);
     if (argc > 3) device = argv[3];

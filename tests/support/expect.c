@@ -12,34 +12,27 @@
 
 static double unit_of_sums(tamis_type type) { return type == TAMIS_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2; }
 
-static double unit_of_storage(tamis_type type) {
-    switch (type) {
-    case TAMIS_F64: return DBL_EPSILON / 2;
-    case TAMIS_F16: return 0x1p-11;
-    case TAMIS_BF16: return 0x1p-8;
-    case TAMIS_F32: break;
-    }
-    return (double)FLT_EPSILON / 2;
-}
+/* What a sum may lose where it, or a term of it, falls below the normal numbers. */
+static double smallest_of_sums(tamis_type type) { return type == TAMIS_F64 ? DBL_MIN : (double)FLT_MIN; }
 
-static double smallest_of(tamis_type type) {
-    switch (type) {
-    case TAMIS_F64: return DBL_MIN;
-    case TAMIS_F16: return 0x1p-24;
-    case TAMIS_BF16:
-    case TAMIS_F32: break;
-    }
-    return (double)FLT_MIN;
-}
+typedef struct storage {
+    int digits, least; /* binary digits of a number; the exponent of the smallest positive one */
+    double largest;
+} storage;
 
-static double largest_of(tamis_type type) {
-    switch (type) {
-    case TAMIS_F64: return DBL_MAX;
-    case TAMIS_F16: return 65504;
-    case TAMIS_BF16: return 0x1.fep127;
-    case TAMIS_F32: break;
-    }
-    return (double)FLT_MAX;
+static const storage storages[] = {[TAMIS_F32] = {24, -149, (double)FLT_MAX},
+                                   [TAMIS_F64] = {53, -1074, DBL_MAX},
+                                   [TAMIS_F16] = {11, -24, 65504},
+                                   [TAMIS_BF16] = {8, -133, 0x1.fep127}};
+
+double expect_stored(tamis_type type, double x) {
+    const storage *const to = &storages[type];
+    int exponent = 0;
+    if (x == 0 || !isfinite(x)) return x;
+    frexp(x, &exponent);
+    const int last = exponent - to->digits > to->least ? exponent - to->digits : to->least;
+    const double stored = ldexp(rint(ldexp(x, -last)), last); /* rint: to nearest, ties to even */
+    return fabs(stored) <= to->largest ? stored : copysign(INFINITY, x);
 }
 
 static double *doubles(int64_t count) {
@@ -169,7 +162,7 @@ static void edges_of(const problem *p, const tamis_options *options, int64_t mem
         for (int64_t t = 0, row = 0; t < S->nnz; t++) {
             row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
             const double relative = expm1(2 * row_error[row]) + (row_count[row] + 20) * u;
-            de[t] = (isfinite(e[t]) && e[t] > 0 ? e[t] * relative : 0) + 2 * smallest_of(p->options.type);
+            de[t] = (isfinite(e[t]) && e[t] > 0 ? e[t] * relative : 0) + 2 * smallest_of_sums(p->options.type);
         }
     free(x);
     free(size);
@@ -199,7 +192,7 @@ void expect_member(const problem *p, tamis_operation operation, const test_call 
                    const double *old, double **want, double **bound) {
     const tamis_sparse *const S = &p->S;
     const tamis_type type = p->options.type;
-    const double u = unit_of_sums(type), v = unit_of_storage(type);
+    const double u = unit_of_sums(type);
     const int64_t count = operation == TAMIS_OP_SDDMM ? S->nnz : S->rows * p->options.width;
     double *const e = doubles(S->nnz), *const de = doubles(S->nnz);
     double *value, *error; /* of the result before alpha and beta */
@@ -240,7 +233,7 @@ void expect_member(const problem *p, tamis_operation operation, const test_call 
         const double terms = operation == TAMIS_OP_SDDMM ? 0 : row_count[i / p->options.width];
         (*want)[i] = call->execution.alpha * value[i] + before;
         (*bound)[i] = fabs(call->execution.alpha) * error[i] + 4 * u * fabs(call->execution.alpha * value[i]) +
-                      (terms + 4) * u * fabs(before) + 2 * v * fabs((*want)[i]) + 2 * smallest_of(type);
+                      (terms + 4) * u * fabs(before) + 2 * smallest_of_sums(type);
     }
     free(row_count);
     free(value);
@@ -251,7 +244,6 @@ bool expect_fits(tamis_type type, double got, double want, double bound) {
     if (isnan(want)) return isnan(got);
     if (isinf(want)) return got == want;
     if (!isfinite(bound)) return false; /* what is finite has a bound that is */
-    if (fabs(want) + bound >= largest_of(type))
-        return isinf(got) ? signbit(got) == signbit(want) : fabs(got - want) <= bound;
-    return fabs(got - want) <= bound;
+    /* rounding keeps order: what was in the interval before it was stored is between the stored ends of it */
+    return expect_stored(type, want - bound) <= got && got <= expect_stored(type, want + bound);
 }

@@ -10,21 +10,25 @@
  * `old` holds the outputs before the call (read only when call->execution.beta != 0). Both are malloc'ed, the caller
  * frees them.
  *
- * The bound, componentwise, with u the unit roundoff of what sums are kept in (fp32 or fp64), v that of the storage:
+ * The bound, componentwise, with u the unit roundoff of what sums are kept in (fp32 or fp64):
  *   dot product         |x' - x| <= dx, the smaller of two: (K + 8) u * sum |a||b|, which any order of summation
  *                       keeps, fused or not; and 8 g(K) max(|x|, |A_i||B_j| / sqrt(K)), g(K) = 1e-6 * 2^24 u *
  *                       sqrt(K / 128 + 1), the rule for K products of random signs, and 8 for the worst of many
  *   edge                |e' - e| <= de = max |e(x +- dx) - e(x)| + 16 u |e|    (e is monotonic or smooth near x)
  *   softmax of n        |p' - p| <= p * (expm1(2 max ds) + (n + 20) u), ds = scale dx + 4 u (|scale x| + |s|)
  *   sum of n products   |c' - c| <= sum de |d| + (n + 8) u sum |e||d|
- *   result              |alpha| * that + 4 u |alpha e| + (n + 4) u |beta old| + 2 v |result| + the smallest positive of
- *                       the storage; n = 0 for a sample, else old may be the first term of its row's sum
+ *   result              |alpha| * that + 4 u |alpha e| + (n + 4) u |beta old| + twice the smallest normal number of the
+ *                       sums; n = 0 for a sample, else old may be the first term of its row's sum
+ * That is before the result is stored in its type, which rounds once, to nearest: see expect_fits().
  */
 void expect_member(const problem *p, tamis_operation operation, const test_call *call, int64_t member,
                    const double *old, double **want, double **bound);
 
-/* Whether `got` may stand for `want`: within the bound; infinities and NaN where the oracle has them; beyond the
-   storage's largest number, infinity or that number. No bound of a finite number is infinite or NaN. */
+/* x as it is stored: rounded to the nearest number of the type, ties to even, past the largest to infinity. */
+double expect_stored(tamis_type type, double x);
+
+/* Whether `got` may stand for `want`: it is what some number within the bound is stored as; infinities and NaN where
+   the oracle has them. No bound of a finite number is infinite or NaN. */
 bool expect_fits(tamis_type type, double got, double want, double bound);
 
 #endif

@@ -16,7 +16,7 @@ int64_t test_position(const tamis_dense *X, int64_t member, int64_t i, int64_t j
 }
 
 static double draw(const problem_options *o, tamis_random *random) {
-    if (o->special != 0 && tamis_random_below(random, 40) == 0) return o->special;
+    if (o->special != 0 && tamis_random_below(random, 150) == 0) return o->special;
     return 2 * tamis_random_uniform(random) - 1;
 }
 

@@ -186,8 +186,8 @@ const tool_command tool_bench_command = {
     .description =
         "Measures operations on each FILE (of a folder, the matrices in it) through plans: the algorithms, the baseline and the gather take turns (A B C A "
         "B C ...), so that what else the machine does hits all alike; medians are reported. The operands are random and "
-        "seeded, in aligned memory on huge pages, the same for all. Each result is compared with the oracle on sampled "
-        "rows; one out of tolerance ends the program with code 1.\n\n"
+        "seeded, in aligned memory on huge pages, the same for all. Each result is compared with the oracle, before and "
+        "after it is measured, on sampled rows, the longest among them; one out of tolerance ends the program with code 1.\n\n"
         "On a GPU the executions of a turn are put into its queue together, each between two of its events, after three "
         "that warm up; copying to the device and making the plan (init_ms of the JSON lines), computing (median_ms) and "
         "fetching the result and freeing (cleanup_ms) are measured apart. --cold has the GPU itself read four times "

@@ -57,7 +57,7 @@ typedef struct tool_bench_result {
     double setup, check, predicted; /* seconds */
     double initial, cleanup;        /* copying to the device and making the plan; fetching the result and freeing */
     tool_summary time;
-    bool compared;
+    bool compared, late; /* late: it was right, but no more after the timed executions */
     tool_comparison comparison;
 } tool_bench_result;
 

@@ -144,6 +144,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     tool_json_number(json, "floor_ratio", results->floor.seconds > 0 ? median / results->floor.seconds : (double)NAN);
     tool_json_number(json, "relative_error", result->compared ? result->comparison.error : (double)NAN);
     tool_json_number(json, "tolerance", result->compared ? result->comparison.tolerance : (double)NAN);
+    tool_json_number(json, "compared_share", result->compared ? result->comparison.share : (double)NAN);
     if (result->compared) {
         tool_json_bool(json, "passed", result->comparison.passed);
     } else {
@@ -212,10 +213,10 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
         if (result->compared && !result->comparison.passed) {
             /* what another library gets wrong is to be known, but no defect of ours */
             (result->peer ? tool_warning : tool_error)(
-                "%s: %s is outside the tolerance: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g where %.9g is right",
-                one->source->name, result->algorithm, result->comparison.error, result->comparison.tolerance,
-                (long long)result->comparison.row, (long long)result->comparison.col, result->comparison.found,
-                result->comparison.expected);
+                "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g where %.9g is right",
+                one->source->name, result->algorithm, result->late ? " after it was measured" : "",
+                result->comparison.error, result->comparison.tolerance, (long long)result->comparison.row,
+                (long long)result->comparison.col, result->comparison.found, result->comparison.expected);
             if (!result->peer) code = TOOL_FAILED;
         }
     }

@@ -14,6 +14,7 @@
 #include "oracle.h"
 #include "progress.h"
 #include "source.h"
+#include "spoil.h"
 #include "submatrix.h"
 #include "text.h"
 
@@ -237,6 +238,7 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     if (status != TAMIS_OK) {
         result = failed_call(status);
     } else {
+        tool_spoil(&problem->output, operands->output.memory);
         const tool_comparison comparison =
             tool_oracle_compare(oracle, &problem->output, problem->alpha, problem->beta, &old->view);
         result = judge(&comparison, padding_intact(&operands->output));
@@ -427,7 +429,7 @@ typedef void check_in_type(check_run *run, tamis_type type, const void *values);
 /* Up to `limit` nonzeros of a matrix, in all types. A pattern is checked as it is, without values. */
 static void check_part(check_run *run, const tool_source *source, int64_t limit, check_in_type *check,
                        tool_submatrix *part) {
-    tool_submatrix_take(source->S, 1, (double)limit, part);
+    tool_submatrix_take(source->S, 1, (double)limit, false, part);
     if (part->rows < source->S->rows) tool_submatrix_compact(part);
     run->part = part;
     make_indices(part, &run->arrays);

@@ -47,10 +47,11 @@
  * are 1 and 0, round three times: 3 v (|alpha E| + |beta C|). C may be the first term of a row's sum, which makes
  * another g(T) |beta C|.
  *
- * Inputs of half types are rounded before the oracle sees them; their outputs add one rounding, 2^-11 (fp16) or 2^-8
- * (bf16) relative, and 2^-25 absolute for fp16's subnormals. The Frobenius norm of the difference must stay under the
- * norm of these bounds, and no single element may exceed eight times its own (once for the rounding of its type, which
- * is a hard bound): an entry that is plainly wrong cannot hide in the norm of a million right ones.
+ * Inputs of half types are rounded before the oracle sees them; their outputs add one rounding to nearest: half the
+ * distance of neighbours of the type, where the element may lie. A bound relative to the element would be up to twice
+ * that, and a result cut off instead of rounded would be within it. The Frobenius norm of the difference must stay
+ * under the norm of these bounds, and no single element may exceed eight times its own (once for the rounding of its
+ * type, which is a hard bound): an entry that is plainly wrong cannot hide in the norm of a million right ones.
  *
  * What is not finite: where the oracle's result is NaN or infinite, the other must be NaN or infinite as well (which of
  * them can turn on the sign of a factor that is 0 but for rounding). Where the oracle's result is within its bound of
@@ -81,7 +82,7 @@ typedef struct sample {
 
 static void take_sample(const tool_problem *problem, double cost, double budget, sample *chosen) {
     *chosen = (sample){0};
-    tool_submatrix_take(&problem->S, cost, budget, &chosen->part);
+    tool_submatrix_take(&problem->S, cost, budget, true, &chosen->part);
     if (problem->operation == TAMIS_OP_SPMM) return;
     chosen->A = tool_dense_create(chosen->part.rows, problem->inner, problem->type, TAMIS_ROW_MAJOR, 0, 0);
     for (int64_t i = 0; i < chosen->part.rows; i++) {
@@ -288,6 +289,8 @@ tamis_status tool_oracle_create(const tool_problem *problem, double budget, tool
                             .width = per_entry ? 1 : problem->width,
                             .rows_sampled = chosen.part.rows,
                             .rows = problem->S.rows};
+    const double sampled = (double)oracle->items, all = (double)(per_entry ? problem->S.nnz : problem->S.rows);
+    oracle->share = all > 0 ? sampled / all : 1;
     oracle->reference = tool_allocate((size_t)oracle->items * (size_t)oracle->width, sizeof *oracle->reference);
     oracle->bound = tool_allocate((size_t)oracle->items, sizeof *oracle->bound);
     oracle->largest = tool_allocate((size_t)oracle->items, sizeof *oracle->largest);
@@ -321,18 +324,28 @@ void tool_oracle_free(tool_oracle *oracle) {
     *oracle = (tool_oracle){0};
 }
 
-typedef struct storage {
-    double relative, absolute, largest; /* of one rounding to the output's type */
+typedef struct storage { /* one rounding to the output's type */
+    int digits;          /* binary digits of a number; 0 where that rounding is within g already */
+    double absolute, largest;
 } storage;
 
 static storage storage_of(tamis_type type) {
     switch (type) {
-    case TAMIS_F16: return (storage){0x1p-11, 0x1p-25, 65504};
-    case TAMIS_BF16: return (storage){0x1p-8, 0x1p-134, 3.3895e38};
-    case TAMIS_F32: return (storage){0, 0x1p-149, FLT_MAX}; /* within g already */
+    case TAMIS_F16: return (storage){11, 0x1p-25, 65504};
+    case TAMIS_BF16: return (storage){8, 0x1p-134, 3.3895e38};
+    case TAMIS_F32: return (storage){0, 0x1p-149, FLT_MAX};
     case TAMIS_F64: break;
     }
     return (storage){0, 0x1p-1074, DBL_MAX};
+}
+
+/* How far the number that is stored may be from one of up to `size`: half a unit in its last place. */
+static double rounding_of(const storage *stored, double size) {
+    int exponent = 0;
+    if (stored->digits == 0) return stored->absolute;
+    if (!isfinite(size)) return HUGE_VAL;
+    frexp(size, &exponent);
+    return fmax(ldexp(0.5, exponent - stored->digits), stored->absolute);
 }
 
 /* One element beside what is right for it. */
@@ -363,7 +376,7 @@ tool_comparison tool_oracle_compare(const tool_oracle *oracle, const tamis_dense
     const storage stored = storage_of(oracle->type);
     const tool_arithmetic arithmetic = tool_arithmetic_of(oracle->type);
     const double scaling = alpha != 1 || beta != 0 ? 3 * arithmetic.both : 0;
-    tool_comparison result = {.passed = true};
+    tool_comparison result = {.passed = true, .share = oracle->share};
     tool_squares error = {0}, allowed = {0}, size = {0};
     double worst = 0;
     for (int64_t i = 0; i < oracle->items; i++) {
@@ -373,7 +386,7 @@ tool_comparison tool_oracle_compare(const tool_oracle *oracle, const tamis_dense
             element at = {.expected = product + before, .found = tool_dense_get(output, oracle->item[i], l)};
             at.computed = fabs(alpha) * oracle->bound[i] + scaling * fabs(product) +
                           (scaling + oracle->first_term[i]) * fabs(before);
-            at.rounded = stored.relative * fabs(at.expected) + stored.absolute;
+            at.rounded = rounding_of(&stored, fabs(at.expected) + STRAY_FACTOR * at.computed);
             at.passed = fmax(1, fabs(alpha)) * oracle->largest[i] + fabs(before);
             const double bound = at.computed + at.rounded, difference = fabs(at.found - at.expected);
             if (!isfinite(at.expected) || !isfinite(at.found)) {

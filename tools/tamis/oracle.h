@@ -14,10 +14,11 @@ typedef struct tool_oracle {
     double *largest;      /* the largest number that its computation may pass through */
     double *first_term;   /* the relative error of an old output that its sum may begin with */
     int64_t rows_sampled, rows;
+    double share; /* of the output's elements, that are among the items */
 } tool_oracle;
 
 /* Computes the reference on rows spread over the matrix until about `budget` multiplications are spent (all rows when
-   that is enough). The problem's S must be CSR. */
+   that is enough), and on the longest row in any case. The problem's S must be CSR. */
 tamis_status tool_oracle_create(const tool_problem *problem, double budget, tool_oracle *oracle);
 void tool_oracle_free(tool_oracle *oracle);
 
@@ -25,6 +26,7 @@ typedef struct tool_comparison {
     bool passed;
     double error, tolerance; /* relative, in the Frobenius norm (absolute where the reference is all zero) */
     bool stray;              /* the norm is fine, but the element below is out of its own bound */
+    double share;            /* of the output's elements, that were looked at */
     int64_t compared;        /* elements in the norms */
     int64_t not_finite;      /* the others: NaN or infinite where that is right, or where no finite bound is known */
     int64_t row, col;        /* the worst element, of the output (SDDMM: row is the nonzero, col 0) */

@@ -12,6 +12,7 @@
 #include "oracle.h"
 #include "progress.h"
 #include "source.h"
+#include "spoil.h"
 #include "text.h"
 #include "timer.h"
 
@@ -221,6 +222,7 @@ static int execute(work *job) {
         if (i == 0 || seconds < job->seconds) job->seconds = seconds;
     }
     if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror);
+    if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);
     const int code = status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
     tool_timer_free(&timer);
     return code;
@@ -281,6 +283,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
     tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
     tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
+    tool_json_number(&json, "compared_share", job->compared ? job->comparison.share : (double)NAN);
     if (job->compared) {
         tool_json_integer(&json, "not_finite", job->comparison.not_finite);
     } else {

@@ -1,7 +1,6 @@
 /* Rows of a matrix as a matrix. */
 #include "submatrix.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,35 +14,51 @@ static int rising(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static int64_t row_length(const tamis_sparse *S, int64_t row) {
+    return S->nnz ? row_begin(S, row + 1) - row_begin(S, row) : 0;
+}
+
+static int64_t longest_row(const tamis_sparse *S) {
+    int64_t longest = 0;
+    for (int64_t i = 1; i < S->rows; i++) {
+        if (row_length(S, i) > row_length(S, longest)) longest = i;
+    }
+    return longest;
+}
+
+static void take_row(const tamis_sparse *S, int64_t row, unsigned char *taken, tool_submatrix *part) {
+    taken[row] = 1;
+    part->row[part->rows++] = row;
+    part->nnz += row_length(S, row);
+}
+
 /* Rows in steps of the golden ratio: any beginning of the sequence is spread evenly. */
-static void choose_rows(const tamis_sparse *S, double cost, double budget, tool_submatrix *part) {
+static void choose_rows(const tamis_sparse *S, double cost, double budget, bool longest, tool_submatrix *part) {
     unsigned char *taken = tool_allocate((size_t)S->rows, 1);
     part->row = tool_allocate((size_t)S->rows, sizeof *part->row);
     double spent = 0;
     uint64_t position = 0;
     const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
     const bool everything = (double)S->nnz * cost + (double)S->rows <= budget;
+    if (longest && S->rows > 0) take_row(S, longest_row(S), taken, part);
     for (int64_t tried = 0; tried < S->rows; tried++, position += step) {
         const int64_t row = everything ? tried : (int64_t)((double)(position >> 11) * 0x1p-53 * (double)S->rows);
         if (taken[row]) continue;
-        const int64_t length = S->nnz ? row_begin(S, row + 1) - row_begin(S, row) : 0;
-        const double price = (double)length * cost + 1;
+        const double price = (double)row_length(S, row) * cost + 1;
         if (!everything && spent + price > budget) {
             if (budget - spent < budget / 64) break;
             continue;
         }
         spent += price;
-        taken[row] = 1;
-        part->row[part->rows++] = row;
-        part->nnz += length;
+        take_row(S, row, taken, part);
     }
     qsort(part->row, (size_t)part->rows, sizeof *part->row, rising);
     free(taken);
 }
 
-void tool_submatrix_take(const tamis_sparse *S, double cost, double budget, tool_submatrix *part) {
+void tool_submatrix_take(const tamis_sparse *S, double cost, double budget, bool longest, tool_submatrix *part) {
     *part = (tool_submatrix){.cols = S->cols};
-    choose_rows(S, cost, budget, part);
+    choose_rows(S, cost, budget, longest, part);
     const size_t size = tamis_type_size(S->value_type);
     part->offsets = tool_allocate((size_t)part->rows + 1, sizeof *part->offsets);
     part->columns = tool_allocate((size_t)part->nnz, sizeof *part->columns);

@@ -2,6 +2,8 @@
 #ifndef TOOL_SUBMATRIX_H
 #define TOOL_SUBMATRIX_H
 
+#include <stdbool.h>
+
 #include <tamis/tamis.h>
 
 typedef struct tool_submatrix {
@@ -14,8 +16,9 @@ typedef struct tool_submatrix {
 } tool_submatrix;
 
 /* Takes rows, spread evenly over S, until `cost` a nonzero has used up `budget`; all when they fit. Rows too long for
-   what is left are passed over while shorter ones fit. */
-void tool_submatrix_take(const tamis_sparse *S, double cost, double budget, tool_submatrix *part);
+   what is left are passed over while shorter ones fit. `longest`: the first of the longest rows in any case, beside
+   what the budget pays for: it is the row that algorithms cut, and the one that would be passed over. */
+void tool_submatrix_take(const tamis_sparse *S, double cost, double budget, bool longest, tool_submatrix *part);
 
 /* Renumbers the columns that occur 0, 1, ... in their order, so that operands of a part stay small. */
 void tool_submatrix_compact(tool_submatrix *part);

@@ -35,7 +35,7 @@ typedef struct tool_measurement {
     int passed; /* 1 or 0; -1: was not compared */
     int64_t rows, cols, nnz, inner, width, batch, threads, samples, calls, seed;
     double setup, initial, median, q1, q3, min, max, cleanup; /* milliseconds */
-    double gflops, bytes, floor, floor_ratio, error, tolerance, speedup, gather, check, predicted, clock;
+    double gflops, bytes, floor, floor_ratio, error, tolerance, share, speedup, gather, check, predicted, clock;
     int file, line;
 } tool_measurement;
 

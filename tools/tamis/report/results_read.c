@@ -143,6 +143,7 @@ static const field measurement_fields[] = {
     {"floor_ratio", REAL, AT(measurement, floor_ratio)},
     {"relative_error", REAL, AT(measurement, error)},
     {"tolerance", REAL, AT(measurement, tolerance)},
+    {"compared_share", REAL, AT(measurement, share)},
     {"speedup", REAL, AT(measurement, speedup)},
     {"gather_ms", REAL, AT(measurement, gather)},
     {"check_ms", REAL, AT(measurement, check)},

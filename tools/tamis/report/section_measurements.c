@@ -8,9 +8,10 @@ static void add_cell(tool_text *out, double value) { tool_text_add(out, "<td>%s"
 static void add_error(tool_text *out, const tool_measurement *at) {
     if (at->passed < 0 || !isfinite(at->error)) {
         tool_text_add(out, "<td>");
-    } else {
-        tool_text_add(out, "<td%s>%.1e%s", at->passed ? "" : " class=\"low\"", at->error, at->passed ? "" : " outside");
+        return;
     }
+    tool_text_add(out, "<td%s>%.1e%s", at->passed ? "" : " class=\"low\"", at->error, at->passed ? "" : " outside");
+    if (at->share < 1) tool_text_add(out, " <small>of %.2g %%</small>", 100 * at->share);
 }
 
 static void add_row(tool_text *out, const tool_measurement *at, bool quartiles, double scale) {
@@ -40,7 +41,9 @@ void tool_section_measurements(const tool_page *page, tool_text *out) {
     tool_add_aid(
         out,
         "Every measurement, a table a case. Its caption says the unit of the times; \u201c\u00d7 floor\u201d is the median over the "
-        "least time that the machine allows. The heads of the columns sort.");
+        "least time that the machine allows. An error \u201cof 12 %\u201d is that of "
+        "a part of the result: so much of it was compared with the oracle, the longest row in any case. The heads of the "
+        "columns sort.");
     for (int i = 0; i < cases->settings; i++) {
         const tool_setting *setting = &cases->setting[i];
         tool_text_add(out, "<details><summary>");

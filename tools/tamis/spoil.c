@@ -1,0 +1,37 @@
+/* Wrong results on purpose: a comparison that has never failed in a test may be one that cannot. */
+#include "spoil.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operands.h"
+
+static void spoil_elements(const tamis_dense *output) {
+    const bool by_rows = output->layout == TAMIS_ROW_MAJOR;
+    for (int64_t i = 0; i < output->rows && output->cols > 0; i++) {
+        const int64_t at = by_rows ? i * output->stride : i;
+        const double right = tool_element_get(output->data, output->type, at);
+        tool_element_set(output->data, output->type, at, 1 + 1.25 * fabs(right));
+    }
+}
+
+static void spoil_padding(const tamis_dense *output) {
+    const bool by_rows = output->layout == TAMIS_ROW_MAJOR;
+    const int64_t lines = by_rows ? output->rows : output->cols, used = by_rows ? output->cols : output->rows;
+    for (int64_t i = 0; i < lines && used < output->stride; i++) {
+        tool_element_set(output->data, output->type, i * output->stride + used, 1);
+    }
+}
+
+void tool_spoil(const tamis_dense *output, void *memory) {
+    static int results = 0;
+    const char *const what = getenv("TAMIS_SPOIL");
+    if (!what) return;
+    results++;
+    const char *const when = results == 1 ? "first" : "late";
+    if (strcmp(what, "result") == 0 || strcmp(what, when) == 0) spoil_elements(output);
+    if (strcmp(what, "padding") == 0) spoil_padding(output);
+    if (strcmp(what, "before") == 0 && memory && memory != output->data) memset(memory, 0, 1);
+}
