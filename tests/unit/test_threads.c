@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "small.h"
 #include "support/expect.h"
 
@@ -106,7 +107,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     tamis_device_close(*state);
-    return 0;
+    return tamis_memory_live() != 0;
 }
 
 int main(void) {
