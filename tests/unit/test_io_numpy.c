@@ -158,16 +158,44 @@ static void survives_damage(void **state) {
 
 /* ---- against NumPy and SciPy */
 
-static int python(const char *command, const char *folder) {
-    char line[1024];
-    snprintf(line, sizeof line, "python3 %s/test_io_numpy.py %s %s 2>/dev/null", TAMIS_TEST_FOLDER, command, folder);
-    return system(line);
+/* The interpreter that has SciPy: that of build/python, where scripts/install-python-packages.sh puts it, or the
+   system's. NULL: none. */
+static const char *find_python(void) {
+    static char own[1024];
+    static const char *const system_ones[] = {"python3", "/usr/bin/python3"};
+    const char *const folder = getenv("TAMIS_TEST_PYTHON");
+    char line[1200];
+    if (folder)
+        snprintf(own, sizeof own, "%s/bin/python3", folder);
+    else
+        snprintf(own, sizeof own, "%s/build/python/bin/python3", TAMIS_SOURCE_FOLDER);
+    for (int i = -1; i < 2; i++) {
+        const char *const candidate = i < 0 ? own : system_ones[i];
+        snprintf(line, sizeof line, "%s %s/test_io_numpy.py probe 2>/dev/null", candidate, TAMIS_TEST_FOLDER);
+        if (system(line) == 0) return candidate;
+    }
+    return NULL;
 }
 
+/* "": it has not been looked for; NULL: it is nowhere. */
+static const char *interpreter = "";
+
 static bool have_scipy(void) {
-    if (python("probe", "") == 0) return true;
-    print_message("skipped: python3 with NumPy and SciPy is not installed\n");
+    if (interpreter && !interpreter[0]) interpreter = find_python();
+    if (interpreter) return true;
+    print_message(
+        "skipped: no SciPy in build/python (scripts/install-python-packages.sh) or python3 (python3-scipy)\n");
     return false;
+}
+
+static void python_line(char *line, size_t room, const char *command, const char *folder) {
+    snprintf(line, room, "%s %s/test_io_numpy.py %s %s", interpreter, TAMIS_TEST_FOLDER, command, folder);
+}
+
+static int python(const char *command, const char *folder) {
+    char line[2048];
+    python_line(line, sizeof line, command, folder);
+    return system(line);
 }
 
 static char *make_folder(void) {
@@ -340,8 +368,8 @@ static void scipy_reads_what_is_written(void **state) {
         remove_folder(folder);
         skip();
     }
-    char line[1024], answer[4096] = "";
-    snprintf(line, sizeof line, "python3 %s/test_io_numpy.py check %s 2>&1", TAMIS_TEST_FOLDER, folder);
+    char line[2048], answer[4096] = "";
+    python_line(line, sizeof line, "check", folder);
     FILE *const checked = popen(line, "r");
     assert_non_null(checked);
     const size_t length = fread(answer, 1, sizeof answer - 1, checked);
