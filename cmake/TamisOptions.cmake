@@ -1,6 +1,7 @@
 # What can be switched, and what of it was found.
 
 option(TAMIS_OPENMP "threads by OpenMP; without it everything runs on one thread" ON)
+option(TAMIS_PTHREADS "without OpenMP: threads by POSIX, slower and all in sight of ThreadSanitizer; for tests" OFF)
 set(TAMIS_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them: address,undefined or thread")
 foreach(library ZLIB LZMA ZSTD)
     set(TAMIS_WITH_${library} AUTO CACHE STRING "compressed files through ${library}: AUTO, ON or OFF")
@@ -23,6 +24,9 @@ if(TAMIS_SANITIZE)
 endif()
 
 find_package(Threads REQUIRED)
+if(TAMIS_PTHREADS AND NOT TAMIS_OPENMP)
+    add_compile_definitions(TAMIS_PTHREADS)
+endif()
 if(TAMIS_OPENMP)
     find_package(OpenMP REQUIRED COMPONENTS C)
 endif()
