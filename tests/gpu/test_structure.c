@@ -18,6 +18,7 @@
 static const char *device_name = "opencl:0";
 static tamis_device *device;
 static tamis_random dice;
+static int64_t live; /* before it was opened */
 
 enum { TILE = TAMIS_GPU_GROUP * 8 }; /* of sort.simt */
 
@@ -119,13 +120,14 @@ static void sorting(void **state) {
 
 static int set_up(void **state) {
     (void)state;
+    live = tamis_memory_live();
     return tamis_device_open(device_name, &device) != TAMIS_OK;
 }
 
 static int tear_down(void **state) {
     (void)state;
     tamis_device_close(device);
-    return 0;
+    return tamis_memory_live() == live ? 0 : -1;
 }
 
 int main(int argc, char **argv) {
