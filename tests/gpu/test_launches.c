@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "fake.h"
 #include "gpu/plan.h"
 
