@@ -1,6 +1,7 @@
 # What can be switched, and what of it was found.
 
 option(TAMIS_OPENMP "threads by OpenMP; without it everything runs on one thread" ON)
+option(TAMIS_PTHREADS "without OpenMP: threads by POSIX, slower and all in sight of ThreadSanitizer; for tests" OFF)
 option(TAMIS_CPU_INLINE "kernels of the CPU specialised by inlining; OFF compiles in a sixth of the time, for tests" ON)
 set(TAMIS_CPU_ISA "" CACHE STRING "of x86-64, the instruction sets that kernels are compiled for, as v2;v3; all without")
 set(TAMIS_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them: address,undefined or thread")
@@ -31,6 +32,9 @@ if(TAMIS_SANITIZE)
 endif()
 
 find_package(Threads REQUIRED)
+if(TAMIS_PTHREADS AND NOT TAMIS_OPENMP)
+    add_compile_definitions(TAMIS_PTHREADS)
+endif()
 if(TAMIS_OPENMP)
     find_package(OpenMP REQUIRED COMPONENTS C)
 endif()

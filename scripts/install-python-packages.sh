@@ -1,8 +1,8 @@
 #!/bin/sh
-# Python packages that stand in for what only vendors ship, in build/python, used by tests alone: NVIDIA's run-time compiler
+# Python packages in build/python, used by tests alone. Some stand in for what only vendors ship: NVIDIA's run-time compiler
 # and headers, so that every kernel is compiled without a GPU, and Intel's OpenCL for processors, a second implementation
-# beside PoCL. Says what it installs; does nothing when all is there. Without a network it says so and succeeds: the tests
-# that need the packages are then skipped with that reason.
+# beside PoCL. SciPy is Debian's too, but not every python3 sees that one. Says what it installs; does nothing when all is
+# there. Without a network it says so and succeeds: the tests that need the packages are then skipped with that reason.
 set -eu
 cd "$(dirname "$0")/.."
 folder=build/python
@@ -10,7 +10,8 @@ packages='
 nvidia-cuda-nvrtc>=13,<14    compiles the CUDA kernels, without a driver or a GPU
 nvidia-cuda-runtime>=13,<14  cuda.h, to compare our declarations with; the device-side launch library
 intel-opencl-rt>=2026        OpenCL on the processor, with subgroups
-intel-cmplr-lib-rt>=2026     libraries that it loads'
+intel-cmplr-lib-rt>=2026     libraries that it loads
+scipy>=1.11                  writes the .npz that we read, and reads what we write'
 
 give_up() {
     echo "install-python-packages.sh: $*" >&2

@@ -257,6 +257,7 @@ static problem_options draw_options(const cross_case *c, tamis_type type, tamis_
     o.offset_type = c->flags & CASE_WIDE_OFFSET ? TAMIS_I64 : TAMIS_I32;
     o.batch = c->flags & CASE_BATCH ? 3 : 1;
     o.pattern = c->flags & CASE_PATTERN;
+    if (c->flags & CASE_SHARED) o.shared = 1 + (unsigned)tamis_random_below(random, 15);
     o.padding = c->flags & CASE_PADDED ? 1 + tamis_random_below(random, 5) : 0;
     o.misalignment = c->flags & CASE_UNALIGNED ? 1 + tamis_random_below(random, 3) : 0;
     if (c->flags & CASE_COLUMN_MAJOR)
@@ -305,6 +306,7 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
     run r = {.c = c, .operation = operation, .p = &p, .counts = counts};
     r.call = call_of(edge, c->flags & CASE_ALPHA_ZERO ? 0 : 0.75, c->flags & CASE_BETA ? -0.5 : 0);
     r.call.options.edge_scale = 0.4;
+    if (tamis_random_below(random, 2)) r.call.options.edge_epsilon = 0.25; /* else next to nothing is a floor */
     r.call.options.batch = p.options.batch;
     r.threads = c->flags & CASE_MANY_THREADS ? 16 : thread_counts[tamis_random_below(random, 5)];
 

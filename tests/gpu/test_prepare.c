@@ -12,6 +12,7 @@
 #include "gpu/methods/panels_build.h"
 #include "gpu/plan.h"
 #include "instances.h"
+#include "support/problem.h"
 
 static long prepared, declined, failures, faults;
 
@@ -227,7 +228,7 @@ static void check_sizes(void) {
 int main(void) {
     int count;
     const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
-    tamis_random random = tamis_random_start(1, 0);
+    tamis_random random = tamis_random_start(test_seed(), 0);
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
     unsetenv("HOME");
     fake_device *const common = fresh_device();

@@ -45,7 +45,7 @@ mirror mirror_make(tamis_device *device, const problem *p, size_t out_bytes) {
     m.S.columns = copied(&m, 0, S->columns, (size_t)S->nnz * index_size, 0);
     m.S.row_indices = copied(&m, 1, S->row_indices, (size_t)S->nnz * index_size, 0);
     m.S.offsets = copied(&m, 2, S->offsets, (size_t)(S->rows + 1) * tamis_index_size(S->offset_type), 0);
-    m.S.values = copied(&m, 3, S->values, (size_t)(S->nnz * p->options.batch) * size, shift);
+    m.S.values = copied(&m, 3, S->values, (size_t)((p->options.batch - 1) * S->batch_stride + S->nnz) * size, shift);
     m.A = dense_copy(&m, 4, &p->A, p, shift);
     m.B = dense_copy(&m, 5, &p->B, p, shift);
     m.D = dense_copy(&m, 6, &p->D, p, shift);

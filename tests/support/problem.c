@@ -89,19 +89,20 @@ static void make_pattern(problem *p, tamis_random *random) {
                           .offsets = o->format == TAMIS_CSR ? offsets : NULL,
                           .row_indices = o->format == TAMIS_COO ? rows : NULL,
                           .columns = columns,
-                          .batch_stride = nnz};
-    void *const values = block(p, 3, nnz * o->batch, tamis_type_size(o->type));
-    for (int64_t t = 0; t < nnz * o->batch; t++) test_store(values, o->type, t, draw(o, random));
+                          .batch_stride = o->shared & PROBLEM_SHARES_VALUES ? 0 : nnz};
+    const int64_t total = (o->batch - 1) * p->S.batch_stride + nnz;
+    void *const values = block(p, 3, total, tamis_type_size(o->type));
+    for (int64_t t = 0; t < total; t++) test_store(values, o->type, t, draw(o, random));
     if (!o->pattern) p->S.values = values;
 }
 
-static tamis_dense make_dense(problem *p, int at, int64_t rows, int64_t cols, tamis_layout layout,
+static tamis_dense make_dense(problem *p, int at, int64_t rows, int64_t cols, tamis_layout layout, bool shared,
                               tamis_random *random) {
     const problem_options *const o = &p->options;
     const int64_t major = layout == TAMIS_ROW_MAJOR ? rows : cols, minor = layout == TAMIS_ROW_MAJOR ? cols : rows;
     const int64_t stride = minor + o->padding;
     const int64_t one = major > 0 ? (major - 1) * stride + minor : 0; /* nothing after the last element */
-    const int64_t total = o->misalignment + o->batch * one;
+    const int64_t total = o->misalignment + (shared ? 1 : o->batch) * one;
     char *const data = block(p, at, total, tamis_type_size(o->type));
     for (int64_t i = 0; i < total; i++) test_store(data, o->type, i, draw(o, random));
     return (tamis_dense){.data = data + (size_t)o->misalignment * tamis_type_size(o->type),
@@ -110,7 +111,7 @@ static tamis_dense make_dense(problem *p, int at, int64_t rows, int64_t cols, ta
                          .stride = stride,
                          .type = o->type,
                          .layout = layout,
-                         .batch_stride = one};
+                         .batch_stride = shared ? 0 : one};
 }
 
 problem problem_make(const problem_options *options, tamis_random *random) {
@@ -119,10 +120,10 @@ problem problem_make(const problem_options *options, tamis_random *random) {
     if (p.options.rows == 0 || p.options.cols == 0) p.options.nnz = 0;
     const problem_options *const o = &p.options;
     make_pattern(&p, random);
-    p.A = make_dense(&p, 4, o->rows, o->inner, o->layouts[0], random);
-    p.B = make_dense(&p, 5, o->cols, o->inner, o->layouts[1], random);
-    p.D = make_dense(&p, 6, o->cols, o->width, o->layouts[2], random);
-    p.out = make_dense(&p, 7, o->rows, o->width, o->layouts[3], random);
+    p.A = make_dense(&p, 4, o->rows, o->inner, o->layouts[0], o->shared & PROBLEM_SHARES_A, random);
+    p.B = make_dense(&p, 5, o->cols, o->inner, o->layouts[1], o->shared & PROBLEM_SHARES_B, random);
+    p.D = make_dense(&p, 6, o->cols, o->width, o->layouts[2], o->shared & PROBLEM_SHARES_D, random);
+    p.out = make_dense(&p, 7, o->rows, o->width, o->layouts[3], false, random);
     return p;
 }
 

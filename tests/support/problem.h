@@ -18,6 +18,8 @@ typedef enum shape {
     SHAPE_RAGGED       /* ever shorter rows, the last ones empty */
 } shape;
 
+enum { PROBLEM_SHARES_A = 1, PROBLEM_SHARES_B = 2, PROBLEM_SHARES_D = 4, PROBLEM_SHARES_VALUES = 8 };
+
 typedef struct problem_options {
     int64_t rows, cols, nnz, inner, width, batch;
     shape shape;
@@ -26,6 +28,7 @@ typedef struct problem_options {
     tamis_index_type index_type, offset_type;
     tamis_layout layouts[4]; /* of A, B, D and the output */
     bool sorted, pattern;
+    unsigned shared;      /* by all members of a batch, with batch_stride 0: of PROBLEM_SHARES_A ... */
     int64_t padding;      /* elements between rows (or columns) */
     int64_t misalignment; /* elements before the first one */
     double special;       /* put into some elements of A, B and S instead of a number, unless 0 */

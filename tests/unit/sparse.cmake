@@ -1,7 +1,7 @@
 # Structure helpers, owned matrices, generators.
 foreach(name check validate partition profile reorder convert fill faults)
-    tamis_add_test(NAME test_sparse_${name} SOURCES test_sparse_${name}.c TIMEOUT 120)
+    tamis_add_test(NAME test_sparse_${name} SOURCES test_sparse_${name}.c TIMEOUT 300)
 endforeach()
 foreach(name kinds options)
-    tamis_add_test(NAME test_generate_${name} SOURCES test_generate_${name}.c TIMEOUT 120)
+    tamis_add_test(NAME test_generate_${name} SOURCES test_generate_${name}.c TIMEOUT 300)
 endforeach()

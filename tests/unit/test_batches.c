@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "batch_case.h"
 #include "named_device.h"
 
@@ -225,7 +226,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     tamis_device_close(device);
-    return 0;
+    return tamis_memory_live() != 0 && strcmp(device_name, "cpu") == 0;
 }
 
 int main(int argc, char **argv) {

@@ -220,6 +220,38 @@ static void reads_dense_arrays(void **state) {
     assert_null(array);
 }
 
+/* Half of a skew-symmetric array without its diagonal, each value one digit, is as short as an array can be. */
+static void reads_tight_arrays(void **state) {
+    (void)state;
+    enum { N = 50, BYTES = N * (N - 1) };
+    static const char header[] = "%%MatrixMarket matrix array real skew-symmetric\n50 50\n";
+    char content[sizeof header + BYTES];
+    size_t used = sizeof header - 1;
+    memcpy(content, header, used);
+    for (int t = 0; t < BYTES / 2; t++) {
+        content[used++] = (char)('1' + t % 9);
+        content[used++] = '\n';
+    }
+    for (int cut = 0; cut < 2; cut++) { /* the last line's end may be missing */
+        tamis_owned_dense *array = NULL;
+        tamis_owned_sparse *matrix = NULL;
+        const size_t bytes = used - (size_t)cut;
+        if (tamis_read_dense_memory("t.mtx", content, bytes, TAMIS_F32, &array) != TAMIS_OK)
+            fail_msg("%s", tamis_last_error());
+        const float *const x = tamis_owned_dense_view(array)->data;
+        for (int j = 0, t = 0; j < N; j++) {
+            assert_true(x[j * N + j] == 0);
+            for (int i = j + 1; i < N; i++, t++)
+                assert_true(x[i * N + j] == (float)(1 + t % 9) && x[j * N + i] == -x[i * N + j]);
+        }
+        tamis_owned_dense_free(array);
+        if (tamis_read_sparse_memory("t.mtx", content, bytes, NULL, &matrix) != TAMIS_OK)
+            fail_msg("%s", tamis_last_error());
+        assert_int_equal(tamis_owned_sparse_view(matrix)->nnz, N * N); /* zeros of an array are entries too */
+        tamis_owned_sparse_free(matrix);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_kind),
@@ -229,6 +261,7 @@ int main(void) {
         cmocka_unit_test(large_sizes_need_wide_indices),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(reads_dense_arrays),
+        cmocka_unit_test(reads_tight_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,22 +97,49 @@ static void refuses_bad_archives(void **state) {
                     "b.npz: found no format.npy, expected what scipy.sparse.save_npz writes");
 }
 
-/* A file of the library's own, whole and damaged: cut short or with a byte changed it is refused or read. */
-static void survives_damage(void **state) {
-    (void)state;
+/* A file of the library's own. */
+static size_t own_archive(unsigned char *file, size_t room) {
     static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
     static const float values[] = {1, 2, 3};
     const tamis_sparse S = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
-    if (!io_can_write(".npz")) skip();
     char *const path = io_temporary(".npz");
     assert_int_equal(tamis_write_sparse(path, &S), TAMIS_OK);
-    static unsigned char file[8192];
     FILE *const stream = fopen(path, "rb");
     assert_non_null(stream);
-    const size_t bytes = fread(file, 1, sizeof file, stream);
+    const size_t bytes = fread(file, 1, room, stream);
     fclose(stream);
     unlink(path);
     free(path);
+    return bytes;
+}
+
+/* The checksum of each of the five members, as the archive's directory has it. */
+static void notices_wrong_checksums(void **state) {
+    (void)state;
+    enum { CHECKSUM_AT = 16 };
+    static unsigned char file[8192];
+    if (!io_can_write(".npz")) skip();
+    const size_t bytes = own_archive(file, sizeof file);
+    int members = 0;
+    for (size_t at = 0; at + CHECKSUM_AT + 4 <= bytes; at++) {
+        if (memcmp(file + at, "PK\1\2", 4) != 0) continue;
+        members++;
+        for (int byte = 0; byte < 4; byte++) {
+            file[at + CHECKSUM_AT + (size_t)byte] ^= 0x40;
+            io_refuse_bytes("c.npz", file, bytes, NULL, TAMIS_ERROR_FORMAT,
+                            "c.npz: a broken zip archive: a member's checksum is wrong");
+            file[at + CHECKSUM_AT + (size_t)byte] ^= 0x40;
+        }
+    }
+    assert_int_equal(members, 5);
+}
+
+/* A file of the library's own, whole and damaged: cut short or with a byte changed it is refused or read. */
+static void survives_damage(void **state) {
+    (void)state;
+    static unsigned char file[8192];
+    if (!io_can_write(".npz")) skip();
+    const size_t bytes = own_archive(file, sizeof file);
     io_expect_bytes("a.npz", file, bytes, NULL, "csr 2x3 3| 0 0 1| 0 2 2| 1 1 3");
     const tamis_read_options options = io_options();
     const int64_t live = tamis_memory_live();
@@ -131,16 +158,44 @@ static void survives_damage(void **state) {
 
 /* ---- against NumPy and SciPy */
 
-static int python(const char *command, const char *folder) {
-    char line[1024];
-    snprintf(line, sizeof line, "python3 %s/test_io_numpy.py %s %s 2>/dev/null", TAMIS_TEST_FOLDER, command, folder);
-    return system(line);
+/* The interpreter that has SciPy: that of build/python, where scripts/install-python-packages.sh puts it, or the
+   system's. NULL: none. */
+static const char *find_python(void) {
+    static char own[1024];
+    static const char *const system_ones[] = {"python3", "/usr/bin/python3"};
+    const char *const folder = getenv("TAMIS_TEST_PYTHON");
+    char line[1200];
+    if (folder)
+        snprintf(own, sizeof own, "%s/bin/python3", folder);
+    else
+        snprintf(own, sizeof own, "%s/build/python/bin/python3", TAMIS_SOURCE_FOLDER);
+    for (int i = -1; i < 2; i++) {
+        const char *const candidate = i < 0 ? own : system_ones[i];
+        snprintf(line, sizeof line, "%s %s/test_io_numpy.py probe 2>/dev/null", candidate, TAMIS_TEST_FOLDER);
+        if (system(line) == 0) return candidate;
+    }
+    return NULL;
 }
 
+/* "": it has not been looked for; NULL: it is nowhere. */
+static const char *interpreter = "";
+
 static bool have_scipy(void) {
-    if (python("probe", "") == 0) return true;
-    print_message("skipped: python3 with NumPy and SciPy is not installed\n");
+    if (interpreter && !interpreter[0]) interpreter = find_python();
+    if (interpreter) return true;
+    print_message(
+        "skipped: no SciPy in build/python (scripts/install-python-packages.sh) or python3 (python3-scipy)\n");
     return false;
+}
+
+static void python_line(char *line, size_t room, const char *command, const char *folder) {
+    snprintf(line, room, "%s %s/test_io_numpy.py %s %s", interpreter, TAMIS_TEST_FOLDER, command, folder);
+}
+
+static int python(const char *command, const char *folder) {
+    char line[2048];
+    python_line(line, sizeof line, command, folder);
+    return system(line);
 }
 
 static char *make_folder(void) {
@@ -313,8 +368,8 @@ static void scipy_reads_what_is_written(void **state) {
         remove_folder(folder);
         skip();
     }
-    char line[1024], answer[4096] = "";
-    snprintf(line, sizeof line, "python3 %s/test_io_numpy.py check %s 2>&1", TAMIS_TEST_FOLDER, folder);
+    char line[2048], answer[4096] = "";
+    python_line(line, sizeof line, "check", folder);
     FILE *const checked = popen(line, "r");
     assert_non_null(checked);
     const size_t length = fread(answer, 1, sizeof answer - 1, checked);
@@ -326,9 +381,13 @@ static void scipy_reads_what_is_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_bad_npy),         cmocka_unit_test(keeps_the_layout),
-        cmocka_unit_test(refuses_bad_archives),    cmocka_unit_test(survives_damage),
-        cmocka_unit_test(reads_what_scipy_writes), cmocka_unit_test(scipy_reads_what_is_written),
+        cmocka_unit_test(refuses_bad_npy),
+        cmocka_unit_test(keeps_the_layout),
+        cmocka_unit_test(refuses_bad_archives),
+        cmocka_unit_test(notices_wrong_checksums),
+        cmocka_unit_test(survives_damage),
+        cmocka_unit_test(reads_what_scipy_writes),
+        cmocka_unit_test(scipy_reads_what_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

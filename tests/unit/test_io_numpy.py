@@ -1,6 +1,6 @@
 """The other side of test_io_numpy.c: writes files with NumPy and SciPy, or checks files that the library wrote.
 
-    test_io_numpy.py probe          exit 0 when NumPy and SciPy are there
+    test_io_numpy.py probe          exit 0 when NumPy and SciPy are there, and say which
     test_io_numpy.py make FOLDER    write FOLDER/*.npz, *.npy and for each FILE a line "FILE<tab>expected" in FOLDER/list
     test_io_numpy.py check FOLDER   read what the library wrote; print OK or what is wrong
 """
@@ -8,6 +8,7 @@ import os
 import sys
 
 import numpy as np
+import scipy
 import scipy.io
 import scipy.sparse as sparse
 
@@ -104,6 +105,17 @@ def make(folder):
                 listing.write("%s\t%s\n" % (path, expected))
 
 
+def types_of(path):
+    """written-csr-int64-int32-fp16-values.npz: what its arrays are to be, and what they are."""
+    layout, index, offset, value, kind = os.path.basename(path)[:-4].split("-")[1:]
+    values = "f8" if value == "fp64" else "f4"  # SciPy computes with no narrower ones
+    wanted = {"data": values} if kind == "values" else {}
+    wanted.update({"indices": index, "indptr": offset} if layout == "csr" else {"row": index, "col": index})
+    with np.load(path, allow_pickle=False) as arrays:
+        found = {name: arrays[name].dtype for name in wanted}
+    return {name: np.dtype(dtype) for name, dtype in wanted.items()}, found
+
+
 def check(folder):
     """Every written matrix holds the value row * 10 + column + 0.5 at (row, column), ones in patterns."""
     for name in sorted(os.listdir(folder)):
@@ -111,6 +123,9 @@ def check(folder):
         if not name.startswith("written"):
             continue
         if name.endswith(".npz"):
+            wanted, found = types_of(path)
+            if wanted != found:
+                return "%s: %s, expected %s" % (name, found, wanted)
             matrix = sparse.load_npz(path)
             matrix.check_format() if hasattr(matrix, "check_format") else None
         elif name.endswith(".npy"):
@@ -131,3 +146,5 @@ if sys.argv[1] == "make":
     make(sys.argv[2])
 elif sys.argv[1] == "check":
     print(check(sys.argv[2]))
+else:
+    print("SciPy %s, NumPy %s" % (scipy.__version__, np.__version__))

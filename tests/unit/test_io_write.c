@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "io/output.h"
 #include "test_io_support.h"
 
 enum { MANY = 100000 };
@@ -180,6 +181,26 @@ static void devices_are_written_to_as_they_are(void **state) {
     unlink(path);
 }
 
+/* What takes the file's place while it is being written: the new one cannot go there, and the caller is told. */
+static void a_rename_that_fails_is_an_error(void **state) {
+    (void)state;
+    const int64_t live = tamis_memory_live();
+    char *const path = in_folder("taken.mtx");
+    for (int gzip = 0; gzip <= TAMIS_HAVE_ZLIB; gzip++) {
+        tamis_output output;
+        char message[1200];
+        assert_int_equal(tamis_output_open(path, gzip, &output), TAMIS_OK);
+        assert_int_equal(tamis_output_write(&output, "text", 4), TAMIS_OK);
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(tamis_output_close(&output, TAMIS_OK), TAMIS_ERROR_FILE);
+        snprintf(message, sizeof message, "%s: cannot rename the new file to it: %s", path, strerror(EISDIR));
+        assert_string_equal(tamis_last_error(), message);
+        assert_int_equal(tamis_memory_live(), live);
+        assert_int_equal(files_in_folder(), 1); /* the folder in its place alone */
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
 static void refuses(void **state) {
     (void)state;
     assert_int_equal(tamis_write_sparse(NULL, &small), TAMIS_ERROR_ARGUMENT);
@@ -250,6 +271,7 @@ int main(void) {
         cmocka_unit_test(follows_links_and_keeps_permissions),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(devices_are_written_to_as_they_are),
+        cmocka_unit_test(a_rename_that_fails_is_an_error),
         cmocka_unit_test(refuses),
         cmocka_unit_test(reads_files_and_pipes),
     };

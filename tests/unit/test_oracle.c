@@ -133,10 +133,76 @@ static void test_batch(void **state) {
     near(p[5], 160);
 }
 
+/* The matrices of above in column-major order, with two elements between columns that are not theirs. */
+static void test_column_major(void **state) {
+    (void)state;
+    const tamis_sparse S = matrix();
+    double turned_a[] = {1, 0.5, NAN, NAN, 2, 1}, turned_b[] = {3, 0, NAN, NAN, -1, 4}, p[3], c[4];
+    tamis_dense TA = A, TB = B;
+    TA.data = turned_a;
+    TB.data = turned_b;
+    TA.layout = TB.layout = TAMIS_COLUMN_MAJOR;
+    TA.stride = TB.stride = 4;
+    assert_int_equal(tamis_reference_sddmm(&S, &TA, &B, NULL, NULL, p), TAMIS_OK);
+    near(p[0], 2);
+    near(p[1], -1.5);
+    near(p[2], 16);
+    assert_int_equal(tamis_reference_sddmm(&S, &A, &TB, NULL, NULL, p), TAMIS_OK);
+    near(p[0], 2);
+    near(p[1], -1.5);
+    near(p[2], 16);
+    assert_int_equal(tamis_reference_spmm(&S, &TB, NULL, NULL, c), TAMIS_OK);
+    near(c[0], 6);
+    near(c[1], -2);
+    near(c[2], -9);
+    near(c[3], 19);
+}
+
+/* Members one behind the other with gaps, members beside one another, one for all. */
+static void test_batch_operands(void **state) {
+    (void)state;
+    tamis_sparse S = matrix();
+    double two_values[] = {2, -3, 4, NAN, 1, 1, 1}, p[6], c[8];
+    double two_a[] = {1, 2, 0.5, 1, NAN, NAN, 10, 20, 5, 10}, beside_b[] = {3, -1, 1, 0, 0, 4, 0, 1};
+    tamis_dense both_a = A, both_b = B;
+    tamis_options two = TAMIS_OPTIONS_INIT;
+    two.batch = 2;
+    both_a.data = two_a;
+    both_a.batch_stride = 6;
+    assert_int_equal(tamis_reference_sddmm(&S, &both_a, &B, &two, NULL, p), TAMIS_OK); /* values and B for both */
+    near(p[0], 2);
+    near(p[2], 16);
+    near(p[3], 20);
+    near(p[4], -15);
+    near(p[5], 160);
+    S.values = two_values;
+    S.batch_stride = 4;
+    both_b.data = beside_b; /* the second one is the identity */
+    both_b.stride = 4;
+    both_b.batch_stride = 2;
+    assert_int_equal(tamis_reference_spmm(&S, &both_b, &two, NULL, c), TAMIS_OK);
+    near(c[0], 6);
+    near(c[1], -2);
+    near(c[2], -9);
+    near(c[3], 19);
+    near(c[4], 1); /* the pattern itself */
+    near(c[5], 0);
+    near(c[6], 1);
+    near(c[7], 1);
+    tamis_execution others = TAMIS_EXECUTION_INIT; /* the second set for both */
+    others.values = two_values + 4;
+    assert_int_equal(tamis_reference_spmm(&S, &both_b, &two, &others, c), TAMIS_OK);
+    near(c[0], 3);
+    near(c[3], 3);
+    near(c[4], 1);
+    near(c[7], 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),    cmocka_unit_test(test_scalars),      cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_products), cmocka_unit_test(test_softmax_rows), cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_edges),        cmocka_unit_test(test_scalars),        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_softmax_rows),   cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_column_major), cmocka_unit_test(test_batch_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

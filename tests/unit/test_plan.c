@@ -182,6 +182,33 @@ static void test_values(void **state) {
     tamis_plan_destroy(plan);
 }
 
+/* What an edge is told reaches the kernels of every algorithm, in a plan and in a single call. Powers of two: exact. */
+static void test_edge_numbers(void **state) {
+    (void)state;
+    static const char *const names[] = {"auto", "cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd", "naive"};
+    small s;
+    small_make(&s);
+    for (int n = 0; n < 6; n++)
+        for (int slope = 0; slope < 2; slope++) {
+            tamis_options o = small_options(TAMIS_OP_SDDMM);
+            double want[SMALL_NNZ];
+            o.algorithm = names[n];
+            o.edge = slope ? TAMIS_EDGE_LEAKY_RELU : TAMIS_EDGE_QUOTIENT;
+            o.edge_scale = -0.5;
+            o.edge_slope = 0.25;
+            o.edge_epsilon = 1024; /* above all products: it is what values are divided by */
+            tamis_plan *const plan = make(&s.S, &o);
+            assert_int_equal(tamis_reference_sddmm(&s.S, &s.A, &s.B, &o, NULL, want), TAMIS_OK);
+            for (int t = 0; t < SMALL_NNZ && !slope; t++) assert_true(want[t] == (double)s.values[t] / 1024);
+            assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_OK);
+            for (int t = 0; t < SMALL_NNZ; t++) assert_true((double)s.p[t] == want[t]);
+            memset(s.p, 0, sizeof s.p);
+            assert_int_equal(tamis_sddmm(device, &s.S, &s.A, &s.B, &s.P, &o, NULL), TAMIS_OK);
+            for (int t = 0; t < SMALL_NNZ; t++) assert_true((double)s.p[t] == want[t]);
+            tamis_plan_destroy(plan);
+        }
+}
+
 /* S^T by a plan over S: the result is that of a plan over the transposed matrix, with S's values and with others. */
 static void test_transpose(void **state) {
     (void)state;
@@ -387,6 +414,7 @@ int main(void) {
         cmocka_unit_test(test_slice),
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_edge_numbers),
         cmocka_unit_test(test_names_and_choice),
         cmocka_unit_test(test_instruction_sets),
         cmocka_unit_test(test_ceilings_cache),

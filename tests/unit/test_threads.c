@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "small.h"
 #include "support/expect.h"
 
-enum { THREADS = 4, ROUNDS = 12 };
+enum { THREADS = 4, ROUNDS = 15 }; /* of three numbers of threads and five algorithms */
 
 typedef struct worker {
     tamis_device *device;
     int number;
     const char *failed; /* what went wrong; cmocka's asserts belong to the main thread */
+    tamis_ceilings ceilings;
 } worker;
 
 static void *plans(void *context) {
@@ -29,12 +31,12 @@ static void *plans(void *context) {
     float *const e = malloc(60 * 24 * sizeof *e);
     expect_member(&p, TAMIS_OP_FUSED, &call, 0, NULL, &want, &bound);
     for (int round = 0; round < ROUNDS && !w->failed && e; round++) {
-        static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd"};
+        static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd", "naive"};
         tamis_options options = TAMIS_OPTIONS_INIT;
         options.operation = TAMIS_OP_FUSED;
         options.inner = options.width = 24;
         options.threads = 1 + round % 3;
-        options.algorithm = names[round % 4];
+        options.algorithm = names[round % 5];
         tamis_plan *plan = NULL;
         const tamis_dense E = {.data = e, .rows = 60, .cols = 24};
         if (tamis_plan_create(w->device, &p.S, &options, &plan) != TAMIS_OK ||
@@ -81,11 +83,18 @@ static void *calls(void *context) {
     return NULL;
 }
 
-static void run_all(void *(*body)(void *), tamis_device *device) {
+/* What the first of several threads measures, all get. Each by itself would measure other numbers. */
+static void *ceilings(void *context) {
+    worker *const w = context;
+    if (tamis_device_ceilings(w->device, &w->ceilings) != TAMIS_OK) w->failed = "no ceilings";
+    if (!w->failed && !w->ceilings.measured) w->failed = "nothing was measured";
+    return NULL;
+}
+
+static void run_all(void *(*body)(void *), tamis_device *device, worker *workers) {
     pthread_t threads[THREADS];
-    worker workers[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){device, i, NULL};
+        workers[i] = (worker){.device = device, .number = i};
         assert_int_equal(pthread_create(&threads[i], NULL, body, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
@@ -93,9 +102,30 @@ static void run_all(void *(*body)(void *), tamis_device *device) {
         if (workers[i].failed) fail_msg("thread %d: %s", i, workers[i].failed);
 }
 
-static void test_plans(void **state) { run_all(plans, *state); }
-static void test_messages(void **state) { run_all(messages, *state); }
-static void test_calls(void **state) { run_all(calls, *state); }
+static void test_plans(void **state) { run_all(plans, *state, (worker[THREADS]){{0}}); }
+static void test_messages(void **state) { run_all(messages, *state, (worker[THREADS]){{0}}); }
+static void test_calls(void **state) { run_all(calls, *state, (worker[THREADS]){{0}}); }
+
+static bool same_numbers(const tamis_ceilings *a, const tamis_ceilings *b) {
+    return memcmp(a->l1_gbs, b->l1_gbs, sizeof a->l1_gbs) == 0 &&
+           memcmp(a->memory_gbs, b->memory_gbs, sizeof a->memory_gbs) == 0 &&
+           memcmp(a->gather_gbs, b->gather_gbs, sizeof a->gather_gbs) == 0;
+}
+
+/* Twice: measured by one of the threads for all, and then known. Nothing is kept on disk. */
+static void test_ceilings(void **state) {
+    worker first[THREADS], then[THREADS];
+    assert_int_equal(tamis_device_set_threads(*state, 1), TAMIS_OK);
+    unsetenv("TAMIS_PROBE");
+    run_all(ceilings, *state, first);
+    run_all(ceilings, *state, then);
+    setenv("TAMIS_PROBE", "0", 1);
+    assert_int_equal(tamis_device_set_threads(*state, 0), TAMIS_OK);
+    for (int i = 0; i < THREADS; i++) {
+        assert_true(same_numbers(&first[i].ceilings, &first[0].ceilings));
+        assert_true(same_numbers(&then[i].ceilings, &first[0].ceilings));
+    }
+}
 
 static int set_up(void **state) {
     tamis_device *device = NULL;
@@ -106,7 +136,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     tamis_device_close(*state);
-    return 0;
+    return tamis_memory_live() != 0;
 }
 
 int main(void) {
@@ -114,7 +144,10 @@ int main(void) {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_ceilings),
     };
+    setenv("XDG_CACHE_HOME", "", 1);
+    unsetenv("HOME");
     setenv("TAMIS_PROBE", "0", 1); /* a probe in each of several threads would only measure their quarrel */
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,102 @@
+/*
+ * What is looked at before every launch, on a device that launches nothing (fake.h): whether rows can be read a unit at
+ * a time, and whether the grid is one that the device has. Processors that speak OpenCL read from any address and take
+ * any grid, so that no result there depends on either.
+ */
+#include "unit/cmocka_first.h"
+
+#include <string.h>
+
+#include "fake.h"
+#include "gpu/plan.h"
+
+enum { UNIT = 16 }; /* bytes */
+
+static fake_device chip;
+
+static tamis_place at(uintptr_t base, int64_t bytes) { return (tamis_place){(void *)base, bytes}; }
+
+/* The address, the distance of rows and that of members: each by itself decides. */
+static void alignment(void **state) {
+    (void)state;
+    static const struct {
+        uintptr_t base;
+        int64_t bytes, stride, apart;
+        size_t size;
+        bool aligned;
+    } rows[] = {
+        {4096, 0, 4, 0, 4, true},          {4096, 16, 8, 400, 4, true},  {4096 + 8, 8, 4, 0, 4, true},
+        {4096 + 4, 0, 4, 0, 4, false},     {4096, 4, 4, 0, 4, false},    {4096, 0, 5, 0, 4, false},
+        {4096, 0, 6, 0, 4, false},         {4096, 0, 6, 0, 8, true},     {4096, 0, 7, 0, 8, false},
+        {4096, 0, 8, 0, 2, true},          {4096, 0, 12, 0, 2, false},   {4096, 0, 4, 402, 4, false},
+        {4096, 0, 4, 404, 4, true},        {4096, 0, 8, 1003, 8, false}, {4096, 0, 536870908, 0, 4, true},
+        {4096, 0, 536870912, 0, 4, false}, /* 2^31 bytes, which 32 bits do not hold */
+        {4096, 0, 1LL << 33, 0, 8, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (tamis_gpu_aligned(&chip.shared, at(rows[i].base, rows[i].bytes), rows[i].stride, rows[i].apart,
+                              rows[i].size, UNIT) != rows[i].aligned)
+            fail_msg("row %zu", i);
+}
+
+/* Of a buffer of OpenCL only the distance from its beginning counts: it has no address. */
+static void alignment_of_buffers(void **state) {
+    (void)state;
+    tamis_gpu_runtime runtime = *chip.shared.runtime;
+    tamis_gpu_device device = chip.shared;
+    runtime.name = "opencl";
+    device.runtime = &runtime;
+    assert_true(tamis_gpu_aligned(&device, at(4097, 0), 4, 0, 4, UNIT));
+    assert_false(tamis_gpu_aligned(&device, at(4097, 4), 4, 0, 4, UNIT));
+    assert_false(tamis_gpu_aligned(&device, at(4097, 0), 5, 0, 4, UNIT));
+}
+
+/* One operand that begins or goes on elsewhere is enough, and columns are looked at by themselves. */
+static void operands_are_looked_at(void **state) {
+    (void)state;
+    tamis_prepared p = {.device = &chip.shared, .unit = 4, .problem = {.type = TAMIS_F32, .columns = (void *)4096}};
+    const tamis_operands good = {.a = at(4096, 0),
+                                 .b = at(8192, 0),
+                                 .d = at(12288, 0),
+                                 .a_stride = 8,
+                                 .b_stride = 12,
+                                 .d_stride = 16,
+                                 .apart = {.a = 80, .b = 120, .d = 160}};
+    assert_int_equal(tamis_gpu_wide(&p, &good), 3);
+    for (int i = 0; i < 9; i++) {
+        tamis_operands x = good;
+        int64_t *const strides[] = {&x.a_stride, &x.b_stride, &x.d_stride, &x.apart.a, &x.apart.b, &x.apart.d};
+        tamis_place *const places[] = {&x.a, &x.b, &x.d};
+        if (i < 6)
+            *strides[i] += 1;
+        else
+            places[i - 6]->bytes = 4;
+        if (tamis_gpu_wide(&p, &x) != 2) fail_msg("operand %d", i);
+    }
+    p.problem.columns = (void *)4100;
+    assert_int_equal(tamis_gpu_wide(&p, &good), 1);
+}
+
+static void grids(void **state) {
+    (void)state;
+    static const tamis_gpu_method method = {.name = "a-method"};
+    tamis_gpu_kernel kernel = {.name = "a_kernel"};
+    tamis_prepared p = {.method = &method, .device = &chip.shared, .kernels = {&kernel}};
+    const tamis_gpu_call call = {.count = 0};
+    const int64_t *const most = chip.shared.limits.groups_most;
+    const long before = chip.launches;
+    assert_int_equal(tamis_gpu_launch_kernel(&p, NULL, 0, most[0], most[1], 64, 0, &call), TAMIS_OK);
+    assert_int_equal(chip.launches, before + 1);
+    assert_int_equal(tamis_gpu_launch_kernel(&p, NULL, 0, most[0] + 1, 1, 64, 0, &call), TAMIS_ERROR_OVERFLOW);
+    assert_non_null(strstr(tamis_last_error(), "a-method: 2147483648 x 1 groups exceed the 2147483647 x 65535"));
+    assert_int_equal(tamis_gpu_launch_kernel(&p, NULL, 0, 1, most[1] + 1, 64, 0, &call), TAMIS_ERROR_OVERFLOW);
+    assert_non_null(strstr(tamis_last_error(), "1 x 65536 groups"));
+    assert_int_equal(chip.launches, before + 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(alignment), cmocka_unit_test(alignment_of_buffers),
+                                       cmocka_unit_test(operands_are_looked_at), cmocka_unit_test(grids)};
+    fake_device_make(&chip, &fake_chips[1], 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/* Files that SciPy wrote (scipy/write.py), read where SciPy is not installed. */
+#include "test_io_support.h"
+
+#define CSR  "csr 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
+#define ONES "csr 3x4 5| 0 0 1| 0 2 1| 2 1 1| 2 2 1| 2 3 1"
+#define COO  "coo 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
+
+static size_t read_file(const char *name, unsigned char *file, size_t room) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/scipy/%s.npz", TAMIS_TEST_FOLDER, name);
+    FILE *const stream = fopen(path, "rb");
+    if (!stream) fail_msg("%s is missing", path);
+    const size_t bytes = fread(file, 1, room, stream);
+    fclose(stream);
+    assert_true(bytes > 0 && bytes < room);
+    return bytes;
+}
+
+static bool is_packed(const char *name) { return !strstr(name, "stored") && !strstr(name, "big-endian"); }
+
+static void reads_every_kind(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *expected;
+        tamis_format format;
+    } cases[] = {
+        {"csr-f2", CSR, TAMIS_CSR},
+        {"csr-f4", CSR, TAMIS_CSR},
+        {"csr-f8", CSR, TAMIS_CSR},
+        {"csr-i1", CSR, TAMIS_CSR},
+        {"csr-i4", CSR, TAMIS_CSR},
+        {"csr-i8", CSR, TAMIS_CSR},
+        {"csr-u2", CSR, TAMIS_CSR},
+        {"csr-bool", ONES, TAMIS_CSR},
+        {"csr-f8-stored", CSR, TAMIS_CSR},
+        {"csr-f8-stored", COO, TAMIS_COO},
+        {"csr-bool-stored", ONES, TAMIS_CSR},
+        {"csr-int64", CSR, TAMIS_CSR},
+        {"csr-int64-stored", CSR, TAMIS_CSR},
+        {"csc-f4", CSR, TAMIS_CSR},
+        {"csc-f8-stored", CSR, TAMIS_CSR},
+        {"csc-int64", CSR, TAMIS_CSR},
+        {"csc-bool", ONES, TAMIS_CSR},
+        {"coo-f4", CSR, TAMIS_CSR},
+        {"coo-f4", COO, TAMIS_COO},
+        {"coo-f8-stored", CSR, TAMIS_CSR},
+        {"coo-f8-stored", COO, TAMIS_COO},
+        {"coo-int64", CSR, TAMIS_CSR},
+        {"coo-int64", COO, TAMIS_COO},
+        {"coo-i2-int64-stored", COO, TAMIS_COO},
+        {"coo-bool", ONES, TAMIS_CSR},
+        {"coo-backwards", CSR, TAMIS_CSR},
+        {"coo-backwards", "coo 3x4 5| 2 3 5| 2 2 4| 2 1 3| 0 2 2| 0 0 1", TAMIS_COO},
+        {"array-csr", CSR, TAMIS_CSR},
+        {"array-coo", COO, TAMIS_COO},
+        {"csr-big-endian", CSR, TAMIS_CSR},
+    };
+    static unsigned char file[8192];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (is_packed(cases[i].name) && !TAMIS_HAVE_ZLIB) continue;
+        const size_t bytes = read_file(cases[i].name, file, sizeof file);
+        for (int type = 0; type < 4; type++) {
+            tamis_read_options options = io_options();
+            options.format = cases[i].format;
+            options.index_type = type & 1 ? TAMIS_I64 : TAMIS_I32;
+            options.offset_type = type & 2 ? TAMIS_I64 : TAMIS_I32;
+            io_expect_bytes(cases[i].name, file, bytes, &options, cases[i].expected);
+        }
+    }
+}
+
+/* Of members that are not packed only the checksum says that a number is another one. */
+static void notices_a_changed_number(void **state) {
+    (void)state;
+    static const double five = 5;
+    static unsigned char file[8192];
+    const size_t bytes = read_file("csr-f8-stored", file, sizeof file);
+    size_t at = 0;
+    if (!TAMIS_HAVE_ZLIB) skip(); /* whose checksum it is */
+    while (at + sizeof five <= bytes && memcmp(file + at, &five, sizeof five) != 0) at++;
+    assert_true(at + sizeof five <= bytes);
+    file[at + 6] ^= 1;
+    io_refuse_bytes("c.npz", file, bytes, NULL, TAMIS_ERROR_FORMAT,
+                    "c.npz: a broken zip archive: a member's checksum is wrong");
+}
+
+static void refuses_blocks(void **state) {
+    (void)state;
+    static unsigned char file[8192];
+    if (!TAMIS_HAVE_ZLIB) skip();
+    const size_t bytes = read_file("bsr", file, sizeof file);
+    io_refuse_bytes("b.npz", file, bytes, NULL, TAMIS_ERROR_UNSUPPORTED,
+                    "b.npz: found the format 'bsr', expected csr, csc or coo");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_kind), cmocka_unit_test(notices_a_changed_number),
+                                       cmocka_unit_test(refuses_blocks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/*
+ * What is refused because it would go wrong where nobody sees it: workspaces whose size does not fit 64 bits, outputs
+ * of a batch that share elements, patterns that are broken and come in a single call.
+ */
+#include "cmocka_first.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "small.h"
+
+static tamis_device *device;
+
+static void refused(tamis_status got, tamis_status want, const char *says) {
+    if (got != want || !strstr(tamis_last_error(), says))
+        fail_msg("wanted %s with \"%s\", got %s: %s", tamis_status_name(want), says, tamis_status_name(got),
+                 tamis_last_error());
+}
+
+/* ------------------------------------------------------------------------------------------ workspaces */
+
+/* Operands in column-major order are staged. No element of them need exist: plans see none. */
+static void workspaces_that_fit_nowhere(void **state) {
+    (void)state;
+    static const struct {
+        tamis_operation operation;
+        tamis_type type;
+        int64_t cols, inner, width;
+        const char *says;
+    } rows[] = {
+        {TAMIS_OP_SDDMM, TAMIS_F32, 1LL << 40, 1LL << 30, 0, "1099511627776 x 1073741824 elements"},
+        {TAMIS_OP_SPMM, TAMIS_F32, 1LL << 40, 0, 1LL << 30, "1099511627776 x 1073741824 elements"},
+        {TAMIS_OP_FUSED, TAMIS_F32, 1LL << 40, 1, 1LL << 30, "1099511627776 x 1073741824 elements"},
+        /* the elements fit, their bytes do not */
+        {TAMIS_OP_SDDMM, TAMIS_F64, 1LL << 40, 1LL << 22, 0, "4611686018427387904 elements of 8 bytes"},
+        /* the bytes fit, rounded up to 64 they do not */
+        {TAMIS_OP_SDDMM, TAMIS_F16, (1LL << 62) - 1, 1, 0, "4611686018427387903 elements of 2 bytes"},
+        /* each operand fits, both together do not */
+        {TAMIS_OP_FUSED, TAMIS_F32, 1LL << 40, 1LL << 20, 1LL << 20, "1152921504606846976 elements of 4 bytes"},
+    };
+    const int64_t columns[SMALL_NNZ] = {1, 3, 0, 2, 3};
+    small s;
+    small_make(&s);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tamis_options o = small_options(rows[i].operation);
+        tamis_plan *plan = NULL;
+        tamis_sparse S = s.S;
+        const int64_t live = tamis_memory_live();
+        S.cols = rows[i].cols;
+        S.index_type = TAMIS_I64;
+        S.columns = columns;
+        S.values = NULL;
+        o.type = rows[i].type;
+        o.inner = rows[i].inner;
+        o.width = rows[i].width;
+        o.b_layout = o.d_layout = TAMIS_COLUMN_MAJOR;
+        o.no_workspace = true; /* its size is what is asked for */
+        refused(tamis_plan_create(device, &S, &o, &plan), TAMIS_ERROR_OVERFLOW, rows[i].says);
+        assert_null(plan);
+        assert_int_equal(tamis_memory_live(), live);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ outputs of a batch */
+
+/* Outputs of 3 rows and 3 columns, 16 elements of room for each. */
+static const struct {
+    tamis_layout layout;
+    int64_t stride, apart, batch;
+    bool accepted;
+} arrangements[] = {
+    {TAMIS_ROW_MAJOR, 0, 0, 2, false},    {TAMIS_ROW_MAJOR, 0, 1, 2, false},
+    {TAMIS_ROW_MAJOR, 0, 8, 2, false}, /* the last element is the next one's first */
+    {TAMIS_ROW_MAJOR, 0, 9, 2, true},     {TAMIS_ROW_MAJOR, 0, 12, 2, true},
+    {TAMIS_ROW_MAJOR, 5, 12, 2, false},   {TAMIS_ROW_MAJOR, 5, 13, 2, true},
+    {TAMIS_ROW_MAJOR, 6, 3, 2, true}, /* rows beside one another */
+    {TAMIS_ROW_MAJOR, 6, 2, 2, false},    {TAMIS_ROW_MAJOR, 5, 3, 2, false},
+    {TAMIS_ROW_MAJOR, 6, 3, 3, false}, /* the third one's are the next row's */
+    {TAMIS_ROW_MAJOR, 9, 3, 3, true},     {TAMIS_COLUMN_MAJOR, 0, 8, 2, false},
+    {TAMIS_COLUMN_MAJOR, 0, 9, 2, true},  {TAMIS_COLUMN_MAJOR, 6, 3, 2, true},
+    {TAMIS_COLUMN_MAJOR, 5, 3, 2, false}, {TAMIS_ROW_MAJOR, 0, 0, 1, true}, /* nobody to overlap with */
+};
+
+static void outputs_that_overlap(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    float out[48];
+    for (size_t i = 0; i < sizeof arrangements / sizeof arrangements[0]; i++) {
+        tamis_options o = small_options(TAMIS_OP_SPMM);
+        tamis_plan *plan = NULL;
+        o.batch = arrangements[i].batch;
+        o.output_layout = arrangements[i].layout;
+        if (tamis_plan_create(device, &s.S, &o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        const tamis_dense C = {.data = out,
+                               .rows = SMALL_ROWS,
+                               .cols = SMALL_L,
+                               .stride = arrangements[i].stride,
+                               .layout = arrangements[i].layout,
+                               .batch_stride = arrangements[i].apart};
+        for (int t = 0; t < 48; t++) out[t] = 77;
+        const tamis_status status = tamis_plan_spmm(plan, &s.D, &C, NULL);
+        if (arrangements[i].accepted) {
+            if (status != TAMIS_OK) fail_msg("arrangement %zu: %s", i, tamis_last_error());
+        } else {
+            refused(status, TAMIS_ERROR_ARGUMENT, "C.batch_stride");
+            refused(status, TAMIS_ERROR_ARGUMENT, "outputs of the batch would overlap");
+            for (int t = 0; t < 48; t++) assert_true(out[t] == 77);
+            refused(tamis_spmm(device, &s.S, &s.D, &C, &o, NULL), TAMIS_ERROR_ARGUMENT, "overlap");
+        }
+        tamis_plan_destroy(plan);
+    }
+}
+
+static void samples_that_overlap(void **state) {
+    (void)state;
+    small s;
+    small_make(&s);
+    float samples[3 * SMALL_NNZ];
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
+    tamis_plan *plan = NULL;
+    o.batch = 3;
+    if (tamis_plan_create(device, &s.S, &o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    tamis_dense P = samples_of(&s.S, samples, TAMIS_F32);
+    for (int64_t apart = 0; apart < SMALL_NNZ; apart++) {
+        P.batch_stride = apart;
+        refused(tamis_plan_sddmm(plan, &s.A, &s.B, &P, NULL), TAMIS_ERROR_ARGUMENT, "overlap");
+    }
+    P.batch_stride = SMALL_NNZ;
+    assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &P, NULL), TAMIS_OK);
+    tamis_plan_destroy(plan);
+}
+
+/* ------------------------------------------------------------------------------------------ single calls */
+
+static void expect_broken(const small *s, const tamis_sparse *S, const char *says) {
+    refused(tamis_sddmm(device, S, &s->A, &s->B, &s->P, NULL, NULL), TAMIS_ERROR_PATTERN, says);
+    refused(tamis_spmm(device, S, &s->D, &s->E, NULL, NULL), TAMIS_ERROR_PATTERN, says);
+    refused(tamis_fused(device, S, &s->A, &s->B, &s->D, &s->E, NULL, NULL), TAMIS_ERROR_PATTERN, says);
+    for (int i = 0; i < SMALL_NNZ; i++) assert_true(s->p[i] == 77);
+    for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) assert_true(s->out[i] == 77);
+}
+
+/* What a single call is given, it checks as a plan would. */
+static void single_calls_check_the_pattern(void **state) {
+    (void)state;
+    small s;
+    const int64_t live = tamis_memory_live();
+    small_make(&s);
+    s.columns[4] = SMALL_COLS;
+    expect_broken(&s, &s.S, "columns[4] = 4");
+    expect_broken(&s, &s.coo, "columns[4] = 4");
+    small_make(&s);
+    s.columns[0] = -1;
+    expect_broken(&s, &s.S, "columns[0] = -1");
+    small_make(&s);
+    s.offsets[1] = SMALL_NNZ + 1;
+    expect_broken(&s, &s.S, "offsets[1] = 6");
+    small_make(&s);
+    s.rows[4] = SMALL_ROWS;
+    expect_broken(&s, &s.coo, "row_indices[4] = 3");
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return tamis_device_open("cpu", &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(workspaces_that_fit_nowhere),
+                                       cmocka_unit_test(outputs_that_overlap), cmocka_unit_test(samples_that_overlap),
+                                       cmocka_unit_test(single_calls_check_the_pattern)};
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
