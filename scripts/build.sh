@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configures and builds one preset into build/<preset>, saying little: build.sh PRESET [cmake options]
+# Configures and builds one preset into build/<preset>, saying little: build.sh PRESET [cmake options]; TARGET: not all of it
 set -eu
 preset=$1
 shift
@@ -10,6 +10,6 @@ cmake --preset "$preset" "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 log=$folder/build.log
 start=$(date +%s)
 [ ! -t 1 ] || printf 'building %s ...' "$preset"
-cmake --build "$folder" ${JOBS:+-j "$JOBS"} >"$log" 2>&1 || { echo; cat "$log" >&2; exit 1; }
+cmake --build "$folder" ${JOBS:+-j "$JOBS"} ${TARGET:+--target "$TARGET"} >"$log" 2>&1 || { echo; cat "$log" >&2; exit 1; }
 [ ! -t 1 ] || printf '\r'
 echo "built $preset in $(($(date +%s) - start)) s"

@@ -9,19 +9,19 @@ build release -DBUILD_TESTING=ON
 check lint scripts/lint.sh quick
 
 step 'release: quick and medium tests'
-suite release "quick|medium"
+suite release 'quick|medium'
 
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
 build asan
 UBSAN_OPTIONS=print_stacktrace=1 suite asan quick
 
-step 'ThreadSanitizer: quick tests'
-build tsan
-suite tsan quick
+step 'ThreadSanitizer: tests where threads share something'
+TARGET=tamis_thread_tests build tsan
+suite tsan threads
 
-step 'without OpenMP: quick tests'
-build serial
-suite serial quick
+step 'without OpenMP: the same'
+TARGET=tamis_thread_tests build serial
+suite serial threads
 
 step 'aarch64: the NEON kernels against the oracle, under emulation'
 check aarch64 scripts/test-aarch64.sh
