@@ -20,6 +20,7 @@
 #include "mirror.h"
 #include "oracle.h"
 #include "peers.h"
+#include "support/skip.h"
 
 typedef struct fixture {
     tool_device device;
@@ -180,8 +181,7 @@ static void what_peers_cannot_do_is_said(void **state) {
 /* Skips where it is not installed, or where a sanitizer cannot see into it. */
 static void on_the_cpu(const tool_peer_kind *kind) {
 #ifdef __SANITIZE_THREAD__
-    (void)kind;
-    skip();
+    skip_because("ThreadSanitizer cannot see into %s", kind->name);
 #else
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
@@ -191,7 +191,7 @@ static void on_the_cpu(const tool_peer_kind *kind) {
                 f.problem.alpha = f.mirror.problem.alpha = 1;
                 const bool there = compute_and_compare(&f, kind);
                 drop(&f);
-                if (!there) skip();
+                if (!there) skip_because("%s is not installed", kind->name);
             }
         }
     }
@@ -277,7 +277,7 @@ static int occurrences(const char *text, const char *part) {
 static void the_program_measures_the_peers(void **state) {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip();
+    skip_because("ThreadSanitizer cannot see into other libraries");
 #endif
     static char text[1 << 16];
     const int code = bench("", "--peers scipy,graphblas,openblas --op sddmm,spmm,fused --type fp32,fp64 --json -", text,
@@ -358,11 +358,11 @@ static void a_mirror_gives_back_what_it_was_given(void **state) {
     tool_device device = {0};
 #ifdef __SANITIZE_THREAD__ /* it cannot see into an OpenCL implementation */
     drop(&f);
-    skip();
+    skip_because("ThreadSanitizer cannot see into an OpenCL implementation");
 #endif
     if (tamis_device_open("opencl:0", &device.device) != TAMIS_OK) {
         drop(&f);
-        skip();
+        skip_because("opencl:0: %s", tamis_last_error());
     }
     assert_int_equal(tamis_device_describe(device.device, &device.description), TAMIS_OK);
     device.gpu = true;

@@ -14,14 +14,15 @@
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
+#include "support/skip.h"
+
 static tamis_device *device;
 
 static void *map(int64_t bytes) {
     void *const place =
         mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED) {
-        print_message("skipped: no mapping of %lld bytes is to be had\n", (long long)bytes);
-        skip();
+        skip_because("no mapping of %lld bytes is to be had", (long long)bytes);
     }
     return place;
 }

@@ -16,6 +16,7 @@
 #include "core/plan.h"
 #include "named_device.h"
 #include "softmax_kept.h"
+#include "support/skip.h"
 
 static const char *name = "cpu";
 static tamis_device *device;
@@ -250,7 +251,7 @@ static void test_calls(void **state) {
 /* An execution of the CPU that finds the plan's workspace taken has one of the allocator's. */
 static void test_busy(void **state) {
     (void)state;
-    if (!is_cpu) skip();
+    if (!is_cpu) skip_because("of the CPU alone");
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         gradient_case *const c = make((tamis_operation)operation, 4);
         const kept k = kept_make(c);

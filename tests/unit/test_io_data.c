@@ -2,6 +2,7 @@
 #include <tamis/structure.h>
 
 #include "support/shared_data.h"
+#include "support/skip.h"
 #include "test_io_support.h"
 
 /* Files that are read in a way of their own; what is no matrix has no row here and no sizes in the README. */
@@ -85,8 +86,7 @@ static void every_file_has_the_stated_sizes(void **state) {
     (void)state;
     const char *const folder = shared_data_folder();
     if (!folder) {
-        print_message("skipped: there is no collection of real matrices (TAMIS_SHARED_DATA names one)\n");
-        skip();
+        skip_because("there is no collection of real matrices (TAMIS_SHARED_DATA names one)");
     }
     char path[1024];
     snprintf(path, sizeof path, "%s/README.md", folder);
@@ -102,7 +102,7 @@ static void every_file_has_the_stated_sizes(void **state) {
     fclose(readme);
     print_message("%d files\n", files);
     assert_int_equal(tamis_memory_live(), live);
-    if (files == 0) skip(); /* every file is packed, and no packer is built in */
+    if (files == 0) skip_because("every file is packed, and no packer is built in");
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "io/number.h"
+#include "support/skip.h"
 #include "test_io_support.h"
 
 enum { CASES = 60000 };
@@ -194,8 +195,7 @@ static void ignores_the_locale(void **state) {
     bool set = false;
     for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) set = setlocale(LC_ALL, names[i]) != NULL;
     if (!set) {
-        print_message("skipped: no locale with a decimal comma is installed\n");
-        skip();
+        skip_because("no locale with a decimal comma is installed");
     }
     char text[64] = {0};
     double value = 0;

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "support/skip.h"
 #include "test_io_support.h"
 
 /* ---- by hand */
@@ -118,7 +119,7 @@ static void notices_wrong_checksums(void **state) {
     (void)state;
     enum { CHECKSUM_AT = 16 };
     static unsigned char file[8192];
-    if (!io_can_write(".npz")) skip();
+    if (!io_can_write(".npz")) skip_because("built without zlib");
     const size_t bytes = own_archive(file, sizeof file);
     int members = 0;
     for (size_t at = 0; at + CHECKSUM_AT + 4 <= bytes; at++) {
@@ -138,7 +139,7 @@ static void notices_wrong_checksums(void **state) {
 static void survives_damage(void **state) {
     (void)state;
     static unsigned char file[8192];
-    if (!io_can_write(".npz")) skip();
+    if (!io_can_write(".npz")) skip_because("built without zlib");
     const size_t bytes = own_archive(file, sizeof file);
     io_expect_bytes("a.npz", file, bytes, NULL, "csr 2x3 3| 0 0 1| 0 2 2| 1 1 3");
     const tamis_read_options options = io_options();
@@ -182,11 +183,10 @@ static const char *interpreter = "";
 
 static bool have_scipy(void) {
     if (interpreter && !interpreter[0]) interpreter = find_python();
-    if (interpreter) return true;
-    print_message(
-        "skipped: no SciPy in build/python (scripts/install-python-packages.sh) or python3 (python3-scipy)\n");
-    return false;
+    return interpreter != NULL;
 }
+
+#define NO_SCIPY "no SciPy in build/python (scripts/install-python-packages.sh) or python3 (python3-scipy)"
 
 static void python_line(char *line, size_t room, const char *command, const char *folder) {
     snprintf(line, room, "%s %s/test_io_numpy.py %s %s", interpreter, TAMIS_TEST_FOLDER, command, folder);
@@ -250,7 +250,8 @@ static char *read_as_text(const char *path, const char *expected) {
 
 static void reads_what_scipy_writes(void **state) {
     (void)state;
-    if (!have_scipy() || !io_can_write(".npz")) skip();
+    if (!have_scipy()) skip_because(NO_SCIPY);
+    if (!io_can_write(".npz")) skip_because("built without zlib");
     char *const folder = make_folder();
     assert_int_equal(python("make", folder), 0);
     char path[1024];
@@ -366,7 +367,7 @@ static void scipy_reads_what_is_written(void **state) {
     }
     if (!have_scipy()) {
         remove_folder(folder);
-        skip();
+        skip_because(NO_SCIPY);
     }
     char line[2048], answer[4096] = "";
     python_line(line, sizeof line, "check", folder);

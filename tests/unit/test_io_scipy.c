@@ -1,6 +1,8 @@
 /* Files that SciPy wrote (scipy/write.py), read where SciPy is not installed. */
 #include "test_io_support.h"
 
+#include "support/skip.h"
+
 #define CSR  "csr 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
 #define ONES "csr 3x4 5| 0 0 1| 0 2 1| 2 1 1| 2 2 1| 2 3 1"
 #define COO  "coo 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
@@ -76,7 +78,7 @@ static void notices_a_changed_number(void **state) {
     static unsigned char file[8192];
     const size_t bytes = read_file("csr-f8-stored", file, sizeof file);
     size_t at = 0;
-    if (!TAMIS_HAVE_ZLIB) skip(); /* whose checksum it is */
+    if (!TAMIS_HAVE_ZLIB) skip_because("built without zlib, whose checksum it is");
     while (at + sizeof five <= bytes && memcmp(file + at, &five, sizeof five) != 0) at++;
     assert_true(at + sizeof five <= bytes);
     file[at + 6] ^= 1;
@@ -87,7 +89,7 @@ static void notices_a_changed_number(void **state) {
 static void refuses_blocks(void **state) {
     (void)state;
     static unsigned char file[8192];
-    if (!TAMIS_HAVE_ZLIB) skip();
+    if (!TAMIS_HAVE_ZLIB) skip_because("built without zlib");
     const size_t bytes = read_file("bsr", file, sizeof file);
     io_refuse_bytes("b.npz", file, bytes, NULL, TAMIS_ERROR_UNSUPPORTED,
                     "b.npz: found the format 'bsr', expected csr, csc or coo");

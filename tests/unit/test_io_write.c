@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "io/output.h"
+#include "support/skip.h"
 #include "test_io_support.h"
 
 enum { MANY = 100000 };
@@ -165,8 +166,7 @@ static void a_full_disk_leaves_the_old_file(void **state) {
 static void devices_are_written_to_as_they_are(void **state) {
     (void)state;
     if (access("/dev/full", W_OK) != 0) {
-        print_message("skipped: there is no /dev/full\n");
-        skip();
+        skip_because("there is no /dev/full");
     }
     char *const path = in_folder("full.mtx");
     assert_int_equal(symlink("/dev/full", path), 0);

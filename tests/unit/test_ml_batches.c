@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "io/output.h"
 #include "support/shared_data.h"
+#include "support/skip.h"
 #include "test_ml_support.h"
 
 #ifndef TAMIS_HAVE_LZMA
@@ -506,8 +507,7 @@ static void real_bags_are_read(void **state) {
     static const char *const names[] = {"bow/docword.kos.txt.gz", "bow/ap.dat.xz", "bow/reuters.ldac.xz"};
     const char *const folder = shared_data_folder();
     if (!folder) {
-        print_message("skipped: no collection of real matrices (TAMIS_SHARED_DATA)\n");
-        skip();
+        skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[1024];

@@ -4,6 +4,7 @@
  * them, refusals, failing allocations. test_ml_recommenders [DEVICE]
  */
 #include "test_ml_recommenders.h"
+#include "support/skip.h"
 
 static const char *device_name = "cpu";
 tamis_device *device;
@@ -248,7 +249,7 @@ static tamis_status use_all(const tamis_model_options *options, const table *t) 
 /* Each allocation failing in turn: that status, and nothing left behind. And a model whose fit failed can be fitted. */
 static void test_faults(void **state) {
     (void)state;
-    if (!on_cpu) skip(); /* compiling allocates as it likes */
+    if (!on_cpu) skip_because("of the CPU alone: compiling allocates as it likes");
     table t = table_of_rank(23, 17, 2, 0.4, 81);
     for (int n = 0; n < METHODS; n++) {
         tamis_model_options options = options_of(methods[n], TAMIS_F32, 3, 1);

@@ -8,6 +8,7 @@
 #include "test_sparse_support.h"
 
 #include "sparse/structure.h"
+#include "support/skip.h"
 
 static tamis_profile plain_profile(const sample *s, bool entries_ordered) {
     tamis_profile p = {.rows = s->rows, .cols = s->cols, .nnz = s->nnz, .sorted = entries_ordered};
@@ -155,7 +156,7 @@ static void profiles_beyond_32_bits(void **state) {
     const int64_t giga = (int64_t)1 << 30, nnz = 5 * giga;
     const size_t bytes = (size_t)nnz * sizeof(int32_t);
     void *const columns = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (columns == MAP_FAILED) skip();
+    if (columns == MAP_FAILED) skip_because("no mapping of %zu bytes is to be had", bytes);
     const int64_t offsets[] = {0, giga, giga, nnz};
     const tamis_sparse S = {
         .rows = 3, .cols = 10, .nnz = nnz, .offset_type = TAMIS_I64, .offsets = offsets, .columns = columns};

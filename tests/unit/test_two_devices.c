@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "named_device.h"
+#include "support/skip.h"
 
 enum { WIDTH = 33, REPEATS = 40, DEVICES = 2 };
 
@@ -188,7 +189,8 @@ static void share_a_product(void **state) {
 /* Memory of the other device is refused by name, where addresses say whose they are. */
 static void other_memory_is_refused(void **state) {
     (void)state;
-    if (strncmp(device_names[0], "cuda", 4) != 0 || strcmp(device_names[0], device_names[1]) == 0) skip();
+    if (strncmp(device_names[0], "cuda", 4) != 0 || strcmp(device_names[0], device_names[1]) == 0)
+        skip_because("two devices of CUDA are needed");
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_sparse here = S;
     tamis_plan *plan = NULL;
