@@ -9,18 +9,22 @@ skipped=0
 begin=$(date +%s)
 last=$begin
 
-# how long the step before took, and what comes now
-step() {
+took() {
     now=$(date +%s)
     [ "$now" -eq "$last" ] || echo "   $((now - last)) s"
     last=$now
+}
+
+# how long the step before took, and what comes now
+step() {
+    took
     printf '\n-- %s (%d min %02d s)\n' "$*" $(((now - begin) / 60)) $(((now - begin) % 60))
 }
 
 finish() {
-    step end
-    echo
-    echo "$passed passed, $failed failed, $skipped skipped, in $((($(date +%s) - begin) / 60)) min $((($(date +%s) - begin) % 60)) s"
+    took
+    printf '\n%d passed, %d failed, %d skipped, in %d min %02d s\n' $passed $failed $skipped $(((now - begin) / 60)) \
+        $(((now - begin) % 60))
     [ "$failed" -eq 0 ]
     exit
 }

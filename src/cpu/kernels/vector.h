@@ -3,8 +3,8 @@
  * tails. This header is compiled several times, once for each instruction set and type:
  *   TAMIS_KERNEL_F64      defined: storage and accumulation in double; else storage fp32, fp16 or bf16, accumulation in
  *                         fp32. The storage type is an argument that is constant after inlining.
- *   TAMIS_KERNEL_CALLS    defined: functions are called, not inlined, and what would be constant is a run-time argument.
- *                         Slow kernels that compile in a sixth of the time, for tests.
+ *   TAMIS_KERNEL_CALLS    defined: functions are called, not inlined; what would be constant is an argument. Slow
+ *                         kernels that compile in a sixth of the time, for tests.
  * Intrinsics stand only where the compiler finds no good code by itself: masked loads and stores, fp16 conversion.
  */
 #ifndef TAMIS_CPU_KERNELS_VECTOR_H
