@@ -19,11 +19,7 @@ step 'ThreadSanitizer: tests where threads share something'
 TARGET=tamis_thread_tests build tsan
 suite tsan threads
 
-step 'without OpenMP: the same'
-TARGET=tamis_thread_tests build serial
-suite serial threads
-
-step 'aarch64: the NEON kernels against the oracle, under emulation'
+step 'aarch64, without OpenMP: the NEON kernels against the oracle, under emulation'
 check aarch64 scripts/test-aarch64.sh
 
 step 'the manual'

@@ -330,20 +330,48 @@ static void replace(const char *path, off_t bytes) {
     free(key);
 }
 
-static bool damage_is_repaired(const char *name, void (*damage)(const char *path, off_t bytes)) {
-    char folder[PATHS];
+static int failures, count;
+
+static void verdict(const char *name, bool passed) {
+    count++;
+    if (!passed) failures++;
+    printf("%s %s\n", passed ? "ok    " : "FAILED", name);
+}
+
+/* In a cache that is whole, and is whole again afterwards. */
+static bool damage_is_repaired(void (*damage)(const char *path, off_t bytes)) {
     entries made, after;
-    bool passed = filled_cache(folder, &made);
+    list_entries(&made);
+    bool passed = made.count > 0;
     for (int i = 0; i < made.count; i++) damage(made.paths[i], made.information[i].st_size);
     /* a file that was replaced is another one already */
     for (int i = 0; i < made.count; i++)
         if (stat(made.paths[i], &made.information[i]) != 0) passed = false;
-    passed = process_run(name, compute, NULL) && passed;
+    passed = process_run("    the next process", compute, NULL) && passed;
     passed = all_made_again(&made) && passed;
     list_entries(&after);
-    passed = process_run("    and the one after it", compute, NULL) && all_kept(&after) && passed;
-    folder_remove(folder);
     return passed && after.count == made.count;
+}
+
+/* One kind of damage after another; what repaired the last is read by a process more. */
+static void damages_are_repaired(void) {
+    static const struct {
+        const char *what;
+        void (*damage)(const char *path, off_t bytes);
+    } damages[] = {{"bytes flipped all over", flip},
+                   {"the last bit flipped", flip_last},
+                   {"an entry cut short", cut},
+                   {"an empty entry", empty},
+                   {"an entry with something behind it", lengthen},
+                   {"whole, but of another driver", replace}};
+    char folder[PATHS];
+    entries whole;
+    verdict("a cache to be damaged", filled_cache(folder, &whole));
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
+        verdict(damages[i].what, damage_is_repaired(damages[i].damage));
+    list_entries(&whole);
+    verdict("what was repaired is used", process_run("    the one after them", compute, NULL) && all_kept(&whole));
+    folder_remove(folder);
 }
 
 /* No folder to be had: slower, and right. */
@@ -447,14 +475,6 @@ static bool oldest_go(void) {
 
 /* ------------------------------------------------------------------------------------------ all of them */
 
-static int failures, count;
-
-static void verdict(const char *name, bool passed) {
-    count++;
-    if (!passed) failures++;
-    printf("%s %s\n", passed ? "ok    " : "FAILED", name);
-}
-
 static void can_be_opened(const void *unused) {
     tamis_device *device = NULL;
     (void)unused;
@@ -473,12 +493,7 @@ int main(int argc, char **argv) {
     verdict("more memory than there is", process_run("    at once", memory_is_too_small, NULL));
     verdict("a kernel that does not compile", process_run("    and then one that does", kernel_does_not_compile, NULL));
     verdict("the next process finds the kernels", cache_is_used());
-    verdict("bytes flipped all over", damage_is_repaired("    the next process", flip));
-    verdict("the last bit flipped", damage_is_repaired("    the next process", flip_last));
-    verdict("an entry cut short", damage_is_repaired("    the next process", cut));
-    verdict("an empty entry", damage_is_repaired("    the next process", empty));
-    verdict("an entry with something behind it", damage_is_repaired("    the next process", lengthen));
-    verdict("whole, but of another driver", damage_is_repaired("    the next process", replace));
+    damages_are_repaired();
     verdict("no folder for the cache", folder_is_missing());
     verdict("a folder that all may write", folder_is_open(0777, "    is not used"));
     verdict("a folder that the group may write", folder_is_open(0770, "    is not used"));

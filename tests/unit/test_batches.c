@@ -1,8 +1,8 @@
 /*
  * Batches: every algorithm of a device with members apart, within rows and with shared operands, against the oracle;
  * and fp32 results of 16-bit operands, which no rounding to 16 bits on the way may spoil. test_batches [DEVICE
- * [PREFIX]] DEVICE is "cpu" by default. PREFIX limits the algorithms to those whose names begin so, for devices whose
- * kernels take long to compile.
+ * [PREFIX [TEST]]] DEVICE is "cpu" by default. PREFIX limits the algorithms to those whose names begin so, TEST is one
+ * of the tests, for devices whose kernels take long to compile.
  */
 #include "cmocka_first.h"
 
@@ -235,5 +235,6 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(wider_outputs), cmocka_unit_test(other_outputs_are_refused)};
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     if (argc > 2) prefix = argv[2];
+    if (argc > 3) cmocka_set_test_filter(argv[3]);
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }
