@@ -93,7 +93,7 @@ static int expand(const char *text, int first, const char *const *values, const 
             length = lengths[at[1] - '1'];
             at++;
         }
-        if (used + length + 1 > bytes) return -1;
+        if (length >= bytes - used) return -1;
         if (length > 0) memcpy(out + used, piece, length);
         used += length;
     }
