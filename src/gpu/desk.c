@@ -1,7 +1,6 @@
 #include "gpu/desk.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/status.h"
@@ -52,12 +51,12 @@ tamis_status tamis_gpu_desk_take(tamis_gpu_device *device, tamis_gpu_desk **desk
 
 /* What an error has left undone in the stream may still write there: who takes the desk next must not see that. */
 void tamis_gpu_desk_give(tamis_gpu_desk *desk, void *stream, tamis_status status) {
-    char said[TAMIS_MESSAGE_MOST];
     if (!desk) return;
     if (status != TAMIS_OK) {
-        snprintf(said, sizeof said, "%s", tamis_last_error());
+        tamis_message said;
+        tamis_message_keep(&said);
         const tamis_status waited = desk->device->runtime->finish(desk->device, stream);
-        tamis_fail(status, "%s", said);
+        tamis_message_restore(&said);
         if (waited != TAMIS_OK) return; /* lost, as the device is */
     }
     put_back(desk);

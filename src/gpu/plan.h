@@ -118,8 +118,7 @@ static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
     return place;
 }
 
-/* What sums are kept in. */
-static inline tamis_type tamis_gpu_real(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
+/* Of what sums are kept in. */
 static inline size_t tamis_gpu_real_size(tamis_type type) { return type == TAMIS_F64 ? 8 : 4; }
 
 #endif

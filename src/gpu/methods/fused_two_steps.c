@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/edge.h"
 #include "base/status.h"
 #include "gpu/methods/methods.h"
 #include "gpu/methods/panels_build.h"
@@ -33,12 +34,12 @@ static tamis_problem half_of(const tamis_problem *problem, bool second) {
         half.operation = TAMIS_OP_SPMM;
         half.edge = TAMIS_EDGE_SCALE;
         half.has_values = true;
-        half.value_type = tamis_gpu_real(problem->type);
+        half.value_type = tamis_sum_type(problem->type);
         half.inner = 0;
         half.keep_softmax = false;
     } else {
         half.operation = TAMIS_OP_SDDMM;
-        half.output_type = tamis_gpu_real(problem->type);
+        half.output_type = tamis_sum_type(problem->type);
         half.width = 0;
     }
     return half;
