@@ -1,5 +1,6 @@
 /* The program's own parts: numbers and names as people type them, JSON, and whether the oracle notices wrong results.
  */
+#include <tamis/algorithms.h>
 #include <tamis/generate.h>
 
 #include <math.h>
@@ -12,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "device.h"
 #include "json.h"
 #include "options.h"
 #include "oracle.h"
@@ -250,6 +252,21 @@ static void parts_of_matrices_keep_their_entries(void **state) {
     drop(&f);
 }
 
+static void a_device_finds_its_own_algorithms_by_name(void **state) {
+    (void)state;
+    const tool_device cpu = {.description = {.name = "cpu"}}, gpu = {.description = {.name = "opencl:1"}};
+    for (int i = 0; i < tamis_algorithm_count(); i++) {
+        tamis_algorithm_description algorithm, found;
+        assert_int_equal(tamis_algorithm_at(i, &algorithm), TAMIS_OK);
+        const bool of_cpu = strcmp(algorithm.device, "cpu") == 0;
+        assert_true(tool_device_algorithm(of_cpu ? &cpu : &gpu, algorithm.name, &found));
+        assert_string_equal(found.name, algorithm.name);
+        assert_string_equal(found.device, algorithm.device);
+    }
+    tamis_algorithm_description none;
+    assert_false(tool_device_algorithm(&cpu, "none-of-them", &none));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers_are_read_as_typed),
@@ -262,6 +279,7 @@ int main(void) {
         cmocka_unit_test(the_longest_row_is_among_those_compared),
         cmocka_unit_test(the_old_output_counts_with_beta),
         cmocka_unit_test(parts_of_matrices_keep_their_entries),
+        cmocka_unit_test(a_device_finds_its_own_algorithms_by_name),
     };
     return cmocka_run_group_tests_name("tool", tests, NULL, NULL);
 }

@@ -345,6 +345,17 @@ static void test_names_and_choice(void **state) {
     assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
     assert_string_not_equal(report.algorithm, "naive");
     tamis_plan_destroy(plan);
+    static const struct {
+        int64_t calls;
+        const char *words;
+    } counts[] = {{1, "smallest predicted time for 1 call: "}, {2, "smallest predicted time for 2 calls: "}};
+    for (int i = 0; i < 2; i++) {
+        o.expected_calls = counts[i].calls;
+        plan = make(&s.S, &o);
+        assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
+        assert_int_equal(strncmp(report.reason, counts[i].words, strlen(counts[i].words)), 0);
+        tamis_plan_destroy(plan);
+    }
     o.algorithm = "naive";
     o.edge = TAMIS_EDGE_SOFTMAX;
     assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_UNSUPPORTED);
