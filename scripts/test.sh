@@ -8,8 +8,8 @@ step 'format and static checks'
 build release -DBUILD_TESTING=ON
 check lint scripts/lint.sh quick
 
-step 'release: quick and medium tests'
-suite release 'quick|medium'
+step 'release: quick and medium tests, but those of files and structure'
+suite release 'quick|medium' host
 
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
 build asan
