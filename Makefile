@@ -25,7 +25,7 @@ test: ## everything that CI runs: lint, tests, sanitizers, fuzzers, package, man
 	@scripts/test.sh
 
 test-long: ## what takes hours: all widths and seeds, every instruction set under the sanitizers, long fuzzing
-	@scripts/install-dependencies.sh build test
+	@scripts/install-dependencies.sh build test aarch64
 	@scripts/install-python-packages.sh
 	@scripts/test-long.sh
 

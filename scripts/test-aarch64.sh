@@ -1,8 +1,9 @@
 #!/bin/sh
 # Builds for aarch64 and checks the NEON kernels against the oracle under emulation: every algorithm, edge and type over
 # small matrices with empty rows, hubs, odd K. Compressed files are left out, they need no second look. Without OpenMP, so that
-# this is where everything runs on one thread.
+# this is where everything runs on one thread. test-aarch64.sh [--all]: with --all in every arrangement.
 set -eu
+[ "${1:-}" = --all ] && arrangements= || arrangements=--quick
 cd "$(dirname "$0")/.."
 folder=build/aarch64
 mkdir -p "$folder/headers"
@@ -17,7 +18,7 @@ export TAMIS_PROBE=0
 least=$(sed -n 's/^least aarch64 *//p' tests/expected.txt)
 run generate rmat --rows 300 --nnz 2500 --seed 3 -o "$folder/rmat.mtx" >/dev/null
 result=0
-run check "$folder/rmat.mtx" >"$folder/check.log" || result=$?
+run check "$folder/rmat.mtx" $arrangements >"$folder/check.log" || result=$?
 [ $result -eq 0 ] || grep -v ' 0 failed' "$folder/check.log" | head -40
 tail -1 "$folder/check.log"
 checks=$(tail -1 "$folder/check.log" | sed -n 's/^\([0-9]*\) passed.*/\1/p')

@@ -17,6 +17,9 @@ for preset in asan tsan serial; do
     UBSAN_OPTIONS=print_stacktrace=1 suite $preset 'quick|medium'
 done
 
+step 'aarch64: every arrangement'
+check aarch64 scripts/test-aarch64.sh --all
+
 step 'fuzzing'
 check fuzz scripts/fuzz.sh 120
 

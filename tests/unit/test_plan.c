@@ -323,6 +323,28 @@ static void test_math(void **state) {
     assert_non_null(strstr(tamis_last_error(), "options.math = tf32 needs options.type = fp32, not fp64"));
 }
 
+static void test_parameters_that_are_no_numbers(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"tile_columns=8x,block_rows=4", "parameters: tile_columns = \"8x\" is not an integer from 1 to "},
+        {"tile_columns=8,block_rows=", "parameters: block_rows = \"\" is not an integer from 1 to "},
+        {"tile_columns=99999999999999999999", "parameters: tile_columns = \"99999999999999999999\" is not an integer"},
+        {"tile_columns=0", "parameters: tile_columns = \"0\" is not an integer from 1 to "},
+        {"tile=4", "parameters: cpu-tiled has no parameter \"tile\"; it has "},
+        {"tile_columns", "parameters = \"tile_columns\": \"tile_columns\" is not of the form name=value"}};
+    small s;
+    small_make(&s);
+    tamis_options o = small_options(TAMIS_OP_SDDMM);
+    o.algorithm = "cpu-tiled";
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        tamis_plan *plan = NULL;
+        o.parameters = texts[i][0];
+        assert_int_equal(tamis_plan_create(device, &s.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
+        assert_null(plan);
+        if (!strstr(tamis_last_error(), texts[i][1])) fail_msg("%s: %s", texts[i][0], tamis_last_error());
+    }
+}
+
 static void test_names_and_choice(void **state) {
     (void)state;
     small s;
@@ -426,6 +448,7 @@ int main(void) {
         cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_edge_numbers),
+        cmocka_unit_test(test_parameters_that_are_no_numbers),
         cmocka_unit_test(test_names_and_choice),
         cmocka_unit_test(test_instruction_sets),
         cmocka_unit_test(test_ceilings_cache),
