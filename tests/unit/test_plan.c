@@ -6,6 +6,7 @@
 
 #include "cmocka_first.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -20,6 +21,13 @@ static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
     tamis_plan *plan = NULL;
     if (tamis_plan_create(device, S, o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     return plan;
+}
+
+/* Milliseconds with three digits, behind these words. */
+static void assert_in_text(const char *text, const char *words, double seconds) {
+    const char *const at = strstr(text, words);
+    assert_non_null(at);
+    assert_true(fabs(strtod(at + strlen(words), NULL) - 1e3 * seconds) <= 0.0051 * 1e3 * seconds);
 }
 
 static void test_explain(void **state) {
@@ -44,11 +52,14 @@ static void test_explain(void **state) {
     assert_int_equal(tamis_plan_explain(plan, cut, sizeof cut, NULL), TAMIS_OK);
     assert_int_equal(strlen(cut), sizeof cut - 1);
     assert_memory_equal(cut, text, sizeof cut - 1);
-    free(text);
 
     tamis_plan_report report;
     assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
     assert_true(report.setup_seconds > 0 && report.predicted_seconds > 0 && report.threads >= 1);
+    assert_in_text(text, "\npredicted    ", report.predicted_seconds);
+    assert_in_text(text, "\nset-up       ", report.setup_seconds);
+    assert_in_text(text, " ms, and ", report.check_seconds);
+    free(text);
     assert_true(report.declined >= 3);
     for (int i = 0; i < report.declined; i++) {
         const char *name = NULL, *reason = NULL;
