@@ -204,7 +204,7 @@ EXPORT(cuCtxPopCurrent_v2, void **context) {
 static int device_now(void) { return thread.depth ? (int)(thread.stack[thread.depth - 1] - contexts) : -1; }
 
 EXPORT(cuGetErrorName, int error, const char **text) {
-    static char name[32];
+    static _Thread_local char name[32];
     snprintf(name, sizeof name, "FAKE_ERROR_%d", error);
     *text = name;
     return SUCCESS;
