@@ -9,12 +9,10 @@
 #include <tamis/reference.h>
 #include <tamis/tamis.h>
 
-#include "base/memory.h"
+#include "cpu_device.h"
 #include "support/call.h"
 
 enum { ROWS = 3, COLS = 4, NNZ = 5, K = 2, L = 2, ORDERS = 243 }; /* ROWS to the power of NNZ */
-
-static tamis_device *device;
 
 typedef struct coo {
     int32_t narrow_rows[NNZ], narrow_columns[NNZ];
@@ -122,17 +120,6 @@ static void the_oracle_is_right(void **state) {
                     want[x.wide_rows[t] * L + l] += (double)(x.values[t] * x.d[x.wide_columns[t] * L + l]);
             for (int i = 0; i < ROWS * L; i++) assert_true(got[i] == want[i]);
         }
-}
-
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
 }
 
 int main(void) {

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "cpu_device.h"
 #include "small.h"
-
-static tamis_device *device;
 
 static void refused(tamis_status got, tamis_status want, const char *says) {
     if (got != want || !strstr(tamis_last_error(), says))
@@ -160,17 +159,6 @@ static void single_calls_check_the_pattern(void **state) {
     s.rows[4] = SMALL_ROWS;
     expect_broken(&s, &s.coo, "row_indices[4] = 3");
     assert_int_equal(tamis_memory_live(), live);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
 }
 
 int main(void) {

@@ -1,11 +1,10 @@
 /* Topics, their coherence, scores and the metric of a fit, against plain restatements in double. */
 #include "cmocka_first.h"
 
-#include "base/memory.h"
 #include "ml/using.h"
 #include "test_ml_models.h"
 
-static tamis_device *device;
+#include "cpu_device.h"
 
 /* ------------------------------------------------------------------------------------------ topics */
 
@@ -252,17 +251,6 @@ static void scores_the_impossible(void **state) {
         tamis_model_score(model, &(tamis_held_out){.entries = &observed, .observed = &observed}, false, 0, &score));
     assert_true(score.entries == 0 && score.rows == 0 && isnan(score.perplexity) && isnan(score.recall));
     tamis_model_free(model);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
 }
 
 int main(void) {

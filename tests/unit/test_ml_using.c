@@ -7,11 +7,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "ml/using.h"
 #include "test_ml_models.h"
 
-static tamis_device *device;
+#include "cpu_device.h"
 
 /* Random factors of other rows, with a stride. */
 static tamis_dense strided_rows(const tamis_model *model, int64_t rows, void **memory) {
@@ -408,17 +407,6 @@ static void other_devices_agree(void **state) {
     free(there);
     data_free(&d);
     tamis_model_free(model);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
 }
 
 int main(void) {

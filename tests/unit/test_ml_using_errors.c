@@ -5,7 +5,7 @@
 #include "ml/using.h"
 #include "test_ml_models.h"
 
-static tamis_device *device;
+#include "cpu_device.h"
 
 /* ------------------------------------------------------------------------------------------ errors */
 
@@ -217,17 +217,6 @@ static void survives_faults(void **state) {
             }
             if (kind == ML_RATINGS) assert_true(n > least[i]);
         }
-}
-
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
 }
 
 int main(void) {

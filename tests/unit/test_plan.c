@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cpu_device.h"
 #include "small.h"
-
-static tamis_device *device;
 
 static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
     tamis_plan *plan = NULL;
@@ -436,17 +435,6 @@ static void test_ceilings_cache(void **state) {
     setenv("TAMIS_PROBE", "0", 1);
     unsetenv("XDG_CACHE_HOME");
     assert_int_equal(tamis_device_set_threads(device, 0), TAMIS_OK);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
 }
 
 int main(void) {
