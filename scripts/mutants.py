@@ -139,7 +139,7 @@ def main():
     listed = (["git", "ls-files"] if o.all else ["git", "diff", "--name-only", "--diff-filter=d", o.since])
     files = [path for path in run(*listed).stdout.split() if re.search(r"\.[ch]$", path) and layer_of(path)]
     if not o.medium: # kernels of GPUs are text to the library: the medium tier compiles them
-        files = [path for path in files if not path.startswith("src/gpu/kernels/")]
+        files = [path for path in files if not (path.startswith("src/gpu/") and not path.endswith(".c"))]
     if not files:
         sys.exit("mutants.py: no C file of the library or the program changed since " + o.since)
     prepare()

@@ -2,7 +2,7 @@
 #include <tamis/cache.h>
 
 #include "base/status.h"
-#include "gpu/program_cache.h"
+#include "gpu/compile/program_cache.h"
 
 tamis_status tamis_cache_describe(tamis_cache_description *description) {
     tamis_clear_error();

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/papers.h"
-#include "gpu/methods/methods.h"
-#include "gpu/methods/panels_build.h"
+#include "gpu/methods.h"
+#include "gpu/panels/panels_build.h"
 #include "gpu/predict.h"
 #include "sparse/index.h"
 

@@ -6,10 +6,10 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "gpu/definitions.h"
-#include "gpu/softmax.h"
-#include "gpu/utility.h"
-#include "gpu/wanted.h"
+#include "gpu/compile/definitions.h"
+#include "gpu/compile/wanted.h"
+#include "gpu/launch/utility.h"
+#include "gpu/softmax/softmax.h"
 
 /* ------------------------------------------------------------------------------------------ making */
 

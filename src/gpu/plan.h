@@ -7,9 +7,9 @@
 
 #include "base/backend.h"
 #include "base/parameters.h"
-#include "gpu/call.h"
-#include "gpu/jit.h"
-#include "gpu/runtime.h"
+#include "gpu/compile/jit.h"
+#include "gpu/launch/call.h"
+#include "gpu/runtime/runtime.h"
 
 enum { TAMIS_GPU_KERNELS = 8, TAMIS_GPU_MEMORIES = 8, TAMIS_GPU_PARAMETERS = 10, TAMIS_GPU_NUMBERS = 12 };
 

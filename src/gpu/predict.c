@@ -8,11 +8,11 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "gpu/methods/panels_build.h"
-#include "gpu/methods/rows.h"
-#include "gpu/methods/slices.h"
+#include "gpu/nonzeros/slices.h"
+#include "gpu/panels/panels_build.h"
 #include "gpu/plan.h"
-#include "gpu/runtime.h"
+#include "gpu/rows/rows.h"
+#include "gpu/runtime/runtime.h"
 
 static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
 static const double launch_seconds = 5e-6;

@@ -11,8 +11,8 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "gpu/jit.h"
-#include "gpu/nvrtc.h"
+#include "gpu/compile/jit.h"
+#include "gpu/runtime/nvrtc.h"
 
 void job_add(job_list *list, int architecture, const char *name, const char *definitions, bool linked) {
     if (list->count == list->room) {

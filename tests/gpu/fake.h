@@ -6,7 +6,7 @@
 #ifndef TAMIS_TESTS_GPU_FAKE_H
 #define TAMIS_TESTS_GPU_FAKE_H
 
-#include "gpu/runtime.h"
+#include "gpu/runtime/runtime.h"
 
 typedef struct fake_chip {
     const char *model;

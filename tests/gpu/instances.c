@@ -6,15 +6,15 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "gpu/ceilings.h"
-#include "gpu/dense.h"
-#include "gpu/edges.h"
-#include "gpu/look.h"
-#include "gpu/order.h"
+#include "gpu/ceilings/ceilings.h"
+#include "gpu/dense/dense.h"
+#include "gpu/gradient/gradient.h"
+#include "gpu/launch/utility.h"
 #include "gpu/plan.h"
-#include "gpu/staging.h"
-#include "gpu/structure.h"
-#include "gpu/utility.h"
+#include "gpu/staging/staging.h"
+#include "gpu/structure/look.h"
+#include "gpu/structure/order.h"
+#include "gpu/structure/sort.h"
 
 enum { ROWS = INSTANCE_ROWS, NONZEROS = INSTANCE_ROWS * INSTANCE_LENGTH };
 

@@ -12,8 +12,8 @@
 #define NVRTC_SUCCESS              TAMIS_NVRTC_SUCCESS
 #define NVRTC_ERROR_COMPILATION    TAMIS_NVRTC_ERROR_COMPILATION
 #define NVRTC_ERROR_INVALID_OPTION TAMIS_NVRTC_ERROR_INVALID_OPTION
-#include "gpu/cuda_api.h"
-#include "gpu/opencl_api.h"
+#include "gpu/runtime/cuda_api.h"
+#include "gpu/runtime/opencl_api.h"
 #undef CU_EVENT_DEFAULT
 #undef NVRTC_SUCCESS
 #undef NVRTC_ERROR_COMPILATION

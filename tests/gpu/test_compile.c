@@ -15,9 +15,9 @@
 #include "base/memory.h"
 #include "compile_jobs.h"
 #include "gpu/algorithms.h"
-#include "gpu/jit.h"
-#include "gpu/nvrtc.h"
+#include "gpu/compile/jit.h"
 #include "gpu/plan.h"
+#include "gpu/runtime/nvrtc.h"
 #include "instances.h"
 #include "support/problem.h"
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "gpu/jit.h"
-#include "gpu/program_cache.h"
+#include "gpu/compile/jit.h"
+#include "gpu/compile/program_cache.h"
 #include "processes.h"
 #include "support/expect.h"
 #include "support/mirror.h"

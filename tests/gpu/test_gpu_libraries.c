@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "gpu/runtime.h"
+#include "gpu/runtime/runtime.h"
 #include "processes.h"
 #include "support/call.h"
 #include "support/mirror.h"

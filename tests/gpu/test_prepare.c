@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "gpu/algorithms.h"
-#include "gpu/methods/panels_build.h"
+#include "gpu/panels/panels_build.h"
 #include "gpu/plan.h"
 #include "instances.h"
 #include "support/problem.h"

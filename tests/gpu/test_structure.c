@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "core/device.h"
-#include "gpu/structure.h"
-#include "gpu/utility.h"
+#include "gpu/launch/utility.h"
+#include "gpu/structure/sort.h"
 #include "unit/named_device.h"
 
 static const char *device_name = "opencl:0";

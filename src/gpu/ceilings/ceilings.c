@@ -1,0 +1,132 @@
+/* Measuring a GPU's ceilings by the kernels of probe.simt: device events, the best of three. */
+#include "gpu/ceilings/ceilings.h"
+
+#include "base/status.h"
+#include "gpu/launch/call.h"
+#include "gpu/launch/utility.h"
+
+static const char *const file = "probe.simt";
+enum { TRIALS = 3, TABLES = 6 };
+
+typedef struct probe {
+    tamis_gpu_device *device;
+    void *table, *sums, *start, *end;
+    int64_t bytes, groups;
+} probe;
+
+static tamis_gpu_kinds kinds_of(tamis_type type) { return (tamis_gpu_kinds){type, TAMIS_I32, TAMIS_I32}; }
+
+/* Seconds of the quickest of some launches, after one that warms up. */
+static tamis_status quickest(probe *p, const char *kernel, tamis_type type, const tamis_gpu_call *call, double *best) {
+    const tamis_gpu_runtime *const runtime = p->device->runtime;
+    *best = 0;
+    for (int i = 0; i <= TRIALS; i++) {
+        double seconds;
+        TRY(runtime->mark(p->device, NULL, &p->start));
+        TRY(tamis_gpu_utility(p->device, NULL, file, kernel, kinds_of(type), p->groups, call));
+        TRY(runtime->mark(p->device, NULL, &p->end));
+        TRY(runtime->between(p->device, p->start, p->end, &seconds));
+        if (i == 1 || (i > 1 && seconds < *best)) *best = seconds;
+    }
+    return *best > 0 ? TAMIS_OK : tamis_fail(TAMIS_ERROR_DEVICE, "%s: its events tell no time", p->device->limits.name);
+}
+
+/* GB/s of reading `bytes` over and over: shared by all groups, or (`own`) by each group for itself. */
+static tamis_status read_rate(probe *p, int64_t bytes, bool own, double *rate) {
+    const int64_t passes = own ? 64 : bytes < p->bytes / 4 ? p->bytes / bytes + 1 : 1;
+    tamis_gpu_call call = {.count = 0};
+    double seconds = 1;
+    tamis_gpu_add_int64(&call, bytes / 16);
+    tamis_gpu_add_int64(&call, passes);
+    tamis_gpu_add_int32(&call, own);
+    tamis_gpu_add_memory(&call, p->table);
+    tamis_gpu_add_memory(&call, p->sums);
+    TRY(quickest(p, "probe_read", TAMIS_F32, &call, &seconds));
+    *rate = 1e-9 * (double)(bytes - bytes % 16) * (double)passes * (double)(own ? p->groups : 1) / seconds;
+    return TAMIS_OK;
+}
+
+static tamis_status gather_rate(probe *p, int64_t bytes, double *rate) {
+    const int64_t teams = p->groups * (TAMIS_GPU_GROUP / 32), rows = p->device->limits.is_cpu ? 64 : 512;
+    tamis_gpu_call call = {.count = 0};
+    double seconds = 1;
+    tamis_gpu_add_int64(&call, bytes / 512);
+    tamis_gpu_add_int64(&call, rows);
+    tamis_gpu_add_memory(&call, p->table);
+    tamis_gpu_add_memory(&call, p->sums);
+    TRY(quickest(p, "probe_gather", TAMIS_F32, &call, &seconds));
+    *rate = 1e-9 * 512 * (double)rows * (double)teams / seconds;
+    return TAMIS_OK;
+}
+
+static tamis_status multiply_rate(probe *p, tamis_type type, double *rate) {
+    const int64_t repeats = p->device->limits.is_cpu ? 64 : 4096;
+    tamis_gpu_call call = {.count = 0};
+    double seconds = 1;
+    tamis_gpu_add_int64(&call, repeats);
+    tamis_gpu_add_real(&call, type, 0.5);
+    tamis_gpu_add_memory(&call, p->sums);
+    TRY(quickest(p, "probe_multiply", type, &call, &seconds));
+    *rate = 1e-9 * 2 * 16 * (double)repeats * (double)p->groups * TAMIS_GPU_GROUP / seconds;
+    return TAMIS_OK;
+}
+
+static tamis_status measure(probe *p, tamis_ceilings *c) {
+    const tamis_gpu_limits *const l = &p->device->limits;
+    const int64_t l2 = l->cache_l2 > 0 ? l->cache_l2 : 4 << 20;
+    const int64_t tables[TABLES] = {l2 / 16, l2 / 2, l2, 2 * l2, p->bytes / 2, p->bytes};
+    double rate = 0;
+    *c = (tamis_ceilings){.measured = true, .threads = 1};
+    TRY(multiply_rate(p, TAMIS_F32, &c->fp32_gflops[0]));
+    c->fp64_gflops[0] = c->fp32_gflops[0] / 2;
+    if (l->has_fp64) TRY(multiply_rate(p, TAMIS_F64, &c->fp64_gflops[0]));
+    TRY(read_rate(p, l2 / 4, false, &c->l2_gbs[0]));
+    TRY(read_rate(p, p->bytes, false, &c->memory_gbs[0]));
+    TRY(read_rate(p, 8 << 10, true, &c->l1_gbs[0]));
+    c->l3_gbs[0] = c->l2_gbs[0];
+    for (int i = 0; i < TABLES; i++) {
+        c->gather_bytes[i] = tables[i];
+        TRY(gather_rate(p, tables[i], &rate));
+        c->gather_gbs[0][i] = c->gather_gbs[1][i] = rate;
+    }
+    c->fp32_gflops[1] = c->fp32_gflops[0];
+    c->fp64_gflops[1] = c->fp64_gflops[0];
+    c->l1_gbs[1] = c->l1_gbs[0];
+    c->l2_gbs[1] = c->l3_gbs[1] = c->l2_gbs[0];
+    c->memory_gbs[1] = c->memory_gbs[0];
+    return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_measure_ceilings(const tamis_gpu_runtime *runtime, int number, tamis_ceilings *ceilings) {
+    tamis_status status = TAMIS_OK;
+    probe p = {.device = NULL};
+    TRY(runtime->open(number, &p.device));
+    const tamis_gpu_limits *const l = &p.device->limits;
+    p.bytes = l->is_cpu ? 64 << 20 : 1 << 30; /* well past any cache */
+    if (p.bytes > l->memory_most / 8) p.bytes = l->memory_most / 8 / 4096 * 4096;
+    p.groups = (int64_t)l->multiprocessors * (l->is_cpu ? 1 : 8);
+    TRY_GOTO(done, tamis_gpu_allocate(p.device, NULL, (size_t)p.bytes, "a probe's table", &p.table));
+    TRY_GOTO(done,
+             tamis_gpu_allocate(p.device, NULL, (size_t)p.groups * TAMIS_GPU_GROUP * 8, "a probe's sums", &p.sums));
+    TRY_GOTO(done, runtime->fill(p.device, NULL, (tamis_place){p.table, 0}, 0x5a, (size_t)p.bytes));
+    TRY_GOTO(done, measure(&p, ceilings));
+done:
+    runtime->release_mark(p.device, p.start);
+    runtime->release_mark(p.device, p.end);
+    tamis_gpu_release(p.device, NULL, p.table);
+    tamis_gpu_release(p.device, NULL, p.sums);
+    return status;
+}
+
+/* A server GPU of the 2020s; only the ratios matter to the choice. */
+tamis_ceilings tamis_gpu_default_ceilings(void) {
+    return (tamis_ceilings){.threads = 1,
+                            .fp32_gflops = {50000, 50000},
+                            .fp64_gflops = {25000, 25000},
+                            .l1_gbs = {25000, 25000},
+                            .l2_gbs = {8000, 8000},
+                            .l3_gbs = {8000, 8000},
+                            .memory_gbs = {4000, 4000},
+                            .gather_gbs = {{9000, 9000, 8500, 6000, 4500, 4000}, {9000, 9000, 8500, 6000, 4500, 4000}},
+                            .gather_bytes = {1 << 20, 16 << 20, 50 << 20, 100 << 20, 512 << 20, 1 << 30}};
+}

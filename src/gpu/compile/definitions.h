@@ -1,0 +1,19 @@
+/* Types as the dialect's definitions name them (kernels/simt.h). */
+#ifndef TAMIS_GPU_COMPILE_DEFINITIONS_H
+#define TAMIS_GPU_COMPILE_DEFINITIONS_H
+
+#include "gpu/compile/jit.h"
+#include "gpu/launch/utility.h"
+
+static inline int tamis_gpu_element(tamis_type type) {
+    static const int elements[] = {32, 64, 16, 116}; /* by tamis_type */
+    return elements[type];
+}
+
+static inline void tamis_gpu_define_kinds(tamis_gpu_definitions *definitions, tamis_gpu_kinds kinds) {
+    tamis_gpu_define(definitions, "ELEMENT", tamis_gpu_element(kinds.type));
+    tamis_gpu_define(definitions, "INDEX", kinds.index == TAMIS_I64 ? 64 : 32);
+    tamis_gpu_define(definitions, "OFFSET", kinds.offset == TAMIS_I64 ? 64 : 32);
+}
+
+#endif

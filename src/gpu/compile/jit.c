@@ -1,0 +1,393 @@
+/*
+ * Compiling when first wanted. What plans hold is never unloaded; what they do not hold any more stays until there is
+ * much of it. So a plan has to outlive the graphs that were captured from its executions.
+ */
+#include "gpu/compile/jit.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "gpu/compile/program_cache.h"
+
+/* ------------------------------------------------------------------------------------------ sources */
+
+static const tamis_gpu_source *find_source(const char *name, size_t length) {
+    for (int i = 0; i < tamis_gpu_source_count; i++)
+        if (strlen(tamis_gpu_sources[i].name) == length && memcmp(tamis_gpu_sources[i].name, name, length) == 0)
+            return &tamis_gpu_sources[i];
+    return NULL;
+}
+
+typedef struct expansion {
+    char *text;
+    int64_t used, room;
+    bool seen[64];
+} expansion;
+
+static tamis_status append(expansion *to, const char *text, int64_t bytes) {
+    if (!to->text || to->used + bytes + 1 > to->room) {
+        const int64_t room = 2 * to->room + bytes + 4096;
+        TRY(tamis_reallocate(to->used, room, 1, "a kernel's source", (void **)&to->text));
+        to->room = room;
+    }
+    memcpy(to->text + to->used, text, (size_t)bytes);
+    to->used += bytes;
+    to->text[to->used] = 0;
+    return TAMIS_OK;
+}
+
+/* One file, with `#include "x"` replaced by x the first time and by nothing afterwards. */
+static tamis_status expand(expansion *to, const char *name, size_t length) {
+    static const char directive[] = "#include \"";
+    const tamis_gpu_source *const source = find_source(name, length);
+    if (!source) return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel file %.*s", (int)length, name);
+    const int64_t number = source - tamis_gpu_sources;
+    if (to->seen[number]) return TAMIS_OK;
+    to->seen[number] = true;
+    const char *at = (const char *)source->text, *const end = at + source->bytes;
+    while (at < end) {
+        const char *const newline = memchr(at, '\n', (size_t)(end - at));
+        const char *const next = newline ? newline + 1 : end;
+        if ((size_t)(next - at) > sizeof directive && memcmp(at, directive, sizeof directive - 1) == 0) {
+            const char *const file = at + sizeof directive - 1;
+            const char *const quote = memchr(file, '"', (size_t)(next - file));
+            TRY(expand(to, file, quote ? (size_t)(quote - file) : 0));
+        } else {
+            TRY(append(to, at, next - at));
+        }
+        at = next;
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_source_text(const char *name, char **text) {
+    expansion to = {0};
+    tamis_status status = append(&to, "", 0); /* a text even of an empty file */
+    if (status == TAMIS_OK) status = expand(&to, name, strlen(name));
+    if (status != TAMIS_OK) {
+        tamis_release(to.text);
+        to.text = NULL;
+    }
+    *text = to.text;
+    return status;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text) {
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
+}
+
+uint64_t tamis_gpu_sources_hash(void) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int i = 0; i < tamis_gpu_source_count; i++) {
+        h = hash_text(h, tamis_gpu_sources[i].name);
+        for (size_t j = 0; j < tamis_gpu_sources[i].bytes; j++) h = (h ^ tamis_gpu_sources[i].text[j]) * 0x100000001b3u;
+    }
+    return h;
+}
+
+/* ------------------------------------------------------------------------------------------ definitions */
+
+static void define(tamis_gpu_definitions *definitions, const char *name, const char *value, size_t value_bytes) {
+    const size_t name_bytes = strlen(name), bytes = 3 + name_bytes + 1 + value_bytes + 1;
+    char *at = definitions->text + definitions->used;
+    if (definitions->used + bytes + 1 > sizeof definitions->text) return;
+    memcpy(at, "-D ", 3);
+    memcpy(at + 3, name, name_bytes);
+    at[3 + name_bytes] = '=';
+    memcpy(at + 4 + name_bytes, value, value_bytes);
+    at[bytes - 1] = ' ';
+    at[bytes] = 0;
+    definitions->used += bytes;
+}
+
+void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name, const char *value) {
+    define(definitions, name, value, strlen(value));
+}
+
+/* Each plan makes a few dozen of these: the C library's formatting would take longer than all the rest of it. */
+void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value) {
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0) *--at = '-';
+    define(definitions, name, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* ------------------------------------------------------------------------------------------ code */
+
+/*
+ * Compiled code of one file under one set of definitions, on one device. Kernels of it that plans hold are references;
+ * without any it stays, for the plan that comes again, until there is too much of that. The table is outside the
+ * counted memory, for it has no end of life.
+ */
+typedef struct tamis_gpu_code {
+    struct tamis_gpu_code *next;
+    tamis_gpu_device *device;
+    const tamis_gpu_source *source;
+    char *definitions;
+    bool linked, ready; /* not ready: another thread compiles it */
+    tamis_gpu_module *module;
+    tamis_gpu_kernel *kernels;
+    int64_t references, used; /* when last, by `clock_now` */
+} code;
+
+enum { BUCKETS = 1024, MODULES_USUAL = 256 };
+static code *buckets[BUCKETS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int64_t clock_now;
+
+static code **bucket_of(const tamis_gpu_source *source, const char *definitions) {
+    return &buckets[hash_text(0xcbf29ce484222325u + (uint64_t)(source - tamis_gpu_sources), definitions) % BUCKETS];
+}
+
+static code *find_code(code *const *bucket, const tamis_gpu_device *device, const tamis_gpu_source *source,
+                       const char *definitions, bool linked) {
+    for (code *c = *bucket; c; c = c->next)
+        if (c->source == source && c->device == device && c->linked == linked &&
+            strcmp(c->definitions, definitions) == 0)
+            return c;
+    return NULL;
+}
+
+/* --- on disk */
+
+/* Everything that the code depends on. */
+static tamis_status make_key(const code *c, const char *text, char **key) {
+    const tamis_gpu_limits *const l = &c->device->limits;
+    const int64_t bytes = (int64_t)(strlen(c->source->name) + strlen(c->definitions) + sizeof *l + 64);
+    TRY(tamis_allocate(bytes, 1, "a kernel's key", (void **)key));
+    snprintf(*key, (size_t)bytes, "%s\n%s\n%s %s\n%s\n%s\n%s\n%016llx\n", c->source->name, c->definitions, l->model,
+             l->architecture, l->compiler, l->build, l->driver,
+             (unsigned long long)hash_text(0xcbf29ce484222325u, text));
+    return TAMIS_OK;
+}
+
+static tamis_status compile_and_load(code *c, const char *key, const char *text) {
+    tamis_gpu_device *const device = c->device;
+    tamis_gpu_binary binary;
+    if (tamis_program_cache_load(key, &binary)) {
+        const tamis_status loaded = device->runtime->load(device, &binary, &c->module);
+        tamis_release(binary.memory);
+        if (loaded == TAMIS_OK) return TAMIS_OK; /* else: whole, but not what this driver takes */
+    }
+    TRY(device->runtime->compile(device, c->source->name, text, c->definitions, c->linked, &binary, &c->module));
+    const tamis_status status = c->module ? TAMIS_OK : device->runtime->load(device, &binary, &c->module);
+    if (status == TAMIS_OK && binary.bytes > 0) tamis_program_cache_save(key, &binary);
+    tamis_release(binary.memory);
+    return status;
+}
+
+static tamis_status make_code(code *c) {
+    tamis_status status = TAMIS_OK;
+    char *text = NULL, *key = NULL;
+    TRY_GOTO(done, tamis_gpu_source_text(c->source->name, &text));
+    TRY_GOTO(done, make_key(c, text, &key));
+    status = compile_and_load(c, key, text);
+done:
+    tamis_release(text);
+    tamis_release(key);
+    return status;
+}
+
+/* --- too much of it */
+
+static int64_t modules_most(void) {
+    static int64_t known = -1;
+    if (known >= 0) return known;
+    const char *const text = getenv("TAMIS_MODULES");
+    char *end = NULL;
+    const long long value = text ? strtoll(text, &end, 10) : 0;
+    known = text && end != text && *end == 0 && value >= 0 ? value : MODULES_USUAL;
+    return known;
+}
+
+static int64_t count_idle(const tamis_gpu_device *device) {
+    int64_t count = 0;
+    for (int b = 0; b < BUCKETS; b++)
+        for (const code *c = buckets[b]; c; c = c->next) count += c->device == device && c->ready && c->references == 0;
+    return count;
+}
+
+/* Takes the idle code that was used last the longest ago, and not after `before`, out of the table. */
+static code *take_oldest(const tamis_gpu_device *device, int64_t before) {
+    code **oldest = NULL;
+    for (int b = 0; b < BUCKETS; b++)
+        for (code **at = &buckets[b]; *at; at = &(*at)->next) {
+            const code *const c = *at;
+            if (c->device != device || !c->ready || c->references > 0 || c->used > before) continue;
+            if (!oldest || c->used < (*oldest)->used) oldest = at;
+        }
+    code *const found = oldest ? *oldest : NULL;
+    if (found) *oldest = found->next;
+    return found;
+}
+
+static void free_code(code *c) {
+    while (c->kernels) {
+        tamis_gpu_kernel *const kernel = c->kernels;
+        c->kernels = kernel->next;
+        c->device->runtime->release_function(c->device, kernel->function);
+        free(kernel);
+    }
+    if (c->module) c->device->runtime->unload(c->device, c->module);
+    free(c->definitions);
+    free(c);
+}
+
+/* What was launched of it may still be running: the device is waited for, once for a quarter of all there is. */
+static void unload_oldest(tamis_gpu_device *device) {
+    pthread_mutex_lock(&lock);
+    const int64_t most = modules_most(), before = clock_now;
+    int64_t count = count_idle(device);
+    pthread_mutex_unlock(&lock);
+    if (count <= most || device->runtime->finish(device, TAMIS_ALL_STREAMS) != TAMIS_OK) return;
+    for (; count > most - most / 4; count--) {
+        pthread_mutex_lock(&lock);
+        code *const oldest = take_oldest(device, before);
+        pthread_mutex_unlock(&lock);
+        if (!oldest) return;
+        free_code(oldest);
+    }
+}
+
+/* --- asked for */
+
+static tamis_status no_memory(const char *what) { return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for %s", what); }
+
+static code *new_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions, bool linked) {
+    code *const c = calloc(1, sizeof *c);
+    const size_t bytes = strlen(definitions) + 1;
+    char *const copy = malloc(bytes);
+    if (!c || !copy) {
+        free(c);
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy, definitions, bytes);
+    *c = (code){.device = device, .source = source, .definitions = copy, .linked = linked, .references = 1};
+    return c;
+}
+
+static void remove_code(code **bucket, const code *c) {
+    while (*bucket != c) bucket = &(*bucket)->next;
+    *bucket = c->next;
+}
+
+/* The code, with one more reference. Who asks first for what is not there compiles it; who asks for the same meanwhile
+   waits for that, and for other code nobody waits. */
+static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions,
+                             bool linked, code **found) {
+    code **const bucket = bucket_of(source, definitions);
+    pthread_mutex_lock(&lock);
+    code *c = find_code(bucket, device, source, definitions, linked);
+    while (c && !c->ready) {
+        pthread_cond_wait(&changed, &lock);
+        c = find_code(bucket, device, source, definitions, linked); /* gone, where it failed: this thread's turn */
+    }
+    if (c) {
+        c->references++;
+        pthread_mutex_unlock(&lock);
+        *found = c;
+        return TAMIS_OK;
+    }
+    c = new_code(device, source, definitions, linked);
+    if (c) {
+        c->next = *bucket;
+        *bucket = c;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!c) return no_memory("compiled code");
+    const tamis_status status = make_code(c);
+    pthread_mutex_lock(&lock);
+    c->ready = true;
+    if (status != TAMIS_OK) remove_code(bucket, c);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    if (status != TAMIS_OK) {
+        free_code(c);
+        return status;
+    }
+    unload_oldest(device);
+    *found = c;
+    return TAMIS_OK;
+}
+
+bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions, bool linked) {
+    const tamis_gpu_source *const source = find_source(name, strlen(name));
+    if (!source) return false;
+    pthread_mutex_lock(&lock);
+    const code *const c = find_code(bucket_of(source, definitions), device, source, definitions, linked);
+    const bool ready = c && c->ready;
+    pthread_mutex_unlock(&lock);
+    return ready;
+}
+
+static void release_code(code *c) {
+    pthread_mutex_lock(&lock);
+    c->references--;
+    c->used = ++clock_now;
+    pthread_mutex_unlock(&lock);
+}
+
+/* One that nobody holds; and the most shared memory that any of that name has been given. */
+static tamis_gpu_kernel *idle_kernel(const code *c, const char *name, int64_t shared_bytes, int64_t *shared_most) {
+    for (tamis_gpu_kernel *k = c->kernels; k; k = k->next) {
+        if (strcmp(k->name, name) != 0) continue;
+        if (k->shared_bytes > *shared_most) *shared_most = k->shared_bytes;
+        if (!k->held && k->shared_bytes == shared_bytes) return k;
+    }
+    return NULL;
+}
+
+static tamis_status get_kernel(code *c, const char *name, int64_t shared_bytes, tamis_gpu_kernel **made) {
+    int64_t shared_most = 0;
+    pthread_mutex_lock(&lock);
+    tamis_gpu_kernel *kernel = idle_kernel(c, name, shared_bytes, &shared_most);
+    if (kernel) kernel->held = true;
+    pthread_mutex_unlock(&lock);
+    if (!kernel) {
+        kernel = calloc(1, sizeof *kernel);
+        if (!kernel) return no_memory("a kernel");
+        *kernel = (tamis_gpu_kernel){.code = c, .shared_bytes = shared_bytes, .held = true};
+        snprintf(kernel->name, sizeof kernel->name, "%s", name);
+        const int64_t more = shared_bytes > shared_most ? shared_bytes : 0; /* a limit of all of that name */
+        const tamis_status status = c->device->runtime->function(c->device, c->module, name, more, &kernel->function);
+        if (status != TAMIS_OK) {
+            free(kernel);
+            return status;
+        }
+        pthread_mutex_lock(&lock);
+        kernel->next = c->kernels;
+        c->kernels = kernel;
+        pthread_mutex_unlock(&lock);
+    }
+    *made = kernel;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
+                                  const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made) {
+    const tamis_gpu_source *const source = find_source(name, strlen(name));
+    code *c = NULL;
+    if (!source) return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel file %s", name);
+    TRY(get_code(device, source, definitions, linked, &c));
+    const tamis_status status = get_kernel(c, kernel, shared_bytes, made);
+    if (status != TAMIS_OK) release_code(c);
+    return status;
+}
+
+void tamis_gpu_kernel_release(tamis_gpu_kernel *kernel) {
+    if (!kernel) return;
+    pthread_mutex_lock(&lock);
+    kernel->held = false;
+    kernel->code->references--;
+    kernel->code->used = ++clock_now;
+    pthread_mutex_unlock(&lock);
+}

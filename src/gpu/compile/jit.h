@@ -1,0 +1,42 @@
+/* Kernels made for exact constants when they are first wanted: kept for the process, and on disk. */
+#ifndef TAMIS_GPU_COMPILE_JIT_H
+#define TAMIS_GPU_COMPILE_JIT_H
+
+#include "gpu/runtime/runtime.h"
+
+/* A kernel file of src/gpu/kernels, as the build embeds it. */
+typedef struct tamis_gpu_source {
+    const char *name; /* "sddmm_nonzeros.simt" */
+    const unsigned char *text;
+    size_t bytes;
+} tamis_gpu_source;
+
+extern const tamis_gpu_source tamis_gpu_sources[];
+extern const int tamis_gpu_source_count;
+
+/* The text of a kernel file with its #include lines resolved among the embedded files; tamis_release frees it. */
+tamis_status tamis_gpu_source_text(const char *name, char **text);
+
+/* The sha-like fingerprint of all embedded kernels: what a piece of evidence was made with. */
+uint64_t tamis_gpu_sources_hash(void);
+
+/* Definitions under construction: "-D TEAM=8 -D BATCH=8 ". */
+typedef struct tamis_gpu_definitions {
+    char text[1024];
+    size_t used;
+} tamis_gpu_definitions;
+void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value);
+void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name, const char *value);
+
+/*
+ * A kernel of a file under those definitions, compiled if need be; it is the caller's alone, and stays loaded, until it
+ * is released. A device keeps 256 modules that nobody holds a kernel of (or TAMIS_MODULES), those used last.
+ */
+tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, const char *definitions, bool linked,
+                                  const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made);
+
+/* Whether that would not have to compile. */
+bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions, bool linked);
+void tamis_gpu_kernel_release(tamis_gpu_kernel *kernel); /* NULL is allowed */
+
+#endif

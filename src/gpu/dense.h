@@ -1,9 +1,0 @@
-/* The dense companions on a GPU. */
-#ifndef TAMIS_GPU_DENSE_H
-#define TAMIS_GPU_DENSE_H
-
-#include "base/dense.h"
-
-extern const tamis_dense_functions tamis_gpu_dense_functions;
-
-#endif

@@ -1,0 +1,9 @@
+/* Edges and their derivatives over samples that are there already, on a GPU. */
+#ifndef TAMIS_GPU_GRADIENT_GRADIENT_H
+#define TAMIS_GPU_GRADIENT_GRADIENT_H
+
+#include "base/edge.h"
+
+extern const tamis_edge_functions tamis_gpu_edge_functions;
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * The kernels that every plan shares (structure, sorting, staging): made on first use, kept for the process, launched
+ * one at a time so that plans in several threads can use them. Groups have 256 work-items.
+ */
+#ifndef TAMIS_GPU_LAUNCH_UTILITY_H
+#define TAMIS_GPU_LAUNCH_UTILITY_H
+
+#include "gpu/launch/call.h"
+
+enum { TAMIS_GPU_GROUP = 256 };
+
+/* Definitions of such a kernel: element (-1 where it has none), index and offset types. */
+typedef struct tamis_gpu_kinds {
+    tamis_type type;
+    tamis_index_type index, offset;
+} tamis_gpu_kinds;
+
+tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const char *file, const char *kernel,
+                               tamis_gpu_kinds kinds, int64_t groups, const tamis_gpu_call *call);
+
+/* Makes the kernel without launching it. */
+tamis_status tamis_gpu_utility_ready(tamis_gpu_device *device, const char *file, const char *kernel,
+                                     tamis_gpu_kinds kinds);
+
+/* Groups for `count` items, one a work-item, within what a launch may have; kernels stride over the rest. */
+int64_t tamis_gpu_groups(int64_t count);
+
+/* Memory of the device, counted and made to fail by tests like the host's; `stream` as in base/backend.h. What the
+   platform refuses to release stays counted, and is released when it no longer refuses. */
+tamis_status tamis_gpu_allocate(tamis_gpu_device *device, void *stream, size_t bytes, const char *what, void **memory);
+void tamis_gpu_release(tamis_gpu_device *device, void *stream, void *memory);
+
+#endif

@@ -1,0 +1,293 @@
+/* Host side of chunks.simt: SpMM and fused in equal shares, rows that are cut merged in order. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "gpu/launch/utility.h"
+#include "gpu/methods.h"
+
+enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
+enum { MAIN, MERGE_SHORT, MERGE_LONG };               /* kernels */
+enum { TASK_SUMS, TASK_MERGE };                       /* of chunks.simt */
+enum { STARTS, CHAINS };                              /* kept memory */
+enum { CHUNKS, SHORT_CHAINS, LONG_CHAINS, OUT_SPAN }; /* numbers */
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LONG = 16 /* chunks that are worth a group */ };
+
+static bool is_fused(const tamis_prepared *p) { return p->problem.operation == TAMIS_OP_FUSED; }
+
+static int64_t pieces_of(const tamis_problem *problem, int64_t elements) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
+    return (elements + piece - 1) / piece;
+}
+
+/* As many lanes as the wider of the rows has pieces, up to a warp; chunks such that each multiprocessor has a few
+   hundred, long enough that their partial rows are little beside what they read. */
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
+    const int64_t wider = problem->inner > problem->width ? problem->inner : problem->width;
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
+    const int64_t teams = (int64_t)device->limits.multiprocessors * 256;
+    v[TEAM_LANES] = 4;
+    while (v[TEAM_LANES] < 32 && v[TEAM_LANES] < pieces_of(problem, wider)) v[TEAM_LANES] *= 2;
+    v[BATCH] = v[TEAM_LANES] < 8 ? 4 : 8;
+    v[LOADS] = piece == 8 ? 2 : 4;
+    v[GROUP] = device->limits.is_cpu ? 64 : 128;
+    v[ITEMS] = (problem->nnz + problem->rows) / teams;
+    if (v[ITEMS] < 64) v[ITEMS] = 64;
+    if (v[ITEMS] > 1024) v[ITEMS] = 1024;
+}
+
+/* WIDTH, WIDTH_PIECES and WIDTH_EXACT: the output's columns of a team, as K, PIECES and EXACT are for dot products, but
+   WIDTH only where it is exact. */
+static void define_width(tamis_gpu_definitions *definitions, tamis_prepared *p, int team, int pieces_most) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type),
+                  pieces = pieces_of(&p->problem, p->problem.width);
+    const bool quick = tamis_gpu_compiles_fast(p);
+    const int64_t lane = quick ? tamis_gpu_lane_pieces(pieces, team, pieces_most) : pieces_most;
+    const bool exact = quick && p->problem.width % (team * piece * lane) == 0;
+    tamis_gpu_define(definitions, "WIDTH", exact && p->problem.width <= 1024 ? p->problem.width : 0);
+    tamis_gpu_define(definitions, "WIDTH_PIECES", lane);
+    tamis_gpu_define(definitions, "WIDTH_EXACT", exact);
+    p->numbers[OUT_SPAN] = team * lane * piece;
+}
+
+/* One module for what comes before and after the sums. */
+static void define_merge(tamis_gpu_definitions *definitions, const tamis_prepared *p) {
+    tamis_gpu_define_problem(definitions, p, MERGE_GROUP, MERGE_TEAM);
+    tamis_gpu_define(definitions, "TASK", TASK_MERGE);
+    tamis_gpu_define(definitions, "FUSED", is_fused(p));
+}
+
+static tamis_status compile(tamis_prepared *p) {
+    const int64_t *const v = p->parameters;
+    const int team = (int)v[TEAM_LANES];
+    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], team);
+    tamis_gpu_define_inner(&definitions, p, p->problem.inner, team, piece == 8 ? 2 : 4);
+    define_width(&definitions, p, team, piece == 8 ? 1 : 2);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
+    tamis_gpu_define(&definitions, "FUSED", is_fused(p));
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
+    TRY(tamis_gpu_add_split_kernel(p, MAIN, "chunks.simt", "chunks", &definitions, 0));
+    tamis_gpu_definitions merge = {.used = 0};
+    define_merge(&merge, p);
+    if (p->problem.keep_softmax) tamis_gpu_define(&merge, "KEEP_SOFTMAX", 1);
+    TRY(tamis_gpu_add_kernel(p, MERGE_SHORT, "chunks.simt", "chunks_merge", &merge, 0));
+    return tamis_gpu_add_kernel(p, MERGE_LONG, "chunks.simt", "chunks_merge_long", &merge, 0);
+}
+
+/* ------------------------------------------------------------------------------------------ the split */
+
+/* One of the kernels beside the sums, which only making a plan launches. */
+static tamis_status launch_merge(const tamis_prepared *p, const char *name, int64_t items, const tamis_gpu_call *call) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_kernel *kernel = NULL;
+    const tamis_gpu_launch grid = {{tamis_gpu_groups(items), 1}, MERGE_GROUP, 0, 1};
+    define_merge(&definitions, p);
+    TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, name, 0, &kernel));
+    const tamis_status status =
+        p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, call->arguments, call->count);
+    tamis_gpu_kernel_release(kernel);
+    return status;
+}
+
+static tamis_status split(tamis_prepared *p) {
+    tamis_gpu_call call = {.count = 0};
+    const int64_t chunks = p->numbers[CHUNKS];
+    TRY(tamis_gpu_add_kept(p, STARTS, chunks + 1, 8, "the split into chunks"));
+    tamis_gpu_add_int64(&call, p->problem.rows);
+    tamis_gpu_add_int64(&call, p->problem.nnz);
+    tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
+    tamis_gpu_add_int64(&call, chunks);
+    tamis_gpu_add_memory(&call, p->problem.offsets);
+    tamis_gpu_add_memory(&call, p->memories[STARTS]);
+    return launch_merge(p, "chunks_split", chunks + 1, &call);
+}
+
+/* Rows that several chunks share, found on the host from where the chunks begin: a chain is a row that is under way at
+   a boundary. Short ones stand first. */
+static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const int64_t *row_begins, int64_t *chains,
+                           bool longer) {
+    const int64_t chunks = p->numbers[CHUNKS], items = p->parameters[ITEMS];
+    int64_t count = 0;
+    for (int64_t c = 0; c < chunks; c++) {
+        const int64_t row = starts[c + 1], t0 = c * items - starts[c], t1 = (c + 1) * items - row;
+        if (c + 1 == chunks || row_begins[c + 1] >= t1 || row_begins[c + 1] < t0)
+            continue; /* none begins and goes on */
+        int64_t last = c + 1;
+        while (last + 1 < chunks && starts[last + 1] == row) last++;
+        if ((last - c >= LONG) != longer) continue;
+        if (chains) {
+            chains[3 * count] = c;
+            chains[3 * count + 1] = last;
+            chains[3 * count + 2] = row;
+        }
+        count++;
+    }
+    return count;
+}
+
+/* row_begins[c]: offsets[starts[c]], or nnz past the last row */
+static tamis_status read_begins(const tamis_prepared *p, const int64_t *starts, int64_t *begins) {
+    tamis_status status = TAMIS_OK;
+    const tamis_problem *const problem = &p->problem;
+    const size_t size = tamis_index_size(problem->offset_type);
+    void *offsets = NULL;
+    TRY(tamis_allocate(problem->rows + 1, size, "a copy of the offsets", &offsets));
+    TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, offsets,
+                                            (tamis_place){(void *)(uintptr_t)problem->offsets, 0},
+                                            (size_t)(problem->rows + 1) * size));
+    for (int64_t c = 0; c <= p->numbers[CHUNKS]; c++)
+        begins[c] = size == 8 ? ((const int64_t *)offsets)[starts[c]] : ((const int32_t *)offsets)[starts[c]];
+done:
+    tamis_release(offsets);
+    return status;
+}
+
+static tamis_status list_chains(tamis_prepared *p) {
+    tamis_status status = TAMIS_OK;
+    const int64_t chunks = p->numbers[CHUNKS];
+    int64_t *starts = NULL, *begins = NULL, *chains = NULL;
+    TRY_GOTO(done, tamis_allocate(chunks + 1, 8, "a copy of the split", (void **)&starts));
+    TRY_GOTO(done, tamis_allocate(chunks + 1, 8, "beginnings of rows", (void **)&begins));
+    TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, starts, (tamis_place){p->memories[STARTS], 0},
+                                            (size_t)(chunks + 1) * 8));
+    TRY_GOTO(done, read_begins(p, starts, begins));
+    p->numbers[SHORT_CHAINS] = find_chains(p, starts, begins, NULL, false);
+    p->numbers[LONG_CHAINS] = find_chains(p, starts, begins, NULL, true);
+    const int64_t count = p->numbers[SHORT_CHAINS] + p->numbers[LONG_CHAINS];
+    if (count == 0) goto done;
+    TRY_GOTO(done, tamis_allocate(3 * count, 8, "rows that are cut", (void **)&chains));
+    find_chains(p, starts, begins, chains, false);
+    find_chains(p, starts, begins, chains + 3 * p->numbers[SHORT_CHAINS], true);
+    TRY_GOTO(done, tamis_gpu_add_kept(p, CHAINS, 3 * count, 8, "rows that are cut"));
+    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, (tamis_place){p->memories[CHAINS], 0},
+                                             chains, (size_t)(3 * count) * 8));
+done:
+    tamis_release(starts);
+    tamis_release(begins);
+    tamis_release(chains);
+    return status;
+}
+
+/* For one call: one place for each chunk in either list, filled on the device. */
+static tamis_status list_unseen(tamis_prepared *p) {
+    tamis_gpu_call call = {.count = 0};
+    const int64_t chunks = p->numbers[CHUNKS];
+    TRY(tamis_gpu_add_kept(p, CHAINS, 6 * chunks, 8, "rows that are cut"));
+    p->numbers[SHORT_CHAINS] = p->numbers[LONG_CHAINS] = chunks;
+    tamis_gpu_add_int64(&call, p->problem.rows);
+    tamis_gpu_add_int64(&call, p->problem.nnz);
+    tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
+    tamis_gpu_add_int64(&call, chunks);
+    tamis_gpu_add_int64(&call, LONG);
+    tamis_gpu_add_memory(&call, p->problem.offsets);
+    tamis_gpu_add_memory(&call, p->memories[STARTS]);
+    tamis_gpu_add_memory(&call, p->memories[CHAINS]);
+    return launch_merge(p, "chunks_chains", chunks, &call);
+}
+
+static tamis_status prepare(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    const int64_t total = p->problem.rows + p->problem.nnz;
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
+    if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
+    if ((p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM > p->device->limits.groups_most[1])
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-nonzeros takes on %s: %lld",
+                          (long long)p->problem.width, p->device->limits.name,
+                          (long long)(p->device->limits.groups_most[1] * MERGE_TEAM));
+    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    p->numbers[CHUNKS] = (total + v[ITEMS] - 1) / v[ITEMS];
+    p->scratch_bytes = (size_t)(2 * p->numbers[CHUNKS] * (p->problem.width + 2)) * tamis_gpu_real_size(p->problem.type);
+    if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
+    TRY(compile(p));
+    TRY(split(p));
+    return p->problem.once ? list_unseen(p) : list_chains(p);
+}
+
+/* ------------------------------------------------------------------------------------------ executing */
+
+static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x, bool longer) {
+    const int64_t count = p->numbers[longer ? LONG_CHAINS : SHORT_CHAINS], teams = MERGE_GROUP / MERGE_TEAM;
+    const int64_t before = longer ? p->numbers[SHORT_CHAINS] * 3 * 8 : 0;
+    tamis_gpu_call call = {.count = 0};
+    if (count == 0) return TAMIS_OK;
+    tamis_gpu_add_int64(&call, count);
+    tamis_gpu_add_place(&call, (tamis_place){p->memories[CHAINS], before});
+    tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_int64(&call, p->problem.width);
+    tamis_gpu_add_place(&call, x->out);
+    tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_batch(p, x, &call);
+    tamis_gpu_add_edge(p, x, &call);
+    tamis_gpu_add_softmax_rows(p, x, &call);
+    return tamis_gpu_launch_kernel(p, stream, longer ? MERGE_LONG : MERGE_SHORT,
+                                   longer ? count : (count + teams - 1) / teams,
+                                   (p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM, MERGE_GROUP, 0, &call);
+}
+
+static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const tamis_problem *const problem = &p->problem;
+    const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, problem->rows);
+    tamis_gpu_add_int64(&call, problem->nnz);
+    tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
+    tamis_gpu_add_int64(&call, p->numbers[CHUNKS]);
+    tamis_gpu_add_memory(&call, p->memories[STARTS]);
+    tamis_gpu_add_memory(&call, problem->offsets);
+    tamis_gpu_add_memory(&call, problem->columns);
+    tamis_gpu_add_place(&call, x->values);
+    tamis_gpu_add_place(&call, x->a);
+    tamis_gpu_add_int64(&call, x->a_stride);
+    tamis_gpu_add_place(&call, x->b);
+    tamis_gpu_add_int64(&call, x->b_stride);
+    tamis_gpu_add_int64(&call, problem->inner);
+    tamis_gpu_add_place(&call, x->d);
+    tamis_gpu_add_int64(&call, x->d_stride);
+    tamis_gpu_add_int64(&call, problem->width);
+    tamis_gpu_add_place(&call, x->out);
+    tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_batch(p, x, &call);
+    tamis_gpu_add_edge(p, x, &call);
+    tamis_gpu_add_wide(p, x, 0, &call);
+    tamis_gpu_add_softmax_rows(p, x, &call);
+    return tamis_gpu_launch_kernel(p, stream, MAIN, (p->numbers[CHUNKS] + teams - 1) / teams,
+                                   (problem->width + p->numbers[OUT_SPAN] - 1) / p->numbers[OUT_SPAN],
+                                   (int)p->parameters[GROUP], 0, &call);
+}
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_operands y = *x;
+    if (!is_fused(p)) { /* what is summed: D in fused, B in SpMM */
+        y.d = x->b;
+        y.d_stride = x->b_stride;
+        y.apart.d = x->apart.b;
+    }
+    TRY(sum(p, stream, &y));
+    TRY(merge(p, stream, &y, false));
+    return merge(p, stream, &y, true);
+}
+
+#define PARAMETERS                                                                                                     \
+    {                                                                                                                  \
+        {"team", 4, 32}, {"batch", 4, 8}, {"loads", 1, 8}, {"group", 32, 1024}, { "items", 4, 1 << 20 }                \
+    }
+
+const tamis_gpu_method tamis_gpu_spmm_chunks = {.name = "gpu-nonzeros",
+                                                .parameters = PARAMETERS,
+                                                .defaults = defaults,
+                                                .prepare = prepare,
+                                                .execute = execute,
+                                                .batches = true,
+                                                .widens = true};
+const tamis_gpu_method tamis_gpu_fused_chunks = {.name = "gpu-nonzeros",
+                                                 .parameters = PARAMETERS,
+                                                 .defaults = defaults,
+                                                 .prepare = prepare,
+                                                 .execute = execute,
+                                                 .batches = true,
+                                                 .widens = true,
+                                                 .keeps = true};

@@ -1,0 +1,155 @@
+/* Host side of sddmm_nonzeros.simt: ours, equal nonzeros whatever the rows. */
+#include "base/status.h"
+#include "gpu/methods.h"
+#include "gpu/nonzeros/slices.h"
+#include "gpu/structure/order.h"
+
+enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK };
+enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
+
+/* Rows of B that pass in several steps: few lanes a row, four nonzeros at once, small groups. */
+static void walk(int64_t *parameters) {
+    parameters[TEAM_LANES] = 8;
+    parameters[BATCH] = parameters[LOADS] = 4;
+    parameters[PIECES] = parameters[RUN] = parameters[WALK] = 1;
+    parameters[GROUP] = 128;
+    parameters[CHUNK] = 64;
+}
+
+/* A row of A is not worth keeping from step to step where it has few nonzeros, or where rows of B that are new take
+   most of the time anyway; that they are near (meshes) is worth large groups. */
+static bool walks(const tamis_problem *problem, int64_t pieces, bool few) {
+    if (few) return false;
+    const double mean = problem->profile->mean, fresh = problem->fresh_share;
+    if (pieces >= 64) return mean < 16 || mean < 110 * fresh || fresh > 0.4;
+    return pieces >= 32 && fresh > 0.78;
+}
+
+/*
+ * A row of B is read by as many lanes as it has pieces, up to sixteen; where it has more than three for each of these
+ * (fp64: more than one), by eight, two rows at once, step by step. Groups are small and short where there are few
+ * nonzeros, so that every multiprocessor has some.
+ */
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), slice = tamis_gpu_nonzeros_slice(problem);
+    const int64_t pieces = (slice + piece - 1) / piece;
+    int64_t team = 4, group = 128, chunk = 512, loads = 4;
+    while (team < 16 && 2 * team <= pieces) team *= 2;
+    const int64_t multiprocessors = device->limits.multiprocessors, wanted = multiprocessors * 16;
+    const bool few = problem->nnz < multiprocessors * 3000; /* all lanes that a row is worth, then */
+    const bool in_steps = piece == 2 ? pieces > team : piece == 4 && pieces > 3 * team && !few;
+    const bool by_three = piece == 4 && pieces > 2 * team && pieces <= 3 * team;
+    if (in_steps) team = 8;
+    parameters[SLICE] = slice;
+    parameters[WALK] = 0;
+    if (walks(problem, pieces, few) && !device->limits.is_cpu) {
+        walk(parameters);
+        return;
+    }
+    const bool long_rows = pieces > 2 * team || pieces > 16;
+    if (long_rows) {
+        /* 8192 nonzeros of 32 pieces are work enough for a multiprocessor; of longer rows fewer */
+        const int64_t enough = pieces > 32 ? 8192 * 32 / pieces : 8192;
+        group = 256;
+        chunk = 1024;
+        if (problem->nnz >= multiprocessors * (enough > 1024 ? enough : 1024) && !by_three) {
+            /* one group a multiprocessor: neighbouring rows of S find rows of B in L1; and whole rounds of them */
+            const int64_t rounds = problem->nnz / multiprocessors / 8192 + 1;
+            group = 1024;
+            chunk = problem->nnz / multiprocessors / rounds + 1;
+        }
+    }
+    /* too few nonzeros for all: smaller groups, and one round for each */
+    while (group > 64 && problem->nnz < wanted * (group / team * 8)) group /= 2;
+    const int64_t step = group / team * 8;
+    while (group <= 256 && chunk > step && problem->nnz < wanted * chunk) chunk /= 2;
+    parameters[TEAM_LANES] = team;
+    parameters[BATCH] = 8;
+    parameters[PIECES] = pieces <= 2 * team ? 2 : 4;
+    const bool several = in_steps && (piece == 4 || pieces <= 4 * team); /* rows of fp64 in one step */
+    const int64_t lane = tamis_gpu_lane_pieces(pieces, team, parameters[PIECES]) * piece;
+    while (loads > 1 && loads * lane > (several ? 32 : 16)) loads /= 2;
+    if (piece == 8) loads = long_rows ? 1 : 2; /* as reals, rows take twice what is read */
+    parameters[LOADS] = loads;
+    parameters[GROUP] = device->limits.is_cpu ? 64 : group;
+    parameters[CHUNK] = chunk;
+    parameters[RUN] = long_rows || chunk / step < 4 ? 1 : 4;
+}
+
+/* Registers of a work-item, about: rows under way, sums, indices, and what goes with them. */
+static int64_t registers_of(const tamis_prepared *p) {
+    const tamis_problem *const problem = &p->problem;
+    const int64_t *const v = p->parameters;
+    const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type), real = problem->type == TAMIS_F64 ? 2 : 1;
+    const int64_t index = problem->index_type == TAMIS_I64 ? 2 : 1;
+    const int64_t lane = tamis_gpu_lane_pieces((v[SLICE] + piece - 1) / piece, v[TEAM_LANES], v[PIECES]) * piece;
+    /* 16-bit numbers on their way to 32 take as much as one more row under way, and so do loads of single elements */
+    const int64_t rows = v[LOADS] + 1 + (piece == 8 || p->unit == 1);
+    return real * (rows * lane + v[BATCH]) + 2 * index * v[BATCH] + 24 +
+           (problem->once ? 8 : 0); /* rows that are searched for */
+}
+
+static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
+    const int64_t *const v = p->parameters;
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "RUN", v[RUN]);
+    tamis_gpu_define(&definitions, "WALK", v[WALK]);
+    tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
+    tamis_gpu_define(&definitions, "ROWS_KNOWN", !p->problem.once);
+    return tamis_gpu_add_split_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
+}
+
+static tamis_status prepare(tamis_prepared *p) {
+    enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
+    int64_t *const v = p->parameters;
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
+    TRY(tamis_gpu_check_powers(p, GROUP, GROUP));
+    v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_nonzeros_slice(&p->problem));
+    if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
+    const int64_t needs = registers_of(p);
+    while (v[GROUP] > 128 && needs > REGISTERS / v[GROUP] + OVER) v[GROUP] /= 2;
+    if (v[GROUP] < v[TEAM_LANES]) v[GROUP] = v[TEAM_LANES];
+    const int64_t whole = v[GROUP] / v[TEAM_LANES] * v[BATCH] * v[RUN]; /* what the teams of a group take in a round */
+    const int64_t least = p->problem.nnz / p->device->limits.groups_most[0] + 1; /* no more groups than a launch has */
+    v[CHUNK] = ((v[CHUNK] > least ? v[CHUNK] : least) + whole - 1) / whole * whole;
+    p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
+    if (p->problem.nnz == 0) return TAMIS_OK;
+    TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
+    if (p->problem.once) return TAMIS_OK; /* rows are searched for */
+    TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
+    return tamis_gpu_expand_rows(p->device, p->problem.stream, &p->problem, p->memories[ROWS]);
+}
+
+static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
+    tamis_gpu_add_memory(call, p->memories[ROWS]);
+    tamis_gpu_add_int64(call, p->parameters[CHUNK]);
+}
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const int64_t chunk = p->parameters[CHUNK];
+    const tamis_gpu_launch launch = {{(p->problem.nnz + chunk - 1) / chunk, 1}, (int)p->parameters[GROUP], 0, 1};
+    return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
+}
+
+const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
+    .name = "gpu-nonzeros",
+    .parameters = {{"team", 1, 32},
+                   {"batch", 4, 8},
+                   {"loads", 1, 8},
+                   {"pieces", 1, 8},
+                   {"group", 32, 1024},
+                   {"chunk", 8, 1 << 20},
+                   {"run", 1, 64},
+                   {"slice", 0, 1 << 20},
+                   {"walk", 0, 1}},
+    .defaults = defaults,
+    .prepare = prepare,
+    .execute = execute,
+    .batches = true,
+    .widens = true,
+};

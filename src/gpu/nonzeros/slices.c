@@ -1,0 +1,62 @@
+/* Slices of K: how long they are and what their launches are given. */
+#include "gpu/nonzeros/slices.h"
+
+#include "base/status.h"
+
+enum { LINE = 128 /* bytes: slices begin at whole lines */ };
+
+static int64_t line_of(const tamis_problem *problem) { return LINE / (int64_t)tamis_type_size(problem->type); }
+
+static int64_t whole(int64_t elements, int64_t line) { return (elements + line - 1) / line * line; }
+
+int64_t tamis_gpu_slice_taken(const tamis_problem *problem, int64_t asked, int64_t otherwise) {
+    const int64_t slice = whole(asked ? asked : otherwise, line_of(problem));
+    return slice < problem->inner ? slice : problem->inner > 0 ? problem->inner : 1;
+}
+
+int64_t tamis_gpu_slice_even(const tamis_problem *problem, int64_t bytes) {
+    const int64_t row = problem->inner * (int64_t)tamis_type_size(problem->type);
+    const int64_t count = (row + bytes - 1) / bytes;
+    return tamis_gpu_slice_taken(problem, count > 1 ? (problem->inner + count - 1) / count : problem->inner, 1);
+}
+
+size_t tamis_gpu_slice_scratch(const tamis_problem *problem, int64_t slice) {
+    return tamis_gpu_sliced(problem, slice) ? (size_t)problem->nnz * tamis_gpu_real_size(problem->type) : 0;
+}
+
+tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
+                                     tamis_status (*compile)(tamis_prepared *p, int kernel, int64_t inner)) {
+    const int64_t inner = p->problem.inner, rest = tamis_gpu_sliced(&p->problem, slice) ? inner % slice : 0;
+    if (rest) TRY(compile(p, TAMIS_GPU_SLICE_REST, rest));
+    return compile(p, TAMIS_GPU_SLICE_WHOLE, slice < inner ? slice : inner);
+}
+
+/* Of the launch whose slice begins at element `begin`. */
+static void add_arguments(const tamis_prepared *p, const tamis_operands *x, int64_t slice, int64_t begin,
+                          tamis_gpu_call *call) {
+    enum { FIRST = 1, LAST = 2 };
+    const int64_t bytes = begin * (int64_t)tamis_type_size(p->problem.type), left = p->problem.inner - begin;
+    tamis_operands part = *x;
+    part.a = tamis_gpu_after(x->a, bytes);
+    part.b = tamis_gpu_after(x->b, bytes);
+    tamis_gpu_sddmm_arguments_of(p, &part, slice < left ? slice : left, call);
+    tamis_gpu_add_place(call, x->scratch);
+    tamis_gpu_add_int32(call, (begin == 0 ? FIRST : 0) | (slice >= left ? LAST : 0));
+    tamis_gpu_add_batch(p, x, call);
+}
+
+tamis_status tamis_gpu_slice_execute(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
+                                     const tamis_gpu_launch *launch,
+                                     void (*add)(const tamis_prepared *p, tamis_gpu_call *call)) {
+    int64_t begin = 0;
+    do {
+        const bool rest = begin > 0 && begin + slice > p->problem.inner;
+        tamis_gpu_call call = {.count = 0};
+        add_arguments(p, x, slice, begin, &call);
+        add(p, &call);
+        TRY(tamis_gpu_launch_kernel(p, stream, rest ? TAMIS_GPU_SLICE_REST : TAMIS_GPU_SLICE_WHOLE, launch->groups[0],
+                                    launch->groups[1], launch->group_size, launch->shared_bytes, &call));
+        begin += slice;
+    } while (begin < p->problem.inner);
+    return TAMIS_OK;
+}

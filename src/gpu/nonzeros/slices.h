@@ -1,0 +1,42 @@
+/*
+ * SDDMM with K in slices, a launch each: rows of B of many kilobytes fit neither L1 nor shared memory in useful
+ * numbers, and a table of them not L2. The sums of all but the last launch lie in scratch, as reals; the last one takes
+ * the edge.
+ */
+#ifndef TAMIS_GPU_NONZEROS_SLICES_H
+#define TAMIS_GPU_NONZEROS_SLICES_H
+
+#include "gpu/plan.h"
+
+/* Elements of even slices of at most so many bytes of a row, but whole cache lines; K where one will do. */
+int64_t tamis_gpu_slice_even(const tamis_problem *problem, int64_t bytes);
+
+/* What the cost model takes: */
+int64_t tamis_gpu_nonzeros_slice(const tamis_problem *problem);
+int64_t tamis_gpu_panels_slice(const tamis_problem *problem);
+
+/* Rows of a panel of gpu-panels, by the cost model. */
+int64_t tamis_gpu_panels_height(const tamis_problem *problem, int64_t slice);
+
+/* A slice as asked for, in whole cache lines and no more than K; 0: `otherwise`. */
+int64_t tamis_gpu_slice_taken(const tamis_problem *problem, int64_t asked, int64_t otherwise);
+
+/* Whether K passes in several launches. */
+static inline bool tamis_gpu_sliced(const tamis_problem *problem, int64_t slice) { return slice < problem->inner; }
+
+/* Bytes of the sums under way. */
+size_t tamis_gpu_slice_scratch(const tamis_problem *problem, int64_t slice);
+
+/* The kernels: of whole slices, and of the last one where it is shorter. */
+enum { TAMIS_GPU_SLICE_WHOLE, TAMIS_GPU_SLICE_REST };
+
+/* Has `compile` add them for slices of so many elements. */
+tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
+                                     tamis_status (*compile)(tamis_prepared *p, int kernel, int64_t inner));
+
+/* A launch each. Their arguments: SDDMM_PARAMETERS, SLICE_PARAMETERS, BATCH_PARAMETERS, then what `add` adds. */
+tamis_status tamis_gpu_slice_execute(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
+                                     const tamis_gpu_launch *launch,
+                                     void (*add)(const tamis_prepared *p, tamis_gpu_call *call));
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * Host side of cusddmm_l2.simt: `cusddmm-sm-l2` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A); algorithm 4
+ * on the device.
+ */
+#include <math.h>
+
+#include "base/status.h"
+#include "gpu/launch/utility.h"
+#include "gpu/methods.h"
+#include "gpu/papers/cusddmm/cusddmm.h"
+#include "gpu/papers/trial.h"
+#include "gpu/structure/sort.h"
+
+enum { TJ, TK, TI, VWARP, BLOCK, STREAM, TUNE };
+enum { LIST, PANEL_PLACES, PANEL_ENTRIES, PANEL_TILES, LINES, ACROSS, FROM }; /* kept memory */
+enum { PANELS, SHARED_BYTES };                                                /* numbers */
+enum { BY_MODEL = 1, EXHAUSTIVE = 2 };                                        /* of TUNE */
+enum { STEP = 32, NARROW_MOST = 1 << 16, TILE_MOST = 1 << 30, FIGURES = 3 /* of COO, for each nonzero */ };
+
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+    (void)problem;
+    parameters[BLOCK] = device->limits.is_cpu ? 64 : 512;
+    parameters[TJ] = parameters[TK] = parameters[TI] = parameters[VWARP] = 0; /* 0: by the rules below */
+    parameters[STREAM] = TAMIS_CUSDDMM_AUTO;
+    parameters[TUNE] = 0;
+}
+
+/* ------------------------------------------------------------------------------------------ sizes */
+
+static int64_t piece_of(const tamis_prepared *p) { return 16 / (int64_t)tamis_type_size(p->problem.type); }
+
+static int64_t clamp(int64_t x, int64_t least, int64_t most) { return x < least ? least : x > most ? most : x; }
+
+static int64_t tiled_extent(const tamis_prepared *p) {
+    return tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]) ? p->problem.rows : p->problem.cols;
+}
+
+static int64_t line_bytes(const tamis_prepared *p, int64_t tk) {
+    return (tk + piece_of(p)) * (int64_t)tamis_gpu_real_size(p->problem.type);
+}
+
+/* Where reading the panel matrix once more for each tile costs as much as S once more for each slice, with a tile and a
+   slice that fill L2 together. */
+static int64_t tile_by_model(const tamis_prepared *p) {
+    const int64_t cache = p->device->limits.cache_l2 > 0 ? p->device->limits.cache_l2 : 4 << 20;
+    const double elements = (double)cache / (double)tamis_type_size(p->problem.type);
+    const double tile = sqrt(elements / (FIGURES * p->profile.density));
+    const int64_t most = clamp(tiled_extent(p), 1, TILE_MOST);
+    return tile >= (double)most ? most : clamp(tamis_cusddmm_round((int64_t)tile, STEP), 1, most);
+}
+
+/* The slice of the same optimum, not so long that fewer than STEP rows fit. */
+static int64_t slice_by_model(const tamis_prepared *p) {
+    const int64_t whole = tamis_cusddmm_round(clamp(p->problem.inner, 1, INT32_MAX / 2), STEP);
+    const double slice = FIGURES * p->profile.density * (double)p->parameters[TJ];
+    int64_t tk = slice >= (double)whole ? whole : clamp(tamis_cusddmm_round((int64_t)slice, STEP), STEP, whole);
+    while (tk > STEP && STEP * line_bytes(p, tk) > p->device->limits.shared_most) tk -= STEP;
+    return tk;
+}
+
+/* Half of the shared memory, so that two groups run beside each other; fewer rows where the device would not be full.
+ */
+static int64_t height_by_memory(const tamis_prepared *p) {
+    const int64_t *const v = p->parameters;
+    const int64_t rows = tamis_cusddmm_swaps(&p->problem, v[STREAM]) ? p->problem.cols : p->problem.rows;
+    const int64_t tiles = (tiled_extent(p) + v[TJ] - 1) / v[TJ],
+                  groups = 4 * (int64_t)p->device->limits.multiprocessors;
+    const int64_t fit = clamp(p->device->limits.shared_most / 2 / line_bytes(p, v[TK]), 1, NARROW_MOST);
+    const int64_t all = rows > INT64_MAX / tiles ? INT64_MAX : rows * tiles;
+    return clamp(all / (groups > 0 ? groups : 1), fit < STEP ? fit : STEP, fit);
+}
+
+static tamis_status choose(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    const tamis_gpu_limits *const limits = &p->device->limits;
+    if (v[TJ] == 0) v[TJ] = tile_by_model(p);
+    if (v[TK] == 0) v[TK] = slice_by_model(p);
+    v[TK] = tamis_cusddmm_round(v[TK], STEP);
+    if (v[TI] == 0) v[TI] = height_by_memory(p);
+    if (v[VWARP] == 0)
+        for (v[VWARP] = 1; v[VWARP] < 32 && 4 * v[VWARP] * piece_of(p) <= v[TK];) v[VWARP] *= 2;
+    if (v[VWARP] & (v[VWARP] - 1) || v[BLOCK] & (v[BLOCK] - 1))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: vwarp = %lld and block = %lld must be powers of two",
+                          (long long)v[VWARP], (long long)v[BLOCK]);
+    if (v[BLOCK] > limits->group_most) v[BLOCK] = limits->group_most;
+    p->numbers[SHARED_BYTES] = v[TI] * line_bytes(p, v[TK]);
+    if (p->numbers[SHARED_BYTES] > limits->shared_most)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "parameters: ti = %lld rows of tk = %lld need %lld bytes of shared "
+                          "memory, %s has %lld",
+                          (long long)v[TI], (long long)v[TK], (long long)p->numbers[SHARED_BYTES], limits->name,
+                          (long long)limits->shared_most);
+    if (tamis_cusddmm_slices(&p->problem, v[TK]) > 1)
+        p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
+
+static tamis_status count_panels(const tamis_prepared *p, const tamis_gpu_index *index, void *firsts, int64_t *panels) {
+    tamis_status status = TAMIS_OK;
+    void *scratch = NULL;
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, index->panels);
+    tamis_gpu_add_int64(&call, p->parameters[TI]);
+    tamis_gpu_add_memory(&call, index->starts);
+    tamis_gpu_add_memory(&call, firsts);
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(index->panels + 1),
+                                      "sums of a scan", &scratch));
+    TRY_GOTO(done, tamis_gpu_index_run(p, "cusddmm_index.simt", "panels_count", index->panels + 1, &call));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, firsts, index->panels + 1, (tamis_place){scratch, 0}));
+    status =
+        p->device->runtime->read(p->device, p->problem.stream, panels, (tamis_place){firsts, index->panels * 8}, 8);
+done:
+    tamis_gpu_release(p->device, p->problem.stream, scratch);
+    return status;
+}
+
+static tamis_status fill_panels(tamis_prepared *p, const tamis_gpu_index *index, const void *firsts) {
+    tamis_gpu_call call = {.count = 0};
+    const int64_t panels = p->numbers[PANELS];
+    TRY(tamis_gpu_add_kept(p, PANEL_PLACES, panels + 1, 8, "panels of active rows"));
+    TRY(tamis_gpu_add_kept(p, PANEL_ENTRIES, panels + 1, 8, "nonzeros of panels"));
+    TRY(tamis_gpu_add_kept(p, PANEL_TILES, panels, 8, "tiles of panels"));
+    tamis_gpu_add_int64(&call, index->count);
+    tamis_gpu_add_int64(&call, p->parameters[TI]);
+    tamis_gpu_add_int64(&call, index->limit);
+    tamis_gpu_add_int64(&call, index->panels);
+    tamis_gpu_add_memory(&call, index->keys);
+    tamis_gpu_add_memory(&call, index->starts);
+    tamis_gpu_add_memory(&call, firsts);
+    tamis_gpu_add_memory(&call, index->entries);
+    tamis_gpu_add_memory(&call, p->memories[PANEL_PLACES]);
+    tamis_gpu_add_memory(&call, p->memories[PANEL_ENTRIES]);
+    tamis_gpu_add_memory(&call, p->memories[PANEL_TILES]);
+    return tamis_gpu_index_run(p, "cusddmm_index.simt", "panels_fill", index->count + 1, &call);
+}
+
+static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index, bool columns_first) {
+    tamis_gpu_call call = {.count = 0};
+    const int64_t nnz = p->problem.nnz;
+    const bool narrow = p->parameters[TJ] <= NARROW_MOST;
+    TRY(tamis_gpu_add_kept(p, LINES, nnz, 2, "rows within panels"));
+    TRY(tamis_gpu_add_kept(p, ACROSS, nnz, narrow ? 2 : 4, "columns within tiles"));
+    TRY(tamis_gpu_add_kept(p, FROM, nnz, tamis_index_size(p->problem.offset_type), "the order by tiles"));
+    tamis_gpu_add_int64(&call, nnz);
+    tamis_gpu_add_int64(&call, p->parameters[TI]);
+    tamis_gpu_add_int64(&call, p->parameters[TJ]);
+    tamis_gpu_add_int64(&call, index->limit);
+    tamis_gpu_add_memory(&call, index->keys);
+    tamis_gpu_add_memory(&call, index->order);
+    tamis_gpu_add_memory(&call, index->places);
+    tamis_gpu_add_memory(&call, index->starts);
+    tamis_gpu_add_memory(&call, columns_first ? p->problem.columns : index->row_indices);
+    tamis_gpu_add_int32(&call, narrow);
+    tamis_gpu_add_memory(&call, p->memories[LINES]);
+    tamis_gpu_add_memory(&call, narrow ? p->memories[ACROSS] : NULL);
+    tamis_gpu_add_memory(&call, narrow ? NULL : p->memories[ACROSS]);
+    tamis_gpu_add_memory(&call, p->memories[FROM]);
+    return tamis_gpu_index_run(p, "cusddmm_index.simt", "entries_of_panels", nnz, &call);
+}
+
+/* Tiles along the matrix that L2 holds, in each the active rows of the other, both by one sort. */
+static tamis_status build(tamis_prepared *p) {
+    tamis_status status = TAMIS_OK;
+    tamis_gpu_index index;
+    void *firsts = NULL;
+    const bool columns_first = !tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]);
+    const tamis_gpu_tiling tiling = {.columns_first = columns_first, .x_tile = p->parameters[TJ], .y_tile = 1};
+    TRY(tamis_gpu_index_build(p, &tiling, &index));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(index.panels + 1) * 8, "panels of tiles",
+                                      &firsts));
+    TRY_GOTO(done, count_panels(p, &index, firsts, &p->numbers[PANELS]));
+    TRY_GOTO(done, fill_panels(p, &index, firsts));
+    TRY_GOTO(done, fill_entries(p, &index, columns_first));
+    tamis_gpu_index_keep(p, LIST, &index.list, index.count, tamis_index_size(p->problem.index_type));
+done:
+    tamis_gpu_release(p->device, p->problem.stream, firsts);
+    tamis_gpu_index_release(p, &index);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ tuning */
+
+/* The slices worth trying: of each number of them, the shortest that is a multiple of 32. */
+static void add_slices(const tamis_prepared *p, int64_t tj, tamis_gpu_candidates *candidates) {
+    const int64_t *const v = p->parameters, whole = tamis_cusddmm_round(p->problem.inner, STEP);
+    for (int64_t tk = whole, last = 0; tk >= STEP; tk -= STEP) {
+        const int64_t slices = tamis_cusddmm_slices(&p->problem, tk);
+        const bool shortest = tk == STEP || tamis_cusddmm_slices(&p->problem, tk - STEP) != slices;
+        if (!shortest || slices == last) continue;
+        last = slices;
+        tamis_gpu_candidate(candidates, "tj=%lld,tk=%lld,ti=%lld,vwarp=%lld,block=%lld,stream=%lld,tune=0",
+                            (long long)tj, (long long)tk, (long long)v[TI], (long long)v[VWARP], (long long)v[BLOCK],
+                            (long long)v[STREAM]);
+    }
+}
+
+static tamis_status tune(tamis_prepared *p) {
+    static const int cuts[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+    int64_t *const v = p->parameters;
+    tamis_gpu_candidates candidates = {.count = 0};
+    const int64_t extent = clamp(tiled_extent(p), 1, TILE_MOST), wanted = v[TUNE];
+    add_slices(p, v[TJ] ? v[TJ] : tile_by_model(p), &candidates);
+    for (size_t i = 0; wanted == EXHAUSTIVE && i < sizeof cuts / sizeof cuts[0] && cuts[i] <= extent; i++)
+        add_slices(p, (extent + cuts[i] - 1) / cuts[i], &candidates);
+    TRY(tamis_gpu_rank(p, &tamis_gpu_sm_l2, &candidates));
+    if (!p->inner) return TAMIS_OK;
+    for (int i = TJ; i < TUNE; i++) v[i] = p->inner->parameters[i];
+    return TAMIS_OK;
+}
+
+static tamis_status prepare(tamis_prepared *p) {
+    const int64_t *const v = p->parameters;
+    tamis_gpu_definitions definitions = {.used = 0};
+    if (p->problem.nnz == 0) return TAMIS_OK;
+    if (v[TUNE] && p->problem.inner > 0) return tune(p);
+    TRY(choose(p));
+    tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], (int)v[VWARP]);
+    tamis_gpu_define(&definitions, "TJ", v[TJ]);
+    tamis_gpu_define(&definitions, "TK", v[TK]);
+    tamis_gpu_define(&definitions, "NARROW", v[TJ] <= NARROW_MOST);
+    tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
+    TRY(tamis_gpu_add_kernel(p, 0, "cusddmm_l2.simt", "cusddmm_l2", &definitions, p->numbers[SHARED_BYTES]));
+    return build(p);
+}
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    if (p->inner) return p->inner->method->execute(p->inner, stream, x);
+    tamis_cusddmm_launch launch = {.groups = p->numbers[PANELS],
+                                   .tk = p->parameters[TK],
+                                   .shared_bytes = p->numbers[SHARED_BYTES],
+                                   .group = (int)p->parameters[BLOCK],
+                                   .swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM])};
+    static const int order[] = {PANEL_PLACES, PANEL_ENTRIES, PANEL_TILES, LIST, LINES, ACROSS, FROM};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        tamis_gpu_add_memory(&launch.arguments, p->memories[order[i]]);
+    return tamis_cusddmm_execute(p, stream, x, &launch);
+}
+
+const tamis_gpu_method tamis_gpu_sm_l2 = {
+    .name = "cusddmm-sm-l2",
+    .parameters = {{"tj", 0, TILE_MOST},
+                   {"tk", 0, 1 << 16},
+                   {"ti", 0, NARROW_MOST},
+                   {"vwarp", 0, 32},
+                   {"block", 32, 1024},
+                   {"stream", 0, 2},
+                   {"tune", 0, 2}},
+    .defaults = defaults,
+    .prepare = prepare,
+    .execute = execute,
+};

@@ -1,0 +1,221 @@
+/*
+ * Host side of row_simd_*.simt (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU), its members as teams
+ * of lanes.
+ */
+#include "base/status.h"
+#include "gpu/methods.h"
+
+enum { NT, VLC, TEAM_LANES };
+enum { ROWS, GROUP, SLICES }; /* numbers; slices: of rows of C or E, along y */
+enum { LANE_MOST = 16 /* reals of a vector */, MEMBERS_MOST = 16, GROUP_WANTED = 128 };
+
+static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
+
+/* Pieces of a vector that a lane has at most. */
+static int pieces_most(const tamis_prepared *p) {
+    const int64_t pieces = LANE_MOST / piece_of(&p->problem);
+    return pieces < 4 ? (int)pieces : 4;
+}
+
+/* As many lanes as the longer of the two rows has pieces. */
+static int64_t lanes_of(const tamis_problem *problem) {
+    const int64_t longer = problem->inner > problem->width ? problem->inner : problem->width;
+    int64_t team = 8;
+    while (team < 32 && team * piece_of(problem) < longer) team *= 2;
+    return team;
+}
+
+/* The fewest members a row, up to 16, with which the last wave of members fills the device best. */
+static int64_t members_of(const tamis_problem *problem, const tamis_gpu_device *device, int64_t team) {
+    const double resident = (double)device->limits.multiprocessors * (double)device->limits.threads_most / (double)team;
+    double best = 0;
+    int64_t chosen = 1;
+    for (int64_t nt = 1; nt <= MEMBERS_MOST && resident >= 1; nt *= 2) {
+        const double waves = (double)problem->rows * (double)nt / resident;
+        const double whole = (double)(int64_t)waves < waves ? (double)((int64_t)waves + 1) : (double)(int64_t)waves;
+        const double occupancy = whole > 0 ? waves / whole : 0;
+        if (occupancy > best * (1 + 1e-9)) {
+            best = occupancy;
+            chosen = nt;
+        }
+    }
+    return chosen;
+}
+
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+    (void)device;
+    parameters[NT] = 0; /* by the paper's formula; one member a row where the row is the result */
+    parameters[VLC] = 32;
+    parameters[TEAM_LANES] = lanes_of(problem);
+}
+
+static bool can_shuffle(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
+
+/* Parameters, then groups of whole rows; where a team is a group, members are groups. */
+static tamis_status choose(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    if (p->problem.operation != TAMIS_OP_SDDMM) v[NT] = 1;
+    if (v[NT] == 0) v[NT] = members_of(&p->problem, p->device, v[TEAM_LANES]);
+    TRY(tamis_gpu_check_powers(p, NT, TEAM_LANES));
+    const int64_t most = p->device->limits.group_most, wanted = most < GROUP_WANTED ? most : GROUP_WANTED;
+    while (can_shuffle(p) && v[NT] > 1 && v[NT] * v[TEAM_LANES] > most) v[NT] /= 2;
+    const int64_t row = v[NT] * v[TEAM_LANES];
+    p->numbers[ROWS] = can_shuffle(p) && row < wanted ? wanted / row : 1;
+    p->numbers[GROUP] = can_shuffle(p) ? p->numbers[ROWS] * row : v[TEAM_LANES];
+    return TAMIS_OK;
+}
+
+/* `length`: of the rows whose vectors PIECES describes. */
+static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions *definitions) {
+    const int64_t *const v = p->parameters;
+    tamis_gpu_define_problem(definitions, p, (int)p->numbers[GROUP], (int)v[TEAM_LANES]);
+    const int pieces = tamis_gpu_define_inner(definitions, p, length, (int)v[TEAM_LANES], pieces_most(p));
+    tamis_gpu_define(definitions, "VLC", v[VLC]);
+    tamis_gpu_define(definitions, "NT", v[NT]);
+    tamis_gpu_define(definitions, "ROWS", p->numbers[ROWS]);
+    tamis_gpu_define(definitions, "SPREAD", !can_shuffle(p));
+    return pieces;
+}
+
+/* Whether a row of A stays in registers, and how many vectors of B may be under way beside it: fewer long ones.
+   `longest`: pieces a lane has of the longest vector. */
+static void define_vectors(const tamis_prepared *p, int pieces, int longest, tamis_gpu_definitions *definitions) {
+    const int64_t piece = piece_of(&p->problem), vector = pieces * p->parameters[TEAM_LANES] * piece;
+    tamis_gpu_define(definitions, "HELD", p->problem.inner <= vector);
+    const int64_t lane = longest * piece * (int64_t)tamis_gpu_real_size(p->problem.type);
+    tamis_gpu_define(definitions, "BATCH", lane > 32 ? 4 : 8);
+}
+
+static int64_t rows_of_grid(const tamis_prepared *p) {
+    const int64_t groups = (p->problem.rows + p->numbers[ROWS] - 1) / p->numbers[ROWS];
+    return groups < p->device->limits.groups_most[0] ? groups : p->device->limits.groups_most[0];
+}
+
+/* ------------------------------------------------------------------------------------------ SDDMM */
+
+static tamis_status prepare_sddmm(tamis_prepared *p) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    TRY(choose(p));
+    if (p->problem.nnz == 0) return TAMIS_OK;
+    const int pieces = define(p, p->problem.inner, &definitions);
+    define_vectors(p, pieces, pieces, &definitions);
+    return tamis_gpu_add_split_kernel(p, 0, "row_simd_sddmm.simt", "row_simd_sddmm", &definitions, 0);
+}
+
+static tamis_status execute_sddmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_sddmm_arguments(p, x, &call);
+    tamis_gpu_add_batch(p, x, &call);
+    return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), can_shuffle(p) ? 1 : p->parameters[NT],
+                                   (int)p->numbers[GROUP], 0, &call);
+}
+
+/* ------------------------------------------------------------------------------------------ SpMM and fused */
+
+static bool nothing(const tamis_prepared *p) { return p->problem.rows == 0 || p->problem.width == 0; }
+
+static void count_slices(tamis_prepared *p, int pieces) {
+    const int64_t vector = pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem);
+    p->numbers[SLICES] = (p->problem.width + vector - 1) / vector;
+}
+
+static tamis_status prepare_spmm(tamis_prepared *p) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    TRY(choose(p));
+    if (nothing(p)) return TAMIS_OK;
+    const int pieces = define(p, p->problem.width, &definitions);
+    count_slices(p, pieces);
+    define_vectors(p, pieces, pieces, &definitions);
+    return tamis_gpu_add_split_kernel(p, 0, "row_simd_spmm.simt", "row_simd_spmm", &definitions, 0);
+}
+
+static void add_pattern(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
+    tamis_gpu_add_int64(call, p->problem.rows);
+    tamis_gpu_add_memory(call, p->problem.offsets);
+    tamis_gpu_add_memory(call, p->problem.columns);
+    tamis_gpu_add_place(call, x->values);
+}
+
+static tamis_status launch_rows(const tamis_prepared *p, void *stream, const tamis_operands *x, tamis_gpu_call *call) {
+    tamis_gpu_add_int64(call, p->problem.width);
+    tamis_gpu_add_place(call, x->out);
+    tamis_gpu_add_int64(call, x->out_stride);
+    tamis_gpu_add_batch(p, x, call);
+    tamis_gpu_add_edge(p, x, call);
+    tamis_gpu_add_wide(p, x, 0, call);
+    tamis_gpu_add_softmax_rows(p, x, call);
+    return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), p->numbers[SLICES], (int)p->numbers[GROUP], 0, call);
+}
+
+static tamis_status execute_spmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_gpu_call call = {.count = 0};
+    add_pattern(p, x, &call);
+    tamis_gpu_add_place(&call, x->b);
+    tamis_gpu_add_int64(&call, x->b_stride);
+    return launch_rows(p, stream, x, &call);
+}
+
+static tamis_status prepare_fused(tamis_prepared *p) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    int wide_pieces = 1;
+    TRY(choose(p));
+    if (nothing(p)) return TAMIS_OK;
+    while (wide_pieces < pieces_most(p) &&
+           (!can_shuffle(p) || wide_pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem) < p->problem.width))
+        wide_pieces *= 2;
+    const int pieces = define(p, p->problem.inner, &definitions);
+    define_vectors(p, pieces, pieces > wide_pieces ? pieces : wide_pieces, &definitions);
+    count_slices(p, wide_pieces);
+    tamis_gpu_define(&definitions, "WIDE_PIECES", wide_pieces);
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
+    return tamis_gpu_add_split_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);
+}
+
+static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_gpu_call call = {.count = 0};
+    add_pattern(p, x, &call);
+    tamis_gpu_add_place(&call, x->a);
+    tamis_gpu_add_int64(&call, x->a_stride);
+    tamis_gpu_add_place(&call, x->b);
+    tamis_gpu_add_int64(&call, x->b_stride);
+    tamis_gpu_add_int64(&call, p->problem.inner);
+    tamis_gpu_add_place(&call, x->d);
+    tamis_gpu_add_int64(&call, x->d_stride);
+    return launch_rows(p, stream, x, &call);
+}
+
+#define PARAMETERS                                                                                                     \
+    {                                                                                                                  \
+        {"nt", 0, 16}, {"vlc", 8, 32}, { "team", 4, 32 }                                                               \
+    }
+
+const tamis_gpu_method tamis_gpu_row_simd_sddmm = {
+    .name = "esimd-row-simd",
+    .parameters = PARAMETERS,
+    .defaults = defaults,
+    .prepare = prepare_sddmm,
+    .execute = execute_sddmm,
+    .batches = true,
+    .widens = true,
+};
+
+const tamis_gpu_method tamis_gpu_row_simd_spmm = {
+    .name = "esimd-row-simd",
+    .parameters = PARAMETERS,
+    .defaults = defaults,
+    .prepare = prepare_spmm,
+    .execute = execute_spmm,
+    .batches = true,
+    .widens = true,
+};
+
+const tamis_gpu_method tamis_gpu_row_simd_fused = {
+    .name = "esimd-row-simd",
+    .parameters = PARAMETERS,
+    .defaults = defaults,
+    .prepare = prepare_fused,
+    .execute = execute_fused,
+    .batches = true,
+    .widens = true,
+    .keeps = true,
+};

@@ -1,0 +1,26 @@
+/* Choosing parameters by measuring: candidates of a method are prepared and timed with device events, the fastest is
+ * kept. */
+#ifndef TAMIS_GPU_PAPERS_TRIAL_H
+#define TAMIS_GPU_PAPERS_TRIAL_H
+
+#include "gpu/plan.h"
+
+enum { TAMIS_GPU_CANDIDATES = 128 };
+
+typedef struct tamis_gpu_candidates {
+    char text[TAMIS_GPU_CANDIDATES][96]; /* parameters of the method */
+    int count;
+} tamis_gpu_candidates;
+
+/* Adds one; those that exceed the table are left out. */
+void tamis_gpu_candidate(tamis_gpu_candidates *candidates, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * Makes `p->inner` the fastest candidate, and p->scratch_bytes what it needs. Operands are zeros of the right shapes,
+ * in memory of this call alone. Candidates whose parameters the device refuses are passed over. With a single candidate
+ * nothing is measured.
+ */
+tamis_status tamis_gpu_rank(tamis_prepared *p, const tamis_gpu_method *method, const tamis_gpu_candidates *candidates);
+
+#endif

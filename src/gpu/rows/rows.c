@@ -1,0 +1,353 @@
+/* Host side of rows.simt: SpMM by whole rows, long ones cut and merged. The lists of cut rows are made on the device;
+   two numbers come to the host, or, for one call, none: it would wait for them. */
+#include "gpu/rows/rows.h"
+
+#include <math.h>
+
+#include "base/status.h"
+#include "gpu/launch/utility.h"
+#include "gpu/methods.h"
+#include "gpu/structure/sort.h"
+
+enum { TEAM_LANES, SPLIT, GROUP, LOADS, LIMIT, SLICE, ORDERED };
+enum { SUMS, MERGE };                                  /* kernels */
+enum { CUTS, PIECE_CUT, ORDER, CUT_SUMS, PIECE_SUMS }; /* kept memory; the last two for one call */
+enum { CUT_COUNT, PIECES, SLICES };                    /* numbers */
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
+enum { TASK_SUMS = 1, TASK_MERGE };              /* of rows.simt */
+enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+
+static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
+
+/* ------------------------------------------------------------------------------------------ choosing */
+
+/* Teams that a device has under way where registers let half of its work-items be there at once. */
+static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
+    const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
+    return most(1, device->limits.multiprocessors * threads / 2 / lanes);
+}
+
+/* Pieces of a row of C that a lane may have. */
+static int64_t pieces_most_of(const tamis_problem *problem) {
+    return (problem->type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece_of(problem);
+}
+
+/*
+ * Columns of C in even slices of whole cache lines: about 512 bytes, which leave L1 room for the rows of B that rows of
+ * S have in common, and half of that where long rows differ and it divides them; more where these are near anyway
+ * (meshes), or rows are so short that going to each several times costs more.
+ */
+int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
+    enum { LINE = 128 };
+    const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
+    const double mean = problem->profile->mean;
+    const bool is_near = problem->fresh_share < 0.35;
+    const bool differ = mean >= VERY_LONG && problem->profile->variation > 0.5 && row % 256 == 0;
+    const int64_t bytes = mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512;
+    const int64_t widest = LANES_MOST * pieces_most_of(problem) * piece_of(problem);
+    /* one that is half as long again is no worse than two */
+    const int64_t count = most((row + bytes / 2 - 1) / bytes, up(problem->width, widest));
+    if (count <= 1) return most(1, up(problem->width, piece_of(problem))) * piece_of(problem);
+    return up(up(problem->width, count), LINE / size) * (LINE / size);
+}
+
+/* Lanes of a team, and those of them that a row of C has: two pieces each where there are many, so that what is handed
+   round serves two loads. Long rows have a warp each, whose lanes beyond those take nonzeros side by side. */
+static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pieces) {
+    enum { LANES_USUAL = 16, LANES_FEWEST = 4 };
+    const int64_t columns = least(tamis_gpu_rows_slice(problem), most(problem->width, 1));
+    const int64_t across = up(columns, piece_of(problem));
+    *lanes = 1;
+    while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
+    if (across > pieces_most_of(problem) * *lanes) *lanes = LANES_MOST;
+    *pieces = up(across, *lanes);
+    return problem->profile->mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
+}
+
+int64_t tamis_gpu_rows_team(const tamis_problem *problem) {
+    int64_t lanes, pieces;
+    return team_of(problem, &lanes, &pieces);
+}
+
+/* A row is cut where it is longer than a team's part of the whole; the usual rows are not, unless they are so few that
+   their number leaves teams without any. */
+int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
+    enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */ };
+    const int64_t teams = problem->device ? teams_of(problem->device, tamis_gpu_rows_team(problem)) : 1;
+    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->profile->mean;
+    const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
+    return up(most((int64_t)limit, LEAST), LANES_MOST) * LANES_MOST;
+}
+
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
+    int64_t lanes, pieces;
+    v[TEAM_LANES] = team_of(problem, &lanes, &pieces);
+    v[SPLIT] = v[TEAM_LANES] / lanes;
+    v[GROUP] = device->limits.is_cpu ? 64 : 128;
+    /* past the end of a row the last one is loaded again; more under way helps in between alone */
+    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->profile->mean >= SHORT) ? 4 : 2;
+    v[LIMIT] = tamis_gpu_rows_limit(problem);
+    v[SLICE] = tamis_gpu_rows_slice(problem);
+    /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
+    v[ORDERED] = !problem->once && problem->profile->variation > 0.5 && problem->fresh_share > 0.6;
+}
+
+/* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
+static int64_t lane_pieces(const tamis_prepared *p) {
+    const int64_t piece = piece_of(&p->problem), lanes = p->parameters[TEAM_LANES] / p->parameters[SPLIT];
+    if (!tamis_gpu_compiles_fast(p)) return 2;
+    return least(pieces_most_of(&p->problem), up(p->parameters[SLICE], lanes * piece));
+}
+
+static tamis_status check(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
+    if (v[SPLIT] > v[TEAM_LANES]) v[SPLIT] = v[TEAM_LANES];
+    if (v[SLICE] == 0) v[SLICE] = tamis_gpu_rows_slice(&p->problem);
+    /* a slice narrower than the lanes: more nonzeros side by side */
+    while (v[SPLIT] < v[TEAM_LANES] && v[TEAM_LANES] / v[SPLIT] * piece_of(&p->problem) >= 2 * v[SLICE]) v[SPLIT] *= 2;
+    while (v[LOADS] > 1 && v[LOADS] * v[SPLIT] > v[TEAM_LANES]) v[LOADS] /= 2; /* more than a block has */
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
+    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    const int64_t lanes = v[TEAM_LANES] / v[SPLIT];
+    const int64_t taken = lanes * lane_pieces(p) * piece_of(&p->problem); /* at once */
+    v[SLICE] = least(up(v[SLICE], piece_of(&p->problem)) * piece_of(&p->problem), taken);
+    p->numbers[SLICES] = up(p->problem.width, v[SLICE]);
+    const int64_t highest = p->device->limits.groups_most[1], lines = up(p->problem.width, MERGE_TEAM);
+    if (most(p->numbers[SLICES], lines) > highest)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
+                          (long long)p->problem.width, p->device->limits.name, (long long)(highest * MERGE_TEAM));
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ lists */
+
+static tamis_gpu_kinds kinds_of(const tamis_prepared *p) {
+    return (tamis_gpu_kinds){TAMIS_F32, p->problem.index_type, p->problem.offset_type};
+}
+
+static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t items, const tamis_gpu_call *call) {
+    return tamis_gpu_utility(p->device, p->problem.stream, "rows.simt", kernel, kinds_of(p), tamis_gpu_groups(items),
+                             call);
+}
+
+static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total) {
+    return p->device->runtime->read(p->device, p->problem.stream, total, (tamis_place){sums, p->problem.rows * 8},
+                                    sizeof *total);
+}
+
+/* What is the least that no matrix of so many nonzeros has more of. */
+static int64_t cuts_most(const tamis_prepared *p) {
+    return least(p->problem.rows, p->problem.nnz / p->parameters[LIMIT]);
+}
+
+/* A cut row has more than `limit` nonzeros, and one piece that may be short. */
+static int64_t pieces_most(const tamis_prepared *p) { return p->problem.nnz / p->parameters[LIMIT] + cuts_most(p); }
+
+/* In `is_cut` and `pieces`, rows + 1 numbers each: what comes before each row. */
+static tamis_status count_cuts(const tamis_prepared *p, void *is_cut, void *pieces) {
+    tamis_status status = TAMIS_OK;
+    const int64_t rows = p->problem.rows;
+    void *scratch = NULL, *const stream = p->problem.stream;
+    tamis_gpu_call counting = {.count = 0};
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
+    tamis_gpu_add_int64(&counting, rows);
+    tamis_gpu_add_int64(&counting, p->parameters[LIMIT]);
+    tamis_gpu_add_memory(&counting, p->problem.offsets);
+    tamis_gpu_add_memory(&counting, is_cut);
+    tamis_gpu_add_memory(&counting, pieces);
+    TRY_GOTO(done, launch(p, "rows_count", rows + 1, &counting));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, pieces, rows + 1, (tamis_place){scratch, 0}));
+done:
+    tamis_gpu_release(p->device, stream, scratch);
+    return status;
+}
+
+/* Which rows are cut, and the cut row of each piece. */
+static tamis_status fill_lists(tamis_prepared *p, const void *is_cut, const void *pieces) {
+    tamis_gpu_call listing = {.count = 0};
+    TRY(tamis_gpu_add_kept(p, CUTS, 2 * p->numbers[CUT_COUNT], 8, "rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, PIECE_CUT, p->numbers[PIECES], 8, "pieces of rows"));
+    tamis_gpu_add_int64(&listing, p->problem.rows);
+    tamis_gpu_add_memory(&listing, is_cut);
+    tamis_gpu_add_memory(&listing, pieces);
+    tamis_gpu_add_memory(&listing, p->memories[CUTS]);
+    tamis_gpu_add_memory(&listing, p->memories[PIECE_CUT]);
+    return launch(p, "rows_list", p->problem.rows * 32, &listing);
+}
+
+/* Whether the device alone knows how many there are. */
+static bool is_counted(const tamis_prepared *p) {
+    return p->problem.once && p->profile.max > p->parameters[LIMIT] && cuts_most(p) > 0;
+}
+
+/* For one call: as many as there could be, and the kernels look up how many there are. */
+static tamis_status list_unseen(tamis_prepared *p) {
+    p->numbers[CUT_COUNT] = cuts_most(p);
+    p->numbers[PIECES] = pieces_most(p);
+    if (p->numbers[CUT_COUNT] == 0) return TAMIS_OK;
+    TRY(tamis_gpu_add_kept(p, CUT_SUMS, p->problem.rows + 1, 8, "marks of rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, PIECE_SUMS, p->problem.rows + 1, 8, "counts of pieces"));
+    TRY(count_cuts(p, p->memories[CUT_SUMS], p->memories[PIECE_SUMS]));
+    return fill_lists(p, p->memories[CUT_SUMS], p->memories[PIECE_SUMS]);
+}
+
+static tamis_status list_cuts(tamis_prepared *p) {
+    tamis_status status = TAMIS_OK;
+    const size_t bytes = (size_t)(p->problem.rows + 1) * 8;
+    void *is_cut = NULL, *pieces = NULL, *const stream = p->problem.stream;
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "marks of rows that are cut", &is_cut));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "counts of pieces", &pieces));
+    TRY_GOTO(done, count_cuts(p, is_cut, pieces));
+    TRY_GOTO(done, total_of(p, is_cut, &p->numbers[CUT_COUNT]));
+    TRY_GOTO(done, total_of(p, pieces, &p->numbers[PIECES]));
+    if (p->numbers[CUT_COUNT] > 0) TRY_GOTO(done, fill_lists(p, is_cut, pieces));
+done:
+    tamis_gpu_release(p->device, stream, is_cut);
+    tamis_gpu_release(p->device, stream, pieces);
+    return status;
+}
+
+/* Rows by falling length. */
+static tamis_status list_order(tamis_prepared *p) {
+    enum { CLASSES = 64 };
+    tamis_status status = TAMIS_OK;
+    const int64_t rows = p->problem.rows;
+    void *keys = NULL;
+    tamis_gpu_call call = {.count = 0};
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * 8, "lengths of rows", &keys));
+    TRY_GOTO(done, tamis_gpu_add_kept(p, ORDER, rows, 8, "an order of the rows"));
+    tamis_gpu_add_int64(&call, rows);
+    tamis_gpu_add_memory(&call, p->problem.offsets);
+    tamis_gpu_add_memory(&call, keys);
+    tamis_gpu_add_memory(&call, p->memories[ORDER]);
+    TRY_GOTO(done, launch(p, "rows_classes", rows, &call));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, rows, CLASSES, &keys, &p->memories[ORDER],
+                                  tamis_kept_stream(&p->problem)));
+done:
+    tamis_gpu_release(p->device, p->problem.stream, keys);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
+
+static tamis_status compile_sums(tamis_prepared *p) {
+    const int64_t *const v = p->parameters;
+    const int64_t last = p->problem.width - (p->numbers[SLICES] - 1) * v[SLICE]; /* columns of the last slice */
+    const bool quick = tamis_gpu_compiles_fast(p);
+    const int64_t across = v[TEAM_LANES] / v[SPLIT] * p->unit;
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
+    tamis_gpu_define(&definitions, "SPLIT", v[SPLIT]);
+    tamis_gpu_define(&definitions, "LOADS", v[LOADS]);
+    tamis_gpu_define(&definitions, "WIDTH_PIECES", lane_pieces(p));
+    tamis_gpu_define(&definitions, "WHOLE_UNITS", quick);
+    tamis_gpu_define(&definitions, "UNITS_FULL", quick ? last / across : 0);
+    tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
+    if (is_counted(p)) tamis_gpu_define(&definitions, "COUNTED", 1);
+    return tamis_gpu_add_split_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0);
+}
+
+static tamis_status compile_merge(tamis_prepared *p) {
+    tamis_gpu_definitions merge = {.used = 0};
+    tamis_gpu_define_problem(&merge, p, MERGE_GROUP, MERGE_TEAM);
+    tamis_gpu_define(&merge, "TASK", TASK_MERGE);
+    if (is_counted(p)) tamis_gpu_define(&merge, "COUNTED", 1);
+    return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
+}
+
+static tamis_status prepare(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    const bool cuts = p->profile.max > v[LIMIT];
+    if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
+    TRY(check(p));
+    if (cuts) p->scratch_bytes = (size_t)(pieces_most(p) * p->problem.width) * tamis_gpu_real_size(p->problem.type);
+    if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
+    TRY(compile_sums(p)); /* while the lists are made */
+    if (cuts) TRY(p->problem.once ? list_unseen(p) : list_cuts(p));
+    if (v[ORDERED]) TRY(list_order(p));
+    return p->numbers[CUT_COUNT] > 0 ? compile_merge(p) : TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ executing */
+
+/* The count, or where it lies: behind the sums. */
+static void add_count(const tamis_prepared *p, int sums, int64_t count, tamis_gpu_call *call) {
+    if (is_counted(p))
+        tamis_gpu_add_place(call, (tamis_place){p->memories[sums], p->problem.rows * 8});
+    else
+        tamis_gpu_add_int64(call, count);
+}
+
+static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const int64_t count = p->numbers[CUT_COUNT], groups = up(count, MERGE_GROUP / MERGE_TEAM);
+    tamis_gpu_call call = {.count = 0};
+    add_count(p, CUT_SUMS, count, &call);
+    add_count(p, PIECE_SUMS, p->numbers[PIECES], &call);
+    tamis_gpu_add_memory(&call, p->memories[CUTS]);
+    tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_int64(&call, p->problem.width);
+    tamis_gpu_add_place(&call, x->out);
+    tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_batch(p, x, &call);
+    tamis_gpu_add_real(&call, p->problem.type, x->alpha);
+    tamis_gpu_add_real(&call, p->problem.type, x->beta);
+    return tamis_gpu_launch_kernel(p, stream, MERGE, least(groups, p->device->limits.groups_most[0]),
+                                   up(p->problem.width, MERGE_TEAM), MERGE_GROUP, 0, &call);
+}
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const tamis_problem *const problem = &p->problem;
+    const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
+    const int64_t groups = up(p->numbers[PIECES] + problem->rows, teams);
+    const size_t size = tamis_type_size(problem->output_type), unit = (size_t)p->unit * size;
+    const int whole =
+        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, problem->rows);
+    add_count(p, PIECE_SUMS, p->numbers[PIECES], &call);
+    tamis_gpu_add_int64(&call, p->parameters[LIMIT]);
+    tamis_gpu_add_memory(&call, p->memories[CUTS]);
+    tamis_gpu_add_memory(&call, p->memories[PIECE_CUT]);
+    tamis_gpu_add_memory(&call, p->memories[ORDER]);
+    tamis_gpu_add_memory(&call, problem->offsets);
+    tamis_gpu_add_memory(&call, problem->columns);
+    tamis_gpu_add_place(&call, x->values);
+    tamis_gpu_add_int32(&call, problem->has_values);
+    tamis_gpu_add_place(&call, x->b);
+    tamis_gpu_add_int64(&call, x->b_stride);
+    tamis_gpu_add_int64(&call, problem->width);
+    tamis_gpu_add_int64(&call, p->parameters[SLICE]);
+    tamis_gpu_add_place(&call, x->out);
+    tamis_gpu_add_int64(&call, x->out_stride);
+    tamis_gpu_add_place(&call, x->scratch);
+    tamis_gpu_add_batch(p, x, &call);
+    tamis_gpu_add_real(&call, problem->type, x->alpha);
+    tamis_gpu_add_real(&call, problem->type, x->beta);
+    tamis_gpu_add_wide(p, x, whole, &call);
+    TRY(tamis_gpu_launch_kernel(p, stream, SUMS, least(groups, p->device->limits.groups_most[0]), p->numbers[SLICES],
+                                (int)p->parameters[GROUP], 0, &call));
+    return p->numbers[CUT_COUNT] > 0 ? merge(p, stream, x) : TAMIS_OK;
+}
+
+const tamis_gpu_method tamis_gpu_spmm_rows = {
+    .name = "gpu-rows",
+    .parameters = {{"team", 4, 32},
+                   {"split", 1, 32},
+                   {"group", 32, 1024},
+                   {"loads", 1, 8},
+                   {"limit", 1, 1 << 30},
+                   {"slice", 0, 1 << 20},
+                   {"order", 0, 1}},
+    .defaults = defaults,
+    .prepare = prepare,
+    .execute = execute,
+    .batches = true,
+    .widens = true,
+};

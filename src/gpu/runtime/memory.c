@@ -1,0 +1,85 @@
+/* Memory of a device, counted, and what the platform would not take back. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/source.h"
+#include "base/status.h"
+#include "gpu/launch/utility.h"
+
+/* Memory whose release was refused: a graph is being captured somewhere. */
+typedef struct refused {
+    struct refused *next;
+    tamis_gpu_device *device;
+    void *stream, *memory;
+} refused;
+
+static refused *list;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int waiting; /* entries of the list, read without the lock */
+
+static void keep(refused *entry) {
+    pthread_mutex_lock(&lock);
+    entry->next = list;
+    list = entry;
+    pthread_mutex_unlock(&lock);
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
+}
+
+static refused *take_one(const tamis_gpu_device *device) {
+    refused **at = &list, *found;
+    pthread_mutex_lock(&lock);
+    while (*at && (*at)->device != device) at = &(*at)->next;
+    found = *at;
+    if (found) *at = found->next;
+    pthread_mutex_unlock(&lock);
+    if (found) __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
+    return found;
+}
+
+/* The stream of then may be gone: what was of one waits for all of them. */
+static bool try_again(const refused *entry) {
+    tamis_gpu_device *const device = entry->device;
+    if (entry->stream != TAMIS_ALL_STREAMS && device->runtime->finish(device, TAMIS_ALL_STREAMS) != TAMIS_OK)
+        return false;
+    return device->runtime->release(device, TAMIS_ALL_STREAMS, entry->memory);
+}
+
+/* Until the first that is refused again. */
+static void release_refused(tamis_gpu_device *device) {
+    while (__atomic_load_n(&waiting, __ATOMIC_RELAXED) > 0) {
+        refused *const entry = take_one(device);
+        if (!entry) return;
+        if (!try_again(entry)) {
+            keep(entry);
+            return;
+        }
+        tamis_memory_note(-1);
+        free(entry);
+    }
+}
+
+tamis_status tamis_gpu_allocate(tamis_gpu_device *device, void *stream, size_t bytes, const char *what, void **memory) {
+    *memory = NULL;
+    if (bytes == 0) return TAMIS_OK;
+    if (tamis_source_now()) return tamis_source_allocate(stream, stream == TAMIS_ALL_STREAMS, bytes, what, memory);
+    if (tamis_memory_fails_now())
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory for %s: %zu bytes", device->limits.name, what, bytes);
+    release_refused(device);
+    const tamis_status status = device->runtime->allocate(device, stream, bytes, memory);
+    if (status == TAMIS_OK) tamis_memory_note(1);
+    return status;
+}
+
+void tamis_gpu_release(tamis_gpu_device *device, void *stream, void *memory) {
+    if (!memory || tamis_source_release(stream, stream == TAMIS_ALL_STREAMS, memory)) return;
+    if (device->runtime->release(device, stream, memory)) {
+        tamis_memory_note(-1);
+        release_refused(device);
+        return;
+    }
+    refused *const entry = malloc(sizeof *entry); /* not counted, for it stands for what is */
+    if (!entry) return;                           /* lost, and counted so */
+    *entry = (refused){.device = device, .stream = stream, .memory = memory};
+    keep(entry);
+}

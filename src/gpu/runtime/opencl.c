@@ -1,0 +1,532 @@
+/*
+ * OpenCL 1.2 and up through the ICD loader. Each device has a context and an in-order queue of its own; device memory
+ * is a cl_mem, and a place within it is that handle and a byte offset.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "gpu/runtime/library.h"
+#include "gpu/runtime/opencl_api.h"
+#include "gpu/runtime/runtime.h"
+
+enum { DEVICES_MOST = 32 };
+
+typedef struct opencl_device {
+    tamis_gpu_device shared; /* first */
+    ocl_device handle;
+    ocl_platform platform;
+    ocl_context context;
+    ocl_queue queue;
+    char options[256]; /* of every build */
+    bool caches;       /* its platform keeps compiled code */
+    bool opened;
+} opencl_device;
+
+static opencl_api api;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char failure[768];
+static int found;
+static opencl_device devices[DEVICES_MOST];
+
+/* ------------------------------------------------------------------------------------------ errors */
+
+static tamis_status check(const tamis_gpu_device *device, int32_t result, const char *what) {
+    if (result == OCL_SUCCESS) return TAMIS_OK;
+    const bool memory = result == OCL_MEM_OBJECT_ALLOCATION_FAILURE || result == OCL_OUT_OF_HOST_MEMORY ||
+                        result == OCL_OUT_OF_RESOURCES;
+    return tamis_fail(memory ? TAMIS_ERROR_MEMORY : TAMIS_ERROR_DEVICE, "%s: %s: OpenCL error %d", device->limits.name,
+                      what, (int)result);
+}
+
+/* ------------------------------------------------------------------------------------------ devices */
+
+static void look(void) {
+    static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
+    const tamis_symbol symbols[] = {{"clGetPlatformIDs", (void (**)(void)) & api.platforms},
+                                    {"clGetPlatformInfo", (void (**)(void)) & api.platform_information},
+                                    {"clGetDeviceIDs", (void (**)(void)) & api.devices},
+                                    {"clGetDeviceInfo", (void (**)(void)) & api.device_information},
+                                    {"clCreateContext", (void (**)(void)) & api.context_create},
+                                    {"clCreateCommandQueue", (void (**)(void)) & api.queue_create},
+                                    {"clCreateBuffer", (void (**)(void)) & api.buffer_create},
+                                    {"clReleaseMemObject", (void (**)(void)) & api.memory_release},
+                                    {"clCreateProgramWithSource", (void (**)(void)) & api.program_source},
+                                    {"clCreateProgramWithBinary", (void (**)(void)) & api.program_binary},
+                                    {"clBuildProgram", (void (**)(void)) & api.program_build},
+                                    {"clGetProgramInfo", (void (**)(void)) & api.program_information},
+                                    {"clGetProgramBuildInfo", (void (**)(void)) & api.build_information},
+                                    {"clReleaseProgram", (void (**)(void)) & api.program_release},
+                                    {"clCreateKernel", (void (**)(void)) & api.kernel_create},
+                                    {"clSetKernelArg", (void (**)(void)) & api.kernel_argument},
+                                    {"clReleaseKernel", (void (**)(void)) & api.kernel_release},
+                                    {"clEnqueueNDRangeKernel", (void (**)(void)) & api.launch},
+                                    {"clEnqueueWriteBuffer", (void (**)(void)) & api.write},
+                                    {"clEnqueueReadBuffer", (void (**)(void)) & api.read},
+                                    {"clEnqueueCopyBuffer", (void (**)(void)) & api.copy},
+                                    {"clEnqueueFillBuffer", (void (**)(void)) & api.fill},
+                                    {"clEnqueueBarrierWithWaitList", (void (**)(void)) & api.barrier},
+                                    {"clReleaseCommandQueue", (void (**)(void)) & api.queue_release},
+                                    {"clEnqueueMarkerWithWaitList", (void (**)(void)) & api.marker},
+                                    {"clFinish", (void (**)(void)) & api.finish},
+                                    {"clFlush", (void (**)(void)) & api.flush},
+                                    {"clWaitForEvents", (void (**)(void)) & api.wait},
+                                    {"clGetEventInfo", (void (**)(void)) & api.event_information},
+                                    {"clGetEventProfilingInfo", (void (**)(void)) & api.event_profile},
+                                    {"clReleaseEvent", (void (**)(void)) & api.event_release},
+                                    {NULL, NULL}};
+    char why[600];
+    ocl_platform platforms[16];
+    uint32_t platform_count = 0;
+    if (!tamis_library_open("TAMIS_OPENCL", candidates, symbols, why, sizeof why)) {
+        snprintf(failure, sizeof failure, "no OpenCL loader: %s", why);
+        return;
+    }
+    const int32_t result = api.platforms(16, platforms, &platform_count);
+    if (result != OCL_SUCCESS || platform_count == 0) {
+        snprintf(failure, sizeof failure, "the OpenCL loader finds no platform (error %d): no driver has an .icd file",
+                 (int)result);
+        return;
+    }
+    if (platform_count > 16) platform_count = 16;
+    for (uint32_t p = 0; p < platform_count; p++) {
+        ocl_device handles[DEVICES_MOST];
+        uint32_t here = 0;
+        if (api.devices(platforms[p], OCL_DEVICE_TYPE_ALL, DEVICES_MOST, handles, &here) != OCL_SUCCESS) continue;
+        for (uint32_t d = 0; d < here && d < DEVICES_MOST && found < DEVICES_MOST; d++) {
+            devices[found].handle = handles[d];
+            devices[found++].platform = platforms[p];
+        }
+    }
+    if (found == 0) snprintf(failure, sizeof failure, "the OpenCL platforms have no device");
+}
+
+static int count(const char **why) {
+    pthread_once(&once, look);
+    if (why) *why = failure;
+    return found;
+}
+
+static uint64_t number_of(ocl_device handle, uint32_t what) {
+    uint64_t value = 0; /* little-endian: narrower answers fill its low bytes */
+    return api.device_information(handle, what, sizeof value, &value, NULL) == OCL_SUCCESS ? value : 0;
+}
+
+static void text_of(ocl_device handle, uint32_t what, char *text, size_t bytes) {
+    char whole[1024] = "";
+    if (api.device_information(handle, what, sizeof whole, whole, NULL) != OCL_SUCCESS) whole[0] = 0;
+    const char *start = whole;
+    while (*start == ' ') start++;
+    snprintf(text, bytes, "%s", start);
+}
+
+/* 32 where groups of 32 lanes can be had that shuffle (Intel's extensions), else 0: teams have up to 32 lanes. */
+static int subgroup_of(ocl_device handle, const char *extensions) {
+    size_t sizes[16] = {0}, bytes = 0;
+    if (!strstr(extensions, "cl_intel_subgroups") || !strstr(extensions, "cl_intel_required_subgroup_size")) return 0;
+    if (api.device_information(handle, OCL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) != OCL_SUCCESS)
+        return 0;
+    for (size_t i = 0; i < bytes / sizeof sizes[0] && i < 16; i++)
+        if (sizes[i] == 32) return 32;
+    return 0;
+}
+
+static void read_limits(opencl_device *device) {
+    tamis_gpu_limits *const l = &device->shared.limits;
+    const ocl_device handle = device->handle;
+    char platform[64] = "", version[64], extensions[4096] = "";
+    text_of(handle, OCL_DEVICE_NAME, l->model, sizeof l->model);
+    text_of(handle, OCL_DEVICE_OPENCL_C_VERSION, l->architecture, sizeof l->architecture);
+    text_of(handle, OCL_DRIVER_VERSION, version, sizeof version);
+    api.device_information(handle, OCL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    api.platform_information(device->platform, OCL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
+    snprintf(l->driver, sizeof l->driver, "%s, driver %s", platform, version);
+    snprintf(l->about, sizeof l->about, "%s", l->driver);
+    l->is_cpu = (number_of(handle, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
+    l->has_fp64 = number_of(handle, OCL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+    l->subgroup = subgroup_of(handle, extensions);
+    l->multiprocessors = (int)number_of(handle, OCL_DEVICE_MAX_COMPUTE_UNITS);
+    l->group_most = (int)number_of(handle, OCL_DEVICE_MAX_WORK_GROUP_SIZE);
+    if (l->group_most > 1024) l->group_most = 1024;
+    l->shared_most = (int64_t)number_of(handle, OCL_DEVICE_LOCAL_MEM_SIZE);
+    if (l->shared_most > 48 << 10) l->shared_most = 48 << 10; /* on a processor it is only its cache */
+    if (!l->subgroup) l->shared_most -= l->group_most * (int64_t)sizeof(double); /* teams exchange through it */
+    l->threads_most = l->is_cpu ? l->group_most : 2048;
+    l->cache_l2 = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+    l->memory = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_SIZE);
+    l->memory_most = (int64_t)number_of(handle, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    l->groups_most[0] = l->groups_most[1] = l->groups_most[2] = INT32_MAX / 1024;
+    /* PoCL has a cache of its own, and compiles each kernel once more for whoever asks for a program's binary */
+    const char *const own_cache = getenv("POCL_KERNEL_CACHE");
+    device->caches = strstr(platform, "Portable Computing Language") && !(own_cache && strcmp(own_cache, "0") == 0);
+    const char *const more = getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
+    snprintf(device->options, sizeof device->options,
+             "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_CPU=%d -cl-std=%s %s ", l->subgroup, l->is_cpu,
+             l->subgroup ? "CL2.0" : "CL1.2", more ? more : "");
+    snprintf(l->compiler, sizeof l->compiler, "its OpenCL compiler with %s", device->options); /* in the cache's keys */
+}
+
+/* Some implementations take themselves apart at exit while threads of theirs still work: they have nothing left to do
+   when this, registered after they were loaded, runs before. */
+static void leave_quiet(void) {
+    for (int i = 0; i < found; i++)
+        if (devices[i].opened) api.finish(devices[i].queue);
+}
+
+static tamis_status open_locked(opencl_device *device, int number) {
+    int32_t error = OCL_SUCCESS;
+    if (device->opened) return TAMIS_OK;
+    device->shared.runtime = &tamis_gpu_opencl;
+    device->shared.number = number;
+    snprintf(device->shared.limits.name, sizeof device->shared.limits.name, "opencl:%d", number);
+    read_limits(device);
+    device->context = api.context_create(NULL, 1, &device->handle, NULL, NULL, &error);
+    TRY(check(&device->shared, error, "creating a context"));
+    device->queue = api.queue_create(device->context, device->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
+    TRY(check(&device->shared, error, "creating a queue"));
+    device->opened = true;
+    static bool registered;
+    if (!registered) atexit(leave_quiet);
+    registered = true;
+    return TAMIS_OK;
+}
+
+static tamis_status open_device(int number, tamis_gpu_device **device) {
+    if (number < 0 || number >= count(NULL))
+        return tamis_fail(TAMIS_ERROR_DEVICE, "opencl:%d: %s", number, found ? "there is no such device" : failure);
+    pthread_mutex_lock(&lock);
+    const tamis_status status = open_locked(&devices[number], number);
+    pthread_mutex_unlock(&lock);
+    *device = &devices[number].shared;
+    return status;
+}
+
+static opencl_device *own(tamis_gpu_device *device) { return (opencl_device *)device; }
+
+/* Queues of the caller's are not known: of all streams, the default one. */
+static ocl_queue queue_of(tamis_gpu_device *device, void *stream) {
+    return stream && stream != TAMIS_ALL_STREAMS ? stream : own(device)->queue;
+}
+
+/* ------------------------------------------------------------------------------------------ code */
+
+static tamis_status build(tamis_gpu_device *device, ocl_program program, const char *name, const char *options) {
+    if (api.program_build(program, 1, &own(device)->handle, options, NULL, NULL) == OCL_SUCCESS) return TAMIS_OK;
+    size_t bytes = 0; /* a log is given whole or not at all */
+    char *log = NULL;
+    api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+    TRY(tamis_allocate_zeroed((int64_t)bytes + 1, 1, "a compiler's log", (void **)&log));
+    if (bytes > 0) api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+    const tamis_status status =
+        tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s (%s) does not compile: %.600s", name, options, log);
+    tamis_release(log);
+    return status;
+}
+
+static tamis_status read_binary(tamis_gpu_device *device, ocl_program program, tamis_gpu_binary *binary) {
+    TRY(check(device,
+              api.program_information(program, OCL_PROGRAM_BINARY_SIZES, sizeof binary->bytes, &binary->bytes, NULL),
+              "asking for a binary's size"));
+    TRY(tamis_allocate((int64_t)binary->bytes, 1, "compiled code", &binary->memory));
+    return check(device,
+                 api.program_information(program, OCL_PROGRAM_BINARIES, sizeof binary->memory, &binary->memory, NULL),
+                 "asking for a binary");
+}
+
+static tamis_status compile(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
+                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module) {
+    tamis_status status = TAMIS_OK;
+    int32_t error = OCL_SUCCESS;
+    char *options = NULL;
+    *binary = (tamis_gpu_binary){NULL, 0};
+    *module = NULL;
+    if (linked) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "OpenCL 1.2 kernels cannot launch kernels");
+    ocl_program program = api.program_source(own(device)->context, 1, &source, NULL, &error);
+    TRY(check(device, error, "taking a kernel's source"));
+    const int64_t length = (int64_t)(strlen(own(device)->options) + strlen(definitions) + 1);
+    TRY_GOTO(done, tamis_allocate(length, 1, "compiler options", (void **)&options));
+    snprintf(options, (size_t)length, "%s%s", own(device)->options, definitions);
+    TRY_GOTO(done, build(device, program, name, options));
+    if (!own(device)->caches) TRY_GOTO(done, read_binary(device, program, binary));
+    *module = (tamis_gpu_module *)program;
+done:
+    tamis_release(options);
+    if (status != TAMIS_OK) {
+        tamis_release(binary->memory);
+        api.program_release(program);
+    }
+    return status;
+}
+
+static tamis_status load(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module) {
+    int32_t error = OCL_SUCCESS, status = OCL_SUCCESS;
+    const unsigned char *const code = binary->memory;
+    const unsigned char *codes[1] = {code};
+    ocl_program program =
+        api.program_binary(own(device)->context, 1, &own(device)->handle, &binary->bytes, codes, &status, &error);
+    TRY(check(device, error ? error : status, "loading compiled code"));
+    const tamis_status built = build(device, program, "of the cache", own(device)->options);
+    if (built != TAMIS_OK) {
+        api.program_release(program);
+        return built;
+    }
+    *module = (tamis_gpu_module *)program;
+    return TAMIS_OK;
+}
+
+static void unload(tamis_gpu_device *device, tamis_gpu_module *module) {
+    (void)device;
+    api.program_release((ocl_program)module);
+}
+
+static tamis_status find_function(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
+                                  int64_t shared_bytes, void **function) {
+    int32_t error = OCL_SUCCESS;
+    (void)shared_bytes; /* part of the kernel's own declarations */
+    *function = api.kernel_create((ocl_program)module, name, &error);
+    return check(device, error, name);
+}
+
+static void release_function(tamis_gpu_device *device, void *function) {
+    (void)device;
+    api.kernel_release(function);
+}
+
+static int32_t set_arguments(ocl_kernel kernel, const tamis_gpu_argument *arguments, int count) {
+    uint32_t at = 0;
+    int32_t result = OCL_SUCCESS;
+    for (int i = 0; i < count && result == OCL_SUCCESS; i++) {
+        const tamis_gpu_argument *const a = &arguments[i];
+        switch (a->kind) {
+        case TAMIS_GPU_PLACE: {
+            const ocl_memory memory = a->value.place.base;
+            const int64_t offset = a->value.place.bytes;
+            result = api.kernel_argument(kernel, at++, sizeof(void *), memory ? (const void *)&memory : NULL);
+            if (result == OCL_SUCCESS) result = api.kernel_argument(kernel, at++, sizeof offset, &offset);
+            break;
+        }
+        case TAMIS_GPU_INT32:
+        case TAMIS_GPU_FLOAT32: result = api.kernel_argument(kernel, at++, 4, &a->value); break;
+        case TAMIS_GPU_INT64:
+        case TAMIS_GPU_FLOAT64: result = api.kernel_argument(kernel, at++, 8, &a->value); break;
+        }
+    }
+    return result;
+}
+
+/* Arguments are the kernel's own state until it is launched, and threads share kernels. */
+static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
+                           const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
+    static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
+    const size_t group[3] = {(size_t)grid->group_size, 1, 1};
+    const size_t size[3] = {(size_t)grid->groups[0] * group[0], (size_t)grid->groups[1],
+                            grid->members > 1 ? (size_t)grid->members : 1};
+    int32_t launched = OCL_SUCCESS;
+    if (grid->groups[0] == 0 || grid->groups[1] == 0) return TAMIS_OK;
+    pthread_mutex_lock(&launching);
+    const int32_t set = set_arguments(kernel->function, arguments, arguments_count);
+    if (set == OCL_SUCCESS)
+        launched = api.launch(queue_of(device, stream), kernel->function, 3, NULL, size, group, 0, NULL, NULL);
+    pthread_mutex_unlock(&launching);
+    TRY(check(device, set, "setting a kernel's arguments"));
+    return check(device, launched, "launching a kernel");
+}
+
+/* ------------------------------------------------------------------------------------------ memory */
+
+static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t bytes, void **memory) {
+    int32_t error = OCL_SUCCESS;
+    (void)stream;
+    *memory = NULL;
+    if (bytes == 0) return TAMIS_OK;
+    ocl_memory made = api.buffer_create(own(device)->context, OCL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (error == OCL_MEM_OBJECT_ALLOCATION_FAILURE || error == OCL_INVALID_BUFFER_SIZE)
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes wanted, %lld in one piece at most",
+                          device->limits.name, bytes, (long long)device->limits.memory_most);
+    TRY(check(device, error, "allocating memory"));
+    *memory = made;
+    return TAMIS_OK;
+}
+
+/* Commands in any queue keep the memory that they use. */
+static bool release(tamis_gpu_device *device, void *stream, void *memory) {
+    (void)device;
+    (void)stream;
+    if (memory) api.memory_release(memory);
+    return true;
+}
+
+static tamis_status host_memory(tamis_gpu_device *device, size_t bytes, void **memory) {
+    *memory = malloc(bytes);
+    return *memory ? TAMIS_OK : tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory for copies", device->limits.name);
+}
+
+static tamis_status write_memory(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
+                                 size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.write(queue_of(device, stream), to.base, 1, (size_t)to.bytes, bytes, from, 0, NULL, NULL),
+                 "copying to the device");
+}
+
+static tamis_status read_memory(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.read(queue_of(device, stream), from.base, 1, (size_t)from.bytes, bytes, to, 0, NULL, NULL),
+                 "copying from the device");
+}
+
+static tamis_status copy_memory(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from,
+                                size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device,
+                 api.copy(queue_of(device, stream), from.base, to.base, (size_t)from.bytes, (size_t)to.bytes, bytes, 0,
+                          NULL, NULL),
+                 "copying within the device");
+}
+
+static tamis_status write_async(tamis_gpu_device *device, void *stream, tamis_place to, const void *from,
+                                size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.write(queue_of(device, stream), to.base, 0, (size_t)to.bytes, bytes, from, 0, NULL, NULL),
+                 "copying to the device");
+}
+
+static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes) {
+    if (bytes == 0) return TAMIS_OK;
+    return check(device, api.read(queue_of(device, stream), from.base, 0, (size_t)from.bytes, bytes, to, 0, NULL, NULL),
+                 "copying from the device");
+}
+
+/* Devices have a context each, across which no command copies: bytes pass through the host, which waits for both. */
+static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
+                              tamis_place from, size_t bytes) {
+    void *passing = NULL;
+    if (from_device == device) return copy_memory(device, stream, to, from, bytes);
+    TRY(tamis_allocate((int64_t)bytes, 1, "a copy between devices", &passing));
+    tamis_status status = read_memory(from_device, NULL, passing, from, bytes);
+    if (status == TAMIS_OK) status = write_memory(device, stream, to, passing, bytes);
+    tamis_release(passing);
+    return status;
+}
+
+static tamis_status host_allocate(tamis_gpu_device *device, size_t bytes, void **memory) {
+    (void)device;
+    return bytes ? tamis_allocate((int64_t)bytes, 1, "host memory", memory) : TAMIS_OK;
+}
+
+static void host_release(tamis_gpu_device *device, void *memory) {
+    (void)device;
+    tamis_release(memory);
+}
+
+static tamis_status fill(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes) {
+    const unsigned char pattern = (unsigned char)byte;
+    if (bytes == 0) return TAMIS_OK;
+    return check(device,
+                 api.fill(queue_of(device, stream), to.base, &pattern, 1, (size_t)to.bytes, bytes, 0, NULL, NULL),
+                 "filling memory");
+}
+
+static tamis_status finish(tamis_gpu_device *device, void *stream) {
+    return check(device, api.finish(queue_of(device, stream)), "waiting for its work");
+}
+
+static tamis_status check_stream(tamis_gpu_device *device, void *stream) {
+    (void)device;
+    (void)stream;
+    return TAMIS_OK;
+}
+
+static tamis_status memory_free(tamis_gpu_device *device, int64_t *free_bytes) {
+    (void)device;
+    *free_bytes = -1;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ streams, events */
+
+static tamis_status stream_create(tamis_gpu_device *device, void **stream) {
+    int32_t error = OCL_SUCCESS;
+    *stream = api.queue_create(own(device)->context, own(device)->handle, OCL_QUEUE_PROFILING_ENABLE, &error);
+    return check(device, error, "making a command queue");
+}
+
+static void stream_destroy(tamis_gpu_device *device, void *stream) {
+    (void)device;
+    api.finish(stream);
+    api.queue_release(stream);
+}
+
+/* Only the host can wait for events of another context. */
+static tamis_status stream_wait(tamis_gpu_device *device, void *stream, void *event) {
+    const ocl_event events[1] = {event};
+    int32_t result = api.barrier(queue_of(device, stream), 1, events, NULL);
+    if (result == OCL_INVALID_CONTEXT) result = api.wait(1, events);
+    return check(device, result, "having a queue wait for an event");
+}
+
+static tamis_status mark(tamis_gpu_device *device, void *stream, void **event) {
+    if (*event) api.event_release(*event);
+    *event = NULL;
+    TRY(check(device, api.marker(queue_of(device, stream), 0, NULL, (ocl_event *)event), "recording an event"));
+    return check(device, api.flush(queue_of(device, stream)), "flushing a queue"); /* another queue may wait for it */
+}
+
+static tamis_status between(tamis_gpu_device *device, void *start, void *end, double *seconds) {
+    const ocl_event events[2] = {start, end};
+    uint64_t times[2] = {0, 0};
+    int32_t result = api.wait(2, events);
+    for (int i = 0; i < 2 && result == OCL_SUCCESS; i++)
+        result = api.event_profile(events[i], OCL_PROFILING_COMMAND_END, sizeof times[i], &times[i], NULL);
+    *seconds = 1e-9 * (double)(times[1] - times[0]);
+    return check(device, result, "reading events");
+}
+
+static bool mark_passed(tamis_gpu_device *device, void *event) {
+    enum { COMPLETE = 0 };
+    int32_t status = 1;
+    (void)device;
+    return api.event_information(event, OCL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) ==
+               OCL_SUCCESS &&
+           status == COMPLETE;
+}
+
+static void release_mark(tamis_gpu_device *device, void *event) {
+    (void)device;
+    if (event) api.event_release(event);
+}
+
+const tamis_gpu_runtime tamis_gpu_opencl = {.name = "opencl",
+                                            .count = count,
+                                            .open = open_device,
+                                            .compile = compile,
+                                            .load = load,
+                                            .unload = unload,
+                                            .function = find_function,
+                                            .release_function = release_function,
+                                            .launch = launch,
+                                            .allocate = allocate,
+                                            .release = release,
+                                            .host_memory = host_memory,
+                                            .write = write_memory,
+                                            .read = read_memory,
+                                            .copy = copy_memory,
+                                            .write_async = write_async,
+                                            .read_async = read_async,
+                                            .copy_from = copy_from,
+                                            .host_allocate = host_allocate,
+                                            .host_release = host_release,
+                                            .stream_create = stream_create,
+                                            .stream_destroy = stream_destroy,
+                                            .stream_wait = stream_wait,
+                                            .fill = fill,
+                                            .finish = finish,
+                                            .check_stream = check_stream,
+                                            .memory = memory_free,
+                                            .mark = mark,
+                                            .between = between,
+                                            .mark_passed = mark_passed,
+                                            .release_mark = release_mark};

@@ -1,0 +1,138 @@
+/*
+ * The few verbs that a GPU needs, behind one table for each of CUDA and OpenCL. Everything above this header is shared
+ * by the two; everything below it is one file each. Libraries are opened with dlopen: nothing of CUDA or OpenCL is
+ * needed to build or to start the library.
+ *
+ * All verbs may be called from any thread. `stream` is the caller's CUstream or cl_command_queue; NULL is CUDA's
+ * default stream or the device's own queue. Work on a stream is in order.
+ */
+#ifndef TAMIS_GPU_RUNTIME_RUNTIME_H
+#define TAMIS_GPU_RUNTIME_RUNTIME_H
+
+#include "base/backend.h"
+
+/* What a device is and can take; sizes in bytes, 0 where unknown. */
+typedef struct tamis_gpu_limits {
+    char name[24];         /* "cuda:0" */
+    char model[128];       /* the chip's own name */
+    char architecture[64]; /* "sm_90", "OpenCL C 1.2" */
+    char compiler[288];    /* what compiles for it: "NVRTC 13.0"; of OpenCL with its options */
+    char build[288];       /* what else compiled code depends on: options, the compiler's patch level */
+    char driver[160];      /* its version and platform */
+    char about[464];       /* driver and compiler, for people */
+    bool is_cpu;           /* an OpenCL device that is a processor */
+    bool has_fp64;
+    bool compiles_beside; /* its compiler works in several threads at once */
+    int subgroup;         /* lanes that shuffle without a barrier: 32 on CUDA, 0 where teams go through shared memory */
+    int multiprocessors;  /* or compute units */
+    int group_most;       /* work-items a group */
+    int64_t shared_most;  /* shared memory a group may have */
+    int64_t threads_most; /* work-items that run at once on a multiprocessor */
+    int64_t cache_l1, cache_l2, memory, memory_most; /* memory_most: one allocation */
+    int64_t groups_most[3];                          /* groups of a launch in x, y and z */
+} tamis_gpu_limits;
+
+typedef struct tamis_gpu_runtime tamis_gpu_runtime;
+
+/* An opened device, kept until the process ends. */
+typedef struct tamis_gpu_device {
+    const tamis_gpu_runtime *runtime;
+    int number;
+    tamis_gpu_limits limits;
+} tamis_gpu_device;
+
+typedef struct tamis_gpu_module tamis_gpu_module; /* compiled code, loaded */
+
+/* A function of it, used by one thread at a time. */
+typedef struct tamis_gpu_kernel {
+    void *function;              /* the platform's */
+    struct tamis_gpu_code *code; /* the rest is jit.c's */
+    struct tamis_gpu_kernel *next;
+    int64_t shared_bytes;
+    bool held;
+    char name[48];
+} tamis_gpu_kernel;
+
+/* One argument of a kernel. A place is one pointer to a CUDA kernel, a buffer and a byte offset to an OpenCL one. */
+typedef struct tamis_gpu_argument {
+    enum { TAMIS_GPU_PLACE, TAMIS_GPU_INT32, TAMIS_GPU_INT64, TAMIS_GPU_FLOAT32, TAMIS_GPU_FLOAT64 } kind;
+    union {
+        tamis_place place;
+        int32_t int32;
+        int64_t int64;
+        float float32;
+        double float64;
+    } value;
+} tamis_gpu_argument;
+
+typedef struct tamis_gpu_launch {
+    int64_t groups[2]; /* 0 in either launches nothing */
+    int group_size;
+    int64_t shared_bytes; /* of the kernel's SHARED_ARRAY, beyond what it declares itself */
+    int64_t members;      /* of a batch: so many such grids along z; 0: one */
+} tamis_gpu_launch;
+
+/* Compiled code as bytes, to be cached. memory is released with tamis_release. */
+typedef struct tamis_gpu_binary {
+    void *memory;
+    size_t bytes;
+} tamis_gpu_binary;
+
+struct tamis_gpu_runtime {
+    const char *name; /* "cuda", "opencl" */
+
+    /* Devices present; 0 with the reason in `why` (which library was looked for, and why it failed). Looked for once.
+     */
+    int (*count)(const char **why);
+    /* The device; error with the reason when it cannot be used. Opened once, then the same. */
+    tamis_status (*open)(int number, tamis_gpu_device **device);
+
+    /* Compiles `source` with `definitions` ("-D NAME=VALUE ..."). `linked` adds the device-side launch library. A
+       compiler's complaint is the error's message. *module: the code loaded, or NULL where `load` is to do that;
+       *binary: the code as bytes, none of them where the platform keeps a cache of its own. */
+    tamis_status (*compile)(tamis_gpu_device *device, const char *name, const char *source, const char *definitions,
+                            bool linked, tamis_gpu_binary *binary, tamis_gpu_module **module);
+    tamis_status (*load)(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module);
+    void (*unload)(tamis_gpu_device *device, tamis_gpu_module *module);
+    /* `shared_bytes`: what launches may ask for from now on, 0: as it is */
+    tamis_status (*function)(tamis_gpu_device *device, tamis_gpu_module *module, const char *name, int64_t shared_bytes,
+                             void **function);
+    void (*release_function)(tamis_gpu_device *device, void *function);
+    tamis_status (*launch)(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
+                           const tamis_gpu_launch *launch, const tamis_gpu_argument *arguments, int count);
+
+    /* `stream`: of the work that will use it, or TAMIS_ALL_STREAMS, the same for both. release: false where the
+       platform refuses for the time being (a graph is captured), and is to be asked again. */
+    tamis_status (*allocate)(tamis_gpu_device *device, void *stream, size_t bytes, void **memory);
+    bool (*release)(tamis_gpu_device *device, void *stream, void *memory);
+    tamis_status (*write)(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes);
+    tamis_status (*read)(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes); /* waits */
+    tamis_status (*copy)(tamis_gpu_device *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
+    tamis_status (*write_async)(tamis_gpu_device *device, void *stream, tamis_place to, const void *from, size_t bytes);
+    tamis_status (*read_async)(tamis_gpu_device *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*copy_from)(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
+                              tamis_place from, size_t bytes); /* does not wait */
+    /* the host's memory that copies are not staged through; host_memory: for the life of the process, not counted */
+    tamis_status (*host_memory)(tamis_gpu_device *device, size_t bytes, void **memory);
+    tamis_status (*host_allocate)(tamis_gpu_device *device, size_t bytes, void **memory);
+    void (*host_release)(tamis_gpu_device *device, void *memory);
+    tamis_status (*stream_create)(tamis_gpu_device *device, void **stream);
+    void (*stream_destroy)(tamis_gpu_device *device, void *stream);
+    tamis_status (*stream_wait)(tamis_gpu_device *device, void *stream, void *event);
+    tamis_status (*fill)(tamis_gpu_device *device, void *stream, tamis_place to, int byte, size_t bytes);
+    tamis_status (*finish)(tamis_gpu_device *device, void *stream);
+    tamis_status (*check_stream)(tamis_gpu_device *device, void *stream); /* an error where it is being captured */
+    /* an error that names `name` where kernels cannot read there; NULL: the platform does not say */
+    tamis_status (*check_place)(tamis_gpu_device *device, const void *pointer, const char *name);
+    tamis_status (*memory)(tamis_gpu_device *device, int64_t *free_bytes); /* -1 where it cannot be told */
+
+    /* device events */
+    tamis_status (*mark)(tamis_gpu_device *device, void *stream, void **mark); /* *mark: NULL makes a new one */
+    tamis_status (*between)(tamis_gpu_device *device, void *start, void *end, double *seconds); /* waits for `end` */
+    void (*release_mark)(tamis_gpu_device *device, void *mark);
+    bool (*mark_passed)(tamis_gpu_device *device, void *mark);
+};
+
+extern const tamis_gpu_runtime tamis_gpu_cuda, tamis_gpu_opencl;
+
+#endif

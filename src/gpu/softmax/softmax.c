@@ -1,0 +1,54 @@
+/* Host side of softmax.simt. Scratch: nnz reals of scores, then two (largest, sum) pairs a stretch. */
+#include "gpu/softmax/softmax.h"
+
+#include "base/status.h"
+#include "gpu/compile/wanted.h"
+
+enum { TEAM = 32, STRETCH = 2048 };
+
+static int group_of(const tamis_prepared *p) { return p->device->limits.subgroup == 32 ? 256 : TEAM; }
+static int64_t stretches_of(const tamis_prepared *p) { return (p->problem.nnz + STRETCH - 1) / STRETCH; }
+static int64_t score_bytes(const tamis_prepared *p) {
+    return (p->problem.nnz * (int64_t)tamis_gpu_real_size(p->problem.type) + 63) / 64 * 64;
+}
+
+tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
+    static const char *const names[3] = {"softmax_rows", "softmax_merge", "softmax_cut"};
+    const int64_t parts = stretches_of(p) * 4 * (int64_t)tamis_gpu_real_size(p->problem.type);
+    tamis_gpu_definitions definitions = {.used = 0};
+    p->softmax_scratch = (size_t)(score_bytes(p) + (parts + 63) / 64 * 64);
+    if (p->problem.nnz == 0 && !p->problem.keep_softmax) return TAMIS_OK;
+    tamis_gpu_define_problem(&definitions, p, group_of(p), TEAM);
+    tamis_gpu_define(&definitions, "STRETCH", STRETCH);
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
+    for (int i = 0; i < 3; i++)
+        TRY(tamis_gpu_want(p->device, "softmax.simt", definitions.text, false, names[i], 0, &p->softmax[i]));
+    return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const tamis_problem *const problem = &p->problem;
+    const tamis_place parts = tamis_gpu_after(x->scratch, score_bytes(p));
+    /* without nonzeros one, for the rows that are to be kept */
+    const int64_t stretches = problem->nnz > 0 ? stretches_of(p) : 1, teams = group_of(p) / TEAM;
+    for (int i = 0; i < 3; i++) {
+        tamis_gpu_call call = {.count = 0};
+        const tamis_gpu_launch grid = {
+            {i == 1 ? (stretches + teams - 1) / teams : stretches, 1}, group_of(p), 0, x->batch};
+        if (i > 0 && stretches == 1) break; /* nothing is cut */
+        tamis_gpu_add_int64(&call, problem->rows);
+        tamis_gpu_add_int64(&call, problem->nnz);
+        tamis_gpu_add_memory(&call, problem->offsets);
+        tamis_gpu_add_place(&call, parts);
+        tamis_gpu_add_batch(p, x, &call);
+        if (i != 1) {
+            tamis_gpu_add_place(&call, x->scratch);
+            tamis_gpu_add_place(&call, x->out);
+            tamis_gpu_add_real(&call, problem->type, x->alpha);
+            tamis_gpu_add_real(&call, problem->type, x->beta);
+        }
+        if (i < 2) tamis_gpu_add_softmax_rows(p, x, &call);
+        TRY(p->device->runtime->launch(p->device, stream, p->softmax[i], &grid, call.arguments, call.count));
+    }
+    return TAMIS_OK;
+}

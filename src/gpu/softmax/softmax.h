@@ -1,0 +1,10 @@
+/* SDDMM with softmax: whatever method made the scores, the rows are normalised by the kernels of softmax.simt. */
+#ifndef TAMIS_GPU_SOFTMAX_SOFTMAX_H
+#define TAMIS_GPU_SOFTMAX_SOFTMAX_H
+
+#include "gpu/plan.h"
+
+tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p);
+tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands);
+
+#endif

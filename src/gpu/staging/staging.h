@@ -1,0 +1,11 @@
+/* Operands on their way in and out of the kernels' order, in device memory. */
+#ifndef TAMIS_GPU_STAGING_STAGING_H
+#define TAMIS_GPU_STAGING_STAGING_H
+
+#include "base/backend.h"
+
+tamis_status tamis_gpu_ready(void *device, tamis_type type, bool transposes, bool permutes);
+tamis_status tamis_gpu_transpose(void *device, void *stream, const tamis_transposition *transposition);
+tamis_status tamis_gpu_permute(void *device, void *stream, const tamis_permutation *permutation);
+
+#endif

@@ -1,0 +1,272 @@
+/* Host side of look.simt, and of structure.simt's look at entries. */
+#include "gpu/structure/look.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "gpu/launch/utility.h"
+#include "gpu/structure/desk.h"
+#include "gpu/structure/order.h"
+#include "sparse/index.h"
+#include "sparse/locality.h"
+#include "sparse/structure.h"
+
+/* as in look.simt */
+enum { FACTS = 8, WINDOWS = TAMIS_LOCALITY_WINDOWS, PANELS = 6, SLOTS = FACTS * TAMIS_GPU_GROUP * 8 };
+enum { GROUPS_MOST = 1024 };
+_Static_assert(((GROUPS_MOST + WINDOWS) * FACTS + 4 * PANELS) * sizeof(int64_t) <= TAMIS_GPU_DESK_BYTES,
+               "the facts fit a desk");
+
+static tamis_place place_of(const void *memory) { return (tamis_place){(void *)(uintptr_t)memory, 0}; }
+
+/* ------------------------------------------------------------------------------------------ checking */
+
+/* Something is wrong with S: the host's check of a copy says what, in the same words for every device. */
+static tamis_status say_what(tamis_gpu_device *device, void *stream, const tamis_sparse *S) {
+    tamis_status status = TAMIS_OK;
+    void *offsets = NULL, *rows = NULL, *columns = NULL;
+    tamis_sparse copy = *S;
+    const bool csr = S->format == TAMIS_CSR;
+    const int64_t index_bytes = (int64_t)tamis_index_size(S->index_type) * S->nnz;
+    const int64_t offset_bytes = csr ? (int64_t)tamis_index_size(S->offset_type) * (S->rows + 1) : 0;
+    TRY_GOTO(done, tamis_allocate(offset_bytes, 1, "a copy of the offsets", &offsets));
+    TRY_GOTO(done, tamis_allocate(csr ? 0 : index_bytes, 1, "a copy of the row indices", &rows));
+    TRY_GOTO(done, tamis_allocate(index_bytes, 1, "a copy of the columns", &columns));
+    TRY_GOTO(done, device->runtime->read(device, stream, offsets, place_of(S->offsets), (size_t)offset_bytes));
+    if (!csr)
+        TRY_GOTO(done, device->runtime->read(device, stream, rows, place_of(S->row_indices), (size_t)index_bytes));
+    TRY_GOTO(done, device->runtime->read(device, stream, columns, place_of(S->columns), (size_t)index_bytes));
+    copy.offsets = offsets;
+    copy.row_indices = rows;
+    copy.columns = columns;
+    copy.location = TAMIS_HOST;
+    copy.values = NULL;
+    status = tamis_validate_threads(&copy, 0);
+    if (status == TAMIS_OK)
+        status = tamis_fail(TAMIS_ERROR_INTERNAL, "%s found a broken pattern, the host did not", device->limits.name);
+done:
+    tamis_release(offsets);
+    tamis_release(rows);
+    tamis_release(columns);
+    return status;
+}
+
+static tamis_status say_what_csr(const tamis_problem *p) {
+    const tamis_sparse S = {.format = TAMIS_CSR,
+                            .location = TAMIS_DEVICE,
+                            .rows = p->rows,
+                            .cols = p->cols,
+                            .nnz = p->nnz,
+                            .index_type = p->index_type,
+                            .offset_type = p->offset_type,
+                            .value_type = p->type,
+                            .offsets = p->offsets,
+                            .columns = p->columns};
+    return say_what(p->device, p->stream, &S);
+}
+
+/* ------------------------------------------------------------------------------------------ rows */
+
+static void add_up(tamis_profile *profile, const int64_t *facts, int64_t groups, bool *wrong) {
+    int64_t spans = 0, falls = 0;
+    double squares = 0;
+    profile->min = INT64_MAX;
+    *wrong = false;
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t *const f = facts + g * FACTS;
+        if (f[0] > profile->max) profile->max = f[0];
+        if (f[1] < profile->min) profile->min = f[1];
+        profile->empty_rows += f[2];
+        if (f[3] > profile->bandwidth) profile->bandwidth = f[3];
+        spans += f[4];
+        squares += (double)f[5];
+        falls += f[6];
+        *wrong = *wrong || f[7];
+    }
+    const double variance = squares / (double)profile->rows - profile->mean * profile->mean;
+    profile->variation = profile->mean > 0 && variance > 0 ? sqrt(variance) / profile->mean : 0;
+    const int64_t filled = profile->rows - profile->empty_rows;
+    profile->mean_span = filled > 0 ? (double)spans / (double)filled : 0;
+    profile->sorted = falls == 0;
+}
+
+/* ------------------------------------------------------------------------------------------ columns */
+
+/* Distinct columns of a window, from the slots of a table that they hit: so many are hit twice on average. */
+static double distinct_of(int64_t hit, int64_t count) {
+    const double distinct = hit < SLOTS ? -SLOTS * log1p(-(double)hit / SLOTS) : (double)count;
+    return fmin(fmax(distinct, 1), (double)count);
+}
+
+static double fresh_share_of(const tamis_problem *p, const int64_t *facts) {
+    int64_t begin, end, seen = 0;
+    double fresh = 0;
+    for (int w = 0; tamis_fresh_window(p->nnz, TAMIS_LOCALITY_MOST, w, &begin, &end); w++) {
+        seen += end - begin;
+        fresh += distinct_of(facts[w * FACTS + 4], end - begin);
+    }
+    return seen ? fresh / (double)seen : 1;
+}
+
+enum { PANEL_MOST = 1 << 18 /* nonzeros of a panel that are looked at */ };
+
+/* Distinct columns of one panel, counted in a bitmap; a panel of more nonzeros than are worth a look is taken to use
+   every column that it could. */
+static tamis_status count_panel(const tamis_problem *p, int64_t begin, int64_t count, uint64_t *seen, void *columns,
+                                int64_t *distinct) {
+    tamis_gpu_device *const device = p->device;
+    const size_t size = tamis_index_size(p->index_type);
+    *distinct = count < p->cols ? count : p->cols;
+    if (count <= 0 || count > PANEL_MOST) return TAMIS_OK;
+    const tamis_place from = {(void *)(uintptr_t)p->columns, begin * (int64_t)size};
+    TRY(device->runtime->read(device, p->stream, columns, from, (size_t)count * size));
+    memset(seen, 0, (size_t)(p->cols / 64 + 1) * 8);
+    *distinct = 0;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t column = tamis_index_load(columns, p->index_type, t);
+        const uint64_t bit = (uint64_t)1 << (column % 64);
+        *distinct += !(seen[column / 64] & bit);
+        seen[column / 64] |= bit;
+    }
+    return TAMIS_OK;
+}
+
+/* How far rows near each other share columns, from some panels spread over the matrix; `ends`: where they begin and
+   end, of 128 rows, then of 256. */
+static tamis_status sample_panels(tamis_problem *p, const int64_t *ends) {
+    tamis_status status = TAMIS_OK;
+    void *columns = NULL, *seen = NULL;
+    int64_t total[2] = {0, 0}, distinct[2] = {0, 0};
+    TRY_GOTO(done, tamis_allocate(PANEL_MOST, tamis_index_size(p->index_type), "columns of a panel", &columns));
+    TRY_GOTO(done, tamis_allocate(p->cols / 64 + 1, 8, "a panel's bitmap", &seen));
+    for (int i = 0; i < 2 * PANELS; i++) {
+        const int64_t begin = ends[2 * i], count = ends[2 * i + 1] - begin;
+        int64_t columns_used = 0;
+        TRY_GOTO(done, count_panel(p, begin, count, seen, columns, &columns_used));
+        total[i % 2] += count;
+        distinct[i % 2] += columns_used;
+    }
+    for (int wide = 0; wide < 2; wide++)
+        p->panel_fresh[wide] = total[wide] > 0 ? (double)distinct[wide] / (double)total[wide] : 1;
+done:
+    tamis_release(columns);
+    tamis_release(seen);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ all of it */
+
+/* By the sizes alone. Few nonzeros are taken to be spread over the rows: what that costs where it is not so is bounded
+   by their number. Of many all might be in one row, and what is chosen must not mind. */
+static void guess(tamis_problem *p, tamis_profile *profile) {
+    enum { FEW = 1 << 14 };
+    const int64_t even = 2 * (p->nnz / p->rows + 1);
+    profile->max = p->nnz > FEW || even > p->nnz ? p->nnz : even;
+    profile->bandwidth = p->cols;
+    profile->mean_span = (double)p->cols;
+    profile->variation = 0.5;
+    profile->sorted = false; /* for all that is known */
+    p->fresh_share = 0.5;
+}
+
+static tamis_status read_facts(tamis_problem *p, int64_t groups, tamis_gpu_desk *desk) {
+    tamis_gpu_device *const device = p->device;
+    const tamis_gpu_kinds kinds = {TAMIS_F32, p->index_type, p->offset_type};
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, p->rows);
+    tamis_gpu_add_int64(&call, p->cols);
+    tamis_gpu_add_int64(&call, p->nnz);
+    tamis_gpu_add_int64(&call, groups);
+    tamis_gpu_add_int64(&call, TAMIS_LOCALITY_MOST);
+    tamis_gpu_add_memory(&call, p->offsets);
+    tamis_gpu_add_memory(&call, p->columns);
+    tamis_gpu_add_memory(&call, desk->memory);
+    TRY(tamis_gpu_utility(device, p->stream, "look.simt", "look_rows", kinds, groups + WINDOWS + 1, &call));
+    const size_t bytes = (size_t)((groups + WINDOWS) * FACTS + 4 * PANELS) * sizeof(int64_t);
+    return device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), bytes);
+}
+
+tamis_status tamis_gpu_look(tamis_problem *p, tamis_profile *profile) {
+    tamis_status status = TAMIS_OK;
+    tamis_gpu_desk *desk = NULL;
+    int64_t groups = tamis_gpu_groups(p->rows + 1 > p->nnz ? p->rows + 1 : p->nnz), ends[4 * PANELS];
+    bool wrong = false;
+    *profile = (tamis_profile){.rows = p->rows, .cols = p->cols, .nnz = p->nnz, .duplicates = -1, .sorted = true};
+    p->fresh_share = p->panel_fresh[0] = p->panel_fresh[1] = 1;
+    if (p->rows > 0) profile->mean = (double)p->nnz / (double)p->rows;
+    if (p->cols > 0) profile->density = profile->mean / (double)p->cols;
+    if (!p->unchecked && p->rows == 0) return TAMIS_OK;
+    if (!p->unchecked && p->may_guess) {
+        guess(p, profile);
+        return TAMIS_OK;
+    }
+    if (groups > GROUPS_MOST) groups = GROUPS_MOST;
+    TRY(tamis_gpu_desk_take(p->device, &desk));
+    TRY_GOTO(done, read_facts(p, groups, desk));
+    const int64_t *const facts = desk->host;
+    if (p->rows > 0) add_up(profile, facts, groups, &wrong);
+    wrong = wrong || (p->rows == 0 && facts[7]);
+    if (wrong && p->unchecked) TRY_GOTO(done, say_what_csr(p));
+    p->fresh_share = fresh_share_of(p, facts + groups * FACTS);
+    memcpy(ends, facts + (groups + WINDOWS) * FACTS, sizeof ends);
+done:
+    tamis_gpu_desk_give(desk, p->stream, status);
+    /* only plans prepare panels */
+    return status == TAMIS_OK && !p->once && p->nnz > 0 && p->rows > 0 ? sample_panels(p, ends) : status;
+}
+
+/* ------------------------------------------------------------------------------------------ COO */
+
+tamis_status tamis_gpu_look_entries(const tamis_problem *p, const tamis_sparse *S, bool *rise) {
+    tamis_status status = TAMIS_OK;
+    tamis_gpu_device *const device = p->device;
+    const tamis_gpu_kinds kinds = {TAMIS_F32, S->index_type, TAMIS_I32};
+    tamis_gpu_desk *desk = NULL;
+    tamis_gpu_call call = {.count = 0};
+    TRY(tamis_gpu_desk_take(device, &desk));
+    const int32_t *const flags = desk->host;
+    tamis_gpu_add_int64(&call, S->rows);
+    tamis_gpu_add_int64(&call, S->cols);
+    tamis_gpu_add_int64(&call, S->nnz);
+    tamis_gpu_add_memory(&call, S->row_indices);
+    tamis_gpu_add_memory(&call, S->columns);
+    tamis_gpu_add_memory(&call, desk->memory);
+    TRY_GOTO(done, device->runtime->fill(device, p->stream, place_of(desk->memory), 0, 2 * sizeof *flags));
+    TRY_GOTO(done, tamis_gpu_utility(device, p->stream, "order.simt", "look_entries", kinds, tamis_gpu_groups(S->nnz),
+                                     &call));
+    TRY_GOTO(done, device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), 2 * sizeof *flags));
+    *rise = !flags[1];
+    if (flags[0] && p->unchecked) TRY_GOTO(done, say_what(device, p->stream, S));
+done:
+    tamis_gpu_desk_give(desk, p->stream, status);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ checking alone */
+
+static tamis_status check_csr(const tamis_problem *asked, const tamis_sparse *S) {
+    tamis_profile profile;
+    tamis_problem problem = *asked;
+    problem.rows = S->rows;
+    problem.cols = S->cols;
+    problem.nnz = S->nnz;
+    problem.index_type = S->index_type;
+    problem.offset_type = S->offset_type;
+    problem.offsets = S->offsets;
+    problem.columns = S->columns;
+    return tamis_gpu_look(&problem, &profile);
+}
+
+tamis_status tamis_gpu_validate(void *device, void *stream, int threads, const tamis_sparse *S) {
+    const tamis_problem problem = {.device = device, .stream = stream, .once = true, .unchecked = true};
+    tamis_gpu_rebased rebased;
+    bool rise;
+    (void)threads;
+    if (S->format == TAMIS_COO) return S->nnz > 0 ? tamis_gpu_look_entries(&problem, S, &rise) : TAMIS_OK;
+    TRY(tamis_gpu_rebase(device, stream, stream, S, &rebased));
+    const tamis_status status = check_csr(&problem, &rebased.view);
+    tamis_gpu_rebased_release(device, stream, &rebased);
+    return status;
+}

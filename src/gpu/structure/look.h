@@ -1,0 +1,16 @@
+/* What a plan has to know of a pattern in device memory: one launch, one copy to the host, one wait. */
+#ifndef TAMIS_GPU_STRUCTURE_LOOK_H
+#define TAMIS_GPU_STRUCTURE_LOOK_H
+
+#include "gpu/runtime/runtime.h"
+
+/* tamis_backend's look: sets fresh_share and panel_fresh too, and checks the pattern where that is `unchecked`. */
+tamis_status tamis_gpu_look(tamis_problem *problem, tamis_profile *profile);
+
+/* Of COO: whether its rows rise; and, where that is `unchecked`, whether its indices are in range. */
+tamis_status tamis_gpu_look_entries(const tamis_problem *problem, const tamis_sparse *S, bool *rise);
+
+/* tamis_backend's validate, for what is not looked at as it is: patterns of gradients, and those to be transposed. */
+tamis_status tamis_gpu_validate(void *device, void *stream, int threads, const tamis_sparse *S);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * The CSR that a plan computes on, from what the caller has: COO in any order, a slice of rows, the transpose of
+ * either; by the kernels of structure.simt, expand.simt and sort.simt.
+ */
+#include "gpu/structure/order.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "gpu/launch/call.h"
+#include "gpu/launch/utility.h"
+#include "gpu/structure/look.h"
+#include "sparse/index.h"
+
+static const char *const structure_file = "order.simt";
+
+static tamis_gpu_kinds kinds_of(tamis_index_type index, tamis_index_type offset) {
+    return (tamis_gpu_kinds){TAMIS_F32, index, offset};
+}
+
+/* ------------------------------------------------------------------------------------------ slices of rows */
+
+static tamis_status rebase_offsets(tamis_gpu_device *device, void *stream, const tamis_sparse *S, void *offsets) {
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, S->rows + 1);
+    tamis_gpu_add_int64(&call, S->offset_base);
+    tamis_gpu_add_memory(&call, S->offsets);
+    tamis_gpu_add_memory(&call, offsets);
+    return tamis_gpu_utility(device, stream, structure_file, "rebase_offsets", kinds_of(TAMIS_I32, S->offset_type),
+                             tamis_gpu_groups(S->rows + 1), &call);
+}
+
+/* A pointer can begin anywhere; a buffer of OpenCL is copied from where the slice begins. */
+static tamis_status rebase_columns(tamis_gpu_device *device, void *stream, void *kept, const tamis_sparse *S,
+                                   tamis_gpu_rebased *to) {
+    const int64_t size = (int64_t)tamis_index_size(S->index_type), first = S->offset_base * size;
+    if (S->nnz == 0) return TAMIS_OK;
+    if (strcmp(device->runtime->name, "cuda") == 0) {
+        to->view.columns = (const char *)S->columns + first;
+        return TAMIS_OK;
+    }
+    TRY(tamis_gpu_allocate(device, kept, (size_t)(S->nnz * size), "columns of a slice", &to->columns));
+    to->view.columns = to->columns;
+    return device->runtime->copy(device, stream, (tamis_place){to->columns, 0},
+                                 (tamis_place){(void *)(uintptr_t)S->columns, first}, (size_t)(S->nnz * size));
+}
+
+void tamis_gpu_rebased_release(tamis_gpu_device *device, void *kept, tamis_gpu_rebased *rebased) {
+    tamis_gpu_release(device, kept, rebased->offsets);
+    tamis_gpu_release(device, kept, rebased->columns);
+    *rebased = (tamis_gpu_rebased){.offsets = NULL};
+}
+
+tamis_status tamis_gpu_rebase(tamis_gpu_device *device, void *stream, void *kept, const tamis_sparse *S,
+                              tamis_gpu_rebased *to) {
+    tamis_status status = TAMIS_OK;
+    *to = (tamis_gpu_rebased){.view = *S};
+    if (S->format != TAMIS_CSR || S->offset_base == 0) return TAMIS_OK;
+    to->view.offset_base = 0;
+    TRY_GOTO(failed, tamis_gpu_allocate(device, kept, (size_t)(S->rows + 1) * tamis_index_size(S->offset_type),
+                                        "the offsets of a slice", &to->offsets));
+    to->view.offsets = to->offsets;
+    TRY_GOTO(failed, rebase_offsets(device, stream, S, to->offsets));
+    TRY_GOTO(failed, rebase_columns(device, stream, kept, S, to));
+    return TAMIS_OK;
+failed:
+    tamis_gpu_rebased_release(device, kept, to);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ COO and CSR */
+
+static tamis_status gather(const tamis_problem *p, const tamis_sparse *S, const void *from, const void *permutation,
+                           void *to) {
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, S->nnz);
+    tamis_gpu_add_memory(&call, from);
+    tamis_gpu_add_memory(&call, permutation);
+    tamis_gpu_add_memory(&call, to);
+    return tamis_gpu_utility(p->device, p->stream, structure_file, "gather_indices", kinds_of(S->index_type, TAMIS_I32),
+                             tamis_gpu_groups(S->nnz), &call);
+}
+
+static tamis_status count_offsets(const tamis_problem *p, const tamis_sparse *S, const void *row_indices,
+                                  tamis_row_order *order) {
+    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_add_int64(&call, S->rows);
+    tamis_gpu_add_int64(&call, S->nnz);
+    tamis_gpu_add_memory(&call, row_indices);
+    tamis_gpu_add_memory(&call, order->offsets);
+    return tamis_gpu_utility(p->device, p->stream, structure_file, "count_offsets",
+                             kinds_of(S->index_type, order->offset_type), tamis_gpu_groups(S->rows + 1), &call);
+}
+
+/* The permutation that brings entries into row order, stably. */
+static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, void **permutation) {
+    tamis_status status = TAMIS_OK;
+    void *keys = NULL, *const kept = tamis_kept_stream(p);
+    tamis_gpu_call call = {.count = 0};
+    const size_t bytes = (size_t)S->nnz * 8;
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->stream, bytes, "keys of a COO matrix", &keys));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, kept, bytes, "the permutation of a COO matrix", permutation));
+    tamis_gpu_add_int64(&call, S->nnz);
+    tamis_gpu_add_memory(&call, S->row_indices);
+    tamis_gpu_add_memory(&call, keys);
+    tamis_gpu_add_memory(&call, *permutation);
+    TRY_GOTO(done, tamis_gpu_utility(p->device, p->stream, structure_file, "start_sort",
+                                     kinds_of(S->index_type, TAMIS_I32), tamis_gpu_groups(S->nnz), &call));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, p->stream, S->nnz, (uint64_t)S->rows, &keys, permutation, kept));
+done:
+    tamis_gpu_release(p->device, p->stream, keys);
+    return status;
+}
+
+/* The COO view of S^T, its rows being S's columns. The rows of a CSR are written out into *rows. */
+static tamis_status turn(const tamis_problem *p, const tamis_sparse *S, tamis_sparse *turned, void **rows) {
+    *turned = *S;
+    turned->format = TAMIS_COO;
+    turned->rows = S->cols;
+    turned->cols = S->rows;
+    turned->row_indices = S->columns;
+    turned->columns = S->row_indices;
+    if (S->format == TAMIS_COO) return TAMIS_OK;
+    const tamis_problem csr = {.rows = S->rows,
+                               .nnz = S->nnz,
+                               .offsets = S->offsets,
+                               .offset_type = S->offset_type,
+                               .index_type = S->index_type};
+    TRY(tamis_gpu_allocate(p->device, p->stream, (size_t)S->nnz * tamis_index_size(S->index_type),
+                           "row indices of a transpose", rows));
+    turned->columns = *rows;
+    return tamis_gpu_expand_rows(p->device, p->stream, &csr, *rows);
+}
+
+static void forget(const tamis_problem *p, tamis_row_order *order) {
+    void *const kept = tamis_kept_stream(p);
+    tamis_gpu_release(p->device, kept, order->offsets);
+    tamis_gpu_release(p->device, kept, order->own_columns);
+    tamis_gpu_release(p->device, kept, order->permutation);
+    *order = (tamis_row_order){.offset_type = order->offset_type};
+}
+
+/* The CSR of a COO view. Entries that are in row order already only need offsets. */
+static tamis_status order_entries(const tamis_problem *p, const tamis_sparse *S, bool in_order,
+                                  tamis_row_order *order) {
+    tamis_status status = TAMIS_OK;
+    tamis_gpu_device *const device = p->device;
+    void *sorted_rows = NULL, *const kept = tamis_kept_stream(p);
+    const size_t index_bytes = (size_t)S->nnz * tamis_index_size(S->index_type);
+    TRY(tamis_gpu_allocate(device, kept, (size_t)(S->rows + 1) * tamis_index_size(order->offset_type),
+                           "row offsets in the order of rows", &order->offsets));
+    order->columns = S->columns;
+    if (!in_order) {
+        TRY_GOTO(done, sort_rows(p, S, &order->permutation));
+        TRY_GOTO(done, tamis_gpu_allocate(device, p->stream, index_bytes, "sorted row indices", &sorted_rows));
+        TRY_GOTO(done,
+                 tamis_gpu_allocate(device, kept, index_bytes, "columns in the order of rows", &order->own_columns));
+        TRY_GOTO(done, gather(p, S, S->row_indices, order->permutation, sorted_rows));
+        TRY_GOTO(done, gather(p, S, S->columns, order->permutation, order->own_columns));
+        order->columns = order->own_columns;
+    }
+    TRY_GOTO(done, count_offsets(p, S, in_order ? S->row_indices : sorted_rows, order));
+done:
+    tamis_gpu_release(device, p->stream, sorted_rows);
+    return status;
+}
+
+tamis_status tamis_gpu_order_rows(const tamis_problem *p, const tamis_sparse *S, bool transpose,
+                                  tamis_row_order *order) {
+    tamis_status status = TAMIS_OK;
+    tamis_gpu_device *const device = p->device;
+    tamis_gpu_rebased rebased = {.offsets = NULL};
+    tamis_sparse turned;
+    void *rows = NULL;
+    const int64_t groups = transpose ? S->cols : S->rows;
+    bool in_order = true;
+    *order = (tamis_row_order){.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32};
+    if (groups >= INT64_MAX / 16)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s = %lld: their offsets exceed every memory",
+                          transpose ? "cols" : "rows", (long long)groups);
+    if (transpose && !tamis_index_spans(S->index_type, S->rows))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "S.rows = %lld: of S^T they are columns, which an index_type of %s cannot hold",
+                          (long long)S->rows, tamis_index_type_name(S->index_type));
+    if (S->format == TAMIS_CSR && !transpose) {
+        TRY(tamis_gpu_rebase(device, p->stream, tamis_kept_stream(p), S, &rebased));
+        *order = (tamis_row_order){.offsets = rebased.offsets,
+                                   .columns = rebased.view.columns,
+                                   .own_columns = rebased.columns,
+                                   .offset_type = S->offset_type};
+        return TAMIS_OK;
+    }
+    TRY_GOTO(done, tamis_gpu_rebase(device, p->stream, p->stream, S, &rebased));
+    if (transpose) {
+        TRY_GOTO(done, turn(p, &rebased.view, &turned, &rows));
+        TRY_GOTO(done, order_entries(p, &turned, S->nnz == 0, order));
+    } else {
+        if (S->nnz > 1 || (S->nnz > 0 && p->unchecked)) TRY_GOTO(done, tamis_gpu_look_entries(p, S, &in_order));
+        TRY_GOTO(done, order_entries(p, S, in_order, order));
+    }
+done:
+    tamis_gpu_release(device, p->stream, rows);
+    tamis_gpu_rebased_release(device, p->stream, &rebased);
+    if (status != TAMIS_OK) forget(p, order);
+    return status;
+}
+
+tamis_status tamis_gpu_expand_rows(tamis_gpu_device *device, void *stream, const tamis_problem *problem, void *rows) {
+    const int64_t chunk = 8 * TAMIS_GPU_GROUP;
+    tamis_gpu_call call = {.count = 0};
+    if (problem->nnz == 0) return TAMIS_OK;
+    tamis_gpu_add_int64(&call, problem->rows);
+    tamis_gpu_add_int64(&call, problem->nnz);
+    tamis_gpu_add_memory(&call, problem->offsets);
+    tamis_gpu_add_memory(&call, rows);
+    return tamis_gpu_utility(device, stream, "expand.simt", "expand_rows",
+                             kinds_of(problem->index_type, problem->offset_type), (problem->nnz + chunk - 1) / chunk,
+                             &call);
+}

@@ -1,0 +1,122 @@
+/*
+ * Fused as SDDMM into scratch and SpMM over it, each by the quickest of our methods: one pass over S saves nnz samples
+ * of memory traffic, but is one kernel for two kinds of work, whose registers leave room for fewer teams. Scratch: nnz
+ * samples, fp32 where the operands have 16 bits, then what the parts need in turn.
+ */
+#include <stdio.h>
+
+#include "base/edge.h"
+#include "base/status.h"
+#include "gpu/methods.h"
+#include "gpu/panels/panels_build.h"
+#include "gpu/predict.h"
+
+typedef struct part {
+    const tamis_gpu_method *method;
+    tamis_gpu_predictor *predict;
+    bool prepares; /* for many calls only */
+    bool (*also)(const tamis_problem *problem, char *reason, size_t bytes);
+} part;
+
+static const part samplers[] = {{&tamis_gpu_sddmm_nonzeros, tamis_gpu_predict_nonzeros, false, NULL},
+                                {&tamis_gpu_sddmm_panels, tamis_gpu_predict_panels, true, tamis_gpu_panels_accept},
+                                {&tamis_gpu_sddmm_tensor, tamis_gpu_predict_tensor, true, tamis_gpu_tensor_accept}};
+static const part multipliers[] = {{&tamis_gpu_spmm_chunks, tamis_gpu_predict_nonzeros, false, NULL},
+                                   {&tamis_gpu_row_simd_spmm, tamis_gpu_predict_rows, false, NULL},
+                                   {&tamis_gpu_spmm_rows, tamis_gpu_predict_whole_rows, false, NULL}};
+enum { SAMPLERS = sizeof samplers / sizeof samplers[0], MULTIPLIERS = sizeof multipliers / sizeof multipliers[0] };
+
+/* The first part's problem, or the second's. */
+static tamis_problem half_of(const tamis_problem *problem, bool second) {
+    tamis_problem half = *problem;
+    half.parameters = "";
+    if (second) {
+        half.operation = TAMIS_OP_SPMM;
+        half.edge = TAMIS_EDGE_SCALE;
+        half.has_values = true;
+        half.value_type = tamis_sum_type(problem->type);
+        half.inner = 0;
+        half.keep_softmax = false;
+    } else {
+        half.operation = TAMIS_OP_SDDMM;
+        half.output_type = tamis_sum_type(problem->type);
+        half.width = 0;
+    }
+    return half;
+}
+
+static double seconds_of(const tamis_problem *problem, const tamis_prediction *prediction) {
+    const double calls = problem->expected_calls > 1 ? (double)problem->expected_calls : 1;
+    return prediction->call_seconds + prediction->setup_seconds / calls;
+}
+
+static const part *choose(const tamis_problem *half, const part *parts, int count, tamis_prediction *best) {
+    char reason[256];
+    const part *chosen = NULL;
+    for (int i = 0; i < count; i++) {
+        tamis_prediction prediction = {.setup_seconds = 0};
+        if (parts[i].prepares && half->once) continue;
+        if (parts[i].also && !parts[i].also(half, reason, sizeof reason)) continue;
+        parts[i].predict(half, &prediction);
+        if (chosen && seconds_of(half, &prediction) >= seconds_of(half, best)) continue;
+        *best = prediction;
+        chosen = &parts[i];
+    }
+    return chosen;
+}
+
+void tamis_gpu_predict_two_steps(const tamis_problem *problem, tamis_prediction *prediction) {
+    const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
+    tamis_prediction samples, products;
+    const part *const sampler = choose(&first, samplers, SAMPLERS, &samples);
+    const part *const multiplier = choose(&second, multipliers, MULTIPLIERS, &products);
+    prediction->call_seconds = samples.call_seconds + products.call_seconds;
+    prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
+    if (problem->once) return; /* nobody asks why */
+    snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
+             sampler->method->name, 1e3 * samples.call_seconds, multiplier->method->name, 1e3 * products.call_seconds);
+}
+
+static size_t sample_bytes(const tamis_prepared *p) {
+    return ((size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type) + 63) / 64 * 64;
+}
+
+static tamis_status prepare(tamis_prepared *p) {
+    tamis_problem first = half_of(&p->problem, false), second = half_of(&p->problem, true);
+    tamis_prediction prediction;
+    tamis_prepared_sizes sizes[2];
+    TRY(tamis_gpu_prepare(choose(&first, samplers, SAMPLERS, &prediction)->method, &first, &p->inner));
+    TRY(tamis_gpu_prepare(choose(&second, multipliers, MULTIPLIERS, &prediction)->method, &second, &p->inner_second));
+    tamis_gpu_sizes(p->inner, &sizes[0]);
+    tamis_gpu_sizes(p->inner_second, &sizes[1]);
+    const size_t most =
+        sizes[0].scratch_bytes > sizes[1].scratch_bytes ? sizes[0].scratch_bytes : sizes[1].scratch_bytes;
+    p->scratch_bytes = sample_bytes(p) + most;
+    return TAMIS_OK;
+}
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    tamis_operands first = *x, second = *x;
+    first.out = second.values = x->scratch;
+    first.apart.out = second.apart.values = x->scratch_apart / (int64_t)tamis_gpu_real_size(p->problem.type);
+    first.scratch = second.scratch = tamis_gpu_after(x->scratch, (int64_t)sample_bytes(p));
+    first.alpha = 1;
+    first.beta = 0;
+    second.b = x->d;
+    second.b_stride = x->d_stride;
+    second.apart.b = x->apart.d;
+    first.d = second.a = second.d = second.softmax_rows = (tamis_place){NULL, 0};
+    first.d_stride = second.a_stride = second.d_stride = 0;
+    first.apart.d = second.apart.a = second.apart.d = 0;
+    TRY(tamis_gpu_execute(p->inner, stream, &first));
+    return tamis_gpu_execute(p->inner_second, stream, &second);
+}
+
+const tamis_gpu_method tamis_gpu_fused_two_steps = {
+    .name = "gpu-two-steps",
+    .prepare = prepare,
+    .execute = execute,
+    .batches = true,
+    .widens = true,
+    .keeps = true,
+};
