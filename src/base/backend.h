@@ -98,16 +98,11 @@ typedef struct tamis_prepared_sizes {
     char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */
 } tamis_prepared_sizes;
 
-typedef struct tamis_algorithm tamis_algorithm;
-struct tamis_algorithm {
+/* What the layers above see of an algorithm; the backend's own rows begin with it. */
+typedef struct tamis_algorithm {
     tamis_algorithm_description description;
     bool needs_preparation; /* more than the split between threads: left out of one-shot calls */
-    const void *method;     /* the backend's own */
-    /* false with the reason when the algorithm cannot serve the problem */
-    bool (*accepts)(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes);
-    void (*predict)(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction);
-    tamis_status (*prepare)(const tamis_algorithm *self, const tamis_problem *problem, tamis_prepared **prepared);
-};
+} tamis_algorithm;
 
 /* The CSR, with offsets from 0, of a COO view, of a slice of rows, or of the transpose of any view: arrays in the
    backend's memory, released with it. */
@@ -142,7 +137,11 @@ typedef struct tamis_edge_functions tamis_edge_functions;   /* base/edge.h */
 
 typedef struct tamis_backend {
     const char *name;
-    const tamis_algorithm *(*algorithms)(int *count);
+    const tamis_algorithm *(*algorithm)(int number); /* NULL past the last */
+    /* false with the reason when the algorithm cannot serve the problem */
+    bool (*accepts)(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
+    void (*predict)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
+    tamis_status (*prepare)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared);
     int (*device_count)(void);
     /* makes a device usable; the handle is NULL on the CPU and lives as long as the process elsewhere */
     tamis_status (*open)(int number, void **device);

@@ -197,7 +197,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(take_pattern(plan));
     TRY(device->backend->look(&plan->problem, &plan->profile));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
-    TRY(plan->choice.algorithm->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared));
+    TRY(device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared));
     device->backend->sizes(plan->prepared, &plan->sizes);
     TRY(plan_staging(plan));
     TRY(take_workspace(plan));

@@ -11,36 +11,28 @@ enum { BACKENDS = sizeof backends / sizeof backends[0] };
 const tamis_backend *tamis_backend_at(int number) { return number >= 0 && number < BACKENDS ? backends[number] : NULL; }
 
 /* CUDA and OpenCL share a table: it is listed once. */
-static const tamis_algorithm *listed(int b, int *count) {
-    int others;
-    const tamis_algorithm *const table = backends[b]->algorithms(count);
-    for (int i = 0; i < b; i++)
-        if (backends[i]->algorithms(&others) == table) *count = 0;
-    return table;
+static const tamis_algorithm *listed(int number) {
+    for (int b = 0; b < BACKENDS; b++) {
+        const tamis_algorithm *algorithm;
+        if (b > 0 && backends[b]->algorithm == backends[b - 1]->algorithm) continue;
+        for (int i = 0; (algorithm = backends[b]->algorithm(i)) != NULL; i++)
+            if (number-- == 0) return algorithm;
+    }
+    return NULL;
 }
 
 int tamis_algorithm_count(void) {
-    int total = 0;
-    for (int b = 0; b < BACKENDS; b++) {
-        int count;
-        listed(b, &count);
-        total += count;
-    }
-    return total;
+    int count = 0;
+    while (listed(count)) count++;
+    return count;
 }
 
 tamis_status tamis_algorithm_at(int number, tamis_algorithm_description *description) {
     tamis_clear_error();
     if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: where to put the result");
-    int left = number;
-    for (int b = 0; b < BACKENDS && left >= 0; b++) {
-        int count;
-        const tamis_algorithm *const table = listed(b, &count);
-        if (left < count) {
-            *description = table[left].description;
-            return TAMIS_OK;
-        }
-        left -= count;
-    }
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, tamis_algorithm_count() - 1);
+    const tamis_algorithm *const algorithm = number >= 0 ? listed(number) : NULL;
+    if (!algorithm)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, tamis_algorithm_count() - 1);
+    *description = algorithm->description;
+    return TAMIS_OK;
 }

@@ -22,18 +22,22 @@ enum {
 /* Beside moving rows, seconds of one nonzero on one core (measured; docs/performance.md). */
 static const double seconds_interleaved = 0.45e-9, seconds_one_by_one = 1.6e-9, seconds_naive = 5e-9;
 
-/* ------------------------------------------------------------------------------------------ accepting */
+/* A row of the table. */
+typedef struct cpu_algorithm {
+    tamis_algorithm common;
+    tamis_cpu_kind kind;
+    bool (*accepts)(const tamis_problem *problem, char *reason, size_t bytes); /* NULL: whatever comes */
+    void (*predict)(const tamis_problem *problem, tamis_prediction *prediction);
+} cpu_algorithm;
 
-static bool accepts_always(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes) {
-    (void)self;
-    (void)problem;
-    (void)reason;
-    (void)bytes;
-    return true;
+/* The common part is the first member. */
+static const cpu_algorithm *row_of(const tamis_algorithm *algorithm) {
+    return (const cpu_algorithm *)(const void *)algorithm;
 }
 
-static bool accepts_tiled(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes) {
-    (void)self;
+/* ------------------------------------------------------------------------------------------ accepting */
+
+static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t bytes) {
     if (problem->profile->max > UINT32_MAX) {
         snprintf(reason, bytes, "the longest row has %lld nonzeros; positions within a row are kept in 32 bits",
                  (long long)problem->profile->max);
@@ -47,8 +51,7 @@ static bool accepts_tiled(const tamis_algorithm *self, const tamis_problem *prob
     return true;
 }
 
-static bool accepts_naive(const tamis_algorithm *self, const tamis_problem *problem, char *reason, size_t bytes) {
-    (void)self;
+static bool accepts_naive(const tamis_problem *problem, char *reason, size_t bytes) {
     if (problem->type != TAMIS_F32 && problem->type != TAMIS_F64) {
         snprintf(reason, bytes, "the naive loops know fp32 and fp64 only, not %s", tamis_type_name(problem->type));
         return false;
@@ -68,8 +71,7 @@ static double wait_for_longest(const tamis_problem *problem, double seconds) {
     return seconds * (double)problem->profile->max / (double)problem->nnz * (problem->threads - 1);
 }
 
-static void predict_nonzeros(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
-    (void)self;
+static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
     snprintf(
         prediction->reason, sizeof prediction->reason,
@@ -77,8 +79,7 @@ static void predict_nonzeros(const tamis_algorithm *self, const tamis_problem *p
         (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
 }
 
-static void predict_rows(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
-    (void)self;
+static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
     const double seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
     const double wait = wait_for_longest(problem, seconds);
     prediction->call_seconds = seconds * 1.01 + wait;
@@ -88,16 +89,14 @@ static void predict_rows(const tamis_algorithm *self, const tamis_problem *probl
              (long long)problem->profile->max, (long long)problem->nnz, wait * 1e3);
 }
 
-static void predict_simd(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
-    (void)self;
+static void predict_simd(const tamis_problem *problem, tamis_prediction *prediction) {
     const double seconds = tamis_cpu_predict_untiled(problem, seconds_one_by_one);
     prediction->call_seconds = seconds + wait_for_longest(problem, seconds);
     snprintf(prediction->reason, sizeof prediction->reason,
              "one dot product at a time: its reduction is not shared with its neighbours");
 }
 
-static void predict_tiled(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
-    (void)self;
+static void predict_tiled(const tamis_problem *problem, tamis_prediction *prediction) {
     tamis_cpu_tiles tiles = {0};
     /* a tenth for what the model does not see, which narrow rows have more of (docs/performance.md) */
     prediction->call_seconds = 1.1 * (tamis_cpu_choose_tiles(problem, &tiles) + tamis_cpu_stream_seconds(problem));
@@ -115,8 +114,7 @@ static void predict_tiled(const tamis_algorithm *self, const tamis_problem *prob
              (long long)tiles.tile_columns, problem->profile->mean / (double)tiles.tiles, (long long)tiles.block_rows);
 }
 
-static void predict_naive(const tamis_algorithm *self, const tamis_problem *problem, tamis_prediction *prediction) {
-    (void)self;
+static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_naive);
     snprintf(prediction->reason, sizeof prediction->reason, "a baseline");
 }
@@ -173,8 +171,9 @@ static tamis_status prepare_tiles(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
-static tamis_status prepare(const tamis_algorithm *self, const tamis_problem *problem, tamis_prepared **prepared) {
-    const tamis_cpu_kind kind = *(const tamis_cpu_kind *)self->method;
+tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_problem *problem,
+                               tamis_prepared **prepared) {
+    const tamis_cpu_kind kind = row_of(algorithm)->kind;
     const int64_t chunk_most = problem->operation == TAMIS_OP_FUSED ? 1 << 20 : TAMIS_CPU_CHUNK;
     const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, chunk_most}};
     const tamis_parameter tiled[] = {
@@ -276,88 +275,89 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
 #define PLAIN_PARAMETERS                                                                                               \
     "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 2048; fused to 1048576): samples kept at once"
 
-static const tamis_cpu_kind kinds[] = {TAMIS_CPU_ROWS, TAMIS_CPU_NONZEROS, TAMIS_CPU_TILED, TAMIS_CPU_SIMD,
-                                       TAMIS_CPU_NAIVE};
-
-static const tamis_algorithm algorithms[] = {
-    {{"cpu-nonzeros",
-      "cpu",
-      ALL,
-      "ours; idea of " PAPER_PREDS,
-      "a partial row a thread for rows cut between threads",
-      "rows of uneven length, hubs, and whenever tiling does not pay",
-      PLAIN_PARAMETERS,
-      false,
-      false,
-      {0}},
-     false,
-     &kinds[TAMIS_CPU_NONZEROS],
-     accepts_always,
-     predict_nonzeros,
-     prepare},
-    {{"cpu-rows",
-      "cpu",
-      ALL,
-      "ours",
-      "nothing",
-      "rows of even length; cores of uneven speed",
-      PLAIN_PARAMETERS,
-      false,
-      false,
-      {0}},
-     false,
-     &kinds[TAMIS_CPU_ROWS],
-     accepts_always,
-     predict_rows,
-     prepare},
-    {{"cpu-tiled",
-      "cpu",
-      ALL,
-      "ours; model of " PAPER_CUSDDMM ", s.IV-A",
-      "a table of 4 bytes a row and tile, built by the plan",
-      "many nonzeros a row and tile: density of a few percent or more, B larger than L2",
-      PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile",
-      false,
-      false,
-      {0}},
-     true,
-     &kinds[TAMIS_CPU_TILED],
+static const cpu_algorithm algorithms[] = {
+    {{{"cpu-nonzeros",
+       "cpu",
+       ALL,
+       "ours; idea of " PAPER_PREDS,
+       "a partial row a thread for rows cut between threads",
+       "rows of uneven length, hubs, and whenever tiling does not pay",
+       PLAIN_PARAMETERS,
+       false,
+       false,
+       {0}},
+      false},
+     TAMIS_CPU_NONZEROS,
+     NULL,
+     predict_nonzeros},
+    {{{"cpu-rows",
+       "cpu",
+       ALL,
+       "ours",
+       "nothing",
+       "rows of even length; cores of uneven speed",
+       PLAIN_PARAMETERS,
+       false,
+       false,
+       {0}},
+      false},
+     TAMIS_CPU_ROWS,
+     NULL,
+     predict_rows},
+    {{{"cpu-tiled",
+       "cpu",
+       ALL,
+       "ours; model of " PAPER_CUSDDMM ", s.IV-A",
+       "a table of 4 bytes a row and tile, built by the plan",
+       "many nonzeros a row and tile: density of a few percent or more, B larger than L2",
+       PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile",
+       false,
+       false,
+       {0}},
+      true},
+     TAMIS_CPU_TILED,
      accepts_tiled,
-     predict_tiled,
-     prepare},
-    {{"esimd-row-simd",
-      "cpu",
-      ALL,
-      PAPER_ESIMD ", s.3 and 4",
-      "nothing",
-      "to compare with: explicit vectors, one dot product at a time",
-      "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)",
-      false,
-      false,
-      {0}},
-     false,
-     &kinds[TAMIS_CPU_SIMD],
-     accepts_always,
-     predict_simd,
-     prepare},
-    {{"naive",
-      "cpu",
-      ALL,
-      "baseline",
-      "nothing",
-      "never: a row loop with omp simd, to measure others against",
-      "",
-      true,
-      false,
-      {0}},
-     false,
-     &kinds[TAMIS_CPU_NAIVE],
+     predict_tiled},
+    {{{"esimd-row-simd",
+       "cpu",
+       ALL,
+       PAPER_ESIMD ", s.3 and 4",
+       "nothing",
+       "to compare with: explicit vectors, one dot product at a time",
+       "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)",
+       false,
+       false,
+       {0}},
+      false},
+     TAMIS_CPU_SIMD,
+     NULL,
+     predict_simd},
+    {{{"naive",
+       "cpu",
+       ALL,
+       "baseline",
+       "nothing",
+       "never: a row loop with omp simd, to measure others against",
+       "",
+       true,
+       false,
+       {0}},
+      false},
+     TAMIS_CPU_NAIVE,
      accepts_naive,
-     predict_naive,
-     prepare},
+     predict_naive},
 };
 
-const tamis_algorithm *tamis_cpu_algorithm_table(int *count) {
-    *count = (int)(sizeof algorithms / sizeof algorithms[0]);
-    return algorithms;
+const tamis_algorithm *tamis_cpu_algorithm(int number) {
+    const int count = (int)(sizeof algorithms / sizeof algorithms[0]);
+    return number >= 0 && number < count ? &algorithms[number].common : NULL;
+}
+
+bool tamis_cpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes) {
+    const cpu_algorithm *const row = row_of(algorithm);
+    return !row->accepts || row->accepts(problem, reason, bytes);
+}
+
+void tamis_cpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction) {
+    row_of(algorithm)->predict(problem, prediction);
 }

@@ -72,7 +72,10 @@ static tamis_ceilings default_ceilings(int number, int threads) {
 
 const tamis_backend tamis_cpu_backend = {
     .name = "cpu",
-    .algorithms = tamis_cpu_algorithm_table,
+    .algorithm = tamis_cpu_algorithm,
+    .accepts = tamis_cpu_accepts,
+    .predict = tamis_cpu_predict,
+    .prepare = tamis_cpu_prepare,
     .device_count = device_count,
     .open = open_device,
     .describe = describe,

@@ -62,7 +62,11 @@ double tamis_cpu_row_bytes(const tamis_problem *problem);
 
 tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
 
-const tamis_algorithm *tamis_cpu_algorithm_table(int *count);
+const tamis_algorithm *tamis_cpu_algorithm(int number);
+bool tamis_cpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
+void tamis_cpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
+tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_problem *problem,
+                               tamis_prepared **prepared);
 void tamis_cpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
 void tamis_cpu_release(tamis_prepared *prepared);
 

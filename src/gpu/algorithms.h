@@ -1,9 +1,16 @@
-/* The GPU's algorithms, shared by CUDA and OpenCL. */
+/* The algorithms of both GPU platforms. */
 #ifndef TAMIS_GPU_ALGORITHMS_H
 #define TAMIS_GPU_ALGORITHMS_H
 
-#include "base/backend.h"
+#include "gpu/plan.h"
 
-const tamis_algorithm *tamis_gpu_algorithm_table(int *count);
+/* By number, in the order of the catalogue; NULL past the end. */
+const tamis_gpu_algorithm *tamis_gpu_algorithm_at(int number);
+
+/* As src/base/backend.h asks for them. */
+const tamis_algorithm *tamis_gpu_catalogue(int number);
+bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
+void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
+tamis_status tamis_gpu_make(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared);
 
 #endif

@@ -7,9 +7,9 @@
 #include "base/status.h"
 #include "gpu/algorithms.h"
 #include "gpu/ceilings/ceilings.h"
+#include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
-#include "gpu/launch/utility.h"
 #include "gpu/plan.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/look.h"
@@ -137,7 +137,10 @@ static tamis_status check_place(void *device, const void *pointer, const char *n
 
 const tamis_backend tamis_cuda_backend = {
     .name = "cuda",
-    .algorithms = tamis_gpu_algorithm_table,
+    .algorithm = tamis_gpu_catalogue,
+    .accepts = tamis_gpu_accepts,
+    .predict = tamis_gpu_predict,
+    .prepare = tamis_gpu_make,
     .device_count = cuda_count,
     .open = cuda_open,
     .describe = cuda_describe,
@@ -181,7 +184,10 @@ const tamis_backend tamis_cuda_backend = {
 
 const tamis_backend tamis_opencl_backend = {
     .name = "opencl",
-    .algorithms = tamis_gpu_algorithm_table,
+    .algorithm = tamis_gpu_catalogue,
+    .accepts = tamis_gpu_accepts,
+    .predict = tamis_gpu_predict,
+    .prepare = tamis_gpu_make,
     .device_count = opencl_count,
     .open = opencl_open,
     .describe = opencl_describe,

@@ -1,23 +1,26 @@
-/* The methods of the GPU, one table each; algorithms.c lists them. */
+/* The rows of the table of algorithms, each in its method's folder; algorithms.c lists them. */
 #ifndef TAMIS_GPU_METHODS_H
 #define TAMIS_GPU_METHODS_H
 
 #include "gpu/plan.h"
 
 /* ours */
-extern const tamis_gpu_method tamis_gpu_sddmm_nonzeros, tamis_gpu_sddmm_panels, tamis_gpu_sddmm_tensor,
-    tamis_gpu_spmm_chunks, tamis_gpu_spmm_rows, tamis_gpu_fused_chunks, tamis_gpu_fused_two_steps;
-/* Costa et al. */
-extern const tamis_gpu_method tamis_gpu_shared, tamis_gpu_preprocessing, tamis_gpu_convert, tamis_gpu_dynamic;
-/* Yu et al. */
-extern const tamis_gpu_method tamis_gpu_preds;
-/* Lin, Hsu, Chen */
-extern const tamis_gpu_method tamis_gpu_nnz_threads, tamis_gpu_thread_map, tamis_gpu_nnz_threads_shared,
-    tamis_gpu_row_blocks, tamis_gpu_dense_grid, tamis_gpu_child_kernels, tamis_gpu_spmm_row, tamis_gpu_spmm_shared,
-    tamis_gpu_spmm_shared_swapped, tamis_gpu_fused_back_to_back, tamis_gpu_fused_dense_grid;
-/* Zubair, Bauinger */
-extern const tamis_gpu_method tamis_gpu_row_simd_sddmm, tamis_gpu_row_simd_spmm, tamis_gpu_row_simd_fused;
-/* Nisa et al. */
-extern const tamis_gpu_method tamis_gpu_sm_l2, tamis_gpu_sm_sm;
+extern const tamis_gpu_algorithm tamis_gpu_nonzeros, tamis_gpu_rows, tamis_gpu_panels, tamis_gpu_tensor,
+    tamis_gpu_two_steps;
+
+/* papers/gpudynamic: Costa et al. */
+extern const tamis_gpu_algorithm tamis_gpudynamic_shared, tamis_gpudynamic_preprocessing, tamis_gpudynamic_convert,
+    tamis_gpudynamic_dynamic;
+/* papers/preds: Yu et al. */
+extern const tamis_gpu_algorithm tamis_preds;
+/* papers/study: Lin, Hsu, Chen */
+extern const tamis_gpu_algorithm tamis_study_nnz_threads, tamis_study_thread_map, tamis_study_nnz_threads_shared,
+    tamis_study_row_blocks, tamis_study_dense_grid, tamis_study_child_kernels, tamis_study_spmm_row,
+    tamis_study_spmm_shared, tamis_study_spmm_shared_swapped, tamis_study_fused_back_to_back,
+    tamis_study_fused_dense_grid;
+/* papers/esimd: Zubair, Bauinger */
+extern const tamis_gpu_algorithm tamis_esimd_row_simd;
+/* papers/cusddmm: Nisa et al. */
+extern const tamis_gpu_algorithm tamis_cusddmm_sm_l2, tamis_cusddmm_sm_sm;
 
 #endif

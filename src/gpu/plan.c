@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
+#include "gpu/compile/utility.h"
 #include "gpu/compile/wanted.h"
-#include "gpu/launch/utility.h"
 #include "gpu/softmax/softmax.h"
 
 /* ------------------------------------------------------------------------------------------ making */
@@ -46,6 +46,7 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
     p->problem = *problem;
     p->profile = *problem->profile;
     p->unit = unit_of(p);
+    TRY_GOTO(failed, tamis_allocate_zeroed((int64_t)method->state_bytes, 1, "a plan's state", &p->state));
     if (method->defaults) method->defaults(problem, p->device, p->parameters);
     TRY_GOTO(failed, tamis_parameters_parse(method->name, problem->parameters, method->parameters,
                                             parameter_count(method), p->parameters));
@@ -58,6 +59,12 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
 failed:
     tamis_gpu_prepared_release(p);
     return status;
+}
+
+int64_t tamis_gpu_parameter(const tamis_prepared *p, const char *name) {
+    int i = 0;
+    while (strcmp(p->method->parameters[i].name, name) != 0) i++;
+    return p->parameters[i];
 }
 
 tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last) {
@@ -76,10 +83,10 @@ void tamis_gpu_prepared_release(tamis_prepared *p) {
         tamis_gpu_kernel_release(p->narrow[i]);
     }
     for (int i = 0; i < 3; i++) tamis_gpu_kernel_release(p->softmax[i]);
-    for (int i = 0; i < TAMIS_GPU_MEMORIES; i++)
-        tamis_gpu_release(p->device, tamis_kept_stream(&p->problem), p->memories[i]);
+    for (int i = 0; i < p->kept_count; i++) tamis_gpu_release(p->device, tamis_kept_stream(&p->problem), p->kept[i]);
     tamis_gpu_prepared_release(p->inner);
     tamis_gpu_prepared_release(p->inner_second);
+    tamis_release(p->state);
     tamis_release(p);
 }
 
@@ -214,10 +221,16 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
     return TAMIS_OK;
 }
 
-tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what) {
-    const size_t bytes = (size_t)count * size;
-    TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), bytes, what, &p->memories[number]));
+void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes) {
+    if (!memory) return;
+    p->kept[p->kept_count++] = memory;
     p->prepared_bytes += bytes;
+}
+
+tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count, size_t size, const char *what) {
+    const size_t bytes = (size_t)count * size;
+    TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), bytes, what, memory));
+    tamis_gpu_keep(p, *memory, bytes);
     return TAMIS_OK;
 }
 
@@ -241,72 +254,57 @@ int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
     return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 0, 1, 16) ? 2 : 0);
 }
 
-void tamis_gpu_add_wide(const tamis_prepared *p, const tamis_operands *x, int more, tamis_gpu_call *call) {
-    const int wide = tamis_gpu_wide(p, x);
-    call->narrow = !(wide & 1);
-    tamis_gpu_add_int32(call, wide | more);
-}
-
-void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
-    const tamis_type type = p->problem.type;
-    tamis_gpu_add_real(call, type, p->problem.edge_scale);
-    tamis_gpu_add_real(call, type, p->problem.edge_slope);
-    tamis_gpu_add_real(call, type, p->problem.edge_epsilon);
-    tamis_gpu_add_int32(call, (int32_t)p->problem.edge);
-    tamis_gpu_add_int32(call, p->problem.has_values);
-    tamis_gpu_add_real(call, type, x->alpha);
-    tamis_gpu_add_real(call, type, x->beta);
-}
-
-void tamis_gpu_add_softmax_rows(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
-    if (!p->problem.keep_softmax) return;
-    tamis_gpu_add_place(call, x->softmax_rows);
-    tamis_gpu_add_int64(call, 2 * p->problem.rows);
-    tamis_gpu_add_int32(call, x->softmax_rows.base != NULL);
-}
-
-void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
-    tamis_gpu_sddmm_arguments_of(p, x, p->problem.inner, call);
-}
-
-void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands *x, int64_t inner,
-                                  tamis_gpu_call *call) {
+tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
-    tamis_gpu_add_int64(call, problem->rows);
-    tamis_gpu_add_int64(call, problem->cols);
-    tamis_gpu_add_int64(call, problem->nnz);
-    tamis_gpu_add_memory(call, problem->offsets);
-    tamis_gpu_add_memory(call, problem->columns);
-    tamis_gpu_add_place(call, x->values);
-    tamis_gpu_add_place(call, x->a);
-    tamis_gpu_add_int64(call, x->a_stride);
-    tamis_gpu_add_place(call, x->b);
-    tamis_gpu_add_int64(call, x->b_stride);
-    tamis_gpu_add_int64(call, inner);
-    tamis_gpu_add_place(call, x->out);
-    tamis_gpu_add_edge(p, x, call);
-    tamis_gpu_add_wide(p, x, 0, call);
+    return (tamis_gpu_common){
+        .rows = problem->rows,
+        .cols = problem->cols,
+        .nnz = problem->nnz,
+        .inner = problem->inner,
+        .width = problem->width,
+        .offsets = {(void *)(uintptr_t)problem->offsets, 0},
+        .columns = {(void *)(uintptr_t)problem->columns, 0},
+        .values = x->values,
+        .a = x->a,
+        .b = x->b,
+        .d = x->d,
+        .out = x->out,
+        .pairs = x->softmax_rows,
+        .a_stride = x->a_stride,
+        .b_stride = x->b_stride,
+        .d_stride = x->d_stride,
+        .out_stride = x->out_stride,
+        .values_apart = x->apart.values,
+        .a_apart = x->apart.a,
+        .b_apart = x->apart.b,
+        .d_apart = x->apart.d,
+        .out_apart = x->apart.out,
+        .scratch_apart = x->scratch_apart / (int64_t)tamis_gpu_real_size(problem->type),
+        .pairs_apart = 2 * problem->rows,
+        .edge_kind = problem->edge,
+        .has_values = problem->has_values,
+        .wide = tamis_gpu_wide(p, x),
+        .keeps = x->softmax_rows.base != NULL,
+        .edge_scale = problem->edge_scale,
+        .edge_slope = problem->edge_slope,
+        .edge_epsilon = problem->edge_epsilon,
+        .alpha = x->alpha,
+        .beta = x->beta,
+        .members = x->batch,
+    };
 }
 
-void tamis_gpu_add_batch(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
-    call->members = x->batch;
-    tamis_gpu_add_int64(call, x->apart.values);
-    tamis_gpu_add_int64(call, x->apart.a);
-    tamis_gpu_add_int64(call, x->apart.b);
-    tamis_gpu_add_int64(call, x->apart.d);
-    tamis_gpu_add_int64(call, x->apart.out);
-    tamis_gpu_add_int64(call, x->scratch_apart / (int64_t)tamis_gpu_real_size(p->problem.type));
-}
-
-tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, int64_t groups_x,
-                                     int64_t groups_y, int group, int64_t shared_bytes, const tamis_gpu_call *call) {
+tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,
+                                     const tamis_gpu_common *common, const tamis_gpu_named *own) {
     const tamis_gpu_limits *const limits = &p->device->limits;
-    const tamis_gpu_launch grid = {{groups_x, groups_y}, group, shared_bytes, call->members};
-    if (groups_x > limits->groups_most[0] || groups_y > limits->groups_most[1])
+    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
+    if (launch.groups[0] > limits->groups_most[0] || launch.groups[1] > limits->groups_most[1])
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld x %lld groups exceed the %lld x %lld of a launch on %s",
-                          p->method->name, (long long)groups_x, (long long)groups_y, (long long)limits->groups_most[0],
-                          (long long)limits->groups_most[1], limits->name);
+                          p->method->name, (long long)launch.groups[0], (long long)launch.groups[1],
+                          (long long)limits->groups_most[0], (long long)limits->groups_most[1], limits->name);
     if (depth > 0) TRY(tamis_gpu_await()); /* a plan that is still being made measures with its kernels */
-    tamis_gpu_kernel *const kernel = call->narrow && p->narrow[number] ? p->narrow[number] : p->kernels[number];
-    return p->device->runtime->launch(p->device, stream, kernel, &grid, call->arguments, call->count);
+    tamis_gpu_kernel *const kernel = p->narrow[number] && !(common->wide & 1) ? p->narrow[number] : p->kernels[number];
+    TRY(tamis_gpu_bind(kernel, common, own, values));
+    launch.members = common->members;
+    return p->device->runtime->launch(p->device, stream, kernel, &launch, values, kernel->signature.count);
 }

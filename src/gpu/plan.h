@@ -1,6 +1,6 @@
 /*
  * An algorithm of this backend made ready for one problem. A method is what the rows of algorithms.c point to: its
- * parameters with their defaults, what it prepares, and how it executes. One file of src/gpu/methods holds a family.
+ * parameters with their defaults, what it prepares, and how it executes. Each has a folder, with its kernels.
  */
 #ifndef TAMIS_GPU_PLAN_H
 #define TAMIS_GPU_PLAN_H
@@ -8,10 +8,16 @@
 #include "base/backend.h"
 #include "base/parameters.h"
 #include "gpu/compile/jit.h"
-#include "gpu/launch/call.h"
-#include "gpu/runtime/runtime.h"
+#include "gpu/runtime/arguments.h"
 
-enum { TAMIS_GPU_KERNELS = 8, TAMIS_GPU_MEMORIES = 8, TAMIS_GPU_PARAMETERS = 10, TAMIS_GPU_NUMBERS = 12 };
+enum { /* bits of the operations that an algorithm serves */
+       TAMIS_GPU_SDDMM = 1u << TAMIS_OP_SDDMM,
+       TAMIS_GPU_SPMM = 1u << TAMIS_OP_SPMM,
+       TAMIS_GPU_FUSED = 1u << TAMIS_OP_FUSED,
+       TAMIS_GPU_ALL = TAMIS_GPU_SDDMM | TAMIS_GPU_SPMM | TAMIS_GPU_FUSED
+};
+
+enum { TAMIS_GPU_KERNELS = 3, TAMIS_GPU_KEPT = 8, TAMIS_GPU_PARAMETERS = 10 };
 
 typedef struct tamis_gpu_method {
     const char *name;
@@ -22,10 +28,28 @@ typedef struct tamis_gpu_method {
     tamis_status (*prepare)(tamis_prepared *prepared);
     /* all members of a batch where it `batches`, else one */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
-    bool batches; /* takes the members along the grid's z: see BATCH_PARAMETERS of kernels/simt.h */
-    bool widens;  /* stores fp32 results of 16-bit operands, too */
-    bool keeps;   /* of fused: writes softmax_rows. SDDMM's are written by softmax.simt, whatever the method */
+    size_t state_bytes; /* of what its plans know beside the parameters: a structure of its own, zeroed */
+    bool batches;       /* takes the members along the grid's z: see BATCH_PARAMETERS of dialect/simt.h */
+    bool widens;        /* stores fp32 results of 16-bit operands, too */
+    bool keeps;         /* of fused: writes softmax_rows. SDDMM's are written by softmax.simt, whatever the method */
+    bool keeps_bare;    /* even where E has no columns */
 } tamis_gpu_method;
+
+typedef void tamis_gpu_predictor(const tamis_problem *problem, tamis_prediction *prediction);
+
+/* A row of the table of algorithms: what it is called, what it needs, and its methods by operation. */
+typedef struct tamis_gpu_algorithm {
+    tamis_algorithm common;
+    const tamis_gpu_method *methods[3];
+    tamis_gpu_predictor *predict;
+    double relative;       /* without a predictor: calls of gpu-nonzeros, the mean of what was measured */
+    bool is_part;          /* gpu-two-steps may choose it for its SDDMM or its SpMM */
+    bool sorted;           /* columns must rise within rows */
+    const char *cuda_only; /* why OpenCL cannot; NULL: it can */
+    bool (*also)(const tamis_problem *problem, char *reason, size_t bytes); /* more that it needs */
+    bool orders;     /* has a deterministic variant beside the one that adds in any order, and takes it when asked to */
+    bool no_softmax; /* of fused: rows are not seen as a whole */
+} tamis_gpu_algorithm;
 
 struct tamis_prepared {
     const tamis_gpu_method *method;
@@ -35,9 +59,10 @@ struct tamis_prepared {
     int64_t parameters[TAMIS_GPU_PARAMETERS];
     tamis_gpu_kernel *kernels[TAMIS_GPU_KERNELS];
     tamis_gpu_kernel *narrow[TAMIS_GPU_KERNELS]; /* of those that are two: for rows that cannot be read in units */
-    void *memories[TAMIS_GPU_MEMORIES];          /* what it keeps on the device */
-    int64_t numbers[TAMIS_GPU_NUMBERS];          /* the method's own */
-    int64_t unit;                                /* elements that its kernels read at once (see simt.h) */
+    void *state;                                 /* the method's own, of state_bytes */
+    void *kept[TAMIS_GPU_KEPT];                  /* memory of the device that is released with the plan */
+    int kept_count;
+    int64_t unit; /* elements that its kernels read at once (see simt.h) */
     size_t prepared_bytes, scratch_bytes;
     tamis_math math;              /* what the method rounds fp32 inputs to */
     tamis_prepared *inner;        /* another method that this one passes its work to */
@@ -62,6 +87,9 @@ static inline bool tamis_gpu_scores(const tamis_prepared *p) {
 /* Devices that compile fast get kernels for what is asked of them, others one for all edges and widths. */
 static inline bool tamis_gpu_compiles_fast(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
 
+/* The value of the parameter of that name, which the method has. */
+int64_t tamis_gpu_parameter(const tamis_prepared *p, const char *name);
+
 /* An error that names the first of the parameters first .. last that is not a power of two. */
 tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last);
 
@@ -78,40 +106,30 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
 
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes);
-/* The same for a kernel by BY_WIDTH (kernels/simt.h) whose launches are by tamis_gpu_launch_kernel with arguments of
-   tamis_gpu_add_wide: CUDA gets two kernels, which are compiled side by side. */
+/* The same for a kernel by BY_WIDTH (dialect/simt.h) that takes `wide`: CUDA gets two kernels, which are compiled side
+   by side. */
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                         const tamis_gpu_definitions *definitions, int64_t shared_bytes);
 
-/* The arguments that KEEP_PARAMETERS of kernels/edges.h names, in plans that have them: the last ones. */
-void tamis_gpu_add_softmax_rows(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
+/* Memory of the device that the plan keeps: allocated here, or taken over (allocated with tamis_kept_stream). */
+tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count, size_t size, const char *what);
+void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes);
 
-tamis_status tamis_gpu_add_kept(tamis_prepared *p, int number, int64_t count, size_t size, const char *what);
-
-/* The arguments that EDGE_PARAMETERS and SDDMM_PARAMETERS of kernels/edges.h name. */
-void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
-void tamis_gpu_sddmm_arguments(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
-/* The same for rows of `inner` elements, which may be parts of the problem's. */
-void tamis_gpu_sddmm_arguments_of(const tamis_prepared *p, const tamis_operands *x, int64_t inner,
-                                  tamis_gpu_call *call);
+/* What kernels take of a problem and an execution. A method changes what is otherwise in its launches. */
+tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operands *x);
 
 /* Bits of `wide`: 1 where rows of A, B (and D) can be read a unit at a time and lie less than 2^31 bytes apart, 2 where
    columns can be read 16 bytes at a time. */
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
-
-/* That, with more bits, as an argument. */
-void tamis_gpu_add_wide(const tamis_prepared *p, const tamis_operands *x, int more, tamis_gpu_call *call);
 
 /* Whether rows of elements of `size` bytes, `stride` of them apart, all begin at multiples of `bytes`, those of
    members of a batch, `apart` elements apart, too. */
 bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t apart, size_t size,
                        size_t bytes);
 
-/* The members of a batch, and the arguments that BATCH_PARAMETERS of kernels/simt.h name. */
-void tamis_gpu_add_batch(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call);
-
-tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, int64_t groups_x,
-                                     int64_t groups_y, int group, int64_t shared_bytes, const tamis_gpu_call *call);
+/* Launches kernel `number` for all members: `common` beside what is the method's `own` (NULL: nothing). */
+tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,
+                                     const tamis_gpu_common *common, const tamis_gpu_named *own);
 
 static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
     place.bytes += bytes;

@@ -19,12 +19,10 @@ static void decline(tamis_choice *choice, const tamis_problem *problem, const ta
 
 static tamis_status by_name(const tamis_backend *backend, const tamis_problem *problem, const char *name,
                             tamis_choice *choice) {
-    int count;
-    const tamis_algorithm *const table = backend->algorithms(&count);
+    const tamis_algorithm *algorithm;
     const unsigned bit = 1u << problem->operation;
     char names[256] = "", reason[192] = "";
-    for (int i = 0; i < count; i++) {
-        const tamis_algorithm *const algorithm = &table[i];
+    for (int i = 0; (algorithm = backend->algorithm(i)) != NULL; i++) {
         if (strcmp(algorithm->description.name, name) != 0) {
             const size_t used = strlen(names);
             if (algorithm->description.operations & bit)
@@ -35,10 +33,10 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
         if (!(algorithm->description.operations & bit))
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" does not compute %s", name,
                               tamis_operation_name(problem->operation));
-        if (!algorithm->accepts(algorithm, problem, reason, sizeof reason))
+        if (!backend->accepts(algorithm, problem, reason, sizeof reason))
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" declined: %s", name, reason);
         choice->algorithm = algorithm;
-        algorithm->predict(algorithm, problem, &choice->prediction);
+        backend->predict(algorithm, problem, &choice->prediction);
         snprintf(choice->reason, sizeof choice->reason, "asked for by name; %s", choice->prediction.reason);
     }
     if (!choice->algorithm)
@@ -49,8 +47,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
 
 tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *problem, const char *name,
                           bool unprepared_only, tamis_choice *choice) {
-    int count;
-    const tamis_algorithm *const table = backend->algorithms(&count);
+    const tamis_algorithm *algorithm;
     const unsigned bit = 1u << problem->operation;
     tamis_prediction predictions[TAMIS_CHOICES_MOST];
     bool runs[TAMIS_CHOICES_MOST] = {false};
@@ -64,13 +61,11 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
 
     const double calls = (double)problem->expected_calls;
     double best = INFINITY;
-    if (count > TAMIS_CHOICES_MOST) count = TAMIS_CHOICES_MOST;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < TAMIS_CHOICES_MOST && (algorithm = backend->algorithm(i)) != NULL; i++) {
         static const char *const others[] = {"it does not compute sddmm", "it does not compute spmm",
                                              "it does not compute fused"};
         char reason[192];
         const char *why = reason;
-        const tamis_algorithm *const algorithm = &table[i];
         reason[0] = 0;
         if (!(algorithm->description.operations & bit)) {
             why = others[problem->operation];
@@ -78,10 +73,10 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
             why = "a baseline, only taken by name";
         } else if (unprepared_only && algorithm->needs_preparation) {
             why = "it needs preparation; make a plan";
-        } else if (algorithm->accepts(algorithm, problem, reason, sizeof reason)) {
+        } else if (backend->accepts(algorithm, problem, reason, sizeof reason)) {
             predictions[i].call_seconds = predictions[i].setup_seconds = 0;
             predictions[i].reason[0] = 0;
-            algorithm->predict(algorithm, problem, &predictions[i]);
+            backend->predict(algorithm, problem, &predictions[i]);
             runs[i] = true;
             const double total = calls * predictions[i].call_seconds + predictions[i].setup_seconds;
             if (total < best || !choice->algorithm) {
@@ -104,12 +99,12 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s computes this: the first one says: %s",
                           backend->name, first ? first : "there is none");
     if (problem->once) return TAMIS_OK;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < TAMIS_CHOICES_MOST && (algorithm = backend->algorithm(i)) != NULL; i++) {
         char reason[256];
-        if (!runs[i] || &table[i] == choice->algorithm) continue;
+        if (!runs[i] || algorithm == choice->algorithm) continue;
         snprintf(reason, sizeof reason, "predicted %.3g ms a call%s (%s)", predictions[i].call_seconds * 1e3,
                  predictions[i].setup_seconds > 0 ? " and a set-up that it must earn back" : "", predictions[i].reason);
-        decline(choice, problem, &table[i], reason);
+        decline(choice, problem, algorithm, reason);
     }
     snprintf(choice->reason, sizeof choice->reason, "smallest predicted time for %lld call%s: %s",
              (long long)problem->expected_calls, problem->expected_calls == 1 ? "" : "s", choice->prediction.reason);

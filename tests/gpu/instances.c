@@ -6,10 +6,11 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "gpu/algorithms.h"
 #include "gpu/ceilings/ceilings.h"
+#include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
-#include "gpu/launch/utility.h"
 #include "gpu/plan.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/look.h"
@@ -123,9 +124,9 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
                                    .stream = x->device->stream,
                                    .once = x->once};
     *prepared = NULL;
-    if (!x->algorithm->accepts(x->algorithm, &problem, reason, sizeof reason))
+    if (!tamis_gpu_accepts(x->algorithm, &problem, reason, sizeof reason))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s", reason);
-    return x->algorithm->prepare(x->algorithm, &problem, prepared);
+    return tamis_gpu_make(x->algorithm, &problem, prepared);
 }
 
 /* ------------------------------------------------------------------------------------------ utilities */

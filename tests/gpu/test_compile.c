@@ -89,20 +89,18 @@ static void be_sure(instance *x) {
 }
 
 static void ask_methods(fake_device *device, int share, int draws, uint64_t seed) {
-    int count;
     uint64_t stream = 0;
-    const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
-    for (int a = 0; a < count; a++)
+    for (int a = 0; tamis_gpu_catalogue(a); a++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             for (int type = 0; type <= TAMIS_BF16; type++) {
-                if (!(table[a].description.operations & 1u << operation)) continue;
+                if (!(tamis_gpu_catalogue(a)->description.operations & 1u << operation)) continue;
                 tamis_random random = tamis_random_start(seed, stream++);
                 const int64_t always = tamis_random_below(&random, instance_width_count);
                 for (int w = 0; w < instance_width_count; w++)
                     for (int draw = 0; draw < draws; draw++) {
                         if (tamis_random_below(&random, 100) >= share && w != always) continue;
-                        instance x = instance_draw(device, &table[a], (tamis_operation)operation, (tamis_type)type,
-                                                   instance_widths[w], &random);
+                        instance x = instance_draw(device, tamis_gpu_catalogue(a), (tamis_operation)operation,
+                                                   (tamis_type)type, instance_widths[w], &random);
                         if (w == always && operation != TAMIS_OP_SPMM) be_sure(&x);
                         prepare(&x);
                     }

@@ -321,16 +321,15 @@ static int fail_to_compile(const setting *s, const char *algorithm, tamis_operat
 }
 
 static void failing_compilations(const void *unused) {
-    int count, plans = 0, softmax = 0;
+    int count = 0, plans = 0, softmax = 0;
     setting s;
     (void)unused;
     setting_open(&s, "cuda:0");
-    const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
-    for (int a = 0; a < count; a++)
+    for (int a = 0; tamis_gpu_catalogue(a); a++, count++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
-            const char *const name = table[a].description.name;
+            const char *const name = tamis_gpu_catalogue(a)->description.name;
             const tamis_operation which = (tamis_operation)operation;
-            if (!(table[a].description.operations & 1u << operation)) continue;
+            if (!(tamis_gpu_catalogue(a)->description.operations & 1u << operation)) continue;
             plans += fail_to_compile(&s, name, which, TAMIS_EDGE_SCALE);
             if (which != TAMIS_OP_SPMM) softmax += fail_to_compile(&s, name, which, TAMIS_EDGE_SOFTMAX);
         }

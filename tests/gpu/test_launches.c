@@ -82,14 +82,20 @@ static void grids(void **state) {
     static const tamis_gpu_method method = {.name = "a-method"};
     tamis_gpu_kernel kernel = {.name = "a_kernel"};
     tamis_prepared p = {.method = &method, .device = &chip.shared, .kernels = {&kernel}};
-    const tamis_gpu_call call = {.count = 0};
+    const tamis_gpu_common common = {.members = 1};
     const int64_t *const most = chip.shared.limits.groups_most;
     const long before = chip.launches;
-    assert_int_equal(tamis_gpu_launch_kernel(&p, NULL, 0, most[0], most[1], 64, 0, &call), TAMIS_OK);
+    assert_int_equal(
+        tamis_gpu_launch_kernel(&p, NULL, 0, (tamis_gpu_launch){{most[0], most[1]}, 64, 0, 1}, &common, NULL),
+        TAMIS_OK);
     assert_int_equal(chip.launches, before + 1);
-    assert_int_equal(tamis_gpu_launch_kernel(&p, NULL, 0, most[0] + 1, 1, 64, 0, &call), TAMIS_ERROR_OVERFLOW);
+    assert_int_equal(
+        tamis_gpu_launch_kernel(&p, NULL, 0, (tamis_gpu_launch){{most[0] + 1, 1}, 64, 0, 1}, &common, NULL),
+        TAMIS_ERROR_OVERFLOW);
     assert_non_null(strstr(tamis_last_error(), "a-method: 2147483648 x 1 groups exceed the 2147483647 x 65535"));
-    assert_int_equal(tamis_gpu_launch_kernel(&p, NULL, 0, 1, most[1] + 1, 64, 0, &call), TAMIS_ERROR_OVERFLOW);
+    assert_int_equal(
+        tamis_gpu_launch_kernel(&p, NULL, 0, (tamis_gpu_launch){{1, most[1] + 1}, 64, 0, 1}, &common, NULL),
+        TAMIS_ERROR_OVERFLOW);
     assert_non_null(strstr(tamis_last_error(), "1 x 65536 groups"));
     assert_int_equal(chip.launches, before + 1);
 }

@@ -175,17 +175,17 @@ static void math_is_honoured(const tamis_algorithm *algorithm, tamis_operation o
     tamis_gpu_prepared_release(p);
 }
 
-static void check_math(const tamis_algorithm *table, int count) {
-    for (int a = 0; a < count; a++) {
-        if (strcmp(table[a].description.name, "gpu-tensor") == 0) {
-            math_is_honoured(&table[a], TAMIS_OP_SDDMM, TAMIS_MATH_EXACT, "three");
-            math_is_honoured(&table[a], TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one");
-        } else if (strcmp(table[a].description.name, "gpu-two-steps") ==
+static void check_math(void) {
+    for (int a = 0; tamis_gpu_catalogue(a); a++) {
+        if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-tensor") == 0) {
+            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_EXACT, "three");
+            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one");
+        } else if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-two-steps") ==
                    0) { /* the first of which is gpu-tensor here */
-            math_is_honoured(&table[a], TAMIS_OP_FUSED, TAMIS_MATH_EXACT, "three");
-            math_is_honoured(&table[a], TAMIS_OP_FUSED, TAMIS_MATH_TF32, "one");
-        } else if (strcmp(table[a].description.name, "gpu-panels") == 0) {
-            math_is_honoured(&table[a], TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "no");
+            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_FUSED, TAMIS_MATH_EXACT, "three");
+            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_FUSED, TAMIS_MATH_TF32, "one");
+        } else if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-panels") == 0) {
+            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "no");
         }
     }
 }
@@ -212,11 +212,11 @@ static void check_sizes(void) {
         tamis_prepared p = {.device = &fresh_device()->shared,
                             .problem = {.rows = t->rows, .cols = t->cols, .nnz = t->nnz, .index_type = t->index_type}};
         const int64_t live = tamis_memory_live();
-        int64_t parts;
+        tamis_gpu_cells cells;
         char reason[200] = "";
         p.problem.device = p.device;
-        const tamis_status status = tamis_gpu_panels_keep(&p, t->panel_rows, 128, 4096, &parts);
-        const bool accepted = tamis_gpu_panels_accept(&p.problem, reason, sizeof reason);
+        const tamis_status status = tamis_gpu_cells_build(&p, t->panel_rows, 128, 4096, &cells);
+        const bool accepted = tamis_gpu_cells_accept(&p.problem, reason, sizeof reason);
         if (status == TAMIS_ERROR_OVERFLOW && strstr(tamis_last_error(), t->says) && accepted == t->accepted &&
             tamis_memory_live() == live)
             continue;
@@ -226,8 +226,6 @@ static void check_sizes(void) {
 }
 
 int main(void) {
-    int count;
-    const tamis_algorithm *const table = tamis_gpu_algorithm_table(&count);
     tamis_random random = tamis_random_start(test_seed(), 0);
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
     unsetenv("HOME");
@@ -237,19 +235,19 @@ int main(void) {
         failures++;
         printf("FAILED: what plans share: %s\n", tamis_last_error());
     }
-    for (int a = 0; a < count; a++)
+    for (int a = 0; tamis_gpu_catalogue(a); a++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             for (int type = 0; type <= TAMIS_BF16; type++)
                 for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
-                    if (!(table[a].description.operations & 1u << operation)) continue;
+                    if (!(tamis_gpu_catalogue(a)->description.operations & 1u << operation)) continue;
                     const int64_t k = instance_widths[tamis_random_below(&random, instance_width_count)];
-                    instance x =
-                        instance_draw(NULL, &table[a], (tamis_operation)operation, (tamis_type)type, k, &random);
+                    instance x = instance_draw(NULL, tamis_gpu_catalogue(a), (tamis_operation)operation,
+                                               (tamis_type)type, k, &random);
                     x.edge = (tamis_edge)edge;
                     x.rows = 1 << 12; /* sanitizers take their time over large blocks */
                     if (goes_through(x) && (edge == 0 || edge == TAMIS_EDGE_SOFTMAX)) fails_clearly(x);
                 }
-    check_math(table, count);
+    check_math();
     check_sizes();
     printf("%ld plans, %ld declined, %ld allocations made to fail, %ld failures\n", prepared, declined, faults,
            failures);

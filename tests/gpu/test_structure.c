@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "core/device.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
 #include "unit/named_device.h"
 

@@ -56,14 +56,13 @@ static void try_types_and_edges(const tamis_algorithm *algorithm, tamis_operatio
 
 int main(void) {
     int count = 0;
-    const tamis_algorithm *const algorithms = tamis_gpu_algorithm_table(&count);
     setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
     unsetenv("HOME");
     fake_device_make(&device, &fake_chips[1], 0);
-    for (int a = 0; a < count; a++)
+    for (int a = 0; tamis_gpu_catalogue(a); a++, count++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-            if (algorithms[a].description.operations & 1u << operation)
-                try_types_and_edges(&algorithms[a], (tamis_operation)operation);
+            if (tamis_gpu_catalogue(a)->description.operations & 1u << operation)
+                try_types_and_edges(tamis_gpu_catalogue(a), (tamis_operation)operation);
     printf("%d algorithms, %d problems, %d failures\n", count, problems, failures);
     return failures > 0 || problems == 0;
 }

@@ -2,8 +2,7 @@
 #include "gpu/ceilings/ceilings.h"
 
 #include "base/status.h"
-#include "gpu/launch/call.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
 static const char *const file = "probe.simt";
 enum { TRIALS = 3, TABLES = 6 };
@@ -17,13 +16,14 @@ typedef struct probe {
 static tamis_gpu_kinds kinds_of(tamis_type type) { return (tamis_gpu_kinds){type, TAMIS_I32, TAMIS_I32}; }
 
 /* Seconds of the quickest of some launches, after one that warms up. */
-static tamis_status quickest(probe *p, const char *kernel, tamis_type type, const tamis_gpu_call *call, double *best) {
+static tamis_status quickest(probe *p, const char *kernel, tamis_type type, const tamis_gpu_named *arguments,
+                             double *best) {
     const tamis_gpu_runtime *const runtime = p->device->runtime;
     *best = 0;
     for (int i = 0; i <= TRIALS; i++) {
         double seconds;
         TRY(runtime->mark(p->device, NULL, &p->start));
-        TRY(tamis_gpu_utility(p->device, NULL, file, kernel, kinds_of(type), p->groups, call));
+        TRY(tamis_gpu_utility(p->device, NULL, file, kernel, kinds_of(type), p->groups, arguments));
         TRY(runtime->mark(p->device, NULL, &p->end));
         TRY(runtime->between(p->device, p->start, p->end, &seconds));
         if (i == 1 || (i > 1 && seconds < *best)) *best = seconds;
@@ -34,39 +34,34 @@ static tamis_status quickest(probe *p, const char *kernel, tamis_type type, cons
 /* GB/s of reading `bytes` over and over: shared by all groups, or (`own`) by each group for itself. */
 static tamis_status read_rate(probe *p, int64_t bytes, bool own, double *rate) {
     const int64_t passes = own ? 64 : bytes < p->bytes / 4 ? p->bytes / bytes + 1 : 1;
-    tamis_gpu_call call = {.count = 0};
     double seconds = 1;
-    tamis_gpu_add_int64(&call, bytes / 16);
-    tamis_gpu_add_int64(&call, passes);
-    tamis_gpu_add_int32(&call, own);
-    tamis_gpu_add_memory(&call, p->table);
-    tamis_gpu_add_memory(&call, p->sums);
-    TRY(quickest(p, "probe_read", TAMIS_F32, &call, &seconds));
+    TRY(quickest(p, "probe_read", TAMIS_F32,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", bytes / 16), tamis_gpu_integer("passes", passes),
+                                     tamis_gpu_integer("own", own), tamis_gpu_memory("from", p->table),
+                                     tamis_gpu_memory("sums", p->sums)),
+                 &seconds));
     *rate = 1e-9 * (double)(bytes - bytes % 16) * (double)passes * (double)(own ? p->groups : 1) / seconds;
     return TAMIS_OK;
 }
 
 static tamis_status gather_rate(probe *p, int64_t bytes, double *rate) {
     const int64_t teams = p->groups * (TAMIS_GPU_GROUP / 32), rows = p->device->limits.is_cpu ? 64 : 512;
-    tamis_gpu_call call = {.count = 0};
     double seconds = 1;
-    tamis_gpu_add_int64(&call, bytes / 512);
-    tamis_gpu_add_int64(&call, rows);
-    tamis_gpu_add_memory(&call, p->table);
-    tamis_gpu_add_memory(&call, p->sums);
-    TRY(quickest(p, "probe_gather", TAMIS_F32, &call, &seconds));
+    TRY(quickest(p, "probe_gather", TAMIS_F32,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("table_rows", bytes / 512), tamis_gpu_integer("rows", rows),
+                                     tamis_gpu_memory("from", p->table), tamis_gpu_memory("sums", p->sums)),
+                 &seconds));
     *rate = 1e-9 * 512 * (double)rows * (double)teams / seconds;
     return TAMIS_OK;
 }
 
 static tamis_status multiply_rate(probe *p, tamis_type type, double *rate) {
     const int64_t repeats = p->device->limits.is_cpu ? 64 : 4096;
-    tamis_gpu_call call = {.count = 0};
     double seconds = 1;
-    tamis_gpu_add_int64(&call, repeats);
-    tamis_gpu_add_real(&call, type, 0.5);
-    tamis_gpu_add_memory(&call, p->sums);
-    TRY(quickest(p, "probe_multiply", type, &call, &seconds));
+    TRY(quickest(p, "probe_multiply", type,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("repeats", repeats), tamis_gpu_real("factor", 0.5),
+                                     tamis_gpu_memory("sums", p->sums)),
+                 &seconds));
     *rate = 1e-9 * 2 * 16 * (double)repeats * (double)p->groups * TAMIS_GPU_GROUP / seconds;
     return TAMIS_OK;
 }

@@ -3,7 +3,12 @@
 #define TAMIS_GPU_COMPILE_DEFINITIONS_H
 
 #include "gpu/compile/jit.h"
-#include "gpu/launch/utility.h"
+
+/* The types that a kernel is compiled for. */
+typedef struct tamis_gpu_kinds {
+    tamis_type type;
+    tamis_index_type index, offset;
+} tamis_gpu_kinds;
 
 static inline int tamis_gpu_element(tamis_type type) {
     static const int elements[] = {32, 64, 16, 116}; /* by tamis_type */

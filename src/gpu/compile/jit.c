@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/program_cache.h"
+#include "gpu/runtime/arguments.h"
 
 /* ------------------------------------------------------------------------------------------ sources */
 
@@ -346,29 +347,46 @@ static tamis_gpu_kernel *idle_kernel(const code *c, const char *name, int64_t sh
     return NULL;
 }
 
+static tamis_status read_signature(const code *c, const char *name, tamis_gpu_signature *signature) {
+    char *text = NULL;
+    const bool real_is_double = strstr(c->definitions, "-D ELEMENT=64 ") != NULL;
+    TRY(tamis_gpu_source_text(c->source->name, &text));
+    const tamis_status status = tamis_gpu_signature_read(text, name, real_is_double, signature);
+    for (int i = 0; status == TAMIS_OK && i < signature->count; i++)
+        signature->parameters[i].common = tamis_gpu_common_number(signature->parameters[i].name);
+    tamis_release(text);
+    return status;
+}
+
+static tamis_status make_kernel(code *c, const char *name, int64_t shared_bytes, int64_t shared_most,
+                                tamis_gpu_kernel **made) {
+    const int64_t more = shared_bytes > shared_most ? shared_bytes : 0; /* a limit of all of that name */
+    tamis_gpu_kernel *const kernel = calloc(1, sizeof *kernel);
+    if (!kernel) return no_memory("a kernel");
+    *kernel = (tamis_gpu_kernel){.code = c, .shared_bytes = shared_bytes, .held = true};
+    snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    tamis_status status = read_signature(c, name, &kernel->signature);
+    if (status == TAMIS_OK) status = c->device->runtime->function(c->device, c->module, name, more, &kernel->function);
+    if (status != TAMIS_OK) {
+        free(kernel);
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    kernel->next = c->kernels;
+    c->kernels = kernel;
+    pthread_mutex_unlock(&lock);
+    *made = kernel;
+    return TAMIS_OK;
+}
+
 static tamis_status get_kernel(code *c, const char *name, int64_t shared_bytes, tamis_gpu_kernel **made) {
     int64_t shared_most = 0;
     pthread_mutex_lock(&lock);
-    tamis_gpu_kernel *kernel = idle_kernel(c, name, shared_bytes, &shared_most);
-    if (kernel) kernel->held = true;
+    tamis_gpu_kernel *const idle = idle_kernel(c, name, shared_bytes, &shared_most);
+    if (idle) idle->held = true;
     pthread_mutex_unlock(&lock);
-    if (!kernel) {
-        kernel = calloc(1, sizeof *kernel);
-        if (!kernel) return no_memory("a kernel");
-        *kernel = (tamis_gpu_kernel){.code = c, .shared_bytes = shared_bytes, .held = true};
-        snprintf(kernel->name, sizeof kernel->name, "%s", name);
-        const int64_t more = shared_bytes > shared_most ? shared_bytes : 0; /* a limit of all of that name */
-        const tamis_status status = c->device->runtime->function(c->device, c->module, name, more, &kernel->function);
-        if (status != TAMIS_OK) {
-            free(kernel);
-            return status;
-        }
-        pthread_mutex_lock(&lock);
-        kernel->next = c->kernels;
-        c->kernels = kernel;
-        pthread_mutex_unlock(&lock);
-    }
-    *made = kernel;
+    if (!idle) return make_kernel(c, name, shared_bytes, shared_most, made);
+    *made = idle;
     return TAMIS_OK;
 }
 

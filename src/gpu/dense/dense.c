@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
 enum { TEAMS = TAMIS_GPU_GROUP / 32, SIDE = 64, LAUNCH_MOST = 65535 };
 
@@ -19,26 +19,14 @@ static tamis_status check_type(const tamis_gpu_device *device, tamis_type type) 
 }
 
 static tamis_status start(const tamis_dense_job *job, const char *file, const char *kernel, int64_t groups,
-                          const tamis_gpu_call *call) {
+                          const tamis_gpu_named *arguments) {
     const tamis_gpu_kinds kinds = {job->type, TAMIS_I32, TAMIS_I32};
     TRY(check_type(job->device, job->type));
     return tamis_gpu_utility(job->device, job->stream, file, kernel, kinds,
                              groups < 1             ? 1
                              : groups > LAUNCH_MOST ? LAUNCH_MOST
                                                     : groups,
-                             call);
-}
-
-static void add_operand(tamis_gpu_call *call, const tamis_dense_operand *x) {
-    tamis_gpu_add_place(call, x->at);
-    tamis_gpu_add_int64(call, x->stride);
-}
-
-static tamis_gpu_call call_of(const tamis_dense_job *job) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, job->rows);
-    tamis_gpu_add_int64(&call, job->cols);
-    return call;
+                             arguments);
 }
 
 /* The logarithm of the work-items that share a row: a power of two that covers it, or `most`. */
@@ -61,90 +49,82 @@ static tamis_status map(const tamis_dense_job *job) {
     const int reads_x = job->kind != TAMIS_MAP_FILL;
     const int reads_y = job->y.at.base != NULL;
     const int reads_z = job->kind == TAMIS_MAP_ADAGRAD || (job->kind == TAMIS_MAP_COMBINE && job->d != 0);
-    tamis_gpu_call call = call_of(job);
-    tamis_gpu_add_int64(&call, job->last);
-    tamis_gpu_add_int32(&call, shift);
-    tamis_gpu_add_int32(&call, job->kind);
-    tamis_gpu_add_int32(&call, reads_x | reads_y << 1 | reads_z << 2);
-    tamis_gpu_add_real(&call, job->type, job->c);
-    tamis_gpu_add_real(&call, job->type, job->d);
-    add_operand(&call, &job->x);
-    add_operand(&call, &job->y);
-    add_operand(&call, &job->z);
     const bool slow =
         job->kind == TAMIS_MAP_EXP_DIGAMMA || job->kind == TAMIS_MAP_DIVIDE || job->kind == TAMIS_MAP_ADAGRAD;
-    return start(job, elements, slow ? "dense_map_slow" : "dense_map", row_groups(job, shift), &call);
+    return start(job, elements, slow ? "dense_map_slow" : "dense_map", row_groups(job, shift),
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                     tamis_gpu_integer("last", job->last), tamis_gpu_integer("shift", shift),
+                                     tamis_gpu_integer("kind", job->kind),
+                                     tamis_gpu_integer("reads", reads_x | reads_y << 1 | reads_z << 2),
+                                     tamis_gpu_real("c", job->c), tamis_gpu_real("d", job->d),
+                                     tamis_gpu_place("x", job->x.at), tamis_gpu_integer("x_stride", job->x.stride),
+                                     tamis_gpu_place("y", job->y.at), tamis_gpu_integer("y_stride", job->y.stride),
+                                     tamis_gpu_place("z", job->z.at), tamis_gpu_integer("z_stride", job->z.stride)));
 }
 
 static tamis_status scale(const tamis_dense_job *job) {
     const int32_t shift = shift_of(job->cols, 8);
-    tamis_gpu_call call = call_of(job);
-    tamis_gpu_add_int32(&call, shift);
-    tamis_gpu_add_int32(&call, job->kind);
-    tamis_gpu_add_int32(&call, job->weights.at.base != NULL);
-    add_operand(&call, &job->weights);
-    tamis_gpu_add_real(&call, job->type, job->c);
-    add_operand(&call, &job->x);
-    tamis_gpu_add_real(&call, job->type, job->d);
-    add_operand(&call, &job->y);
-    return start(job, elements, "dense_scale", row_groups(job, shift), &call);
+    return start(job, elements, "dense_scale", row_groups(job, shift),
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                     tamis_gpu_integer("shift", shift), tamis_gpu_integer("kind", job->kind),
+                                     tamis_gpu_integer("has_weights", job->weights.at.base != NULL),
+                                     tamis_gpu_place("weights", job->weights.at),
+                                     tamis_gpu_integer("weights_stride", job->weights.stride),
+                                     tamis_gpu_real("add", job->c), tamis_gpu_place("x", job->x.at),
+                                     tamis_gpu_integer("x_stride", job->x.stride), tamis_gpu_real("beta", job->d),
+                                     tamis_gpu_place("y", job->y.at), tamis_gpu_integer("y_stride", job->y.stride)));
 }
 
 /* ------------------------------------------------------------------------------------------ products */
 
 static tamis_status multiply(const tamis_dense_job *job) {
-    tamis_gpu_call call = call_of(job);
-    tamis_gpu_add_int64(&call, job->inner);
-    add_operand(&call, &job->x);
-    add_operand(&call, &job->y);
-    tamis_gpu_add_real(&call, job->type, job->c);
-    tamis_gpu_add_real(&call, job->type, job->d);
-    add_operand(&call, &job->z);
     const int64_t down = (job->rows + SIDE - 1) / SIDE, across = (job->cols + SIDE - 1) / SIDE;
-    return start(job, products, "dense_multiply", down > LAUNCH_MOST ? down : down * across, &call);
+    return start(job, products, "dense_multiply", down > LAUNCH_MOST ? down : down * across,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                     tamis_gpu_integer("inner", job->inner), tamis_gpu_place("x", job->x.at),
+                                     tamis_gpu_integer("x_stride", job->x.stride), tamis_gpu_place("g", job->y.at),
+                                     tamis_gpu_integer("g_stride", job->y.stride), tamis_gpu_real("alpha", job->c),
+                                     tamis_gpu_real("beta", job->d), tamis_gpu_place("y", job->z.at),
+                                     tamis_gpu_integer("y_stride", job->z.stride)));
 }
 
 static tamis_status gram(const tamis_dense_job *job) {
     const int64_t tiles = (job->cols + SIDE - 1) / SIDE;
-    tamis_gpu_call chunks = call_of(job), finish = {.count = 0};
-    tamis_gpu_add_int64(&chunks, job->chunks);
-    add_operand(&chunks, &job->x);
-    tamis_gpu_add_place(&chunks, job->workspace);
-    TRY(start(job, products, "dense_gram", job->chunks * tiles * (tiles + 1) / 2, &chunks));
-    tamis_gpu_add_int64(&finish, job->cols);
-    tamis_gpu_add_int64(&finish, job->chunks);
-    tamis_gpu_add_place(&finish, job->workspace);
-    tamis_gpu_add_real(&finish, job->type, job->c);
-    tamis_gpu_add_real(&finish, job->type, job->d);
-    add_operand(&finish, &job->y);
-    return start(job, products, "dense_gram_finish", tamis_gpu_groups(job->cols * job->cols), &finish);
+    TRY(start(job, products, "dense_gram", job->chunks * tiles * (tiles + 1) / 2,
+              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                  tamis_gpu_integer("chunks", job->chunks), tamis_gpu_place("x", job->x.at),
+                                  tamis_gpu_integer("stride", job->x.stride),
+                                  tamis_gpu_place("parts", job->workspace))));
+    return start(job, products, "dense_gram_finish", tamis_gpu_groups(job->cols * job->cols),
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cols", job->cols), tamis_gpu_integer("chunks", job->chunks),
+                                     tamis_gpu_place("parts", job->workspace), tamis_gpu_real("alpha", job->c),
+                                     tamis_gpu_real("diagonal", job->d), tamis_gpu_place("g", job->y.at),
+                                     tamis_gpu_integer("stride", job->y.stride)));
 }
 
 /* ------------------------------------------------------------------------------------------ sums */
 
 static tamis_status column_sums(const tamis_dense_job *job) {
     const int32_t shift = shift_of(job->cols, 5);
-    tamis_gpu_call chunks = call_of(job), finish = {.count = 0};
-    tamis_gpu_add_int64(&chunks, job->chunks);
-    tamis_gpu_add_int32(&chunks, shift);
-    add_operand(&chunks, &job->x);
-    tamis_gpu_add_place(&chunks, job->workspace);
     const int64_t tiles = ((job->cols - 1) >> shift) + 1;
-    TRY(start(job, sums, "dense_column_sums", tiles > LAUNCH_MOST ? tiles : job->chunks * tiles, &chunks));
-    tamis_gpu_add_int64(&finish, job->cols);
-    tamis_gpu_add_int64(&finish, job->chunks);
-    tamis_gpu_add_place(&finish, job->workspace);
-    add_operand(&finish, &job->out);
-    return start(job, sums, "dense_column_finish", tamis_gpu_groups(job->cols), &finish);
+    TRY(start(job, sums, "dense_column_sums", tiles > LAUNCH_MOST ? tiles : job->chunks * tiles,
+              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                  tamis_gpu_integer("chunks", job->chunks), tamis_gpu_integer("shift", shift),
+                                  tamis_gpu_place("x", job->x.at), tamis_gpu_integer("x_stride", job->x.stride),
+                                  tamis_gpu_place("parts", job->workspace))));
+    return start(job, sums, "dense_column_finish", tamis_gpu_groups(job->cols),
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cols", job->cols), tamis_gpu_integer("chunks", job->chunks),
+                                     tamis_gpu_place("parts", job->workspace), tamis_gpu_place("sums", job->out.at),
+                                     tamis_gpu_integer("stride", job->out.stride)));
 }
 
 static tamis_status row_dots(const tamis_dense_job *job) {
-    tamis_gpu_call call = call_of(job);
-    tamis_gpu_add_int32(&call, job->kind);
-    add_operand(&call, &job->x);
-    add_operand(&call, &job->y);
-    add_operand(&call, &job->out);
-    return start(job, sums, "dense_row_dots", (job->rows + TEAMS - 1) / TEAMS, &call);
+    return start(job, sums, "dense_row_dots", (job->rows + TEAMS - 1) / TEAMS,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                     tamis_gpu_integer("has_y", job->kind), tamis_gpu_place("x", job->x.at),
+                                     tamis_gpu_integer("x_stride", job->x.stride), tamis_gpu_place("y", job->y.at),
+                                     tamis_gpu_integer("y_stride", job->y.stride), tamis_gpu_place("out", job->out.at),
+                                     tamis_gpu_integer("stride", job->out.stride)));
 }
 
 static tamis_status dot(const tamis_dense_job *job, double *result) {
@@ -152,17 +132,14 @@ static tamis_status dot(const tamis_dense_job *job, double *result) {
     const int32_t shift = shift_of(job->cols, 8);
     char parts[TAMIS_DENSE_CHUNKS * sizeof(double)];
     double sum = 0;
-    tamis_gpu_call call = call_of(job);
-    tamis_gpu_add_int64(&call, job->last);
-    tamis_gpu_add_int64(&call, job->chunks);
-    tamis_gpu_add_int32(&call, shift);
-    tamis_gpu_add_int32(&call, job->kind);
-    tamis_gpu_add_int32(&call, job->x.at.base != NULL);
-    tamis_gpu_add_real(&call, job->type, job->c);
-    add_operand(&call, &job->x);
-    add_operand(&call, &job->y);
-    tamis_gpu_add_place(&call, job->workspace);
-    TRY(start(job, sums, "dense_dot", job->chunks, &call));
+    TRY(start(job, sums, "dense_dot", job->chunks,
+              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                  tamis_gpu_integer("last", job->last), tamis_gpu_integer("chunks", job->chunks),
+                                  tamis_gpu_integer("shift", shift), tamis_gpu_integer("logarithms", job->kind),
+                                  tamis_gpu_integer("has_x", job->x.at.base != NULL), tamis_gpu_real("epsilon", job->c),
+                                  tamis_gpu_place("x", job->x.at), tamis_gpu_integer("x_stride", job->x.stride),
+                                  tamis_gpu_place("y", job->y.at), tamis_gpu_integer("y_stride", job->y.stride),
+                                  tamis_gpu_place("parts", job->workspace))));
     const size_t size = device->limits.has_fp64 ? sizeof(double) : sizeof(float);
     TRY(device->runtime->read(device, job->stream, parts, job->workspace, (size_t)job->chunks * size));
     for (int64_t i = 0; i < job->chunks; i++) {
@@ -176,16 +153,17 @@ static tamis_status dot(const tamis_dense_job *job, double *result) {
 }
 
 static tamis_status conjugate_step(const tamis_dense_job *job) {
-    tamis_gpu_call call = call_of(job);
-    tamis_gpu_add_int32(&call, job->weights.at.base != NULL);
-    add_operand(&call, &job->weights);
-    tamis_gpu_add_real(&call, job->type, job->c);
-    add_operand(&call, &job->x);
-    add_operand(&call, &job->p);
-    add_operand(&call, &job->z);
-    add_operand(&call, &job->r);
-    add_operand(&call, &job->out);
-    return start(job, sums, "dense_conjugate_step", (job->rows + TEAMS - 1) / TEAMS, &call);
+    return start(job, sums, "dense_conjugate_step", (job->rows + TEAMS - 1) / TEAMS,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                     tamis_gpu_integer("has_lambda", job->weights.at.base != NULL),
+                                     tamis_gpu_place("lambda", job->weights.at),
+                                     tamis_gpu_integer("lambda_stride", job->weights.stride),
+                                     tamis_gpu_real("shift", job->c), tamis_gpu_place("ap", job->x.at),
+                                     tamis_gpu_integer("ap_stride", job->x.stride), tamis_gpu_place("p", job->p.at),
+                                     tamis_gpu_integer("p_stride", job->p.stride), tamis_gpu_place("x", job->z.at),
+                                     tamis_gpu_integer("x_stride", job->z.stride), tamis_gpu_place("r", job->r.at),
+                                     tamis_gpu_integer("r_stride", job->r.stride), tamis_gpu_place("rr", job->out.at),
+                                     tamis_gpu_integer("rr_stride", job->out.stride)));
 }
 
 /* ------------------------------------------------------------------------------------------ table */

@@ -40,10 +40,10 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
 
 /*
  * KEEP_SOFTMAX: 1 where executions may ask for each row's largest score and sum of exponentials (softmax_rows of
- * tamis_execution). Such kernels have `pairs`, 0 where these are not asked for; the others nothing of all this.
+ * tamis_execution). Such kernels use `pairs`, 0 where these are not asked for; the others do not look at it.
  */
+#define KEEP_PARAMETERS OUT(real, pairs), int64 pairs_apart, int32 keeps
 #if KEEP_SOFTMAX
-#define KEEP_PARAMETERS , OUT(real, pairs), int64 pairs_apart, int32 keeps
 #define KEEP_TAKE                                                                                                      \
     TAKE_OUT(real, pairs);                                                                                             \
     MEMBER(pairs, pairs_apart);                                                                                        \
@@ -56,7 +56,6 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
         pairs[2 * (row) + 1] = sum;                                                                                    \
     }
 #else
-#define KEEP_PARAMETERS
 #define KEEP_TAKE
 #define KEEP_FORMALS
 #define KEEP_ARGUMENTS

@@ -2,9 +2,9 @@
 #include "gpu/gradient/gradient.h"
 
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
-enum { LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
+enum { ARGUMENTS_MOST = 36, LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
 enum { THERE = 1, WIDE = 2, SCATTERED = 4 }; /* of an array, as the kernels have them */
 
 static const char *const file = "edge_gradient.simt";
@@ -32,68 +32,70 @@ static int32_t kind_of(const tamis_edge_job *job, const tamis_edge_array *a) {
     return THERE | (a->type != job->type ? WIDE : 0) | (a->scattered ? SCATTERED : 0);
 }
 
-static void add_job(const tamis_edge_job *job, tamis_gpu_call *call) {
+/* The arguments that JOB_PARAMETERS of edge_job.h names. */
+static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
+    static const char *const names[][2] = {{"values", "values_apart"}, {"x", "x_apart"},   {"dp", "dp_apart"},
+                                           {"p", "p_apart"},           {"dx", "dx_apart"}, {"ds", "ds_apart"}};
     const tamis_edge_array *const arrays[] = {&job->values, &job->x, &job->dp, &job->p, &job->dx, &job->ds};
     int32_t kinds = 0;
-    tamis_gpu_add_int64(call, job->nnz);
-    tamis_gpu_add_int64(call, job->batch);
-    tamis_gpu_add_memory(call, job->permutation);
+    int count = 0;
+    to[count++] = tamis_gpu_integer("nnz", job->nnz);
+    to[count++] = tamis_gpu_integer("batch", job->batch);
+    to[count++] = tamis_gpu_memory("permutation", job->permutation);
     for (int i = 0; i < 6; i++) {
-        tamis_gpu_add_place(call, arrays[i]->at);
-        tamis_gpu_add_int64(call, arrays[i]->apart);
+        to[count++] = tamis_gpu_place(names[i][0], arrays[i]->at);
+        to[count++] = tamis_gpu_integer(names[i][1], arrays[i]->apart);
         kinds |= kind_of(job, arrays[i]) << 4 * i;
     }
-    tamis_gpu_add_int32(call, job->permutation != NULL);
-    tamis_gpu_add_int32(call, kinds);
-    tamis_gpu_add_int32(call, (int32_t)job->edge);
-    tamis_gpu_add_real(call, job->type, job->scale);
-    tamis_gpu_add_real(call, job->type, job->slope);
-    tamis_gpu_add_real(call, job->type, job->epsilon);
-    tamis_gpu_add_real(call, job->type, job->dp_factor);
-    tamis_gpu_add_real(call, job->type, job->p_factor);
-    tamis_gpu_add_real(call, job->type, job->p_keep);
-    tamis_gpu_add_real(call, job->type, job->ds_keep);
-}
-
-static tamis_gpu_call rows_of(const tamis_edge_job *job) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, job->rows);
-    tamis_gpu_add_memory(&call, job->offsets);
-    tamis_gpu_add_place(&call, job->parts);
-    return call;
+    to[count++] = tamis_gpu_integer("permuted", job->permutation != NULL);
+    to[count++] = tamis_gpu_integer("kinds", kinds);
+    to[count++] = tamis_gpu_integer("edge_kind", job->edge);
+    to[count++] = tamis_gpu_real("edge_scale", job->scale);
+    to[count++] = tamis_gpu_real("edge_slope", job->slope);
+    to[count++] = tamis_gpu_real("edge_epsilon", job->epsilon);
+    to[count++] = tamis_gpu_real("dp_factor", job->dp_factor);
+    to[count++] = tamis_gpu_real("p_factor", job->p_factor);
+    to[count++] = tamis_gpu_real("p_keep", job->p_keep);
+    to[count++] = tamis_gpu_real("ds_keep", job->ds_keep);
+    to[count] = (tamis_gpu_named){.name = NULL};
 }
 
 /* The kernels stride over what is beyond a launch. */
 static tamis_status start(const tamis_edge_job *job, const char *from, const char *kernel, tamis_index_type offset_type,
-                          int64_t groups, const tamis_gpu_call *call) {
+                          int64_t groups, const tamis_gpu_named *arguments) {
     const tamis_gpu_kinds kinds = {job->type, TAMIS_I32, offset_type};
     return tamis_gpu_utility(job->device, job->stream, from, kernel, kinds, groups > LAUNCH_MOST ? LAUNCH_MOST : groups,
-                             call);
+                             arguments);
 }
 
 static tamis_status softmax(const tamis_edge_job *job, int64_t stretches) {
-    tamis_gpu_call first = rows_of(job), second = rows_of(job), third = rows_of(job);
     const bool kept = job->softmax_rows.base != NULL;
-    if (kept) tamis_gpu_add_place(&first, job->softmax_rows);
-    add_job(job, &first);
-    TRY(start(job, kept ? kept_file : file, kept ? kept_rows : rows, job->offset_type, stretches, &first));
+    tamis_gpu_named taken[ARGUMENTS_MOST];
+    int count = 0;
+    taken[count++] = tamis_gpu_integer("rows", job->rows);
+    taken[count++] = tamis_gpu_memory("offsets", job->offsets);
+    taken[count++] = tamis_gpu_place("parts", job->parts);
+    const int pairs = count;
+    if (kept) taken[count++] = tamis_gpu_place("pairs", job->softmax_rows);
+    add_job(job, taken + count);
+    TRY(start(job, kept ? kept_file : file, kept ? kept_rows : rows, job->offset_type, stretches, taken));
     if (tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* nothing is cut */
     if (kept && !job->dp.at.base) return TAMIS_OK;            /* nor is there anything to bring together */
-    tamis_gpu_add_int64(&second, job->nnz);
-    tamis_gpu_add_int64(&second, job->batch);
     TRY(start(job, kept ? kept_file : file, kept ? kept_merge : merge, job->offset_type,
-              (stretches + TEAMS - 1) / TEAMS, &second));
-    add_job(job, &third);
-    return start(job, file, cut, job->offset_type, stretches, &third);
+              (stretches + TEAMS - 1) / TEAMS,
+              TAMIS_GPU_ARGUMENTS(taken[0], taken[1], taken[2], tamis_gpu_integer("nnz", job->nnz),
+                                  tamis_gpu_integer("batch", job->batch))));
+    add_job(job, taken + pairs);
+    return start(job, file, cut, job->offset_type, stretches, taken);
 }
 
 static tamis_status run(const tamis_edge_job *job) {
     const int64_t stretches = tamis_edge_stretches(job->nnz) * job->batch;
-    tamis_gpu_call call = {.count = 0};
+    tamis_gpu_named arguments[ARGUMENTS_MOST];
     if (stretches == 0) return TAMIS_OK;
     if (job->edge == TAMIS_EDGE_SOFTMAX) return softmax(job, stretches);
-    add_job(job, &call);
-    return start(job, file, all, TAMIS_I32, stretches, &call);
+    add_job(job, arguments);
+    return start(job, file, all, TAMIS_I32, stretches, arguments);
 }
 
 const tamis_edge_functions tamis_gpu_edge_functions = {.ready = ready, .run = run};

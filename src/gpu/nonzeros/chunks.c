@@ -1,15 +1,20 @@
 /* Host side of chunks.simt: SpMM and fused in equal shares, rows that are cut merged in order. */
 #include "base/memory.h"
 #include "base/status.h"
-#include "gpu/launch/utility.h"
-#include "gpu/methods.h"
+#include "gpu/compile/utility.h"
+#include "gpu/nonzeros/nonzeros.h"
 
 enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
-enum { MAIN, MERGE_SHORT, MERGE_LONG };               /* kernels */
-enum { TASK_SUMS, TASK_MERGE };                       /* of chunks.simt */
-enum { STARTS, CHAINS };                              /* kept memory */
-enum { CHUNKS, SHORT_CHAINS, LONG_CHAINS, OUT_SPAN }; /* numbers */
+enum { MAIN, MERGE_SHORT, MERGE_LONG }; /* kernels */
+enum { TASK_SUMS, TASK_MERGE };         /* of chunks.simt */
 enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LONG = 16 /* chunks that are worth a group */ };
+
+typedef struct chunks_state {
+    int64_t chunks, short_chains, long_chains;
+    int64_t out_span; /* columns of the output that a team takes */
+    void *starts;     /* int64, chunks + 1: the row that each chunk begins in */
+    void *chains;     /* int64, three a chain: its first and last chunk, its row; short ones first */
+} chunks_state;
 
 static bool is_fused(const tamis_prepared *p) { return p->problem.operation == TAMIS_OP_FUSED; }
 
@@ -45,7 +50,7 @@ static void define_width(tamis_gpu_definitions *definitions, tamis_prepared *p, 
     tamis_gpu_define(definitions, "WIDTH", exact && p->problem.width <= 1024 ? p->problem.width : 0);
     tamis_gpu_define(definitions, "WIDTH_PIECES", lane);
     tamis_gpu_define(definitions, "WIDTH_EXACT", exact);
-    p->numbers[OUT_SPAN] = team * lane * piece;
+    ((chunks_state *)p->state)->out_span = team * lane * piece;
 }
 
 /* One module for what comes before and after the sums. */
@@ -79,36 +84,38 @@ static tamis_status compile(tamis_prepared *p) {
 /* ------------------------------------------------------------------------------------------ the split */
 
 /* One of the kernels beside the sums, which only making a plan launches. */
-static tamis_status launch_merge(const tamis_prepared *p, const char *name, int64_t items, const tamis_gpu_call *call) {
+static tamis_status launch_merge(const tamis_prepared *p, const char *name, int64_t items,
+                                 const tamis_gpu_named *arguments) {
     tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
     tamis_gpu_kernel *kernel = NULL;
     const tamis_gpu_launch grid = {{tamis_gpu_groups(items), 1}, MERGE_GROUP, 0, 1};
     define_merge(&definitions, p);
     TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, false, name, 0, &kernel));
-    const tamis_status status =
-        p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, call->arguments, call->count);
+    tamis_status status = tamis_gpu_bind(kernel, NULL, arguments, values);
+    if (status == TAMIS_OK)
+        status =
+            p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, values, kernel->signature.count);
     tamis_gpu_kernel_release(kernel);
     return status;
 }
 
 static tamis_status split(tamis_prepared *p) {
-    tamis_gpu_call call = {.count = 0};
-    const int64_t chunks = p->numbers[CHUNKS];
-    TRY(tamis_gpu_add_kept(p, STARTS, chunks + 1, 8, "the split into chunks"));
-    tamis_gpu_add_int64(&call, p->problem.rows);
-    tamis_gpu_add_int64(&call, p->problem.nnz);
-    tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
-    tamis_gpu_add_int64(&call, chunks);
-    tamis_gpu_add_memory(&call, p->problem.offsets);
-    tamis_gpu_add_memory(&call, p->memories[STARTS]);
-    return launch_merge(p, "chunks_split", chunks + 1, &call);
+    chunks_state *const s = p->state;
+    TRY(tamis_gpu_add_kept(p, &s->starts, s->chunks + 1, 8, "the split into chunks"));
+    return launch_merge(
+        p, "chunks_split", s->chunks + 1,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_integer("nnz", p->problem.nnz),
+                            tamis_gpu_integer("items", p->parameters[ITEMS]),
+                            tamis_gpu_integer("chunk_count", s->chunks),
+                            tamis_gpu_memory("offsets", p->problem.offsets), tamis_gpu_memory("starts", s->starts)));
 }
 
 /* Rows that several chunks share, found on the host from where the chunks begin: a chain is a row that is under way at
    a boundary. Short ones stand first. */
 static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const int64_t *row_begins, int64_t *chains,
                            bool longer) {
-    const int64_t chunks = p->numbers[CHUNKS], items = p->parameters[ITEMS];
+    const int64_t chunks = ((const chunks_state *)p->state)->chunks, items = p->parameters[ITEMS];
     int64_t count = 0;
     for (int64_t c = 0; c < chunks; c++) {
         const int64_t row = starts[c + 1], t0 = c * items - starts[c], t1 = (c + 1) * items - row;
@@ -137,7 +144,7 @@ static tamis_status read_begins(const tamis_prepared *p, const int64_t *starts, 
     TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, offsets,
                                             (tamis_place){(void *)(uintptr_t)problem->offsets, 0},
                                             (size_t)(problem->rows + 1) * size));
-    for (int64_t c = 0; c <= p->numbers[CHUNKS]; c++)
+    for (int64_t c = 0; c <= ((const chunks_state *)p->state)->chunks; c++)
         begins[c] = size == 8 ? ((const int64_t *)offsets)[starts[c]] : ((const int32_t *)offsets)[starts[c]];
 done:
     tamis_release(offsets);
@@ -146,23 +153,23 @@ done:
 
 static tamis_status list_chains(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
-    const int64_t chunks = p->numbers[CHUNKS];
+    chunks_state *const s = p->state;
+    const tamis_gpu_runtime *const runtime = p->device->runtime;
+    void *const stream = p->problem.stream;
     int64_t *starts = NULL, *begins = NULL, *chains = NULL;
-    TRY_GOTO(done, tamis_allocate(chunks + 1, 8, "a copy of the split", (void **)&starts));
-    TRY_GOTO(done, tamis_allocate(chunks + 1, 8, "beginnings of rows", (void **)&begins));
-    TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, starts, (tamis_place){p->memories[STARTS], 0},
-                                            (size_t)(chunks + 1) * 8));
+    TRY_GOTO(done, tamis_allocate(s->chunks + 1, 8, "a copy of the split", (void **)&starts));
+    TRY_GOTO(done, tamis_allocate(s->chunks + 1, 8, "beginnings of rows", (void **)&begins));
+    TRY_GOTO(done, runtime->read(p->device, stream, starts, (tamis_place){s->starts, 0}, (size_t)(s->chunks + 1) * 8));
     TRY_GOTO(done, read_begins(p, starts, begins));
-    p->numbers[SHORT_CHAINS] = find_chains(p, starts, begins, NULL, false);
-    p->numbers[LONG_CHAINS] = find_chains(p, starts, begins, NULL, true);
-    const int64_t count = p->numbers[SHORT_CHAINS] + p->numbers[LONG_CHAINS];
+    s->short_chains = find_chains(p, starts, begins, NULL, false);
+    s->long_chains = find_chains(p, starts, begins, NULL, true);
+    const int64_t count = s->short_chains + s->long_chains;
     if (count == 0) goto done;
     TRY_GOTO(done, tamis_allocate(3 * count, 8, "rows that are cut", (void **)&chains));
     find_chains(p, starts, begins, chains, false);
-    find_chains(p, starts, begins, chains + 3 * p->numbers[SHORT_CHAINS], true);
-    TRY_GOTO(done, tamis_gpu_add_kept(p, CHAINS, 3 * count, 8, "rows that are cut"));
-    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, (tamis_place){p->memories[CHAINS], 0},
-                                             chains, (size_t)(3 * count) * 8));
+    find_chains(p, starts, begins, chains + 3 * s->short_chains, true);
+    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->chains, 3 * count, 8, "rows that are cut"));
+    TRY_GOTO(done, runtime->write(p->device, stream, (tamis_place){s->chains, 0}, chains, (size_t)(3 * count) * 8));
 done:
     tamis_release(starts);
     tamis_release(begins);
@@ -172,23 +179,21 @@ done:
 
 /* For one call: one place for each chunk in either list, filled on the device. */
 static tamis_status list_unseen(tamis_prepared *p) {
-    tamis_gpu_call call = {.count = 0};
-    const int64_t chunks = p->numbers[CHUNKS];
-    TRY(tamis_gpu_add_kept(p, CHAINS, 6 * chunks, 8, "rows that are cut"));
-    p->numbers[SHORT_CHAINS] = p->numbers[LONG_CHAINS] = chunks;
-    tamis_gpu_add_int64(&call, p->problem.rows);
-    tamis_gpu_add_int64(&call, p->problem.nnz);
-    tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
-    tamis_gpu_add_int64(&call, chunks);
-    tamis_gpu_add_int64(&call, LONG);
-    tamis_gpu_add_memory(&call, p->problem.offsets);
-    tamis_gpu_add_memory(&call, p->memories[STARTS]);
-    tamis_gpu_add_memory(&call, p->memories[CHAINS]);
-    return launch_merge(p, "chunks_chains", chunks, &call);
+    chunks_state *const s = p->state;
+    TRY(tamis_gpu_add_kept(p, &s->chains, 6 * s->chunks, 8, "rows that are cut"));
+    s->short_chains = s->long_chains = s->chunks;
+    return launch_merge(
+        p, "chunks_chains", s->chunks,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_integer("nnz", p->problem.nnz),
+                            tamis_gpu_integer("items", p->parameters[ITEMS]),
+                            tamis_gpu_integer("chunk_count", s->chunks), tamis_gpu_integer("long_from", LONG),
+                            tamis_gpu_memory("offsets", p->problem.offsets), tamis_gpu_memory("starts", s->starts),
+                            tamis_gpu_memory("chains", s->chains)));
 }
 
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
+    chunks_state *const s = p->state;
     const int64_t total = p->problem.rows + p->problem.nnz;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
@@ -198,8 +203,8 @@ static tamis_status prepare(tamis_prepared *p) {
                           (long long)p->problem.width, p->device->limits.name,
                           (long long)(p->device->limits.groups_most[1] * MERGE_TEAM));
     if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
-    p->numbers[CHUNKS] = (total + v[ITEMS] - 1) / v[ITEMS];
-    p->scratch_bytes = (size_t)(2 * p->numbers[CHUNKS] * (p->problem.width + 2)) * tamis_gpu_real_size(p->problem.type);
+    s->chunks = (total + v[ITEMS] - 1) / v[ITEMS];
+    p->scratch_bytes = (size_t)(2 * s->chunks * (p->problem.width + 2)) * tamis_gpu_real_size(p->problem.type);
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile(p));
     TRY(split(p));
@@ -208,55 +213,33 @@ static tamis_status prepare(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ executing */
 
-static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x, bool longer) {
-    const int64_t count = p->numbers[longer ? LONG_CHAINS : SHORT_CHAINS], teams = MERGE_GROUP / MERGE_TEAM;
-    const int64_t before = longer ? p->numbers[SHORT_CHAINS] * 3 * 8 : 0;
-    tamis_gpu_call call = {.count = 0};
+static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x,
+                          const tamis_gpu_common *common, bool longer) {
+    const chunks_state *const s = p->state;
+    const int64_t count = longer ? s->long_chains : s->short_chains, teams = MERGE_GROUP / MERGE_TEAM;
+    const int64_t before = longer ? s->short_chains * 3 * 8 : 0;
+    const tamis_gpu_launch launch = {
+        .groups = {longer ? count : (count + teams - 1) / teams, (p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM},
+        .group_size = MERGE_GROUP};
     if (count == 0) return TAMIS_OK;
-    tamis_gpu_add_int64(&call, count);
-    tamis_gpu_add_place(&call, (tamis_place){p->memories[CHAINS], before});
-    tamis_gpu_add_place(&call, x->scratch);
-    tamis_gpu_add_int64(&call, p->problem.width);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_int64(&call, x->out_stride);
-    tamis_gpu_add_batch(p, x, &call);
-    tamis_gpu_add_edge(p, x, &call);
-    tamis_gpu_add_softmax_rows(p, x, &call);
-    return tamis_gpu_launch_kernel(p, stream, longer ? MERGE_LONG : MERGE_SHORT,
-                                   longer ? count : (count + teams - 1) / teams,
-                                   (p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM, MERGE_GROUP, 0, &call);
+    return tamis_gpu_launch_kernel(p, stream, longer ? MERGE_LONG : MERGE_SHORT, launch, common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("chain_count", count),
+                                                       tamis_gpu_place("chains", (tamis_place){s->chains, before}),
+                                                       tamis_gpu_place("partials", x->scratch)));
 }
 
-static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const tamis_problem *const problem = &p->problem;
+static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_operands *x,
+                        const tamis_gpu_common *common) {
+    const chunks_state *const s = p->state;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, problem->rows);
-    tamis_gpu_add_int64(&call, problem->nnz);
-    tamis_gpu_add_int64(&call, p->parameters[ITEMS]);
-    tamis_gpu_add_int64(&call, p->numbers[CHUNKS]);
-    tamis_gpu_add_memory(&call, p->memories[STARTS]);
-    tamis_gpu_add_memory(&call, problem->offsets);
-    tamis_gpu_add_memory(&call, problem->columns);
-    tamis_gpu_add_place(&call, x->values);
-    tamis_gpu_add_place(&call, x->a);
-    tamis_gpu_add_int64(&call, x->a_stride);
-    tamis_gpu_add_place(&call, x->b);
-    tamis_gpu_add_int64(&call, x->b_stride);
-    tamis_gpu_add_int64(&call, problem->inner);
-    tamis_gpu_add_place(&call, x->d);
-    tamis_gpu_add_int64(&call, x->d_stride);
-    tamis_gpu_add_int64(&call, problem->width);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_int64(&call, x->out_stride);
-    tamis_gpu_add_place(&call, x->scratch);
-    tamis_gpu_add_batch(p, x, &call);
-    tamis_gpu_add_edge(p, x, &call);
-    tamis_gpu_add_wide(p, x, 0, &call);
-    tamis_gpu_add_softmax_rows(p, x, &call);
-    return tamis_gpu_launch_kernel(p, stream, MAIN, (p->numbers[CHUNKS] + teams - 1) / teams,
-                                   (problem->width + p->numbers[OUT_SPAN] - 1) / p->numbers[OUT_SPAN],
-                                   (int)p->parameters[GROUP], 0, &call);
+    const tamis_gpu_launch launch = {
+        .groups = {(s->chunks + teams - 1) / teams, (p->problem.width + s->out_span - 1) / s->out_span},
+        .group_size = (int)p->parameters[GROUP]};
+    return tamis_gpu_launch_kernel(p, stream, MAIN, launch, common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("items", p->parameters[ITEMS]),
+                                                       tamis_gpu_integer("chunk_count", s->chunks),
+                                                       tamis_gpu_memory("starts", s->starts),
+                                                       tamis_gpu_place("partials", x->scratch)));
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
@@ -266,9 +249,10 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         y.d_stride = x->b_stride;
         y.apart.d = x->apart.b;
     }
-    TRY(sum(p, stream, &y));
-    TRY(merge(p, stream, &y, false));
-    return merge(p, stream, &y, true);
+    const tamis_gpu_common common = tamis_gpu_common_of(p, &y);
+    TRY(sum(p, stream, x, &common));
+    TRY(merge(p, stream, x, &common, false));
+    return merge(p, stream, x, &common, true);
 }
 
 #define PARAMETERS                                                                                                     \
@@ -281,6 +265,7 @@ const tamis_gpu_method tamis_gpu_spmm_chunks = {.name = "gpu-nonzeros",
                                                 .defaults = defaults,
                                                 .prepare = prepare,
                                                 .execute = execute,
+                                                .state_bytes = sizeof(chunks_state),
                                                 .batches = true,
                                                 .widens = true};
 const tamis_gpu_method tamis_gpu_fused_chunks = {.name = "gpu-nonzeros",
@@ -288,6 +273,7 @@ const tamis_gpu_method tamis_gpu_fused_chunks = {.name = "gpu-nonzeros",
                                                  .defaults = defaults,
                                                  .prepare = prepare,
                                                  .execute = execute,
+                                                 .state_bytes = sizeof(chunks_state),
                                                  .batches = true,
                                                  .widens = true,
                                                  .keeps = true};

@@ -1,11 +1,14 @@
 /* Host side of sddmm_nonzeros.simt: ours, equal nonzeros whatever the rows. */
 #include "base/status.h"
-#include "gpu/methods.h"
-#include "gpu/nonzeros/slices.h"
+#include "gpu/nonzeros/nonzeros.h"
+#include "gpu/slices.h"
 #include "gpu/structure/order.h"
 
 enum { TEAM_LANES, BATCH, LOADS, PIECES, GROUP, CHUNK, RUN, SLICE, WALK };
-enum { ROWS = 0 }; /* kept memory: the row of each nonzero */
+
+typedef struct nonzeros_state {
+    void *row_indices; /* index type: the row of each nonzero; NULL: it is searched for */
+} nonzeros_state;
 
 /* Rows of B that pass in several steps: few lanes a row, four nonzeros at once, small groups. */
 static void walk(int64_t *parameters) {
@@ -121,19 +124,19 @@ static tamis_status prepare(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
     if (p->problem.once) return TAMIS_OK; /* rows are searched for */
-    TRY(tamis_gpu_add_kept(p, ROWS, p->problem.nnz, tamis_index_size(p->problem.index_type), "rows of the nonzeros"));
-    return tamis_gpu_expand_rows(p->device, p->problem.stream, &p->problem, p->memories[ROWS]);
-}
-
-static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
-    tamis_gpu_add_memory(call, p->memories[ROWS]);
-    tamis_gpu_add_int64(call, p->parameters[CHUNK]);
+    nonzeros_state *const state = p->state;
+    TRY(tamis_gpu_add_kept(p, &state->row_indices, p->problem.nnz, tamis_index_size(p->problem.index_type),
+                           "rows of the nonzeros"));
+    return tamis_gpu_expand_rows(p->device, p->problem.stream, &p->problem, state->row_indices);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const nonzeros_state *const state = p->state;
     const int64_t chunk = p->parameters[CHUNK];
     const tamis_gpu_launch launch = {{(p->problem.nnz + chunk - 1) / chunk, 1}, (int)p->parameters[GROUP], 0, 1};
-    return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
+    return tamis_gpu_slice_execute(
+        p, stream, x, p->parameters[SLICE], launch,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("row_indices", state->row_indices), tamis_gpu_integer("chunk", chunk)));
 }
 
 const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
@@ -150,6 +153,7 @@ const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .state_bytes = sizeof(nonzeros_state),
     .batches = true,
     .widens = true,
 };

@@ -1,12 +1,22 @@
-/* Host side of sddmm_panels.simt: ours, rows of B shared by the rows of a panel. */
+/* gpu-panels, the host side of sddmm_panels.simt: ours, rows of B shared by the rows of a panel. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
-#include "gpu/nonzeros/slices.h"
+#include "gpu/model.h"
 #include "gpu/panels/panels_build.h"
+#include "gpu/slices.h"
 
 enum { PANEL, COLUMNS, PART, TEAM_LANES, BATCH, PIECES, GROUP, RUN, SLICE };
-enum { PART_COUNT, SHARED_BYTES, PADDED }; /* numbers */
-enum { SHARED_TARGET = 64 << 10 };
+enum { SHARED_TARGET = 64 << 10, NARROW = 512 /* bytes of a row that a team holds */ };
+
+typedef struct panels_state {
+    tamis_gpu_cells cells;
+    int64_t shared_bytes;
+    bool padded; /* rows of B in shared memory have as many pieces as the lanes take */
+} panels_state;
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -16,6 +26,105 @@ static int64_t power_below(double x, int64_t lowest, int64_t highest) {
     while (2 * power <= highest && 2.0 * (double)power <= x) power *= 2;
     return power;
 }
+
+/* ------------------------------------------------------------------------------------------ the cost model */
+
+/*
+ * A panel's height in rows, for cells of up to `columns` columns, and the share of its nonzeros whose column it has not
+ * seen. A cell of few nonzeros gathers rows of B for little, so that panels are made higher where that helps: where
+ * twice the height has far fewer such columns, and rows that are neighbours have few in common (meshes gain nothing:
+ * the columns of a band grow with its rows, which two heights alone do not show). Measured on rows of random columns,
+ * slices of 512 bytes: cells of 819, 1638 and 3277 nonzeros take 64, 51 and 42 ps a nonzero, of 4915 and 9830 both 32.
+ */
+static int64_t height_of(const tamis_problem *p, double columns, double *fresh) {
+    enum { LOWEST = 256, HIGHEST = 2048, ENOUGH = 6000, PANELS = 4 /* at least */ };
+    const double ratio = p->panel_fresh[0] > 0 ? p->panel_fresh[1] / p->panel_fresh[0] : 1;
+    int64_t height = LOWEST;
+    *fresh = fmax(p->panel_fresh[1], 1e-6);
+    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && p->fresh_share > 0.35 &&
+           columns / *fresh < ENOUGH) {
+        height *= 2;
+        *fresh *= ratio;
+    }
+    return height;
+}
+
+/* Bytes of a row of B that the lanes of a team of gpu-panels take, whether the row has them or not. */
+static double taken(double bytes) {
+    enum { TEAM = 8, PIECES_MOST = 4, PIECE = 16 };
+    double team = 1;
+    while (team < TEAM && team * PIECE < bytes) team *= 2;
+    const int64_t pieces = tamis_gpu_lane_pieces((int64_t)ceil(bytes / PIECE), (int64_t)team, PIECES_MOST);
+    const double at_once = team * (double)pieces * PIECE;
+    return at_once * ceil(bytes / at_once);
+}
+
+/* Columns of a cell: what fills the shared memory of a group. */
+static double columns_of(double bytes) {
+    enum { SHARED = 64 << 10, MOST = 256 };
+    return fmax(1, fmin(SHARED / fmax(bytes, 1), MOST));
+}
+
+static int64_t usual_height(const tamis_problem *p, int64_t slice) {
+    double fresh;
+    return height_of(p, columns_of(tamis_gpu_row_bytes(p) / tamis_gpu_slices(p, slice)), &fresh);
+}
+
+/*
+ * Seconds a nonzero of gpu-panels in all its launches. The wider a slice, the fewer columns a cell has, and the fewer
+ * nonzeros: a group takes 512 at a time, and what a cell has less leaves teams idle. That alone explains what rows of 8
+ * to 32 KB took without slices; of more than 512 bytes a row passes in several steps, which takes half as long again.
+ */
+static double panels_each(const tamis_problem *p, int64_t slice) {
+    enum { AT_ONCE = 512 };
+    const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices,
+                 columns = columns_of(bytes);
+    double fresh;
+    height_of(p, columns, &fresh);
+    const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
+    const double once = 4.27 + 0.0385 * taken(bytes) + 0.5 * bytes * fresh;
+    const double idle =
+        bytes > NARROW ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
+    return slices * once * idle * (bytes > NARROW ? 1.5 : 1) * 1e-12 * tamis_gpu_scale(p) +
+           tamis_gpu_sums_each(p, slices);
+}
+
+static int64_t usual_slice(const tamis_problem *p) {
+    enum { WIDEST = 4096 }; /* bytes */
+    const tamis_gpu_device *const device = p->device;
+    return tamis_gpu_cheapest_slice(p, WIDEST, device ? device->limits.shared_most - 16 : INT64_MAX, panels_each);
+}
+
+/* Nonzeros that a part should have: few enough for two or three rounds of parts on every multiprocessor, and enough to
+   be worth gathering their rows of B. */
+static int64_t usual_part(int64_t nnz, int multiprocessors) {
+    return nnz < (int64_t)multiprocessors * 20480 ? 4096 : 8192;
+}
+
+static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    const double nnz = (double)p->nnz;
+    const int64_t slice = usual_slice(p);
+    const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
+    double fresh;
+    const int64_t height = height_of(p, columns_of(bytes), &fresh);
+    /* few parts fill the last round of groups badly; short rows give it little to do meanwhile */
+    const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
+    const double parts = fmax(1, nnz / (double)usual_part(p->nnz, multiprocessors));
+    const double narrow = 128 / fmax(bytes, 128);
+    const double uneven = 1 + 0.55 * narrow * narrow * multiprocessors / parts;
+    const double each = panels_each(p, slice);
+    /* a multiprocessor's only group, whose rows pass in several steps, waits for each of them */
+    const double alone = bytes > NARROW ? 2.2 * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
+    prediction->call_seconds =
+        tamis_gpu_filling(fmax(nnz * each * uneven, alone)) + 3e-6 + (slices - 1) * tamis_gpu_launch_seconds;
+    prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * tamis_gpu_scale(p);
+    if (p->once) return; /* nobody asks why */
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",
+             (long long)height, 1 / fresh, slices);
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
 
 /* Pieces of a row of B in shared memory, or of its slice; `padded`: as many as the lanes have, so that nothing has to
    be looked at. */
@@ -29,12 +138,12 @@ static int64_t pieces_of(const tamis_prepared *p, int64_t slice, bool padded) {
 /* Columns that fill the shared memory that still lets several groups share a multiprocessor; rows such that what is
    gathered serves many, and the panel's rows of A still come from the caches. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
-    const int64_t slice = tamis_gpu_panels_slice(problem);
+    const int64_t slice = usual_slice(problem);
     const int64_t row_bytes = slice * (int64_t)tamis_type_size(problem->type);
     const int64_t piece = 16 / (int64_t)tamis_type_size(problem->type);
     v[COLUMNS] = 0; /* by the slice in force */
-    v[PANEL] = tamis_gpu_panels_height(problem, slice);
-    v[PART] = tamis_gpu_panel_part(problem->nnz, device->limits.multiprocessors);
+    v[PANEL] = usual_height(problem, slice);
+    v[PART] = usual_part(problem->nnz, device->limits.multiprocessors);
     v[TEAM_LANES] = power_below((double)slice / (double)piece, 2, 8);
     v[BATCH] = 8;
     v[PIECES] = 4;
@@ -44,6 +153,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 }
 
 static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
+    const panels_state *const s = p->state;
     const int64_t *const v = p->parameters;
     const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
     tamis_gpu_definitions definitions = {.used = 0};
@@ -51,48 +161,46 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     tamis_gpu_define_inner(&definitions, p, inner, (int)v[TEAM_LANES], (int)v[PIECES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "RUN", v[RUN]);
-    tamis_gpu_define(&definitions, "PITCH", pieces_of(p, inner, p->numbers[PADDED]) * piece);
+    tamis_gpu_define(&definitions, "PITCH", pieces_of(p, inner, s->padded) * piece);
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
-    tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
-    return tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, p->numbers[SHARED_BYTES]);
+    tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
+    return tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, s->shared_bytes);
 }
 
 static tamis_status prepare(tamis_prepared *p) {
     enum { PIECE_BYTES = 16 };
+    panels_state *const s = p->state;
     int64_t *const v = p->parameters;
     const int64_t shared_most = p->device->limits.shared_most;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, BATCH));
     TRY(tamis_gpu_check_powers(p, GROUP, GROUP));
-    v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], tamis_gpu_panels_slice(&p->problem));
+    v[SLICE] = tamis_gpu_slice_taken(&p->problem, v[SLICE], usual_slice(&p->problem));
     /* padded where that is less than a third more, and fits */
     const int64_t bare = pieces_of(p, v[SLICE], false), padded = pieces_of(p, v[SLICE], true);
-    p->numbers[PADDED] = 3 * padded <= 4 * bare && most(1, v[COLUMNS]) * padded * PIECE_BYTES <= shared_most;
-    const int64_t row = (p->numbers[PADDED] ? padded : bare) * PIECE_BYTES;
+    s->padded = 3 * padded <= 4 * bare && most(1, v[COLUMNS]) * padded * PIECE_BYTES <= shared_most;
+    const int64_t row = (s->padded ? padded : bare) * PIECE_BYTES;
     if (v[COLUMNS] == 0) v[COLUMNS] = most(1, least(least(shared_most, SHARED_TARGET) / row, 256));
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    p->numbers[SHARED_BYTES] = v[COLUMNS] * row;
-    if (p->numbers[SHARED_BYTES] > shared_most)
+    s->shared_bytes = v[COLUMNS] * row;
+    if (s->shared_bytes > shared_most)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "gpu-panels: %lld columns of %lld bytes need %lld bytes of shared memory; %s has %lld",
-                          (long long)v[COLUMNS], (long long)row, (long long)p->numbers[SHARED_BYTES],
-                          p->device->limits.name, (long long)shared_most);
+                          (long long)v[COLUMNS], (long long)row, (long long)s->shared_bytes, p->device->limits.name,
+                          (long long)shared_most);
     p->scratch_bytes = tamis_gpu_slice_scratch(&p->problem, v[SLICE]);
     if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(tamis_gpu_slice_compile(p, v[SLICE], compile));
-    return tamis_gpu_panels_keep(p, v[PANEL], v[COLUMNS], v[PART], &p->numbers[PART_COUNT]);
-}
-
-static void add_arguments(const tamis_prepared *p, tamis_gpu_call *call) {
-    tamis_gpu_panels_arguments(p, p->parameters[PANEL], call);
+    return tamis_gpu_cells_build(p, v[PANEL], v[COLUMNS], v[PART], &s->cells);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const panels_state *const s = p->state;
     const tamis_gpu_launch launch = {
-        {p->numbers[PART_COUNT], 1}, (int)p->parameters[GROUP], p->numbers[SHARED_BYTES], 1};
-    return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], &launch, add_arguments);
+        .groups = {s->cells.part_count, 1}, .group_size = (int)p->parameters[GROUP], .shared_bytes = s->shared_bytes};
+    return tamis_gpu_slice_execute(p, stream, x, p->parameters[SLICE], launch, TAMIS_GPU_CELLS_ARGUMENTS(&s->cells));
 }
 
-const tamis_gpu_method tamis_gpu_sddmm_panels = {
+static const tamis_gpu_method method = {
     .name = "gpu-panels",
     .parameters = {{"panel", 1, 65536},
                    {"columns", 1, 65536},
@@ -106,6 +214,27 @@ const tamis_gpu_method tamis_gpu_sddmm_panels = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .state_bytes = sizeof(panels_state),
     .batches = true,
     .widens = true,
+};
+
+const tamis_gpu_algorithm tamis_gpu_panels = {
+    .common.description =
+        {
+            .name = "gpu-panels",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = "ours; ideas of " PAPER_GPU_DYNAMIC ", and of " PAPER_CUSDDMM,
+            .needs =
+                "nonzeros sorted into cells by the plan, on the device: 12 bytes a nonzero; scratch for sums where K comes in slices",
+            .when = "rows near each other share columns: densities of some per cent, meshes; a plan of several calls",
+            .parameters =
+                "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros a group; team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; pieces (1 to 8): 16-byte pieces a lane holds of a row at most; group (32 to 1024): work-items; run: batches in a row a team; slice: elements of K a launch, 0 by the model",
+        },
+    .common.needs_preparation = true,
+    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .predict = predict,
+    .is_part = true,
+    .also = tamis_gpu_cells_accept,
 };

@@ -1,35 +1,32 @@
 #include "gpu/papers/index.h"
 
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 #include "gpu/structure/order.h"
 
 static const char *const file = "index.simt";
 
 tamis_status tamis_gpu_index_run(const tamis_prepared *p, const char *in, const char *kernel, int64_t count,
-                                 const tamis_gpu_call *call) {
+                                 const tamis_gpu_named *arguments) {
     const tamis_gpu_kinds kinds = {TAMIS_F32, p->problem.index_type, p->problem.offset_type};
-    return tamis_gpu_utility(p->device, p->problem.stream, in, kernel, kinds, tamis_gpu_groups(count), call);
+    return tamis_gpu_utility(p->device, p->problem.stream, in, kernel, kinds, tamis_gpu_groups(count), arguments);
 }
 
 static tamis_status make_keys(const tamis_prepared *p, const tamis_gpu_tiling *tiling, tamis_gpu_index *index) {
-    tamis_gpu_call call = {.count = 0};
     const int64_t nnz = p->problem.nnz;
     TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)nnz * tamis_index_size(p->problem.index_type),
                            "rows of the nonzeros", &index->row_indices));
     TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)nnz * 8, "keys of tiles", &index->keys));
     TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)nnz * 8, "an order by tiles", &index->order));
     TRY(tamis_gpu_expand_rows(p->device, p->problem.stream, &p->problem, index->row_indices));
-    tamis_gpu_add_int64(&call, nnz);
-    tamis_gpu_add_memory(&call, index->row_indices);
-    tamis_gpu_add_memory(&call, p->problem.columns);
-    tamis_gpu_add_int32(&call, tiling->columns_first);
-    tamis_gpu_add_int64(&call, tiling->x_tile);
-    tamis_gpu_add_int64(&call, tiling->y_tile);
-    tamis_gpu_add_int64(&call, index->limit);
-    tamis_gpu_add_memory(&call, index->keys);
-    tamis_gpu_add_memory(&call, index->order);
-    TRY(tamis_gpu_index_run(p, file, "index_keys", nnz, &call));
+    TRY(tamis_gpu_index_run(
+        p, file, "index_keys", nnz,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", nnz), tamis_gpu_memory("row_indices", index->row_indices),
+                            tamis_gpu_memory("columns", p->problem.columns),
+                            tamis_gpu_integer("columns_first", tiling->columns_first),
+                            tamis_gpu_integer("x_tile", tiling->x_tile), tamis_gpu_integer("y_tile", tiling->y_tile),
+                            tamis_gpu_integer("limit", index->limit), tamis_gpu_memory("keys", index->keys),
+                            tamis_gpu_memory("order", index->order))));
     const uint64_t limit = (uint64_t)index->panels * (uint64_t)index->limit;
     void *const stream = p->problem.stream;
     return tamis_gpu_sort(p->device, stream, nnz, limit, &index->keys, &index->order, stream);
@@ -40,25 +37,23 @@ static tamis_status make_places(const tamis_prepared *p, tamis_gpu_index *index)
     tamis_status status = TAMIS_OK;
     const int64_t nnz = p->problem.nnz;
     void *scratch = NULL;
-    tamis_gpu_call begins = {.count = 0}, starts = {.count = 0};
     TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(nnz + 1) * 8, "places of tiles",
                                       &index->places));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), (size_t)(index->panels + 1) * 8,
                                       "starts of panels", &index->starts));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(nnz + 1), "sums of a scan",
                                       &scratch));
-    tamis_gpu_add_int64(&begins, nnz);
-    tamis_gpu_add_memory(&begins, index->keys);
-    tamis_gpu_add_memory(&begins, index->places);
-    TRY_GOTO(done, tamis_gpu_index_run(p, file, "index_begins", nnz + 1, &begins));
+    TRY_GOTO(done, tamis_gpu_index_run(p, file, "index_begins", nnz + 1,
+                                       TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", nnz),
+                                                           tamis_gpu_memory("keys", index->keys),
+                                                           tamis_gpu_memory("places", index->places))));
     TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, index->places, nnz + 1, (tamis_place){scratch, 0}));
-    tamis_gpu_add_int64(&starts, index->panels);
-    tamis_gpu_add_int64(&starts, nnz);
-    tamis_gpu_add_int64(&starts, index->limit);
-    tamis_gpu_add_memory(&starts, index->keys);
-    tamis_gpu_add_memory(&starts, index->places);
-    tamis_gpu_add_memory(&starts, index->starts);
-    TRY_GOTO(done, tamis_gpu_index_run(p, file, "index_starts", index->panels + 1, &starts));
+    TRY_GOTO(done, tamis_gpu_index_run(
+                       p, file, "index_starts", index->panels + 1,
+                       TAMIS_GPU_ARGUMENTS(
+                           tamis_gpu_integer("panels", index->panels), tamis_gpu_integer("nnz", nnz),
+                           tamis_gpu_integer("limit", index->limit), tamis_gpu_memory("keys", index->keys),
+                           tamis_gpu_memory("places", index->places), tamis_gpu_memory("starts", index->starts))));
     status =
         p->device->runtime->read(p->device, p->problem.stream, &index->count, (tamis_place){index->places, nnz * 8}, 8);
 done:
@@ -67,19 +62,16 @@ done:
 }
 
 static tamis_status make_list(const tamis_prepared *p, tamis_gpu_index *index) {
-    tamis_gpu_call call = {.count = 0};
     TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem),
                            (size_t)index->count * tamis_index_size(p->problem.index_type), "the places of panels",
                            &index->list));
     TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), (size_t)(index->count + 1) * 8,
                            "the entries of places", &index->entries));
-    tamis_gpu_add_int64(&call, p->problem.nnz);
-    tamis_gpu_add_int64(&call, index->limit);
-    tamis_gpu_add_memory(&call, index->keys);
-    tamis_gpu_add_memory(&call, index->places);
-    tamis_gpu_add_memory(&call, index->list);
-    tamis_gpu_add_memory(&call, index->entries);
-    return tamis_gpu_index_run(p, file, "index_list", p->problem.nnz, &call);
+    return tamis_gpu_index_run(
+        p, file, "index_list", p->problem.nnz,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", p->problem.nnz), tamis_gpu_integer("limit", index->limit),
+                            tamis_gpu_memory("keys", index->keys), tamis_gpu_memory("places", index->places),
+                            tamis_gpu_memory("list", index->list), tamis_gpu_memory("entries", index->entries)));
 }
 
 static tamis_status build(const tamis_prepared *p, const tamis_gpu_tiling *tiling, tamis_gpu_index *index) {
@@ -109,19 +101,17 @@ void tamis_gpu_index_release(tamis_prepared *p, tamis_gpu_index *index) {
 }
 
 tamis_status tamis_gpu_index_within(tamis_prepared *p, const tamis_gpu_index *index, void *within) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, p->problem.nnz);
-    tamis_gpu_add_int64(&call, index->limit);
-    tamis_gpu_add_memory(&call, index->keys);
-    tamis_gpu_add_memory(&call, index->order);
-    tamis_gpu_add_memory(&call, index->places);
-    tamis_gpu_add_memory(&call, index->starts);
-    tamis_gpu_add_memory(&call, within);
-    return tamis_gpu_index_run(p, file, "index_within", p->problem.nnz, &call);
+    return tamis_gpu_index_run(
+        p, file, "index_within", p->problem.nnz,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", p->problem.nnz), tamis_gpu_integer("limit", index->limit),
+                            tamis_gpu_memory("keys", index->keys), tamis_gpu_memory("order", index->order),
+                            tamis_gpu_memory("places", index->places), tamis_gpu_memory("starts", index->starts),
+                            tamis_gpu_memory("within", within)));
 }
 
-void tamis_gpu_index_keep(tamis_prepared *p, int number, void **array, int64_t count, size_t size) {
-    p->memories[number] = *array;
-    p->prepared_bytes += (size_t)count * size;
+void *tamis_gpu_index_keep(tamis_prepared *p, void **array, int64_t count, size_t size) {
+    void *const taken = *array;
+    tamis_gpu_keep(p, taken, (size_t)count * size);
     *array = NULL;
+    return taken;
 }

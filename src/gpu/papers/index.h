@@ -1,4 +1,4 @@
-/* The places that panels of S touch, built on the device by sorting and prefix sums; see kernels/dynamic_index.simt. */
+/* The places that panels of S touch, built on the device by sorting and prefix sums; see papers/index.simt. */
 #ifndef TAMIS_GPU_PAPERS_INDEX_H
 #define TAMIS_GPU_PAPERS_INDEX_H
 
@@ -30,11 +30,11 @@ void tamis_gpu_index_release(tamis_prepared *p, tamis_gpu_index *index);
 /* The place of each nonzero of S within its panel (index type). */
 tamis_status tamis_gpu_index_within(tamis_prepared *p, const tamis_gpu_index *index, void *within);
 
-/* An array of the index becomes memory `number` of the plan. */
-void tamis_gpu_index_keep(tamis_prepared *p, int number, void **array, int64_t count, size_t size);
+/* An array of the index becomes the plan's. */
+void *tamis_gpu_index_keep(tamis_prepared *p, void **array, int64_t count, size_t size);
 
 /* A kernel of preparation in `file`, one work-item for each of `count`. */
 tamis_status tamis_gpu_index_run(const tamis_prepared *p, const char *file, const char *kernel, int64_t count,
-                                 const tamis_gpu_call *call);
+                                 const tamis_gpu_named *arguments);
 
 #endif

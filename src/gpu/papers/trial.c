@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
 enum { TIMES = 3, ARRAYS = 4 };
 

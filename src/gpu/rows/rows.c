@@ -1,21 +1,28 @@
 /* Host side of rows.simt: SpMM by whole rows, long ones cut and merged. The lists of cut rows are made on the device;
    two numbers come to the host, or, for one call, none: it would wait for them. */
-#include "gpu/rows/rows.h"
-
 #include <math.h>
+#include <stdio.h>
 
+#include "base/papers.h"
 #include "base/status.h"
-#include "gpu/launch/utility.h"
-#include "gpu/methods.h"
+#include "gpu/compile/utility.h"
+#include "gpu/model.h"
 #include "gpu/structure/sort.h"
 
 enum { TEAM_LANES, SPLIT, GROUP, LOADS, LIMIT, SLICE, ORDERED };
-enum { SUMS, MERGE };                                  /* kernels */
-enum { CUTS, PIECE_CUT, ORDER, CUT_SUMS, PIECE_SUMS }; /* kept memory; the last two for one call */
-enum { CUT_COUNT, PIECES, SLICES };                    /* numbers */
+enum { SUMS, MERGE }; /* kernels */
 enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's sums */ };
 enum { TASK_SUMS = 1, TASK_MERGE };              /* of rows.simt */
 enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
+
+typedef struct rows_state {
+    int64_t cut_count, pieces;   /* for one call: as many as there could be */
+    int64_t slices;              /* of C's columns, along y */
+    void *cuts;                  /* int64, two a cut row: it, and its first piece */
+    void *piece_cut;             /* int64: the cut row of each piece */
+    void *order;                 /* int64: rows by falling length; NULL: as they come */
+    void *cut_sums, *piece_sums; /* for one call: where the counts lie, behind rows numbers */
+} rows_state;
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -41,7 +48,7 @@ static int64_t pieces_most_of(const tamis_problem *problem) {
  * S have in common, and half of that where long rows differ and it divides them; more where these are near anyway
  * (meshes), or rows are so short that going to each several times costs more.
  */
-int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
+static int64_t usual_slice(const tamis_problem *problem) {
     enum { LINE = 128 };
     const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
     const double mean = problem->profile->mean;
@@ -59,7 +66,7 @@ int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
    round serves two loads. Long rows have a warp each, whose lanes beyond those take nonzeros side by side. */
 static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pieces) {
     enum { LANES_USUAL = 16, LANES_FEWEST = 4 };
-    const int64_t columns = least(tamis_gpu_rows_slice(problem), most(problem->width, 1));
+    const int64_t columns = least(usual_slice(problem), most(problem->width, 1));
     const int64_t across = up(columns, piece_of(problem));
     *lanes = 1;
     while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
@@ -68,16 +75,16 @@ static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pi
     return problem->profile->mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
 }
 
-int64_t tamis_gpu_rows_team(const tamis_problem *problem) {
+static int64_t usual_team(const tamis_problem *problem) {
     int64_t lanes, pieces;
     return team_of(problem, &lanes, &pieces);
 }
 
 /* A row is cut where it is longer than a team's part of the whole; the usual rows are not, unless they are so few that
    their number leaves teams without any. */
-int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
+static int64_t usual_limit(const tamis_problem *problem) {
     enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */ };
-    const int64_t teams = problem->device ? teams_of(problem->device, tamis_gpu_rows_team(problem)) : 1;
+    const int64_t teams = problem->device ? teams_of(problem->device, usual_team(problem)) : 1;
     const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->profile->mean;
     const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
     return up(most((int64_t)limit, LEAST), LANES_MOST) * LANES_MOST;
@@ -90,8 +97,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     /* past the end of a row the last one is loaded again; more under way helps in between alone */
     v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->profile->mean >= SHORT) ? 4 : 2;
-    v[LIMIT] = tamis_gpu_rows_limit(problem);
-    v[SLICE] = tamis_gpu_rows_slice(problem);
+    v[LIMIT] = usual_limit(problem);
+    v[SLICE] = usual_slice(problem);
     /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
     v[ORDERED] = !problem->once && problem->profile->variation > 0.5 && problem->fresh_share > 0.6;
 }
@@ -107,7 +114,7 @@ static tamis_status check(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, LOADS));
     if (v[SPLIT] > v[TEAM_LANES]) v[SPLIT] = v[TEAM_LANES];
-    if (v[SLICE] == 0) v[SLICE] = tamis_gpu_rows_slice(&p->problem);
+    if (v[SLICE] == 0) v[SLICE] = usual_slice(&p->problem);
     /* a slice narrower than the lanes: more nonzeros side by side */
     while (v[SPLIT] < v[TEAM_LANES] && v[TEAM_LANES] / v[SPLIT] * piece_of(&p->problem) >= 2 * v[SLICE]) v[SPLIT] *= 2;
     while (v[LOADS] > 1 && v[LOADS] * v[SPLIT] > v[TEAM_LANES]) v[LOADS] /= 2; /* more than a block has */
@@ -116,9 +123,9 @@ static tamis_status check(tamis_prepared *p) {
     const int64_t lanes = v[TEAM_LANES] / v[SPLIT];
     const int64_t taken = lanes * lane_pieces(p) * piece_of(&p->problem); /* at once */
     v[SLICE] = least(up(v[SLICE], piece_of(&p->problem)) * piece_of(&p->problem), taken);
-    p->numbers[SLICES] = up(p->problem.width, v[SLICE]);
+    ((rows_state *)p->state)->slices = up(p->problem.width, v[SLICE]);
     const int64_t highest = p->device->limits.groups_most[1], lines = up(p->problem.width, MERGE_TEAM);
-    if (most(p->numbers[SLICES], lines) > highest)
+    if (most(up(p->problem.width, v[SLICE]), lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
                           (long long)p->problem.width, p->device->limits.name, (long long)(highest * MERGE_TEAM));
     return TAMIS_OK;
@@ -130,9 +137,10 @@ static tamis_gpu_kinds kinds_of(const tamis_prepared *p) {
     return (tamis_gpu_kinds){TAMIS_F32, p->problem.index_type, p->problem.offset_type};
 }
 
-static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t items, const tamis_gpu_call *call) {
+static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t items,
+                           const tamis_gpu_named *arguments) {
     return tamis_gpu_utility(p->device, p->problem.stream, "rows.simt", kernel, kinds_of(p), tamis_gpu_groups(items),
-                             call);
+                             arguments);
 }
 
 static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total) {
@@ -153,14 +161,12 @@ static tamis_status count_cuts(const tamis_prepared *p, void *is_cut, void *piec
     tamis_status status = TAMIS_OK;
     const int64_t rows = p->problem.rows;
     void *scratch = NULL, *const stream = p->problem.stream;
-    tamis_gpu_call counting = {.count = 0};
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
-    tamis_gpu_add_int64(&counting, rows);
-    tamis_gpu_add_int64(&counting, p->parameters[LIMIT]);
-    tamis_gpu_add_memory(&counting, p->problem.offsets);
-    tamis_gpu_add_memory(&counting, is_cut);
-    tamis_gpu_add_memory(&counting, pieces);
-    TRY_GOTO(done, launch(p, "rows_count", rows + 1, &counting));
+    TRY_GOTO(done, launch(p, "rows_count", rows + 1,
+                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
+                                              tamis_gpu_integer("limit", p->parameters[LIMIT]),
+                                              tamis_gpu_memory("offsets", p->problem.offsets),
+                                              tamis_gpu_memory("is_cut", is_cut), tamis_gpu_memory("pieces", pieces))));
     TRY_GOTO(done, tamis_gpu_scan(p->device, stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
     TRY_GOTO(done, tamis_gpu_scan(p->device, stream, pieces, rows + 1, (tamis_place){scratch, 0}));
 done:
@@ -170,15 +176,13 @@ done:
 
 /* Which rows are cut, and the cut row of each piece. */
 static tamis_status fill_lists(tamis_prepared *p, const void *is_cut, const void *pieces) {
-    tamis_gpu_call listing = {.count = 0};
-    TRY(tamis_gpu_add_kept(p, CUTS, 2 * p->numbers[CUT_COUNT], 8, "rows that are cut"));
-    TRY(tamis_gpu_add_kept(p, PIECE_CUT, p->numbers[PIECES], 8, "pieces of rows"));
-    tamis_gpu_add_int64(&listing, p->problem.rows);
-    tamis_gpu_add_memory(&listing, is_cut);
-    tamis_gpu_add_memory(&listing, pieces);
-    tamis_gpu_add_memory(&listing, p->memories[CUTS]);
-    tamis_gpu_add_memory(&listing, p->memories[PIECE_CUT]);
-    return launch(p, "rows_list", p->problem.rows * 32, &listing);
+    rows_state *const s = p->state;
+    TRY(tamis_gpu_add_kept(p, &s->cuts, 2 * s->cut_count, 8, "rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, &s->piece_cut, s->pieces, 8, "pieces of rows"));
+    return launch(p, "rows_list", p->problem.rows * 32,
+                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_memory("is_cut", is_cut),
+                                      tamis_gpu_memory("pieces", pieces), tamis_gpu_memory("cuts", s->cuts),
+                                      tamis_gpu_memory("piece_cut", s->piece_cut)));
 }
 
 /* Whether the device alone knows how many there are. */
@@ -188,25 +192,27 @@ static bool is_counted(const tamis_prepared *p) {
 
 /* For one call: as many as there could be, and the kernels look up how many there are. */
 static tamis_status list_unseen(tamis_prepared *p) {
-    p->numbers[CUT_COUNT] = cuts_most(p);
-    p->numbers[PIECES] = pieces_most(p);
-    if (p->numbers[CUT_COUNT] == 0) return TAMIS_OK;
-    TRY(tamis_gpu_add_kept(p, CUT_SUMS, p->problem.rows + 1, 8, "marks of rows that are cut"));
-    TRY(tamis_gpu_add_kept(p, PIECE_SUMS, p->problem.rows + 1, 8, "counts of pieces"));
-    TRY(count_cuts(p, p->memories[CUT_SUMS], p->memories[PIECE_SUMS]));
-    return fill_lists(p, p->memories[CUT_SUMS], p->memories[PIECE_SUMS]);
+    rows_state *const s = p->state;
+    s->cut_count = cuts_most(p);
+    s->pieces = pieces_most(p);
+    if (s->cut_count == 0) return TAMIS_OK;
+    TRY(tamis_gpu_add_kept(p, &s->cut_sums, p->problem.rows + 1, 8, "marks of rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, &s->piece_sums, p->problem.rows + 1, 8, "counts of pieces"));
+    TRY(count_cuts(p, s->cut_sums, s->piece_sums));
+    return fill_lists(p, s->cut_sums, s->piece_sums);
 }
 
 static tamis_status list_cuts(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
+    rows_state *const s = p->state;
     const size_t bytes = (size_t)(p->problem.rows + 1) * 8;
     void *is_cut = NULL, *pieces = NULL, *const stream = p->problem.stream;
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "marks of rows that are cut", &is_cut));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "counts of pieces", &pieces));
     TRY_GOTO(done, count_cuts(p, is_cut, pieces));
-    TRY_GOTO(done, total_of(p, is_cut, &p->numbers[CUT_COUNT]));
-    TRY_GOTO(done, total_of(p, pieces, &p->numbers[PIECES]));
-    if (p->numbers[CUT_COUNT] > 0) TRY_GOTO(done, fill_lists(p, is_cut, pieces));
+    TRY_GOTO(done, total_of(p, is_cut, &s->cut_count));
+    TRY_GOTO(done, total_of(p, pieces, &s->pieces));
+    if (s->cut_count > 0) TRY_GOTO(done, fill_lists(p, is_cut, pieces));
 done:
     tamis_gpu_release(p->device, stream, is_cut);
     tamis_gpu_release(p->device, stream, pieces);
@@ -217,19 +223,18 @@ done:
 static tamis_status list_order(tamis_prepared *p) {
     enum { CLASSES = 64 };
     tamis_status status = TAMIS_OK;
+    rows_state *const s = p->state;
     const int64_t rows = p->problem.rows;
-    void *keys = NULL;
-    tamis_gpu_call call = {.count = 0};
+    void *keys = NULL, *const kept = tamis_kept_stream(&p->problem);
     TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * 8, "lengths of rows", &keys));
-    TRY_GOTO(done, tamis_gpu_add_kept(p, ORDER, rows, 8, "an order of the rows"));
-    tamis_gpu_add_int64(&call, rows);
-    tamis_gpu_add_memory(&call, p->problem.offsets);
-    tamis_gpu_add_memory(&call, keys);
-    tamis_gpu_add_memory(&call, p->memories[ORDER]);
-    TRY_GOTO(done, launch(p, "rows_classes", rows, &call));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, rows, CLASSES, &keys, &p->memories[ORDER],
-                                  tamis_kept_stream(&p->problem)));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, kept, (size_t)rows * 8, "an order of the rows", &s->order));
+    TRY_GOTO(done, launch(p, "rows_classes", rows,
+                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
+                                              tamis_gpu_memory("offsets", p->problem.offsets),
+                                              tamis_gpu_memory("keys", keys), tamis_gpu_memory("order", s->order))));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, rows, CLASSES, &keys, &s->order, kept));
 done:
+    tamis_gpu_keep(p, s->order, (size_t)rows * 8);
     tamis_gpu_release(p->device, p->problem.stream, keys);
     return status;
 }
@@ -238,7 +243,8 @@ done:
 
 static tamis_status compile_sums(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
-    const int64_t last = p->problem.width - (p->numbers[SLICES] - 1) * v[SLICE]; /* columns of the last slice */
+    const int64_t last =
+        p->problem.width - (((rows_state *)p->state)->slices - 1) * v[SLICE]; /* columns of the last slice */
     const bool quick = tamis_gpu_compiles_fast(p);
     const int64_t across = v[TEAM_LANES] / v[SPLIT] * p->unit;
     tamis_gpu_definitions definitions = {.used = 0};
@@ -272,71 +278,51 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(compile_sums(p)); /* while the lists are made */
     if (cuts) TRY(p->problem.once ? list_unseen(p) : list_cuts(p));
     if (v[ORDERED]) TRY(list_order(p));
-    return p->numbers[CUT_COUNT] > 0 ? compile_merge(p) : TAMIS_OK;
+    return ((rows_state *)p->state)->cut_count > 0 ? compile_merge(p) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
 
-/* The count, or where it lies: behind the sums. */
-static void add_count(const tamis_prepared *p, int sums, int64_t count, tamis_gpu_call *call) {
-    if (is_counted(p))
-        tamis_gpu_add_place(call, (tamis_place){p->memories[sums], p->problem.rows * 8});
-    else
-        tamis_gpu_add_int64(call, count);
-}
-
-static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t count = p->numbers[CUT_COUNT], groups = up(count, MERGE_GROUP / MERGE_TEAM);
-    tamis_gpu_call call = {.count = 0};
-    add_count(p, CUT_SUMS, count, &call);
-    add_count(p, PIECE_SUMS, p->numbers[PIECES], &call);
-    tamis_gpu_add_memory(&call, p->memories[CUTS]);
-    tamis_gpu_add_place(&call, x->scratch);
-    tamis_gpu_add_int64(&call, p->problem.width);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_int64(&call, x->out_stride);
-    tamis_gpu_add_batch(p, x, &call);
-    tamis_gpu_add_real(&call, p->problem.type, x->alpha);
-    tamis_gpu_add_real(&call, p->problem.type, x->beta);
-    return tamis_gpu_launch_kernel(p, stream, MERGE, least(groups, p->device->limits.groups_most[0]),
-                                   up(p->problem.width, MERGE_TEAM), MERGE_GROUP, 0, &call);
+static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common,
+                          const tamis_gpu_named *counted, tamis_place partials) {
+    const rows_state *const s = p->state;
+    const int64_t groups = up(s->cut_count, MERGE_GROUP / MERGE_TEAM);
+    const tamis_gpu_launch launch = {
+        .groups = {least(groups, p->device->limits.groups_most[0]), up(p->problem.width, MERGE_TEAM)},
+        .group_size = MERGE_GROUP};
+    return tamis_gpu_launch_kernel(
+        p, stream, MERGE, launch, common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", s->cut_count),
+                            tamis_gpu_place("cuts_counted", (tamis_place){s->cut_sums, p->problem.rows * 8}),
+                            tamis_gpu_integer("pieces", s->pieces), *counted, tamis_gpu_memory("cuts", s->cuts),
+                            tamis_gpu_place("partials", partials)));
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const tamis_problem *const problem = &p->problem;
+    const rows_state *const s = p->state;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
-    const int64_t groups = up(p->numbers[PIECES] + problem->rows, teams);
-    const size_t size = tamis_type_size(problem->output_type), unit = (size_t)p->unit * size;
+    const int64_t groups = up(s->pieces + p->problem.rows, teams);
+    const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
     const int whole =
         tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, problem->rows);
-    add_count(p, PIECE_SUMS, p->numbers[PIECES], &call);
-    tamis_gpu_add_int64(&call, p->parameters[LIMIT]);
-    tamis_gpu_add_memory(&call, p->memories[CUTS]);
-    tamis_gpu_add_memory(&call, p->memories[PIECE_CUT]);
-    tamis_gpu_add_memory(&call, p->memories[ORDER]);
-    tamis_gpu_add_memory(&call, problem->offsets);
-    tamis_gpu_add_memory(&call, problem->columns);
-    tamis_gpu_add_place(&call, x->values);
-    tamis_gpu_add_int32(&call, problem->has_values);
-    tamis_gpu_add_place(&call, x->b);
-    tamis_gpu_add_int64(&call, x->b_stride);
-    tamis_gpu_add_int64(&call, problem->width);
-    tamis_gpu_add_int64(&call, p->parameters[SLICE]);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_int64(&call, x->out_stride);
-    tamis_gpu_add_place(&call, x->scratch);
-    tamis_gpu_add_batch(p, x, &call);
-    tamis_gpu_add_real(&call, problem->type, x->alpha);
-    tamis_gpu_add_real(&call, problem->type, x->beta);
-    tamis_gpu_add_wide(p, x, whole, &call);
-    TRY(tamis_gpu_launch_kernel(p, stream, SUMS, least(groups, p->device->limits.groups_most[0]), p->numbers[SLICES],
-                                (int)p->parameters[GROUP], 0, &call));
-    return p->numbers[CUT_COUNT] > 0 ? merge(p, stream, x) : TAMIS_OK;
+    const tamis_gpu_launch launch = {.groups = {least(groups, p->device->limits.groups_most[0]), s->slices},
+                                     .group_size = (int)p->parameters[GROUP]};
+    /* how many pieces there are, where the device alone knows: behind their sums */
+    const tamis_gpu_named counted =
+        tamis_gpu_place("pieces_counted", (tamis_place){s->piece_sums, p->problem.rows * 8});
+    tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    common.wide |= whole;
+    TRY(tamis_gpu_launch_kernel(
+        p, stream, SUMS, launch, &common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", s->pieces), counted,
+                            tamis_gpu_integer("limit", p->parameters[LIMIT]), tamis_gpu_memory("cuts", s->cuts),
+                            tamis_gpu_memory("piece_cut", s->piece_cut), tamis_gpu_memory("order", s->order),
+                            tamis_gpu_integer("slice", p->parameters[SLICE]),
+                            tamis_gpu_place("partials", x->scratch))));
+    return s->cut_count > 0 ? merge(p, stream, &common, &counted, x->scratch) : TAMIS_OK;
 }
 
-const tamis_gpu_method tamis_gpu_spmm_rows = {
+static const tamis_gpu_method method = {
     .name = "gpu-rows",
     .parameters = {{"team", 4, 32},
                    {"split", 1, 32},
@@ -348,6 +334,53 @@ const tamis_gpu_method tamis_gpu_spmm_rows = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .state_bytes = sizeof(rows_state),
     .batches = true,
     .widens = true,
+};
+
+/* ------------------------------------------------------------------------------------------ the table's row */
+
+/*
+ * Rows by teams, long ones cut, which start first and are waited for only where they take longer than all the rest;
+ * what pieces sum is written and read again. Of each slice of C a row costs beside its nonzeros.
+ */
+static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    const double size = (double)tamis_type_size(p->type), limit = (double)usual_limit(p);
+    const double width = fmax((double)p->width, 1), slices = ceil(width / (double)usual_slice(p));
+    const double bytes = width / slices * size, longest = fmin((double)p->profile->max, limit);
+    const double seen = 0.0702 * bytes * 1e-12 * tamis_gpu_scale(p);
+    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - seen);
+    const double each = (2.5 + 0.05 * bytes) * 1e-12 * tamis_gpu_scale(p) + 0.68 * p->fresh_share * beyond;
+    const double row = (50 + 11 * (double)usual_team(p)) * 1e-12 * tamis_gpu_scale(p);
+    const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
+    const double tail = longest * (20e-9 + 90e-12 * bytes) * tamis_gpu_scale(p);
+    const bool cuts = (double)p->profile->max > limit;
+    const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
+    prediction->call_seconds =
+        fmax(tamis_gpu_filling(seconds), tail) + (cuts ? 3e-6 + sums / tamis_gpu_gather_rate(p, sums) : 0);
+    prediction->setup_seconds = cuts || p->profile->variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
+    if (p->once) return; /* nobody asks why */
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
+             limit, (long long)p->profile->max);
+}
+
+const tamis_gpu_algorithm tamis_gpu_rows = {
+    .common.description =
+        {
+            .name = "gpu-rows",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SPMM,
+            .source = "ours; ideas of " PAPER_ESIMD,
+            .needs =
+                "lists of cut rows and an order of the rows, built by the plan on the device; scratch for the sums of pieces",
+            .when =
+                "SpMM of any matrix, above all of rows that differ: graphs, genes, attention masks; wide C, by slices",
+            .parameters =
+                "team (4 to 32): lanes a row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B under way; limit: nonzeros from which a row is cut; slice: columns of C a team, 0 by the model; order (0, 1): rows by falling length",
+        },
+    .methods = {[TAMIS_OP_SPMM] = &method},
+    .predict = predict,
+    .is_part = true,
 };

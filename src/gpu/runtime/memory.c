@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/source.h"
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
 /* Memory whose release was refused: a graph is being captured somewhere. */
 typedef struct refused {

@@ -10,6 +10,7 @@
 #define TAMIS_GPU_RUNTIME_RUNTIME_H
 
 #include "base/backend.h"
+#include "gpu/runtime/signature.h"
 
 /* What a device is and can take; sizes in bytes, 0 where unknown. */
 typedef struct tamis_gpu_limits {
@@ -50,12 +51,13 @@ typedef struct tamis_gpu_kernel {
     struct tamis_gpu_kernel *next;
     int64_t shared_bytes;
     bool held;
-    char name[48];
+    char name[TAMIS_GPU_NAME_MOST];
+    tamis_gpu_signature signature;
 } tamis_gpu_kernel;
 
-/* One argument of a kernel. A place is one pointer to a CUDA kernel, a buffer and a byte offset to an OpenCL one. */
+/* One argument of a kernel, in its place. */
 typedef struct tamis_gpu_argument {
-    enum { TAMIS_GPU_PLACE, TAMIS_GPU_INT32, TAMIS_GPU_INT64, TAMIS_GPU_FLOAT32, TAMIS_GPU_FLOAT64 } kind;
+    tamis_gpu_kind kind;
     union {
         tamis_place place;
         int32_t int32;

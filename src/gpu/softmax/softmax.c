@@ -27,28 +27,20 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
 }
 
 tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const tamis_problem *const problem = &p->problem;
-    const tamis_place parts = tamis_gpu_after(x->scratch, score_bytes(p));
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_named parts = tamis_gpu_place("parts", tamis_gpu_after(x->scratch, score_bytes(p))),
+                          scores = tamis_gpu_place("scores", x->scratch);
+    const tamis_gpu_named own[] = {parts, scores, {.name = NULL}}, merging[] = {parts, {.name = NULL}};
     /* without nonzeros one, for the rows that are to be kept */
-    const int64_t stretches = problem->nnz > 0 ? stretches_of(p) : 1, teams = group_of(p) / TEAM;
+    const int64_t stretches = p->problem.nnz > 0 ? stretches_of(p) : 1, teams = group_of(p) / TEAM;
+    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
     for (int i = 0; i < 3; i++) {
-        tamis_gpu_call call = {.count = 0};
         const tamis_gpu_launch grid = {
             {i == 1 ? (stretches + teams - 1) / teams : stretches, 1}, group_of(p), 0, x->batch};
         if (i > 0 && stretches == 1) break; /* nothing is cut */
-        tamis_gpu_add_int64(&call, problem->rows);
-        tamis_gpu_add_int64(&call, problem->nnz);
-        tamis_gpu_add_memory(&call, problem->offsets);
-        tamis_gpu_add_place(&call, parts);
-        tamis_gpu_add_batch(p, x, &call);
-        if (i != 1) {
-            tamis_gpu_add_place(&call, x->scratch);
-            tamis_gpu_add_place(&call, x->out);
-            tamis_gpu_add_real(&call, problem->type, x->alpha);
-            tamis_gpu_add_real(&call, problem->type, x->beta);
-        }
-        if (i < 2) tamis_gpu_add_softmax_rows(p, x, &call);
-        TRY(p->device->runtime->launch(p->device, stream, p->softmax[i], &grid, call.arguments, call.count));
+        TRY(tamis_gpu_bind(p->softmax[i], &common, i == 1 ? merging : own, values));
+        TRY(p->device->runtime->launch(p->device, stream, p->softmax[i], &grid, values,
+                                       p->softmax[i]->signature.count));
     }
     return TAMIS_OK;
 }

@@ -2,7 +2,7 @@
 #include "gpu/staging/staging.h"
 
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
 static const char *const file = "staging.simt";
 
@@ -16,24 +16,21 @@ tamis_status tamis_gpu_ready(void *device, tamis_type type, bool transposes, boo
 
 tamis_status tamis_gpu_transpose(void *device, void *stream, const tamis_transposition *x) {
     const int64_t tiles = (x->rows + 15) / 16 * ((x->cols + 15) / 16);
-    tamis_gpu_call call = {.count = 0};
     if (tiles == 0) return TAMIS_OK;
-    tamis_gpu_add_int64(&call, x->rows);
-    tamis_gpu_add_int64(&call, x->cols);
-    tamis_gpu_add_place(&call, x->out ? x->packed : x->strided);
-    tamis_gpu_add_place(&call, x->out ? x->strided : x->packed);
-    tamis_gpu_add_int64(&call, x->stride);
-    tamis_gpu_add_int32(&call, x->out);
-    return tamis_gpu_utility(device, stream, file, "transpose", kinds_of(x->type), tiles, &call);
+    return tamis_gpu_utility(device, stream, file, "transpose", kinds_of(x->type), tiles,
+                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", x->rows), tamis_gpu_integer("cols", x->cols),
+                                                 tamis_gpu_place("from", x->out ? x->packed : x->strided),
+                                                 tamis_gpu_place("to", x->out ? x->strided : x->packed),
+                                                 tamis_gpu_integer("stride", x->stride),
+                                                 tamis_gpu_integer("out", x->out)));
 }
 
 tamis_status tamis_gpu_permute(void *device, void *stream, const tamis_permutation *x) {
-    tamis_gpu_call call = {.count = 0};
     if (x->nnz == 0) return TAMIS_OK;
-    tamis_gpu_add_int64(&call, x->nnz);
-    tamis_gpu_add_memory(&call, x->permutation);
-    tamis_gpu_add_place(&call, x->out ? x->packed : x->scattered);
-    tamis_gpu_add_place(&call, x->out ? x->scattered : x->packed);
-    tamis_gpu_add_int32(&call, x->out);
-    return tamis_gpu_utility(device, stream, file, "permute", kinds_of(x->type), tamis_gpu_groups(x->nnz), &call);
+    return tamis_gpu_utility(device, stream, file, "permute", kinds_of(x->type), tamis_gpu_groups(x->nnz),
+                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", x->nnz),
+                                                 tamis_gpu_memory("permutation", x->permutation),
+                                                 tamis_gpu_place("from", x->out ? x->packed : x->scattered),
+                                                 tamis_gpu_place("to", x->out ? x->scattered : x->packed),
+                                                 tamis_gpu_integer("out", x->out)));
 }

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 #include "gpu/structure/desk.h"
 #include "gpu/structure/order.h"
 #include "sparse/index.h"
@@ -174,16 +174,12 @@ static void guess(tamis_problem *p, tamis_profile *profile) {
 static tamis_status read_facts(tamis_problem *p, int64_t groups, tamis_gpu_desk *desk) {
     tamis_gpu_device *const device = p->device;
     const tamis_gpu_kinds kinds = {TAMIS_F32, p->index_type, p->offset_type};
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, p->rows);
-    tamis_gpu_add_int64(&call, p->cols);
-    tamis_gpu_add_int64(&call, p->nnz);
-    tamis_gpu_add_int64(&call, groups);
-    tamis_gpu_add_int64(&call, TAMIS_LOCALITY_MOST);
-    tamis_gpu_add_memory(&call, p->offsets);
-    tamis_gpu_add_memory(&call, p->columns);
-    tamis_gpu_add_memory(&call, desk->memory);
-    TRY(tamis_gpu_utility(device, p->stream, "look.simt", "look_rows", kinds, groups + WINDOWS + 1, &call));
+    TRY(tamis_gpu_utility(
+        device, p->stream, "look.simt", "look_rows", kinds, groups + WINDOWS + 1,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->rows), tamis_gpu_integer("cols", p->cols),
+                            tamis_gpu_integer("nnz", p->nnz), tamis_gpu_integer("groups", groups),
+                            tamis_gpu_integer("window", TAMIS_LOCALITY_MOST), tamis_gpu_memory("offsets", p->offsets),
+                            tamis_gpu_memory("columns", p->columns), tamis_gpu_memory("facts", desk->memory))));
     const size_t bytes = (size_t)((groups + WINDOWS) * FACTS + 4 * PANELS) * sizeof(int64_t);
     return device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), bytes);
 }
@@ -224,18 +220,15 @@ tamis_status tamis_gpu_look_entries(const tamis_problem *p, const tamis_sparse *
     tamis_gpu_device *const device = p->device;
     const tamis_gpu_kinds kinds = {TAMIS_F32, S->index_type, TAMIS_I32};
     tamis_gpu_desk *desk = NULL;
-    tamis_gpu_call call = {.count = 0};
     TRY(tamis_gpu_desk_take(device, &desk));
     const int32_t *const flags = desk->host;
-    tamis_gpu_add_int64(&call, S->rows);
-    tamis_gpu_add_int64(&call, S->cols);
-    tamis_gpu_add_int64(&call, S->nnz);
-    tamis_gpu_add_memory(&call, S->row_indices);
-    tamis_gpu_add_memory(&call, S->columns);
-    tamis_gpu_add_memory(&call, desk->memory);
     TRY_GOTO(done, device->runtime->fill(device, p->stream, place_of(desk->memory), 0, 2 * sizeof *flags));
-    TRY_GOTO(done, tamis_gpu_utility(device, p->stream, "order.simt", "look_entries", kinds, tamis_gpu_groups(S->nnz),
-                                     &call));
+    TRY_GOTO(done,
+             tamis_gpu_utility(device, p->stream, "order.simt", "look_entries", kinds, tamis_gpu_groups(S->nnz),
+                               TAMIS_GPU_ARGUMENTS(
+                                   tamis_gpu_integer("rows", S->rows), tamis_gpu_integer("cols", S->cols),
+                                   tamis_gpu_integer("nnz", S->nnz), tamis_gpu_memory("row_indices", S->row_indices),
+                                   tamis_gpu_memory("columns", S->columns), tamis_gpu_memory("flags", desk->memory))));
     TRY_GOTO(done, device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), 2 * sizeof *flags));
     *rise = !flags[1];
     if (flags[0] && p->unchecked) TRY_GOTO(done, say_what(device, p->stream, S));

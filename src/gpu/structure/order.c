@@ -1,18 +1,17 @@
 /*
  * The CSR that a plan computes on, from what the caller has: COO in any order, a slice of rows, the transpose of
- * either; by the kernels of structure.simt, expand.simt and sort.simt.
+ * either; by the kernels of order.simt, expand.simt and sort.simt.
  */
 #include "gpu/structure/order.h"
 
 #include <string.h>
 
 #include "base/status.h"
-#include "gpu/launch/call.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 #include "gpu/structure/look.h"
 #include "sparse/index.h"
 
-static const char *const structure_file = "order.simt";
+static const char *const structure_file = "order.simt", *const expand_file = "expand.simt";
 
 static tamis_gpu_kinds kinds_of(tamis_index_type index, tamis_index_type offset) {
     return (tamis_gpu_kinds){TAMIS_F32, index, offset};
@@ -21,13 +20,11 @@ static tamis_gpu_kinds kinds_of(tamis_index_type index, tamis_index_type offset)
 /* ------------------------------------------------------------------------------------------ slices of rows */
 
 static tamis_status rebase_offsets(tamis_gpu_device *device, void *stream, const tamis_sparse *S, void *offsets) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, S->rows + 1);
-    tamis_gpu_add_int64(&call, S->offset_base);
-    tamis_gpu_add_memory(&call, S->offsets);
-    tamis_gpu_add_memory(&call, offsets);
-    return tamis_gpu_utility(device, stream, structure_file, "rebase_offsets", kinds_of(TAMIS_I32, S->offset_type),
-                             tamis_gpu_groups(S->rows + 1), &call);
+    return tamis_gpu_utility(
+        device, stream, structure_file, "rebase_offsets", kinds_of(TAMIS_I32, S->offset_type),
+        tamis_gpu_groups(S->rows + 1),
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", S->rows + 1), tamis_gpu_integer("base", S->offset_base),
+                            tamis_gpu_memory("from", S->offsets), tamis_gpu_memory("to", offsets)));
 }
 
 /* A pointer can begin anywhere; a buffer of OpenCL is copied from where the slice begins. */
@@ -72,40 +69,35 @@ failed:
 
 static tamis_status gather(const tamis_problem *p, const tamis_sparse *S, const void *from, const void *permutation,
                            void *to) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, S->nnz);
-    tamis_gpu_add_memory(&call, from);
-    tamis_gpu_add_memory(&call, permutation);
-    tamis_gpu_add_memory(&call, to);
     return tamis_gpu_utility(p->device, p->stream, structure_file, "gather_indices", kinds_of(S->index_type, TAMIS_I32),
-                             tamis_gpu_groups(S->nnz), &call);
+                             tamis_gpu_groups(S->nnz),
+                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", S->nnz), tamis_gpu_memory("from", from),
+                                                 tamis_gpu_memory("permutation", permutation),
+                                                 tamis_gpu_memory("to", to)));
 }
 
 static tamis_status count_offsets(const tamis_problem *p, const tamis_sparse *S, const void *row_indices,
                                   tamis_row_order *order) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, S->rows);
-    tamis_gpu_add_int64(&call, S->nnz);
-    tamis_gpu_add_memory(&call, row_indices);
-    tamis_gpu_add_memory(&call, order->offsets);
     return tamis_gpu_utility(p->device, p->stream, structure_file, "count_offsets",
-                             kinds_of(S->index_type, order->offset_type), tamis_gpu_groups(S->rows + 1), &call);
+                             kinds_of(S->index_type, order->offset_type), tamis_gpu_groups(S->rows + 1),
+                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", S->rows), tamis_gpu_integer("nnz", S->nnz),
+                                                 tamis_gpu_memory("row_indices", row_indices),
+                                                 tamis_gpu_memory("offsets", order->offsets)));
 }
 
 /* The permutation that brings entries into row order, stably. */
 static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, void **permutation) {
     tamis_status status = TAMIS_OK;
     void *keys = NULL, *const kept = tamis_kept_stream(p);
-    tamis_gpu_call call = {.count = 0};
     const size_t bytes = (size_t)S->nnz * 8;
     TRY_GOTO(done, tamis_gpu_allocate(p->device, p->stream, bytes, "keys of a COO matrix", &keys));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, kept, bytes, "the permutation of a COO matrix", permutation));
-    tamis_gpu_add_int64(&call, S->nnz);
-    tamis_gpu_add_memory(&call, S->row_indices);
-    tamis_gpu_add_memory(&call, keys);
-    tamis_gpu_add_memory(&call, *permutation);
-    TRY_GOTO(done, tamis_gpu_utility(p->device, p->stream, structure_file, "start_sort",
-                                     kinds_of(S->index_type, TAMIS_I32), tamis_gpu_groups(S->nnz), &call));
+    TRY_GOTO(done,
+             tamis_gpu_utility(
+                 p->device, p->stream, structure_file, "start_sort", kinds_of(S->index_type, TAMIS_I32),
+                 tamis_gpu_groups(S->nnz),
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", S->nnz), tamis_gpu_memory("indices", S->row_indices),
+                                     tamis_gpu_memory("keys", keys), tamis_gpu_memory("order", *permutation))));
     TRY_GOTO(done, tamis_gpu_sort(p->device, p->stream, S->nnz, (uint64_t)S->rows, &keys, permutation, kept));
 done:
     tamis_gpu_release(p->device, p->stream, keys);
@@ -205,15 +197,22 @@ done:
     return status;
 }
 
-tamis_status tamis_gpu_expand_rows(tamis_gpu_device *device, void *stream, const tamis_problem *problem, void *rows) {
+tamis_status tamis_gpu_expand_rows_at(tamis_gpu_device *device, void *stream, const tamis_problem *problem,
+                                      tamis_place rows) {
     const int64_t chunk = 8 * TAMIS_GPU_GROUP;
-    tamis_gpu_call call = {.count = 0};
     if (problem->nnz == 0) return TAMIS_OK;
-    tamis_gpu_add_int64(&call, problem->rows);
-    tamis_gpu_add_int64(&call, problem->nnz);
-    tamis_gpu_add_memory(&call, problem->offsets);
-    tamis_gpu_add_memory(&call, rows);
-    return tamis_gpu_utility(device, stream, "expand.simt", "expand_rows",
-                             kinds_of(problem->index_type, problem->offset_type), (problem->nnz + chunk - 1) / chunk,
-                             &call);
+    return tamis_gpu_utility(
+        device, stream, expand_file, "expand_rows", kinds_of(problem->index_type, problem->offset_type),
+        (problem->nnz + chunk - 1) / chunk,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("nnz", problem->nnz),
+                            tamis_gpu_memory("offsets", problem->offsets), tamis_gpu_place("row_indices", rows)));
+}
+
+tamis_status tamis_gpu_expand_rows(tamis_gpu_device *device, void *stream, const tamis_problem *problem, void *rows) {
+    return tamis_gpu_expand_rows_at(device, stream, problem, (tamis_place){rows, 0});
+}
+
+tamis_status tamis_gpu_expand_rows_ready(tamis_gpu_device *device, const tamis_problem *problem) {
+    return tamis_gpu_utility_ready(device, expand_file, "expand_rows",
+                                   kinds_of(problem->index_type, problem->offset_type));
 }

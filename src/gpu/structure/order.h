@@ -21,5 +21,10 @@ tamis_status tamis_gpu_order_rows(const tamis_problem *problem, const tamis_spar
 
 /* The row of each nonzero of the problem's CSR, of its index type. */
 tamis_status tamis_gpu_expand_rows(tamis_gpu_device *device, void *stream, const tamis_problem *problem, void *rows);
+tamis_status tamis_gpu_expand_rows_at(tamis_gpu_device *device, void *stream, const tamis_problem *problem,
+                                      tamis_place rows);
+
+/* Compiles what that takes. */
+tamis_status tamis_gpu_expand_rows_ready(tamis_gpu_device *device, const tamis_problem *problem);
 
 #endif

@@ -2,8 +2,7 @@
 #include "gpu/structure/sort.h"
 
 #include "base/status.h"
-#include "gpu/launch/call.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
 static const char *const sort_file = "sort.simt";
 enum { SCAN_TILE = TAMIS_GPU_GROUP * 8, SCAN_LEVELS = 6 };
@@ -34,22 +33,19 @@ tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values
     if (count <= 0) return TAMIS_OK;
     for (; levels < SCAN_LEVELS; levels++) { /* sums of tiles, of tiles of tiles, ... */
         const int64_t tiles = (size[levels] + SCAN_TILE - 1) / SCAN_TILE;
-        tamis_gpu_call call = {.count = 0};
         level[levels + 1] = scratch;
         size[levels + 1] = tiles;
         scratch.bytes += tiles * (int64_t)sizeof(int64_t);
-        tamis_gpu_add_int64(&call, size[levels]);
-        tamis_gpu_add_place(&call, level[levels]);
-        tamis_gpu_add_place(&call, level[levels + 1]);
-        TRY(tamis_gpu_utility(device, stream, sort_file, "scan_tiles", kinds, tiles, &call));
+        TRY(tamis_gpu_utility(device, stream, sort_file, "scan_tiles", kinds, tiles,
+                              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", size[levels]),
+                                                  tamis_gpu_place("x", level[levels]),
+                                                  tamis_gpu_place("totals", level[levels + 1]))));
         if (tiles == 1) break;
     }
     for (int i = levels - 1; i >= 0; i--) { /* and back down */
-        tamis_gpu_call call = {.count = 0};
-        tamis_gpu_add_int64(&call, size[i]);
-        tamis_gpu_add_place(&call, level[i]);
-        tamis_gpu_add_place(&call, level[i + 1]);
-        TRY(tamis_gpu_utility(device, stream, sort_file, "scan_add", kinds, size[i + 1], &call));
+        TRY(tamis_gpu_utility(device, stream, sort_file, "scan_add", kinds, size[i + 1],
+                              TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", size[i]), tamis_gpu_place("x", level[i]),
+                                                  tamis_gpu_place("before", level[i + 1]))));
     }
     return TAMIS_OK;
 }
@@ -58,21 +54,16 @@ static tamis_status sort_pass(tamis_gpu_device *device, void *stream, int64_t co
                               void *const to[2], void *counts, void *scratch) {
     const tamis_gpu_kinds kinds = kinds_of(TAMIS_I32, TAMIS_I32);
     const int64_t groups = (count + SCAN_TILE - 1) / SCAN_TILE;
-    tamis_gpu_call counting = {.count = 0}, moving = {.count = 0};
-    tamis_gpu_add_int64(&counting, count);
-    tamis_gpu_add_memory(&counting, from[0]);
-    tamis_gpu_add_int32(&counting, shift);
-    tamis_gpu_add_memory(&counting, counts);
-    TRY(tamis_gpu_utility(device, stream, sort_file, "sort_count", kinds, groups, &counting));
+    TRY(tamis_gpu_utility(device, stream, sort_file, "sort_count", kinds, groups,
+                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_memory("keys", from[0]),
+                                              tamis_gpu_integer("shift", shift), tamis_gpu_memory("counts", counts))));
     TRY(tamis_gpu_scan(device, stream, counts, 16 * groups, place_of(scratch)));
-    tamis_gpu_add_int64(&moving, count);
-    tamis_gpu_add_memory(&moving, from[0]);
-    tamis_gpu_add_memory(&moving, from[1]);
-    tamis_gpu_add_int32(&moving, shift);
-    tamis_gpu_add_memory(&moving, counts);
-    tamis_gpu_add_memory(&moving, to[0]);
-    tamis_gpu_add_memory(&moving, to[1]);
-    return tamis_gpu_utility(device, stream, sort_file, "sort_move", kinds, groups, &moving);
+    return tamis_gpu_utility(device, stream, sort_file, "sort_move", kinds, groups,
+                             TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", count), tamis_gpu_memory("keys", from[0]),
+                                                 tamis_gpu_memory("order", from[1]), tamis_gpu_integer("shift", shift),
+                                                 tamis_gpu_memory("starts", counts),
+                                                 tamis_gpu_memory("new_keys", to[0]),
+                                                 tamis_gpu_memory("new_order", to[1])));
 }
 
 tamis_status tamis_gpu_sort(tamis_gpu_device *device, void *stream, int64_t count, uint64_t limit, void **keys,

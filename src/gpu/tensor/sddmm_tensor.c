@@ -1,11 +1,44 @@
-/* Host side of cuda/sddmm_tensor.cu: ours, panels on tensor cores with fp32 split into three products, or rounded to
-   TF32 for one where math allows it. */
+/* gpu-tensor, the host side of sddmm_tensor.cu: ours, panels on tensor cores with fp32 split into three products, or
+   rounded to TF32 for one where math allows it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/status.h"
 #include "gpu/methods.h"
+#include "gpu/model.h"
 #include "gpu/panels/panels_build.h"
 
-enum { PART_COUNT }; /* numbers */
 enum { SIDE = 128, GROUP = 256, SHARED_BYTES = 2 * 2 * SIDE * 36 * 4, WHOLE_CELLS = 1 << 30 };
+
+static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
+    const tamis_gpu_device *const device = problem->device;
+    enum { ARCHITECTURE = 80, SHARED = 72 << 10 };
+    const char *why = NULL;
+    if (strcmp(device->runtime->name, "cuda") != 0)
+        why = "tensor cores are programmed for CUDA only";
+    else if (problem->type != TAMIS_F32)
+        why = "it splits fp32 numbers for tensor cores: other types are not its business";
+    else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
+        why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
+    if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
+    snprintf(reason, bytes, "%s", why);
+    return false;
+}
+
+/* One product of TF32 in place of three: its half is derived, not measured, from a third of the products, two fifths of
+   the instructions and all of the copies. */
+static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    const double nnz = (double)p->nnz, fresh = p->panel_fresh[0], cells = nnz * fresh / 128;
+    const bool once = p->math == TAMIS_MATH_TF32;
+    const double cell = (14.8 + (once ? 0.313 : 0.626) * (double)p->inner) * 1e-9 * tamis_gpu_scale(p);
+    prediction->call_seconds = tamis_gpu_filling(cells * cell + nnz * 2.85e-12 * tamis_gpu_scale(p)) + 6e-6;
+    prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * tamis_gpu_scale(p);
+    if (p->once) return; /* nobody asks why */
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "about %.3g cells of 128 x 128 products%s, %.1f %% of them wanted; the cells are sorted once", cells,
+             once ? " of inputs rounded to TF32" : "", fresh > 0 ? 100 / (128 * fresh) : 0);
+}
 
 static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
@@ -14,16 +47,38 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
     tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_tensor.cu", "sddmm_tensor", &definitions, SHARED_BYTES));
-    return tamis_gpu_panels_keep(p, SIDE, SIDE, WHOLE_CELLS, &p->numbers[PART_COUNT]);
+    return tamis_gpu_cells_build(p, SIDE, SIDE, WHOLE_CELLS, p->state);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_batch(p, x, &call);
-    tamis_gpu_panels_arguments(p, SIDE, &call);
-    return tamis_gpu_launch_kernel(p, stream, 0, p->numbers[PART_COUNT], 1, GROUP, SHARED_BYTES, &call);
+    const tamis_gpu_cells *const cells = p->state;
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_launch launch = {
+        .groups = {cells->part_count, 1}, .group_size = GROUP, .shared_bytes = SHARED_BYTES};
+    return tamis_gpu_launch_kernel(p, stream, 0, launch, &common, TAMIS_GPU_CELLS_ARGUMENTS(cells));
 }
 
-const tamis_gpu_method tamis_gpu_sddmm_tensor = {
-    .name = "gpu-tensor", .prepare = prepare, .execute = execute, .batches = true};
+static const tamis_gpu_method method = {.name = "gpu-tensor",
+                                        .prepare = prepare,
+                                        .execute = execute,
+                                        .state_bytes = sizeof(tamis_gpu_cells),
+                                        .batches = true};
+
+const tamis_gpu_algorithm tamis_gpu_tensor = {
+    .common.description =
+        {
+            .name = "gpu-tensor",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = "ours",
+            .needs = "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32",
+            .when =
+                "panels of 128 rows in which one product in fifteen or more is wanted: meshes, attention, densities of some per cent",
+            .parameters = "",
+        },
+    .common.needs_preparation = true,
+    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .predict = predict,
+    .is_part = true,
+    .also = accepts,
+};

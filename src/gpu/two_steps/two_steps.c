@@ -7,24 +7,8 @@
 
 #include "base/edge.h"
 #include "base/status.h"
+#include "gpu/algorithms.h"
 #include "gpu/methods.h"
-#include "gpu/panels/panels_build.h"
-#include "gpu/predict.h"
-
-typedef struct part {
-    const tamis_gpu_method *method;
-    tamis_gpu_predictor *predict;
-    bool prepares; /* for many calls only */
-    bool (*also)(const tamis_problem *problem, char *reason, size_t bytes);
-} part;
-
-static const part samplers[] = {{&tamis_gpu_sddmm_nonzeros, tamis_gpu_predict_nonzeros, false, NULL},
-                                {&tamis_gpu_sddmm_panels, tamis_gpu_predict_panels, true, tamis_gpu_panels_accept},
-                                {&tamis_gpu_sddmm_tensor, tamis_gpu_predict_tensor, true, tamis_gpu_tensor_accept}};
-static const part multipliers[] = {{&tamis_gpu_spmm_chunks, tamis_gpu_predict_nonzeros, false, NULL},
-                                   {&tamis_gpu_row_simd_spmm, tamis_gpu_predict_rows, false, NULL},
-                                   {&tamis_gpu_spmm_rows, tamis_gpu_predict_whole_rows, false, NULL}};
-enum { SAMPLERS = sizeof samplers / sizeof samplers[0], MULTIPLIERS = sizeof multipliers / sizeof multipliers[0] };
 
 /* The first part's problem, or the second's. */
 static tamis_problem half_of(const tamis_problem *problem, bool second) {
@@ -50,31 +34,33 @@ static double seconds_of(const tamis_problem *problem, const tamis_prediction *p
     return prediction->call_seconds + prediction->setup_seconds / calls;
 }
 
-static const part *choose(const tamis_problem *half, const part *parts, int count, tamis_prediction *best) {
+/* The quickest of the algorithms that are parts. */
+static const tamis_gpu_algorithm *choose(const tamis_problem *half, tamis_prediction *best) {
     char reason[256];
-    const part *chosen = NULL;
-    for (int i = 0; i < count; i++) {
+    const tamis_gpu_algorithm *chosen = NULL, *part;
+    for (int i = 0; (part = tamis_gpu_algorithm_at(i)) != NULL; i++) {
         tamis_prediction prediction = {.setup_seconds = 0};
-        if (parts[i].prepares && half->once) continue;
-        if (parts[i].also && !parts[i].also(half, reason, sizeof reason)) continue;
-        parts[i].predict(half, &prediction);
+        if (!part->is_part || !part->methods[half->operation]) continue;
+        if (part->common.needs_preparation && half->once) continue;
+        if (part->also && !part->also(half, reason, sizeof reason)) continue;
+        part->predict(half, &prediction);
         if (chosen && seconds_of(half, &prediction) >= seconds_of(half, best)) continue;
         *best = prediction;
-        chosen = &parts[i];
+        chosen = part;
     }
     return chosen;
 }
 
-void tamis_gpu_predict_two_steps(const tamis_problem *problem, tamis_prediction *prediction) {
+static void predict(const tamis_problem *problem, tamis_prediction *prediction) {
     const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
     tamis_prediction samples, products;
-    const part *const sampler = choose(&first, samplers, SAMPLERS, &samples);
-    const part *const multiplier = choose(&second, multipliers, MULTIPLIERS, &products);
+    const tamis_gpu_algorithm *const sampler = choose(&first, &samples), *const multiplier = choose(&second, &products);
     prediction->call_seconds = samples.call_seconds + products.call_seconds;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
     if (problem->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",
-             sampler->method->name, 1e3 * samples.call_seconds, multiplier->method->name, 1e3 * products.call_seconds);
+             sampler->common.description.name, 1e3 * samples.call_seconds, multiplier->common.description.name,
+             1e3 * products.call_seconds);
 }
 
 static size_t sample_bytes(const tamis_prepared *p) {
@@ -85,8 +71,8 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_problem first = half_of(&p->problem, false), second = half_of(&p->problem, true);
     tamis_prediction prediction;
     tamis_prepared_sizes sizes[2];
-    TRY(tamis_gpu_prepare(choose(&first, samplers, SAMPLERS, &prediction)->method, &first, &p->inner));
-    TRY(tamis_gpu_prepare(choose(&second, multipliers, MULTIPLIERS, &prediction)->method, &second, &p->inner_second));
+    TRY(tamis_gpu_prepare(choose(&first, &prediction)->methods[TAMIS_OP_SDDMM], &first, &p->inner));
+    TRY(tamis_gpu_prepare(choose(&second, &prediction)->methods[TAMIS_OP_SPMM], &second, &p->inner_second));
     tamis_gpu_sizes(p->inner, &sizes[0]);
     tamis_gpu_sizes(p->inner_second, &sizes[1]);
     const size_t most =
@@ -112,11 +98,28 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     return tamis_gpu_execute(p->inner_second, stream, &second);
 }
 
-const tamis_gpu_method tamis_gpu_fused_two_steps = {
+static const tamis_gpu_method method = {
     .name = "gpu-two-steps",
     .prepare = prepare,
     .execute = execute,
     .batches = true,
     .widens = true,
     .keeps = true,
+    .keeps_bare = true,
+};
+
+const tamis_gpu_algorithm tamis_gpu_two_steps = {
+    .common.description =
+        {
+            .name = "gpu-two-steps",
+            .device = "gpu",
+            .operations = TAMIS_GPU_FUSED,
+            .source = "ours",
+            .needs = "scratch for nnz samples, fp32 or fp64; what its parts need",
+            .when =
+                "where SDDMM and SpMM by themselves are faster than one pass: long rows of A and B, rows much alike",
+            .parameters = "",
+        },
+    .methods = {[TAMIS_OP_FUSED] = &method},
+    .predict = predict,
 };

@@ -6,26 +6,26 @@ enum { WHOLE, FIRST, MIDDLE, LAST }; /* modes of the kernels */
 
 tamis_status tamis_cusddmm_execute(const tamis_prepared *p, void *stream, const tamis_operands *x,
                                    const tamis_cusddmm_launch *launch) {
-    const tamis_problem *const problem = &p->problem;
-    const int64_t slices = tamis_cusddmm_slices(problem, launch->tk);
+    enum { PREPARED_MOST = 16, MORE = 10 };
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const int64_t slices = tamis_cusddmm_slices(&p->problem, launch->tk);
+    const bool swap = launch->swap;
     for (int64_t i = 0; i < slices; i++) {
         const int mode = slices == 1 ? WHOLE : i == 0 ? FIRST : i == slices - 1 ? LAST : MIDDLE;
-        tamis_gpu_call call = launch->arguments;
-        tamis_gpu_add_place(&call, x->values);
-        tamis_gpu_add_place(&call, launch->swap ? x->b : x->a);
-        tamis_gpu_add_int64(&call, launch->swap ? x->b_stride : x->a_stride);
-        if (launch->with_rows) tamis_gpu_add_int64(&call, launch->swap ? problem->cols : problem->rows);
-        tamis_gpu_add_place(&call, launch->swap ? x->a : x->b);
-        tamis_gpu_add_int64(&call, launch->swap ? x->a_stride : x->b_stride);
-        if (launch->with_rows) tamis_gpu_add_int64(&call, launch->swap ? problem->rows : problem->cols);
-        tamis_gpu_add_int64(&call, problem->inner);
-        tamis_gpu_add_int64(&call, i * launch->tk);
-        tamis_gpu_add_place(&call, x->out);
-        tamis_gpu_add_place(&call, slices > 1 ? x->scratch : (tamis_place){NULL, 0});
-        tamis_gpu_add_int32(&call, mode);
-        tamis_gpu_add_edge(p, x, &call);
-        tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x));
-        TRY(tamis_gpu_launch_kernel(p, stream, 0, launch->groups, 1, launch->group, launch->shared_bytes, &call));
+        tamis_gpu_named own[PREPARED_MOST + MORE];
+        int count = 0;
+        for (const tamis_gpu_named *from = launch->prepared; from->name; from++) own[count++] = *from;
+        own[count++] = tamis_gpu_place("panel", swap ? x->b : x->a);
+        own[count++] = tamis_gpu_integer("panel_stride", swap ? x->b_stride : x->a_stride);
+        if (launch->with_rows) own[count++] = tamis_gpu_integer("panel_rows", swap ? common.cols : common.rows);
+        own[count++] = tamis_gpu_place("tiled", swap ? x->a : x->b);
+        own[count++] = tamis_gpu_integer("tiled_stride", swap ? x->a_stride : x->b_stride);
+        if (launch->with_rows) own[count++] = tamis_gpu_integer("tiled_rows", swap ? common.rows : common.cols);
+        own[count++] = tamis_gpu_integer("slice", i * launch->tk);
+        own[count++] = tamis_gpu_place("sums", slices > 1 ? x->scratch : (tamis_place){NULL, 0});
+        own[count++] = tamis_gpu_integer("mode", mode);
+        own[count] = (tamis_gpu_named){.name = NULL};
+        TRY(tamis_gpu_launch_kernel(p, stream, 0, launch->grid, &common, own));
     }
     return TAMIS_OK;
 }

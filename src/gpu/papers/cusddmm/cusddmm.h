@@ -9,9 +9,14 @@
 
 enum { TAMIS_CUSDDMM_AUTO, TAMIS_CUSDDMM_A, TAMIS_CUSDDMM_B }; /* what is streamed */
 
-/* Whether A and B change roles: the paper streams along the smaller dimension. */
+/* Whether A and B change roles: the paper streams along the smaller dimension; not so where that leaves fewer panels
+   than fill a GPU. */
 static inline bool tamis_cusddmm_swaps(const tamis_problem *problem, int64_t stream) {
-    return stream == TAMIS_CUSDDMM_B || (stream == TAMIS_CUSDDMM_AUTO && problem->rows > problem->cols);
+    enum { ROWS = 64, ROUNDS = 2 };
+    const tamis_gpu_limits *const limits = &((const tamis_gpu_device *)problem->device)->limits;
+    const int64_t least = limits->is_cpu ? 0 : (int64_t)ROWS * ROUNDS * limits->multiprocessors;
+    return stream == TAMIS_CUSDDMM_B ||
+           (stream == TAMIS_CUSDDMM_AUTO && problem->rows > problem->cols && problem->cols >= least);
 }
 
 /* How many slices of tk elements K has */
@@ -25,11 +30,11 @@ static inline int64_t tamis_cusddmm_round(int64_t x, int64_t multiple) {
 
 /* Launches kernel 0 once a slice, in order. Slices after the first add to sums in scratch. */
 typedef struct tamis_cusddmm_launch {
-    int64_t groups, tk, shared_bytes;
-    int group;
-    bool swap;                /* B is the matrix of the panels, A that of the tiles */
-    bool with_rows;           /* the kernel takes how many rows each of them has */
-    tamis_gpu_call arguments; /* the kernel's first ones: what was prepared */
+    tamis_gpu_launch grid;
+    int64_t tk;
+    bool swap;                       /* B is the matrix of the panels, A that of the tiles */
+    bool with_rows;                  /* the kernel takes how many rows each of them has */
+    const tamis_gpu_named *prepared; /* what the plan has made: up to 16 arguments */
 } tamis_cusddmm_launch;
 
 tamis_status tamis_cusddmm_execute(const tamis_prepared *p, void *stream, const tamis_operands *x,

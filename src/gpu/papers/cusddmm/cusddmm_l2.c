@@ -4,18 +4,24 @@
  */
 #include <math.h>
 
+#include "base/papers.h"
 #include "base/status.h"
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 #include "gpu/methods.h"
 #include "gpu/papers/cusddmm/cusddmm.h"
 #include "gpu/papers/trial.h"
 #include "gpu/structure/sort.h"
 
-enum { TJ, TK, TI, VWARP, BLOCK, STREAM, TUNE };
-enum { LIST, PANEL_PLACES, PANEL_ENTRIES, PANEL_TILES, LINES, ACROSS, FROM }; /* kept memory */
-enum { PANELS, SHARED_BYTES };                                                /* numbers */
-enum { BY_MODEL = 1, EXHAUSTIVE = 2 };                                        /* of TUNE */
+enum { TJ, TK, TI, VWARP, BLOCK, STREAM, TUNE, BATCH };
+enum { BY_MODEL = 1, EXHAUSTIVE = 2 }; /* of TUNE */
 enum { STEP = 32, NARROW_MOST = 1 << 16, TILE_MOST = 1 << 30, FIGURES = 3 /* of COO, for each nonzero */ };
+
+typedef struct l2_state {
+    int64_t panels, shared_bytes;
+    void *list;                                       /* index: the active rows of each tile */
+    void *panel_places, *panel_entries, *panel_tiles; /* int64, a panel each: where it begins, its tile */
+    void *lines, *across, *from; /* a nonzero each: row within the panel, column within the tile, place in S */
+} l2_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     (void)problem;
@@ -23,6 +29,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     parameters[TJ] = parameters[TK] = parameters[TI] = parameters[VWARP] = 0; /* 0: by the rules below */
     parameters[STREAM] = TAMIS_CUSDDMM_AUTO;
     parameters[TUNE] = 0;
+    parameters[BATCH] = device->limits.is_cpu ? 1 : 4;
 }
 
 /* ------------------------------------------------------------------------------------------ sizes */
@@ -58,37 +65,37 @@ static int64_t slice_by_model(const tamis_prepared *p) {
     return tk;
 }
 
-/* Half of the shared memory, so that two groups run beside each other; fewer rows where the device would not be full.
- */
+/* What lets groups of that size fill the multiprocessor, but no more rows than a group works through at once: higher
+   panels, as the paper's, leave the last groups alone (docs/performance.md). */
 static int64_t height_by_memory(const tamis_prepared *p) {
-    const int64_t *const v = p->parameters;
-    const int64_t rows = tamis_cusddmm_swaps(&p->problem, v[STREAM]) ? p->problem.cols : p->problem.rows;
-    const int64_t tiles = (tiled_extent(p) + v[TJ] - 1) / v[TJ],
-                  groups = 4 * (int64_t)p->device->limits.multiprocessors;
-    const int64_t fit = clamp(p->device->limits.shared_most / 2 / line_bytes(p, v[TK]), 1, NARROW_MOST);
-    const int64_t all = rows > INT64_MAX / tiles ? INT64_MAX : rows * tiles;
-    return clamp(all / (groups > 0 ? groups : 1), fit < STEP ? fit : STEP, fit);
+    enum { USUAL = 64 };
+    const tamis_gpu_limits *const limits = &p->device->limits;
+    const int64_t threads = limits->threads_most > 0 ? limits->threads_most : 2048;
+    const int64_t groups = clamp(threads / p->parameters[BLOCK], 1, 32);
+    return clamp(limits->shared_most / groups / line_bytes(p, p->parameters[TK]), 1, USUAL);
 }
 
 static tamis_status choose(tamis_prepared *p) {
+    l2_state *const s = p->state;
     int64_t *const v = p->parameters;
     const tamis_gpu_limits *const limits = &p->device->limits;
     if (v[TJ] == 0) v[TJ] = tile_by_model(p);
     if (v[TK] == 0) v[TK] = slice_by_model(p);
     v[TK] = tamis_cusddmm_round(v[TK], STEP);
     if (v[TI] == 0) v[TI] = height_by_memory(p);
-    if (v[VWARP] == 0)
-        for (v[VWARP] = 1; v[VWARP] < 32 && 4 * v[VWARP] * piece_of(p) <= v[TK];) v[VWARP] *= 2;
+    if (v[VWARP] == 0) /* four pieces a lane of a long slice */
+        for (v[VWARP] = 4; v[VWARP] < 32 && 4 * v[VWARP] * piece_of(p) < v[TK];) v[VWARP] *= 2;
+    TRY(tamis_gpu_check_powers(p, BATCH, BATCH));
     if (v[VWARP] & (v[VWARP] - 1) || v[BLOCK] & (v[BLOCK] - 1))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: vwarp = %lld and block = %lld must be powers of two",
                           (long long)v[VWARP], (long long)v[BLOCK]);
     if (v[BLOCK] > limits->group_most) v[BLOCK] = limits->group_most;
-    p->numbers[SHARED_BYTES] = v[TI] * line_bytes(p, v[TK]);
-    if (p->numbers[SHARED_BYTES] > limits->shared_most)
+    s->shared_bytes = v[TI] * line_bytes(p, v[TK]);
+    if (s->shared_bytes > limits->shared_most)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "parameters: ti = %lld rows of tk = %lld need %lld bytes of shared "
                           "memory, %s has %lld",
-                          (long long)v[TI], (long long)v[TK], (long long)p->numbers[SHARED_BYTES], limits->name,
+                          (long long)v[TI], (long long)v[TK], (long long)s->shared_bytes, limits->name,
                           (long long)limits->shared_most);
     if (tamis_cusddmm_slices(&p->problem, v[TK]) > 1)
         p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
@@ -100,14 +107,13 @@ static tamis_status choose(tamis_prepared *p) {
 static tamis_status count_panels(const tamis_prepared *p, const tamis_gpu_index *index, void *firsts, int64_t *panels) {
     tamis_status status = TAMIS_OK;
     void *scratch = NULL;
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, index->panels);
-    tamis_gpu_add_int64(&call, p->parameters[TI]);
-    tamis_gpu_add_memory(&call, index->starts);
-    tamis_gpu_add_memory(&call, firsts);
     TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(index->panels + 1),
                                       "sums of a scan", &scratch));
-    TRY_GOTO(done, tamis_gpu_index_run(p, "cusddmm_index.simt", "panels_count", index->panels + 1, &call));
+    TRY_GOTO(done, tamis_gpu_index_run(p, "cusddmm_index.simt", "panels_count", index->panels + 1,
+                                       TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("tiles", index->panels),
+                                                           tamis_gpu_integer("height", p->parameters[TI]),
+                                                           tamis_gpu_memory("starts", index->starts),
+                                                           tamis_gpu_memory("firsts", firsts))));
     TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, firsts, index->panels + 1, (tamis_place){scratch, 0}));
     status =
         p->device->runtime->read(p->device, p->problem.stream, panels, (tamis_place){firsts, index->panels * 8}, 8);
@@ -117,52 +123,45 @@ done:
 }
 
 static tamis_status fill_panels(tamis_prepared *p, const tamis_gpu_index *index, const void *firsts) {
-    tamis_gpu_call call = {.count = 0};
-    const int64_t panels = p->numbers[PANELS];
-    TRY(tamis_gpu_add_kept(p, PANEL_PLACES, panels + 1, 8, "panels of active rows"));
-    TRY(tamis_gpu_add_kept(p, PANEL_ENTRIES, panels + 1, 8, "nonzeros of panels"));
-    TRY(tamis_gpu_add_kept(p, PANEL_TILES, panels, 8, "tiles of panels"));
-    tamis_gpu_add_int64(&call, index->count);
-    tamis_gpu_add_int64(&call, p->parameters[TI]);
-    tamis_gpu_add_int64(&call, index->limit);
-    tamis_gpu_add_int64(&call, index->panels);
-    tamis_gpu_add_memory(&call, index->keys);
-    tamis_gpu_add_memory(&call, index->starts);
-    tamis_gpu_add_memory(&call, firsts);
-    tamis_gpu_add_memory(&call, index->entries);
-    tamis_gpu_add_memory(&call, p->memories[PANEL_PLACES]);
-    tamis_gpu_add_memory(&call, p->memories[PANEL_ENTRIES]);
-    tamis_gpu_add_memory(&call, p->memories[PANEL_TILES]);
-    return tamis_gpu_index_run(p, "cusddmm_index.simt", "panels_fill", index->count + 1, &call);
+    l2_state *const s = p->state;
+    TRY(tamis_gpu_add_kept(p, &s->panel_places, s->panels + 1, 8, "panels of active rows"));
+    TRY(tamis_gpu_add_kept(p, &s->panel_entries, s->panels + 1, 8, "nonzeros of panels"));
+    TRY(tamis_gpu_add_kept(p, &s->panel_tiles, s->panels, 8, "tiles of panels"));
+    return tamis_gpu_index_run(
+        p, "cusddmm_index.simt", "panels_fill", index->count + 1,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("places", index->count), tamis_gpu_integer("height", p->parameters[TI]),
+                            tamis_gpu_integer("limit", index->limit), tamis_gpu_integer("tiles", index->panels),
+                            tamis_gpu_memory("keys", index->keys), tamis_gpu_memory("starts", index->starts),
+                            tamis_gpu_memory("firsts", firsts), tamis_gpu_memory("entries", index->entries),
+                            tamis_gpu_memory("panel_places", s->panel_places),
+                            tamis_gpu_memory("panel_entries", s->panel_entries),
+                            tamis_gpu_memory("panel_tiles", s->panel_tiles)));
 }
 
 static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index, bool columns_first) {
-    tamis_gpu_call call = {.count = 0};
+    l2_state *const s = p->state;
     const int64_t nnz = p->problem.nnz;
     const bool narrow = p->parameters[TJ] <= NARROW_MOST;
-    TRY(tamis_gpu_add_kept(p, LINES, nnz, 2, "rows within panels"));
-    TRY(tamis_gpu_add_kept(p, ACROSS, nnz, narrow ? 2 : 4, "columns within tiles"));
-    TRY(tamis_gpu_add_kept(p, FROM, nnz, tamis_index_size(p->problem.offset_type), "the order by tiles"));
-    tamis_gpu_add_int64(&call, nnz);
-    tamis_gpu_add_int64(&call, p->parameters[TI]);
-    tamis_gpu_add_int64(&call, p->parameters[TJ]);
-    tamis_gpu_add_int64(&call, index->limit);
-    tamis_gpu_add_memory(&call, index->keys);
-    tamis_gpu_add_memory(&call, index->order);
-    tamis_gpu_add_memory(&call, index->places);
-    tamis_gpu_add_memory(&call, index->starts);
-    tamis_gpu_add_memory(&call, columns_first ? p->problem.columns : index->row_indices);
-    tamis_gpu_add_int32(&call, narrow);
-    tamis_gpu_add_memory(&call, p->memories[LINES]);
-    tamis_gpu_add_memory(&call, narrow ? p->memories[ACROSS] : NULL);
-    tamis_gpu_add_memory(&call, narrow ? NULL : p->memories[ACROSS]);
-    tamis_gpu_add_memory(&call, p->memories[FROM]);
-    return tamis_gpu_index_run(p, "cusddmm_index.simt", "entries_of_panels", nnz, &call);
+    TRY(tamis_gpu_add_kept(p, &s->lines, nnz, 2, "rows within panels"));
+    TRY(tamis_gpu_add_kept(p, &s->across, nnz, narrow ? 2 : 4, "columns within tiles"));
+    TRY(tamis_gpu_add_kept(p, &s->from, nnz, tamis_index_size(p->problem.offset_type), "the order by tiles"));
+    return tamis_gpu_index_run(
+        p, "cusddmm_index.simt", "entries_of_panels", nnz,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", nnz), tamis_gpu_integer("height", p->parameters[TI]),
+                            tamis_gpu_integer("width", p->parameters[TJ]), tamis_gpu_integer("limit", index->limit),
+                            tamis_gpu_memory("keys", index->keys), tamis_gpu_memory("order", index->order),
+                            tamis_gpu_memory("places", index->places), tamis_gpu_memory("starts", index->starts),
+                            tamis_gpu_memory("tiled", columns_first ? p->problem.columns : index->row_indices),
+                            tamis_gpu_integer("narrow", narrow), tamis_gpu_memory("line", s->lines),
+                            tamis_gpu_memory("across_16", narrow ? s->across : NULL),
+                            tamis_gpu_memory("across_32", narrow ? NULL : s->across),
+                            tamis_gpu_memory("from", s->from)));
 }
 
 /* Tiles along the matrix that L2 holds, in each the active rows of the other, both by one sort. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
+    l2_state *const s = p->state;
     tamis_gpu_index index;
     void *firsts = NULL;
     const bool columns_first = !tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]);
@@ -170,10 +169,10 @@ static tamis_status build(tamis_prepared *p) {
     TRY(tamis_gpu_index_build(p, &tiling, &index));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(index.panels + 1) * 8, "panels of tiles",
                                       &firsts));
-    TRY_GOTO(done, count_panels(p, &index, firsts, &p->numbers[PANELS]));
+    TRY_GOTO(done, count_panels(p, &index, firsts, &s->panels));
     TRY_GOTO(done, fill_panels(p, &index, firsts));
     TRY_GOTO(done, fill_entries(p, &index, columns_first));
-    tamis_gpu_index_keep(p, LIST, &index.list, index.count, tamis_index_size(p->problem.index_type));
+    s->list = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(p->problem.index_type));
 done:
     tamis_gpu_release(p->device, p->problem.stream, firsts);
     tamis_gpu_index_release(p, &index);
@@ -196,6 +195,8 @@ static void add_slices(const tamis_prepared *p, int64_t tj, tamis_gpu_candidates
     }
 }
 
+static const tamis_gpu_method method;
+
 static tamis_status tune(tamis_prepared *p) {
     static const int cuts[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
     int64_t *const v = p->parameters;
@@ -204,41 +205,45 @@ static tamis_status tune(tamis_prepared *p) {
     add_slices(p, v[TJ] ? v[TJ] : tile_by_model(p), &candidates);
     for (size_t i = 0; wanted == EXHAUSTIVE && i < sizeof cuts / sizeof cuts[0] && cuts[i] <= extent; i++)
         add_slices(p, (extent + cuts[i] - 1) / cuts[i], &candidates);
-    TRY(tamis_gpu_rank(p, &tamis_gpu_sm_l2, &candidates));
+    TRY(tamis_gpu_rank(p, &method, &candidates));
     if (!p->inner) return TAMIS_OK;
     for (int i = TJ; i < TUNE; i++) v[i] = p->inner->parameters[i];
     return TAMIS_OK;
 }
 
 static tamis_status prepare(tamis_prepared *p) {
+    const l2_state *const s = p->state;
     const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     if (p->problem.nnz == 0) return TAMIS_OK;
     if (v[TUNE] && p->problem.inner > 0) return tune(p);
     TRY(choose(p));
     tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], (int)v[VWARP]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "TJ", v[TJ]);
     tamis_gpu_define(&definitions, "TK", v[TK]);
     tamis_gpu_define(&definitions, "NARROW", v[TJ] <= NARROW_MOST);
-    tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
-    TRY(tamis_gpu_add_kernel(p, 0, "cusddmm_l2.simt", "cusddmm_l2", &definitions, p->numbers[SHARED_BYTES]));
+    tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
+    TRY(tamis_gpu_add_kernel(p, 0, "cusddmm_l2.simt", "cusddmm_l2", &definitions, s->shared_bytes));
     return build(p);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     if (p->inner) return p->inner->method->execute(p->inner, stream, x);
-    tamis_cusddmm_launch launch = {.groups = p->numbers[PANELS],
-                                   .tk = p->parameters[TK],
-                                   .shared_bytes = p->numbers[SHARED_BYTES],
-                                   .group = (int)p->parameters[BLOCK],
-                                   .swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM])};
-    static const int order[] = {PANEL_PLACES, PANEL_ENTRIES, PANEL_TILES, LIST, LINES, ACROSS, FROM};
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        tamis_gpu_add_memory(&launch.arguments, p->memories[order[i]]);
+    const l2_state *const s = p->state;
+    const tamis_cusddmm_launch launch = {
+        .grid = {.groups = {s->panels, 1}, .group_size = (int)p->parameters[BLOCK], .shared_bytes = s->shared_bytes},
+        .tk = p->parameters[TK],
+        .swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]),
+        .prepared = TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("panel_places", s->panel_places),
+                                        tamis_gpu_memory("panel_entries", s->panel_entries),
+                                        tamis_gpu_memory("panel_tiles", s->panel_tiles),
+                                        tamis_gpu_memory("list", s->list), tamis_gpu_memory("lines", s->lines),
+                                        tamis_gpu_memory("across", s->across), tamis_gpu_memory("from", s->from))};
     return tamis_cusddmm_execute(p, stream, x, &launch);
 }
 
-const tamis_gpu_method tamis_gpu_sm_l2 = {
+static const tamis_gpu_method method = {
     .name = "cusddmm-sm-l2",
     .parameters = {{"tj", 0, TILE_MOST},
                    {"tk", 0, 1 << 16},
@@ -246,8 +251,27 @@ const tamis_gpu_method tamis_gpu_sm_l2 = {
                    {"vwarp", 0, 32},
                    {"block", 32, 1024},
                    {"stream", 0, 2},
-                   {"tune", 0, 2}},
+                   {"tune", 0, 2},
+                   {"batch", 1, 8}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .state_bytes = sizeof(l2_state),
+};
+
+const tamis_gpu_algorithm tamis_cusddmm_sm_l2 = {
+    .common.description =
+        {
+            .name = "cusddmm-sm-l2",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = PAPER_CUSDDMM ", s.IV-A",
+            .needs = "entries by column tile and lists of active rows, built by the plan on the device; shared memory",
+            .when = "to compare with: tiles of columns sized to L2 by the paper's model",
+            .parameters =
+                "tj, tk, ti: tile sizes, 0 by the model; vwarp: lanes a dot product; block: work-items; stream (0 auto, 1 A, 2 B); tune (0 model, 1 model with all tk tried, 2 exhaustive); batch (1 to 8): nonzeros a team takes at once",
+        },
+    .common.needs_preparation = true,
+    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .relative = 3.6,
 };

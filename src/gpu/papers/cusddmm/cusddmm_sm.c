@@ -1,25 +1,36 @@
 /* Host side of cusddmm_sm.simt: `cusddmm-sm-sm` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-B). */
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
 #include "gpu/papers/cusddmm/cusddmm.h"
 
-enum { TI, TJ, TK, BLOCK, STREAM };
-enum { STARTS, ENTRIES, LIST, LINES, ACROSS, FROM }; /* kept memory */
-enum { PANELS, SHARED_BYTES };                       /* numbers */
-enum { STEP = 32, TILE_LEAST = 64, TILE_MOST = 256 };
+enum { TI, TJ, TK, BLOCK, STREAM, VWARP, BATCH };
+enum { STEP = 32, TILE_LEAST = 64, TILE_USUAL = 96, TILE_MOST = 1 << 15 /* rows that `lines` can tell */ };
+
+typedef struct sm_state {
+    int64_t panels, shared_bytes;
+    void *starts, *entries, *list; /* the tiles of each panel: see papers/index.h */
+    void *lines, *places, *from;   /* a nonzero each: row within the panel, row of the tiled matrix, place in S */
+    void *in_place;                /* int32: how many nonzeros of each panel are in tiles of few */
+} sm_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     (void)problem;
     parameters[TI] = parameters[TJ] = parameters[TK] = 0; /* 0: by the rule below */
     parameters[BLOCK] = device->limits.is_cpu ? 64 : 512;
     parameters[STREAM] = TAMIS_CUSDDMM_AUTO;
+    parameters[VWARP] = device->limits.subgroup == 32 ? 4 : 1;
+    parameters[BATCH] = device->limits.is_cpu ? 1 : 4;
 }
 
 static int64_t line_bytes(const tamis_prepared *p, int64_t tk) {
-    return (tk + 1) * (int64_t)tamis_gpu_real_size(p->problem.type);
+    return tk * (int64_t)tamis_type_size(p->problem.type);
 }
 
-/* The longest slice with which TILE_LEAST rows of each matrix fit, then as many rows as fit into `memory`. */
+/* Nonzeros of a tile from which it is worth copying: rows that would be read one by one are as many then. */
+static int64_t worth_copying(const tamis_prepared *p) { return p->parameters[TJ] / 2; }
+
+/* The longest slice with which TILE_LEAST rows of each matrix fit `memory`, then up to TILE_USUAL rows. */
 static void fill_shared(tamis_prepared *p, int64_t memory) {
     int64_t *const v = p->parameters;
     const int64_t inner = p->problem.inner < 1 ? 1 : p->problem.inner;
@@ -29,23 +40,27 @@ static void fill_shared(tamis_prepared *p, int64_t memory) {
     }
     v[TK] = tamis_cusddmm_round(v[TK], STEP);
     int64_t rows = memory / (2 * line_bytes(p, v[TK])) / 16 * 16;
-    rows = rows < 1 ? 1 : rows > TILE_MOST ? TILE_MOST : rows;
+    rows = rows < 1 ? 1 : rows > TILE_USUAL ? TILE_USUAL : rows;
     if (v[TI] == 0) v[TI] = rows;
     if (v[TJ] == 0) v[TJ] = rows;
 }
 
 static tamis_status choose(tamis_prepared *p) {
+    sm_state *const s = p->state;
     int64_t *const v = p->parameters;
     const tamis_gpu_limits *const limits = &p->device->limits;
     fill_shared(p, limits->shared_most / 2); /* two groups beside each other */
     TRY(tamis_gpu_check_powers(p, BLOCK, BLOCK));
+    TRY(tamis_gpu_check_powers(p, VWARP, BATCH));
+    while (v[VWARP] * 16 / (int64_t)tamis_type_size(p->problem.type) > STEP)
+        v[VWARP] /= 2; /* a piece a lane at least */
     if (v[BLOCK] > limits->group_most) v[BLOCK] = limits->group_most;
-    p->numbers[SHARED_BYTES] = (v[TI] + v[TJ]) * line_bytes(p, v[TK]);
-    if (p->numbers[SHARED_BYTES] > limits->shared_most)
+    s->shared_bytes = (v[TI] + v[TJ]) * line_bytes(p, v[TK]);
+    if (s->shared_bytes > limits->shared_most)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "parameters: ti = %lld and tj = %lld rows of tk = %lld need %lld bytes "
                           "of shared memory, %s has %lld",
-                          (long long)v[TI], (long long)v[TJ], (long long)v[TK], (long long)p->numbers[SHARED_BYTES],
+                          (long long)v[TI], (long long)v[TJ], (long long)v[TK], (long long)s->shared_bytes,
                           limits->name, (long long)limits->shared_most);
     if (tamis_cusddmm_slices(&p->problem, v[TK]) > 1)
         p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
@@ -53,70 +68,104 @@ static tamis_status choose(tamis_prepared *p) {
 }
 
 static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index, bool columns_first) {
-    tamis_gpu_call call = {.count = 0};
+    sm_state *const s = p->state;
     const int64_t nnz = p->problem.nnz;
-    TRY(tamis_gpu_add_kept(p, LINES, nnz, 2, "rows within panels"));
-    TRY(tamis_gpu_add_kept(p, ACROSS, nnz, 2, "columns within tiles"));
-    TRY(tamis_gpu_add_kept(p, FROM, nnz, tamis_index_size(p->problem.offset_type), "the order by tiles"));
-    tamis_gpu_add_int64(&call, nnz);
-    tamis_gpu_add_int64(&call, p->parameters[TI]);
-    tamis_gpu_add_int64(&call, p->parameters[TJ]);
-    tamis_gpu_add_memory(&call, index->order);
-    tamis_gpu_add_memory(&call, index->row_indices);
-    tamis_gpu_add_memory(&call, p->problem.columns);
-    tamis_gpu_add_int32(&call, columns_first);
-    tamis_gpu_add_memory(&call, p->memories[LINES]);
-    tamis_gpu_add_memory(&call, p->memories[ACROSS]);
-    tamis_gpu_add_memory(&call, p->memories[FROM]);
-    return tamis_gpu_index_run(p, "cusddmm_index.simt", "entries_of_tiles", nnz, &call);
+    const size_t panel_bytes = (size_t)index->panels * 4;
+    TRY(tamis_gpu_add_kept(p, &s->lines, nnz, 2, "rows within panels"));
+    TRY(tamis_gpu_add_kept(p, &s->places, nnz, tamis_index_size(p->problem.index_type), "rows of the tiled matrix"));
+    TRY(tamis_gpu_add_kept(p, &s->from, nnz, tamis_index_size(p->problem.offset_type), "the order by tiles"));
+    TRY(tamis_gpu_add_kept(p, &s->in_place, index->panels, 4, "counts of panels"));
+    TRY(p->device->runtime->fill(p->device, p->problem.stream, (tamis_place){s->in_place, 0}, 0, panel_bytes));
+    return tamis_gpu_index_run(
+        p, "cusddmm_index.simt", "entries_of_tiles", nnz,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", nnz), tamis_gpu_integer("height", p->parameters[TI]),
+                            tamis_gpu_integer("least", worth_copying(p)), tamis_gpu_memory("order", index->order),
+                            tamis_gpu_memory("places", index->places), tamis_gpu_memory("entries", index->entries),
+                            tamis_gpu_memory("row_indices", index->row_indices),
+                            tamis_gpu_memory("columns", p->problem.columns),
+                            tamis_gpu_integer("columns_first", columns_first), tamis_gpu_memory("line", s->lines),
+                            tamis_gpu_memory("place", s->places), tamis_gpu_memory("from", s->from),
+                            tamis_gpu_memory("in_place", s->in_place)));
 }
 
 /* Panels of ti rows and in each the tiles of tj columns that have nonzeros. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
+    sm_state *const s = p->state;
     tamis_gpu_index index;
     const bool swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]);
     const tamis_gpu_tiling tiling = {.columns_first = swap, .x_tile = p->parameters[TI], .y_tile = p->parameters[TJ]};
     TRY(tamis_gpu_index_build(p, &tiling, &index));
     TRY_GOTO(done, fill_entries(p, &index, swap));
-    p->numbers[PANELS] = index.panels;
-    tamis_gpu_index_keep(p, STARTS, &index.starts, index.panels + 1, 8);
-    tamis_gpu_index_keep(p, ENTRIES, &index.entries, index.count + 1, 8);
-    tamis_gpu_index_keep(p, LIST, &index.list, index.count, tamis_index_size(p->problem.index_type));
+    s->panels = index.panels;
+    s->starts = tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8);
+    s->entries = tamis_gpu_index_keep(p, &index.entries, index.count + 1, 8);
+    s->list = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(p->problem.index_type));
 done:
     tamis_gpu_index_release(p, &index);
     return status;
 }
 
 static tamis_status prepare(tamis_prepared *p) {
+    const sm_state *const s = p->state;
     const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     TRY(choose(p));
     if (p->problem.nnz == 0) return TAMIS_OK;
-    tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], 1);
+    tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], (int)v[VWARP]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "LEAST", worth_copying(p));
     tamis_gpu_define(&definitions, "TI", v[TI]);
     tamis_gpu_define(&definitions, "TJ", v[TJ]);
     tamis_gpu_define(&definitions, "TK", v[TK]);
-    tamis_gpu_define(&definitions, "SHARED_BYTES", p->numbers[SHARED_BYTES]);
-    TRY(tamis_gpu_add_kernel(p, 0, "cusddmm_sm.simt", "cusddmm_sm", &definitions, p->numbers[SHARED_BYTES]));
+    tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
+    TRY(tamis_gpu_add_kernel(p, 0, "cusddmm_sm.simt", "cusddmm_sm", &definitions, s->shared_bytes));
     return build(p);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_cusddmm_launch launch = {.groups = p->numbers[PANELS],
-                                   .tk = p->parameters[TK],
-                                   .shared_bytes = p->numbers[SHARED_BYTES],
-                                   .group = (int)p->parameters[BLOCK],
-                                   .swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]),
-                                   .with_rows = true};
-    for (int i = STARTS; i <= FROM; i++) tamis_gpu_add_memory(&launch.arguments, p->memories[i]);
+    const sm_state *const s = p->state;
+    const tamis_cusddmm_launch launch = {
+        .grid = {.groups = {s->panels, 1}, .group_size = (int)p->parameters[BLOCK], .shared_bytes = s->shared_bytes},
+        .tk = p->parameters[TK],
+        .swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]),
+        .with_rows = true,
+        .prepared = TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("starts", s->starts), tamis_gpu_memory("entries", s->entries),
+                                        tamis_gpu_memory("list", s->list), tamis_gpu_memory("lines", s->lines),
+                                        tamis_gpu_memory("places", s->places),
+                                        tamis_gpu_memory("in_place", s->in_place), tamis_gpu_memory("from", s->from))};
     return tamis_cusddmm_execute(p, stream, x, &launch);
 }
 
-const tamis_gpu_method tamis_gpu_sm_sm = {
+static const tamis_gpu_method method = {
     .name = "cusddmm-sm-sm",
-    .parameters = {{"ti", 0, 1 << 16}, {"tj", 0, 1 << 16}, {"tk", 0, 1 << 16}, {"block", 32, 1024}, {"stream", 0, 2}},
+    .parameters = {{"ti", 0, TILE_MOST},
+                   {"tj", 0, 1 << 16},
+                   {"tk", 0, 1 << 16},
+                   {"block", 32, 1024},
+                   {"stream", 0, 2},
+                   {"vwarp", 1, 32},
+                   {"batch", 1, 8},
+                   {"batch", 1, 8}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .state_bytes = sizeof(sm_state),
+};
+
+const tamis_gpu_algorithm tamis_cusddmm_sm_sm = {
+    .common.description =
+        {
+            .name = "cusddmm-sm-sm",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = PAPER_CUSDDMM ", s.IV-B",
+            .needs = "entries by tile, built by the plan on the device; shared memory",
+            .when = "to compare with: densities above 5 %, both dense tiles in shared memory",
+            .parameters =
+                "ti, tj, tk: tile sizes, 0 by the budget; block: work-items; stream (0 auto, 1 A, 2 B); vwarp: lanes a dot product; batch (1 to 8): nonzeros a team takes at once",
+        },
+    .common.needs_preparation = true,
+    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .relative = 7.5,
 };

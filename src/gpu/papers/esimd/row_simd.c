@@ -2,12 +2,20 @@
  * Host side of row_simd_*.simt (Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU), its members as teams
  * of lanes.
  */
+#include <stdio.h>
+
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
+#include "gpu/model.h"
 
 enum { NT, VLC, TEAM_LANES };
-enum { ROWS, GROUP, SLICES }; /* numbers; slices: of rows of C or E, along y */
 enum { LANE_MOST = 16 /* reals of a vector */, MEMBERS_MOST = 16, GROUP_WANTED = 128 };
+
+typedef struct simd_state {
+    int64_t rows, group; /* of a group: rows, work-items */
+    int64_t slices;      /* of rows of C or E, along y */
+} simd_state;
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
@@ -53,6 +61,7 @@ static bool can_shuffle(const tamis_prepared *p) { return p->device->limits.subg
 
 /* Parameters, then groups of whole rows; where a team is a group, members are groups. */
 static tamis_status choose(tamis_prepared *p) {
+    simd_state *const s = p->state;
     int64_t *const v = p->parameters;
     if (p->problem.operation != TAMIS_OP_SDDMM) v[NT] = 1;
     if (v[NT] == 0) v[NT] = members_of(&p->problem, p->device, v[TEAM_LANES]);
@@ -60,19 +69,20 @@ static tamis_status choose(tamis_prepared *p) {
     const int64_t most = p->device->limits.group_most, wanted = most < GROUP_WANTED ? most : GROUP_WANTED;
     while (can_shuffle(p) && v[NT] > 1 && v[NT] * v[TEAM_LANES] > most) v[NT] /= 2;
     const int64_t row = v[NT] * v[TEAM_LANES];
-    p->numbers[ROWS] = can_shuffle(p) && row < wanted ? wanted / row : 1;
-    p->numbers[GROUP] = can_shuffle(p) ? p->numbers[ROWS] * row : v[TEAM_LANES];
+    s->rows = can_shuffle(p) && row < wanted ? wanted / row : 1;
+    s->group = can_shuffle(p) ? s->rows * row : v[TEAM_LANES];
     return TAMIS_OK;
 }
 
 /* `length`: of the rows whose vectors PIECES describes. */
 static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions *definitions) {
+    const simd_state *const s = p->state;
     const int64_t *const v = p->parameters;
-    tamis_gpu_define_problem(definitions, p, (int)p->numbers[GROUP], (int)v[TEAM_LANES]);
+    tamis_gpu_define_problem(definitions, p, (int)s->group, (int)v[TEAM_LANES]);
     const int pieces = tamis_gpu_define_inner(definitions, p, length, (int)v[TEAM_LANES], pieces_most(p));
     tamis_gpu_define(definitions, "VLC", v[VLC]);
     tamis_gpu_define(definitions, "NT", v[NT]);
-    tamis_gpu_define(definitions, "ROWS", p->numbers[ROWS]);
+    tamis_gpu_define(definitions, "ROWS", s->rows);
     tamis_gpu_define(definitions, "SPREAD", !can_shuffle(p));
     return pieces;
 }
@@ -87,7 +97,7 @@ static void define_vectors(const tamis_prepared *p, int pieces, int longest, tam
 }
 
 static int64_t rows_of_grid(const tamis_prepared *p) {
-    const int64_t groups = (p->problem.rows + p->numbers[ROWS] - 1) / p->numbers[ROWS];
+    const int64_t rows = ((const simd_state *)p->state)->rows, groups = (p->problem.rows + rows - 1) / rows;
     return groups < p->device->limits.groups_most[0] ? groups : p->device->limits.groups_most[0];
 }
 
@@ -102,12 +112,15 @@ static tamis_status prepare_sddmm(tamis_prepared *p) {
     return tamis_gpu_add_split_kernel(p, 0, "row_simd_sddmm.simt", "row_simd_sddmm", &definitions, 0);
 }
 
+static tamis_status launch(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t groups_y) {
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_launch grid = {.groups = {rows_of_grid(p), groups_y},
+                                   .group_size = (int)((const simd_state *)p->state)->group};
+    return tamis_gpu_launch_kernel(p, stream, 0, grid, &common, NULL);
+}
+
 static tamis_status execute_sddmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_batch(p, x, &call);
-    return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), can_shuffle(p) ? 1 : p->parameters[NT],
-                                   (int)p->numbers[GROUP], 0, &call);
+    return launch(p, stream, x, can_shuffle(p) ? 1 : p->parameters[NT]);
 }
 
 /* ------------------------------------------------------------------------------------------ SpMM and fused */
@@ -116,7 +129,7 @@ static bool nothing(const tamis_prepared *p) { return p->problem.rows == 0 || p-
 
 static void count_slices(tamis_prepared *p, int pieces) {
     const int64_t vector = pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem);
-    p->numbers[SLICES] = (p->problem.width + vector - 1) / vector;
+    ((simd_state *)p->state)->slices = (p->problem.width + vector - 1) / vector;
 }
 
 static tamis_status prepare_spmm(tamis_prepared *p) {
@@ -129,30 +142,8 @@ static tamis_status prepare_spmm(tamis_prepared *p) {
     return tamis_gpu_add_split_kernel(p, 0, "row_simd_spmm.simt", "row_simd_spmm", &definitions, 0);
 }
 
-static void add_pattern(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
-    tamis_gpu_add_int64(call, p->problem.rows);
-    tamis_gpu_add_memory(call, p->problem.offsets);
-    tamis_gpu_add_memory(call, p->problem.columns);
-    tamis_gpu_add_place(call, x->values);
-}
-
-static tamis_status launch_rows(const tamis_prepared *p, void *stream, const tamis_operands *x, tamis_gpu_call *call) {
-    tamis_gpu_add_int64(call, p->problem.width);
-    tamis_gpu_add_place(call, x->out);
-    tamis_gpu_add_int64(call, x->out_stride);
-    tamis_gpu_add_batch(p, x, call);
-    tamis_gpu_add_edge(p, x, call);
-    tamis_gpu_add_wide(p, x, 0, call);
-    tamis_gpu_add_softmax_rows(p, x, call);
-    return tamis_gpu_launch_kernel(p, stream, 0, rows_of_grid(p), p->numbers[SLICES], (int)p->numbers[GROUP], 0, call);
-}
-
-static tamis_status execute_spmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    add_pattern(p, x, &call);
-    tamis_gpu_add_place(&call, x->b);
-    tamis_gpu_add_int64(&call, x->b_stride);
-    return launch_rows(p, stream, x, &call);
+static tamis_status execute_slices(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    return launch(p, stream, x, ((const simd_state *)p->state)->slices);
 }
 
 static tamis_status prepare_fused(tamis_prepared *p) {
@@ -171,51 +162,75 @@ static tamis_status prepare_fused(tamis_prepared *p) {
     return tamis_gpu_add_split_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);
 }
 
-static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    add_pattern(p, x, &call);
-    tamis_gpu_add_place(&call, x->a);
-    tamis_gpu_add_int64(&call, x->a_stride);
-    tamis_gpu_add_place(&call, x->b);
-    tamis_gpu_add_int64(&call, x->b_stride);
-    tamis_gpu_add_int64(&call, p->problem.inner);
-    tamis_gpu_add_place(&call, x->d);
-    tamis_gpu_add_int64(&call, x->d_stride);
-    return launch_rows(p, stream, x, &call);
-}
-
 #define PARAMETERS                                                                                                     \
     {                                                                                                                  \
         {"nt", 0, 16}, {"vlc", 8, 32}, { "team", 4, 32 }                                                               \
     }
 
-const tamis_gpu_method tamis_gpu_row_simd_sddmm = {
+static const tamis_gpu_method sddmm = {
     .name = "esimd-row-simd",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_sddmm,
     .execute = execute_sddmm,
+    .state_bytes = sizeof(simd_state),
     .batches = true,
     .widens = true,
 };
 
-const tamis_gpu_method tamis_gpu_row_simd_spmm = {
+static const tamis_gpu_method spmm = {
     .name = "esimd-row-simd",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_spmm,
-    .execute = execute_spmm,
+    .execute = execute_slices,
+    .state_bytes = sizeof(simd_state),
     .batches = true,
     .widens = true,
 };
 
-const tamis_gpu_method tamis_gpu_row_simd_fused = {
+static const tamis_gpu_method fused = {
     .name = "esimd-row-simd",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_fused,
-    .execute = execute_fused,
+    .execute = execute_slices,
+    .state_bytes = sizeof(simd_state),
     .batches = true,
     .widens = true,
     .keeps = true,
+};
+
+/* Rows dealt whole to groups that are neighbours: quick where rows are alike, and as slow as the longest row. */
+static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    static const double by_operation[] = {1.45, 1.1, 1.4};
+    const double bytes = tamis_gpu_row_bytes(p),
+                 longest = (double)p->profile->max * (20e-9 + 90e-12 * bytes) * tamis_gpu_scale(p);
+    const double each = tamis_gpu_row_each(p, bytes) * by_operation[p->operation];
+    /* SDDMM: a row of A is loaded for a few nonzeros; the others: the output */
+    const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + p->profile->mean / 4) : 60e-12;
+    static const double besides[] = {2e-6, 0, 6e-6};
+    prediction->call_seconds =
+        tamis_gpu_filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
+    if (p->once) return; /* nobody asks why */
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
+             1e3 * longest);
+}
+
+const tamis_gpu_algorithm tamis_esimd_row_simd = {
+    .common.description =
+        {
+            .name = "esimd-row-simd",
+            .device = "gpu",
+            .operations = TAMIS_GPU_ALL,
+            .source = PAPER_ESIMD ", s.3 and 4",
+            .needs = "nothing",
+            .when = "SpMM and fused of rows much alike: members of a group a row, chunks of nonzeros, explicit vectors",
+            .parameters =
+                "nt (0 to 16): members a row, 0 by the paper's occupancy; vlc (8 to 32): nonzeros a chunk; team (4 to 32): lanes a member",
+        },
+    .methods = {[TAMIS_OP_SDDMM] = &sddmm, [TAMIS_OP_SPMM] = &spmm, [TAMIS_OP_FUSED] = &fused},
+    .predict = predict,
+    .is_part = true,
 };

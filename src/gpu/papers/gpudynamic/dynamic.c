@@ -1,19 +1,24 @@
 /*
- * `gpudynamic-dynamic` (Costa et al.: Efficient SDDMM Algorithms on GPU, s.7): by density `gpudynamic-shared` or
- * `gpudynamic-convert`, their group and grid sizes swept if asked for.
+ * `gpudynamic-dynamic` (Costa et al.: Efficient SDDMM Algorithms on GPU, s.7): by density one that shares rows of B or
+ * `gpudynamic-convert`, their tile, group and grid sizes swept if asked for. The paper's text takes `gpudynamic-shared`
+ * above the threshold, its authors' public code `gpudynamic-preprocessing`: parameter `dense`.
  */
+#include <stdio.h>
+
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
+#include "gpu/papers/gpudynamic/gpudynamic.h"
 #include "gpu/papers/trial.h"
 
-enum { THRESHOLD, BLOCK, GRID, TUNE };
+enum { THRESHOLD, DENSE, BLOCK, GRID, TUNE };
+enum { AS_CODED, AS_WRITTEN }; /* of DENSE */
 
-/* The methods' own where they name it themselves. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
-    (void)problem;
+    (void)device;
     parameters[THRESHOLD] = 100; /* parts per million: 0.01 per cent */
-    parameters[BLOCK] = device->limits.is_cpu ? 32 : 128;
-    parameters[GRID] = 0;
+    parameters[DENSE] = problem->once ? AS_WRITTEN : AS_CODED;
+    parameters[BLOCK] = parameters[GRID] = 0; /* the method's own */
     parameters[TUNE] = 0;
 }
 
@@ -22,27 +27,45 @@ static bool is_dense(const tamis_prepared *p) {
     return p->profile.sorted && p->profile.density * 1e6 > (double)p->parameters[THRESHOLD];
 }
 
+/* Equal nonzeros: groups and grids as the paper sweeps them. */
+static void sweep_grids(const tamis_prepared *p, tamis_gpu_candidates *candidates) {
+    for (int block = 32; block <= 1024 && block <= p->device->limits.group_most; block *= 2) {
+        tamis_gpu_candidate(candidates, "block=%d,grid=0", block);
+        for (int grid = 32; grid <= 2048; grid *= 2) tamis_gpu_candidate(candidates, "block=%d,grid=%d", block, grid);
+    }
+}
+
+/* Tiles: slices of K, rows in shared memory, groups. */
+static void sweep_tiles(const tamis_prepared *p, const char *reduce, tamis_gpu_candidates *candidates) {
+    static const int heights[] = {0, 32, 64, 128, 256};
+    for (int block = 64; block <= 1024 && block <= p->device->limits.group_most; block *= 2)
+        for (int tk = 16; tk <= 64; tk *= 2)
+            for (size_t i = 0; i < sizeof heights / sizeof heights[0]; i++)
+                tamis_gpu_candidate(candidates, "tk=%d,tj=%d,block=%d%s", tk, heights[i], block, reduce);
+}
+
 static tamis_status prepare(tamis_prepared *p) {
-    const int64_t *const v = p->parameters;
+    int64_t *const v = p->parameters;
     const bool dense = is_dense(p);
+    const tamis_gpu_method *const method = !dense                   ? &tamis_gpudynamic_convert_method
+                                           : v[DENSE] == AS_WRITTEN ? &tamis_gpudynamic_shared_method
+                                                                    : &tamis_gpudynamic_preprocessing_method;
     tamis_gpu_candidates candidates = {.count = 0};
     /* fp atomics only where any order is welcome */
     const char *const reduce = !dense ? "" : p->problem.deterministic ? ",reduce=1" : ",reduce=0";
-    if (v[TUNE] && !p->problem.once) {
-        for (int block = 32; block <= 1024 && block <= p->device->limits.group_most; block *= 2) {
-            tamis_gpu_candidate(&candidates, "block=%d,grid=0%s", block, reduce);
-            for (int grid = 32; grid <= 2048; grid *= 2)
-                tamis_gpu_candidate(&candidates, "block=%d,grid=%d%s", block, grid, reduce);
-        }
+    if (!v[TUNE] || p->problem.once) {
+        char block[32] = "";
+        if (v[BLOCK]) snprintf(block, sizeof block, ",block=%lld", (long long)v[BLOCK]);
+        tamis_gpu_candidate(&candidates, "grid=%lld%s%s", (long long)v[GRID], block, reduce);
+    } else if (dense) {
+        sweep_tiles(p, reduce, &candidates);
     } else {
-        tamis_gpu_candidate(&candidates, "block=%lld,grid=%lld%s", (long long)v[BLOCK], (long long)v[GRID], reduce);
+        sweep_grids(p, &candidates);
     }
-    TRY(tamis_gpu_rank(p, dense ? &tamis_gpu_shared : &tamis_gpu_convert, &candidates));
+    TRY(tamis_gpu_rank(p, method, &candidates));
     if (!p->inner) return TAMIS_OK;
-    /* what was chosen: the places of block and grid are 2 and 3 in `gpudynamic-shared`, 0 and 1 in `gpudynamic-convert`
-     */
-    p->parameters[BLOCK] = p->inner->parameters[dense ? 2 : 0];
-    p->parameters[GRID] = p->inner->parameters[dense ? 3 : 1];
+    v[BLOCK] = tamis_gpu_parameter(p->inner, "block");
+    v[GRID] = tamis_gpu_parameter(p->inner, "grid");
     return TAMIS_OK;
 }
 
@@ -50,10 +73,30 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     return p->inner->method->execute(p->inner, stream, x);
 }
 
-const tamis_gpu_method tamis_gpu_dynamic = {
+static const tamis_gpu_method method = {
     .name = "gpudynamic-dynamic",
-    .parameters = {{"threshold", 0, 1000000}, {"block", 32, 1024}, {"grid", 0, 1 << 30}, {"tune", 0, 1}},
+    .parameters =
+        {{"threshold", 0, 1000000}, {"dense", 0, 1}, {"block", 0, 1024}, {"grid", 0, 1 << 30}, {"tune", 0, 1}},
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+};
+
+const tamis_gpu_algorithm tamis_gpudynamic_dynamic = {
+    .common.description =
+        {
+            .name = "gpudynamic-dynamic",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = PAPER_GPU_DYNAMIC ", s.7",
+            .needs = "as the method that it chooses",
+            .when =
+                "to compare with: by density gpudynamic-preprocessing, as the authors' code does, or gpudynamic-shared, as their text says, or gpudynamic-convert",
+            .parameters =
+                "threshold: density in parts per million from which tiles are taken (100); dense (0, 1): 0 gpudynamic-preprocessing, 1 gpudynamic-shared; block, grid: see those, 0: their own; tune (0, 1): sweep them, and the sizes of tiles, when planning",
+            .any_order = true,
+        },
+    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .relative = 50,
+    .orders = true,
 };

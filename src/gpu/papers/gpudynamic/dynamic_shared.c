@@ -2,73 +2,105 @@
  * Host side of dynamic_shared.simt: `gpudynamic-shared` and `gpudynamic-preprocessing` (Costa et al.: Efficient SDDMM
  * Algorithms on GPU).
  */
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
+#include "gpu/papers/gpudynamic/gpudynamic.h"
 #include "gpu/papers/index.h"
 
-enum { TK, TJ, BLOCK, GRID, REDUCE };
-enum { TILES = 0, FINISHING = 1 };                        /* kernels */
-enum { STARTS = 0, LIST = 1, WITHIN = 2 };                /* kept memory of `gpudynamic-preprocessing` */
-enum { TEAM_LANES = 0, GROUP = 1, PARTS = 2, BYTES = 3 }; /* numbers; parts: slices of K, `team` of them in one */
-enum { STORE, ADD_OUT, ADD_SUMS, PUT, ADD, LAST };        /* modes of the kernel */
-enum { FINISHING_GROUP = 64 };
+enum { TK, TJ, BLOCK, GRID, REDUCE, LANES, BATCH };
+enum { TILES = 0, FINISHING = 1 };                 /* kernels */
+enum { STORE, ADD_OUT, ADD_SUMS, PUT, ADD, LAST }; /* modes of the kernel */
+enum { FINISHING_GROUP = 64, TILE_BYTES = 32 << 10, TILE_LEAST = 32 /* rows */ };
 
-static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+typedef struct shared_state {
+    int64_t team, group;          /* lanes that hold the slices of one row; work-items */
+    int64_t parts;                /* of K, a launch or a group along y each */
+    int64_t bytes;                /* of the tile */
+    void *starts, *list, *within; /* of gpudynamic-preprocessing: see papers/index.h */
+} shared_state;
+
+static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
+
+/* Four lanes an entry, whose 16-byte reads are two each; on processors a work-item a row, as the paper's text has it.
+ */
+static void set_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+    const bool is_cpu = device->limits.is_cpu;
     parameters[TK] = problem->type == TAMIS_F64 ? 16 : 32;
-    parameters[TJ] = 64;
-    parameters[BLOCK] = device->limits.is_cpu ? 32 : 128;
+    parameters[TJ] = 0; /* what fills TILE_BYTES */
     parameters[GRID] = 0;
     parameters[REDUCE] = problem->deterministic;
+    parameters[LANES] = is_cpu ? 1 : 4;
+    parameters[BATCH] = is_cpu ? 1 : 4;
 }
 
-static int64_t tile_bytes(const tamis_prepared *p, int64_t team) {
-    return p->parameters[TJ] * (team * p->parameters[TK] + 1) * (int64_t)tamis_gpu_real_size(p->problem.type);
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+    set_defaults(problem, device, parameters);
+    parameters[BLOCK] = device->limits.is_cpu ? 32 : 512;
 }
 
-/* Lanes that hold the slices of one row: all of K where that is up to 32 slices and the tile fits. */
-static int64_t choose_team(const tamis_prepared *p) {
+static void indexed_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
+    set_defaults(problem, device, parameters);
+    parameters[BLOCK] = device->limits.is_cpu ? 32 : 256;
+}
+
+static int64_t tile_bytes(const tamis_prepared *p, int64_t slices) {
+    const int64_t row = slices * p->parameters[TK] * (int64_t)tamis_type_size(p->problem.type);
+    const int64_t fits = TILE_BYTES / row < TILE_LEAST ? TILE_LEAST : TILE_BYTES / row;
+    return (p->parameters[TJ] ? p->parameters[TJ] : fits) * row;
+}
+
+/* Slices of K that one team holds side by side: all of K where that is no more than 32 lanes and the tile fits. */
+static int64_t choose_slices(const tamis_prepared *p) {
     const int64_t slices = (p->problem.inner + p->parameters[TK] - 1) / p->parameters[TK];
-    int64_t team = 1;
+    int64_t held = 1;
     if (!p->parameters[REDUCE]) return 1;
-    while (team < 32 && team < slices && tile_bytes(p, 2 * team) <= p->device->limits.shared_most) team *= 2;
-    return team;
+    while (held * p->parameters[LANES] < 32 && held < slices &&
+           tile_bytes(p, 2 * held) <= p->device->limits.shared_most)
+        held *= 2;
+    return held;
 }
 
 static tamis_status choose(tamis_prepared *p) {
+    shared_state *const s = p->state;
     int64_t *const v = p->parameters;
-    if (v[TK] & (v[TK] - 1) || v[BLOCK] & (v[BLOCK] - 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: tk = %lld and block = %lld must be powers of two",
-                          (long long)v[TK], (long long)v[BLOCK]);
+    TRY(tamis_gpu_check_powers(p, TK, TK));
+    TRY(tamis_gpu_check_powers(p, BLOCK, BLOCK));
+    TRY(tamis_gpu_check_powers(p, LANES, BATCH));
     if (p->problem.deterministic && !v[REDUCE])
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "parameters: reduce = 0 adds floats in whatever order: with any_order = true only");
-    const int64_t team = choose_team(p), width = team * v[TK];
+    while (v[LANES] > 1 && v[TK] / v[LANES] < piece_of(&p->problem)) v[LANES] /= 2; /* a lane has a piece at least */
+    const int64_t slices = choose_slices(p), width = slices * v[TK];
     if (v[BLOCK] > p->device->limits.group_most) v[BLOCK] = p->device->limits.group_most;
-    if (tile_bytes(p, team) > p->device->limits.shared_most)
+    s->bytes = tile_bytes(p, slices);
+    v[TJ] = s->bytes / width / (int64_t)tamis_type_size(p->problem.type);
+    if (s->bytes > p->device->limits.shared_most)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "parameters: tk = %lld and tj = %lld need %lld bytes of shared memory, "
                           "%s has %lld",
-                          (long long)v[TK], (long long)v[TJ], (long long)tile_bytes(p, team), p->device->limits.name,
+                          (long long)v[TK], (long long)v[TJ], (long long)s->bytes, p->device->limits.name,
                           (long long)p->device->limits.shared_most);
-    p->numbers[TEAM_LANES] = team;
-    p->numbers[GROUP] = v[BLOCK];
-    if (team > 1 && (p->device->limits.subgroup != 32 || v[BLOCK] < team)) p->numbers[GROUP] = team;
-    p->numbers[PARTS] = p->problem.inner > 0 ? (p->problem.inner + width - 1) / width : 1;
-    p->numbers[BYTES] = tile_bytes(p, team);
-    if (p->numbers[PARTS] > 1) p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
+    s->team = slices * v[LANES];
+    s->group = v[BLOCK];
+    if (s->team > 1 && (p->device->limits.subgroup != 32 || s->group < s->team)) s->group = s->team; /* see ONE_TEAM */
+    s->parts = p->problem.inner > 0 ? (p->problem.inner + width - 1) / width : 1;
+    if (s->parts > 1) p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
     return TAMIS_OK;
 }
 
 static tamis_status add_kernels(tamis_prepared *p, bool indexed) {
-    const int64_t *const v = p->parameters, *const n = p->numbers;
+    const shared_state *const s = p->state;
+    const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0}, finishing = {.used = 0};
-    tamis_gpu_define_problem(&definitions, p, (int)n[GROUP], (int)n[TEAM_LANES]);
-    tamis_gpu_define(&definitions, "TK", v[TK]);
+    tamis_gpu_define_problem(&definitions, p, (int)s->group, (int)s->team);
+    tamis_gpu_define(&definitions, "HELD", v[TK] / v[LANES]);
     tamis_gpu_define(&definitions, "TJ", v[TJ]);
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "INDEXED", indexed);
-    tamis_gpu_define(&definitions, "SHARED_BYTES", n[BYTES]);
-    TRY(tamis_gpu_add_kernel(p, TILES, "dynamic_shared.simt", "shared_tiles", &definitions, n[BYTES]));
-    if (n[PARTS] == 1 || v[REDUCE]) return TAMIS_OK;
+    tamis_gpu_define(&definitions, "SHARED_BYTES", s->bytes);
+    TRY(tamis_gpu_add_kernel(p, TILES, "dynamic_shared.simt", "shared_tiles", &definitions, s->bytes));
+    if (s->parts == 1 || v[REDUCE]) return TAMIS_OK;
     tamis_gpu_define_problem(&finishing, p, FINISHING_GROUP, 1);
     return tamis_gpu_add_kernel(p, FINISHING, "dynamic_finish.simt", "dynamic_finish", &finishing, 0);
 }
@@ -80,17 +112,18 @@ static tamis_status prepare_shared(tamis_prepared *p) {
 
 static tamis_status prepare_indexed(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
+    shared_state *const s = p->state;
     tamis_gpu_index index;
     const size_t size = tamis_index_size(p->problem.index_type);
     TRY(choose(p));
     if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(add_kernels(p, true));
-    const tamis_gpu_tiling tiling = {.x_tile = p->numbers[GROUP] / p->numbers[TEAM_LANES], .y_tile = 1};
+    const tamis_gpu_tiling tiling = {.x_tile = s->group / s->team, .y_tile = 1};
     TRY(tamis_gpu_index_build(p, &tiling, &index));
-    TRY_GOTO(done, tamis_gpu_add_kept(p, WITHIN, p->problem.nnz, size, "columns within panels"));
-    TRY_GOTO(done, tamis_gpu_index_within(p, &index, p->memories[WITHIN]));
-    tamis_gpu_index_keep(p, STARTS, &index.starts, index.panels + 1, 8);
-    tamis_gpu_index_keep(p, LIST, &index.list, index.count, size);
+    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->within, p->problem.nnz, size, "columns within panels"));
+    TRY_GOTO(done, tamis_gpu_index_within(p, &index, s->within));
+    s->starts = tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8);
+    s->list = tamis_gpu_index_keep(p, &index.list, index.count, size);
 done:
     tamis_gpu_index_release(p, &index);
     return status;
@@ -98,23 +131,24 @@ done:
 
 static tamis_status launch_tiles(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
                                  int64_t slices, int mode) {
-    const int64_t height = p->numbers[GROUP] / p->numbers[TEAM_LANES];
+    const shared_state *const s = p->state;
+    const int64_t height = s->group / s->team;
     const int64_t panels = (p->problem.rows + height - 1) / height, grid = p->parameters[GRID];
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_memory(&call, p->memories[WITHIN]);
-    tamis_gpu_add_memory(&call, p->memories[STARTS]);
-    tamis_gpu_add_memory(&call, p->memories[LIST]);
-    tamis_gpu_add_place(&call, p->scratch_bytes ? x->scratch : (tamis_place){NULL, 0});
-    tamis_gpu_add_int64(&call, slice);
-    tamis_gpu_add_int32(&call, mode);
-    return tamis_gpu_launch_kernel(p, stream, TILES, grid && grid < panels ? grid : panels, slices,
-                                   (int)p->numbers[GROUP], p->numbers[BYTES], &call);
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_launch launch = {.groups = {grid && grid < panels ? grid : panels, slices},
+                                     .group_size = (int)s->group,
+                                     .shared_bytes = s->bytes};
+    return tamis_gpu_launch_kernel(
+        p, stream, TILES, launch, &common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("within", s->within), tamis_gpu_memory("starts", s->starts),
+                            tamis_gpu_memory("list", s->list),
+                            tamis_gpu_place("sums", p->scratch_bytes ? x->scratch : (tamis_place){NULL, 0}),
+                            tamis_gpu_integer("slice", slice), tamis_gpu_integer("mode", mode)));
 }
 
 /* Parts that meet by launches in order: each sample has one writer. */
 static tamis_status execute_in_order(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t parts = p->numbers[PARTS];
+    const int64_t parts = ((const shared_state *)p->state)->parts;
     for (int64_t i = 0; i < parts; i++)
         TRY(launch_tiles(p, stream, x, i, 1, i == 0 ? PUT : i == parts - 1 ? LAST : ADD));
     return TAMIS_OK;
@@ -129,41 +163,81 @@ static tamis_status execute_atomically(const tamis_prepared *p, void *stream, co
     const bool into_out = linear && plain && x->beta == 0;
     const size_t bytes = (size_t)problem->nnz * tamis_gpu_real_size(problem->type);
     TRY(runtime->fill(p->device, stream, into_out ? x->out : x->scratch, 0, bytes));
-    TRY(launch_tiles(p, stream, x, 0, p->numbers[PARTS], into_out ? ADD_OUT : ADD_SUMS));
+    TRY(launch_tiles(p, stream, x, 0, ((const shared_state *)p->state)->parts, into_out ? ADD_OUT : ADD_SUMS));
     if (into_out) return TAMIS_OK;
-    tamis_gpu_call call = {.count = 0};
-    int64_t groups = (problem->nnz + FINISHING_GROUP - 1) / FINISHING_GROUP;
-    if (groups > 65535) groups = 65535;
-    tamis_gpu_add_int64(&call, problem->nnz);
-    tamis_gpu_add_place(&call, x->values);
-    tamis_gpu_add_place(&call, x->scratch);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_edge(p, x, &call);
-    return tamis_gpu_launch_kernel(p, stream, FINISHING, groups, 1, FINISHING_GROUP, 0, &call);
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const int64_t groups = (problem->nnz + FINISHING_GROUP - 1) / FINISHING_GROUP;
+    const tamis_gpu_launch launch = {.groups = {groups > 65535 ? 65535 : groups, 1}, .group_size = FINISHING_GROUP};
+    return tamis_gpu_launch_kernel(p, stream, FINISHING, launch, &common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_place("sums", x->scratch)));
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    if (p->numbers[PARTS] == 1) return launch_tiles(p, stream, x, 0, 1, STORE);
+    if (((const shared_state *)p->state)->parts == 1) return launch_tiles(p, stream, x, 0, 1, STORE);
     return p->parameters[REDUCE] ? execute_in_order(p, stream, x) : execute_atomically(p, stream, x);
 }
 
 #define PARAMETERS                                                                                                     \
     {                                                                                                                  \
-        {"tk", 8, 64}, {"tj", 1, 1024}, {"block", 32, 1024}, {"grid", 0, 1 << 30}, { "reduce", 0, 1 }                  \
+        {"tk", 8, 64}, {"tj", 0, 1024}, {"block", 32, 1024}, {"grid", 0, 1 << 30}, {"reduce", 0, 1}, {"lanes", 1, 32}, \
+        {                                                                                                              \
+            "batch", 1, 8                                                                                              \
+        }                                                                                                              \
     }
 
-const tamis_gpu_method tamis_gpu_shared = {
+const tamis_gpu_method tamis_gpudynamic_shared_method = {
     .name = "gpudynamic-shared",
     .parameters = PARAMETERS,
     .defaults = defaults,
     .prepare = prepare_shared,
     .execute = execute,
+    .state_bytes = sizeof(shared_state),
 };
 
-const tamis_gpu_method tamis_gpu_preprocessing = {
+const tamis_gpu_method tamis_gpudynamic_preprocessing_method = {
     .name = "gpudynamic-preprocessing",
     .parameters = PARAMETERS,
-    .defaults = defaults,
+    .defaults = indexed_defaults,
     .prepare = prepare_indexed,
     .execute = execute,
+    .state_bytes = sizeof(shared_state),
+};
+
+const tamis_gpu_algorithm tamis_gpudynamic_shared = {
+    .common.description =
+        {
+            .name = "gpudynamic-shared",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = PAPER_GPU_DYNAMIC ", s.3",
+            .needs = "atomic adds; shared memory; sorted columns",
+            .when = "to compare with: a row a work-item, tiles of B in shared memory",
+            .parameters =
+                "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an entry and slice; batch (1 to 8): entries a team takes at once",
+            .any_order = true,
+        },
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpudynamic_shared_method},
+    .relative = 16,
+    .sorted = true,
+    .orders = true,
+};
+
+const tamis_gpu_algorithm tamis_gpudynamic_preprocessing = {
+    .common.description =
+        {
+            .name = "gpudynamic-preprocessing",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = PAPER_GPU_DYNAMIC ", s.4",
+            .needs = "columns renumbered by the plan, on the device; atomic adds; shared memory",
+            .when = "to compare with: as gpudynamic-shared, over the columns that occur in a panel",
+            .parameters =
+                "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an entry and slice; batch (1 to 8): entries a team takes at once",
+            .any_order = true,
+        },
+    .common.needs_preparation = true,
+    .methods = {[TAMIS_OP_SDDMM] = &tamis_gpudynamic_preprocessing_method},
+    .relative = 6,
+    .sorted = true,
+    .orders = true,
 };

@@ -2,6 +2,7 @@
  * Host side of the launches over the dense grid of S: study_dense_grid.simt and study_fused_grid.simt (Lin, Hsu, Chen:
  * SpMM, SDDMM and SDDMM_SpMM Kernels, s.5.5 and 6.2).
  */
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
 #include "gpu/papers/study/study.h"
@@ -27,13 +28,14 @@ static tamis_status prepare(tamis_prepared *p) {
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t groups_y = grid_y(p);
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_int64(&call, groups_y);
-    return tamis_gpu_launch_kernel(p, stream, 0, grid_x(p), groups_y, (int)p->parameters[TAMIS_STUDY_BLOCK], 0, &call);
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_launch launch = {.groups = {grid_x(p), groups_y},
+                                     .group_size = (int)p->parameters[TAMIS_STUDY_BLOCK]};
+    return tamis_gpu_launch_kernel(p, stream, 0, launch, &common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("groups_y", groups_y)));
 }
 
-const tamis_gpu_method tamis_gpu_dense_grid = {
+static const tamis_gpu_method method = {
     .name = "study-dense-grid",
     .parameters = {{"block", 16, 1024}, {"slice", 8, 4096}},
     .defaults = tamis_study_defaults,
@@ -63,72 +65,72 @@ static tamis_status prepare_fused(tamis_prepared *p) {
 }
 
 /* A kernel over the elements of E. */
-static tamis_status over_output(const tamis_prepared *p, void *stream, int kernel, const tamis_gpu_call *call) {
+static tamis_status over_output(const tamis_prepared *p, void *stream, int kernel, const tamis_gpu_common *common,
+                                const tamis_gpu_named *own) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK];
     const int64_t groups = tamis_study_blocks(p->problem.rows * p->problem.width, block);
-    return tamis_gpu_launch_kernel(p, stream, kernel, tamis_study_groups(p, 0, groups), 1, (int)block, 0, call);
-}
-
-static tamis_status start(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    if (!in_place(p)) return p->device->runtime->fill(p->device, stream, x->scratch, 0, p->scratch_bytes);
-    tamis_gpu_add_int64(&call, p->problem.rows);
-    tamis_gpu_add_int64(&call, p->problem.width);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_int64(&call, x->out_stride);
-    tamis_gpu_add_real(&call, p->problem.type, x->beta);
-    return over_output(p, stream, START, &call);
-}
-
-static tamis_status fuse(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const tamis_problem *const problem = &p->problem;
-    const int64_t groups_y = grid_y(p);
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, problem->rows);
-    tamis_gpu_add_int64(&call, problem->cols);
-    tamis_gpu_add_memory(&call, problem->offsets);
-    tamis_gpu_add_memory(&call, problem->columns);
-    tamis_gpu_add_place(&call, x->values);
-    tamis_gpu_add_place(&call, x->a);
-    tamis_gpu_add_int64(&call, x->a_stride);
-    tamis_gpu_add_place(&call, x->b);
-    tamis_gpu_add_int64(&call, x->b_stride);
-    tamis_gpu_add_int64(&call, problem->inner);
-    tamis_gpu_add_place(&call, x->d);
-    tamis_gpu_add_int64(&call, x->d_stride);
-    tamis_gpu_add_int64(&call, problem->width);
-    tamis_gpu_add_place(&call, in_place(p) ? x->out : x->scratch);
-    tamis_gpu_add_int64(&call, in_place(p) ? x->out_stride : problem->width);
-    tamis_gpu_add_real(&call, problem->type, in_place(p) ? x->alpha : 1);
-    tamis_gpu_add_edge(p, x, &call);
-    tamis_gpu_add_int32(&call, tamis_gpu_wide(p, x));
-    tamis_gpu_add_int64(&call, groups_y);
-    return tamis_gpu_launch_kernel(p, stream, FUSE, grid_x(p), groups_y, (int)p->parameters[TAMIS_STUDY_BLOCK], 0,
-                                   &call);
-}
-
-static tamis_status finish(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, p->problem.rows);
-    tamis_gpu_add_int64(&call, p->problem.width);
-    tamis_gpu_add_place(&call, x->scratch);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_int64(&call, x->out_stride);
-    tamis_gpu_add_real(&call, p->problem.type, x->alpha);
-    tamis_gpu_add_real(&call, p->problem.type, x->beta);
-    return over_output(p, stream, FINISH, &call);
+    const tamis_gpu_launch launch = {.groups = {tamis_study_groups(p, 0, groups), 1}, .group_size = (int)block};
+    return tamis_gpu_launch_kernel(p, stream, kernel, launch, common, own);
 }
 
 static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    TRY(start(p, stream, x));
-    if (p->problem.nnz > 0) TRY(fuse(p, stream, x));
-    return in_place(p) ? TAMIS_OK : finish(p, stream, x);
+    const bool here = in_place(p);
+    const int64_t groups_y = grid_y(p);
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_named sums = tamis_gpu_place("sums", here ? x->out : x->scratch);
+    const tamis_gpu_named stride = tamis_gpu_integer("sums_stride", here ? x->out_stride : p->problem.width);
+    const tamis_gpu_launch launch = {.groups = {grid_x(p), groups_y},
+                                     .group_size = (int)p->parameters[TAMIS_STUDY_BLOCK]};
+    if (here)
+        TRY(over_output(p, stream, START, &common, TAMIS_GPU_ARGUMENTS(sums, stride)));
+    else
+        TRY(p->device->runtime->fill(p->device, stream, x->scratch, 0, p->scratch_bytes));
+    if (p->problem.nnz > 0)
+        TRY(tamis_gpu_launch_kernel(p, stream, FUSE, launch, &common,
+                                    TAMIS_GPU_ARGUMENTS(sums, stride, tamis_gpu_real("factor", here ? x->alpha : 1),
+                                                        tamis_gpu_integer("groups_y", groups_y))));
+    return here ? TAMIS_OK : over_output(p, stream, FINISH, &common, TAMIS_GPU_ARGUMENTS(sums));
 }
 
-const tamis_gpu_method tamis_gpu_fused_dense_grid = {
+static const tamis_gpu_method fused = {
     .name = "study-fused-dense-grid",
     .parameters = {{"block", 16, 1024}, {"slice", 8, 4096}},
     .defaults = tamis_study_defaults,
     .prepare = prepare_fused,
     .execute = execute_fused,
+};
+
+const tamis_gpu_algorithm tamis_study_dense_grid = {
+    .common.description =
+        {
+            .name = "study-dense-grid",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = PAPER_STUDY ", s.5.5",
+            .needs = "sorted columns, which is ours: the authors' blocks take a row's nonzeros packed to the left",
+            .when =
+                "to compare with: a grid over all M x N, empty blocks return; each block searches the row for its columns",
+            .parameters = "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory",
+        },
+    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .relative = 70,
+    .sorted = true,
+};
+
+const tamis_gpu_algorithm tamis_study_fused_dense_grid = {
+    .common.description =
+        {
+            .name = "study-fused-dense-grid",
+            .device = "gpu",
+            .operations = TAMIS_GPU_FUSED,
+            .source = PAPER_STUDY ", s.6.2",
+            .needs = "sorted columns; atomic adds; shared memory; scratch of rows x L reals for 16-bit types",
+            .when = "to compare with: one launch over blocks of S",
+            .parameters = "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory",
+            .any_order = true,
+        },
+    .methods = {[TAMIS_OP_FUSED] = &fused},
+    .relative = 27,
+    .sorted = true,
+    .no_softmax = true,
 };

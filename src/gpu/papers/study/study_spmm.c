@@ -2,12 +2,16 @@
  * Host side of study_spmm.simt (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels, s.4), and of the two launches of
  * study-fused-back-to-back (s.6.1).
  */
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
 #include "gpu/papers/study/study.h"
 
 enum { SPMM, SAMPLE, SOFTMAX }; /* kernels */
-enum { SWAPPED };               /* number: whether rows lie along x of the grid */
+
+typedef struct spmm_state {
+    bool swapped; /* rows lie along x of the grid */
+} spmm_state;
 
 /* A tile as wide as C, from a warp to 128. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
@@ -19,7 +23,7 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 
 static tamis_status add_spmm(tamis_prepared *p, const char *kernel, bool swapped, bool samples) {
     tamis_gpu_definitions definitions = {.used = 0};
-    p->numbers[SWAPPED] = swapped;
+    ((spmm_state *)p->state)->swapped = swapped;
     tamis_gpu_define_problem(&definitions, p, (int)p->parameters[TAMIS_STUDY_BLOCK], 1);
     tamis_gpu_define(&definitions, "SWAPPED", swapped);
     tamis_gpu_define(&definitions, "WEIGHTS_REAL", samples);
@@ -31,24 +35,16 @@ static tamis_status multiply(const tamis_prepared *p, void *stream, const tamis_
                              tamis_place dense, int64_t dense_stride) {
     const tamis_problem *const problem = &p->problem;
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK], tiles = tamis_study_blocks(problem->width, block);
-    const bool swapped = p->numbers[SWAPPED] != 0;
+    const bool swapped = ((const spmm_state *)p->state)->swapped;
     const int64_t groups_x = tamis_study_groups(p, 0, swapped ? problem->rows : tiles);
     const int64_t groups_y = tamis_study_groups(p, 1, swapped ? tiles : problem->rows);
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, problem->rows);
-    tamis_gpu_add_memory(&call, problem->offsets);
-    tamis_gpu_add_memory(&call, problem->columns);
-    tamis_gpu_add_place(&call, weights);
-    tamis_gpu_add_int32(&call, problem->has_values);
-    tamis_gpu_add_place(&call, dense);
-    tamis_gpu_add_int64(&call, dense_stride);
-    tamis_gpu_add_int64(&call, problem->width);
-    tamis_gpu_add_place(&call, x->out);
-    tamis_gpu_add_int64(&call, x->out_stride);
-    tamis_gpu_add_real(&call, problem->type, x->alpha);
-    tamis_gpu_add_real(&call, problem->type, x->beta);
-    tamis_gpu_add_int64(&call, groups_y);
-    return tamis_gpu_launch_kernel(p, stream, SPMM, groups_x, groups_y, (int)block, 0, &call);
+    const tamis_gpu_launch launch = {.groups = {groups_x, groups_y}, .group_size = (int)block};
+    tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    common.values = weights;
+    common.b = dense;
+    common.b_stride = dense_stride;
+    return tamis_gpu_launch_kernel(p, stream, SPMM, launch, &common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("groups_y", groups_y)));
 }
 
 static bool nothing(const tamis_prepared *p) { return p->problem.rows == 0 || p->problem.width == 0; }
@@ -68,28 +64,31 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     return multiply(p, stream, x, x->values, x->b, x->b_stride);
 }
 
-const tamis_gpu_method tamis_gpu_spmm_row = {
+static const tamis_gpu_method row = {
     .name = "study-spmm-row",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_row,
     .execute = execute,
+    .state_bytes = sizeof(spmm_state),
 };
 
-const tamis_gpu_method tamis_gpu_spmm_shared = {
+static const tamis_gpu_method shared = {
     .name = "study-spmm-shared",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_shared,
     .execute = execute,
+    .state_bytes = sizeof(spmm_state),
 };
 
-const tamis_gpu_method tamis_gpu_spmm_shared_swapped = {
+static const tamis_gpu_method swapped_axes = {
     .name = "study-spmm-shared-swapped",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_swapped,
     .execute = execute,
+    .state_bytes = sizeof(spmm_state),
 };
 
 /* ------------------------------------------------------------------------------------------ fused, two launches */
@@ -112,22 +111,20 @@ static tamis_status prepare_fused(tamis_prepared *p) {
 static tamis_status sample(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const int64_t block = p->parameters[TAMIS_STUDY_BLOCK];
     const int64_t groups = tamis_study_groups(p, 0, tamis_study_blocks(p->problem.nnz, block));
-    tamis_operands samples = *x;
-    tamis_gpu_call call = {.count = 0};
-    samples.out = x->scratch;
-    samples.alpha = 1;
-    samples.beta = 0;
-    tamis_gpu_sddmm_arguments(p, &samples, &call);
-    return tamis_gpu_launch_kernel(p, stream, SAMPLE, groups, 1, (int)block, 0, &call);
+    const tamis_gpu_launch launch = {.groups = {groups, 1}, .group_size = (int)block};
+    tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    common.out = x->scratch;
+    common.alpha = 1;
+    common.beta = 0;
+    return tamis_gpu_launch_kernel(p, stream, SAMPLE, launch, &common, NULL);
 }
 
 static tamis_status normalise(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_add_int64(&call, p->problem.rows);
-    tamis_gpu_add_memory(&call, p->problem.offsets);
-    tamis_gpu_add_place(&call, x->scratch);
-    return tamis_gpu_launch_kernel(p, stream, SOFTMAX, tamis_study_groups(p, 0, p->problem.rows), 1,
-                                   (int)p->parameters[TAMIS_STUDY_BLOCK], 0, &call);
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_launch launch = {.groups = {tamis_study_groups(p, 0, p->problem.rows), 1},
+                                     .group_size = (int)p->parameters[TAMIS_STUDY_BLOCK]};
+    return tamis_gpu_launch_kernel(p, stream, SOFTMAX, launch, &common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_place("scores", x->scratch)));
 }
 
 static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
@@ -138,10 +135,71 @@ static tamis_status execute_fused(const tamis_prepared *p, void *stream, const t
     return multiply(p, stream, x, x->scratch, x->d, x->d_stride);
 }
 
-const tamis_gpu_method tamis_gpu_fused_back_to_back = {
+static const tamis_gpu_method fused = {
     .name = "study-fused-back-to-back",
     .parameters = {{"block", 16, 1024}},
     .defaults = defaults,
     .prepare = prepare_fused,
     .execute = execute_fused,
+    .state_bytes = sizeof(spmm_state),
+};
+
+const tamis_gpu_algorithm tamis_study_spmm_row = {
+    .common.description =
+        {
+            .name = "study-spmm-row",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SPMM,
+            .source = PAPER_STUDY ", s.4.1",
+            .needs = "nothing",
+            .when = "to compare with: a work-item an element of C",
+            .parameters = "block (16 to 1024): work-items",
+        },
+    .methods = {[TAMIS_OP_SPMM] = &row},
+    .relative = 2,
+};
+
+const tamis_gpu_algorithm tamis_study_spmm_shared = {
+    .common.description =
+        {
+            .name = "study-spmm-shared",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SPMM,
+            .source = PAPER_STUDY ", s.4.2",
+            .needs = "shared memory",
+            .when = "to compare with: as study-spmm-row, the row of S in shared memory",
+            .parameters = "block (16 to 1024): work-items",
+        },
+    .methods = {[TAMIS_OP_SPMM] = &shared},
+    .relative = 1.4,
+};
+
+const tamis_gpu_algorithm tamis_study_spmm_shared_swapped = {
+    .common.description =
+        {
+            .name = "study-spmm-shared-swapped",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SPMM,
+            .source = PAPER_STUDY ", s.4.3",
+            .needs = "shared memory",
+            .when = "to compare with: as study-spmm-shared, the grid's axes swapped",
+            .parameters = "block (16 to 1024): work-items",
+        },
+    .methods = {[TAMIS_OP_SPMM] = &swapped_axes},
+    .relative = 1.5,
+};
+
+const tamis_gpu_algorithm tamis_study_fused_back_to_back = {
+    .common.description =
+        {
+            .name = "study-fused-back-to-back",
+            .device = "gpu",
+            .operations = TAMIS_GPU_FUSED,
+            .source = PAPER_STUDY ", s.6.1",
+            .needs = "scratch for the sampled values",
+            .when = "to compare with: the two operations, one after the other",
+            .parameters = "block (16 to 1024): work-items",
+        },
+    .methods = {[TAMIS_OP_FUSED] = &fused},
+    .relative = 1.7,
 };

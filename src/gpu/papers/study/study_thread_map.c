@@ -3,14 +3,17 @@
  * rows and writes the map.
  */
 #include "base/memory.h"
+#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/methods.h"
 #include "gpu/papers/study/study.h"
 #include "sparse/index.h"
 #include "sparse/structure.h"
 
-enum { MAP, BLOCK_ROWS }; /* kept memory */
-enum { BLOCKS };          /* number */
+typedef struct map_state {
+    int64_t blocks;
+    void *map, *block_rows; /* see thread_map */
+} map_state;
 
 static tamis_place place_of(const void *memory) { return (tamis_place){(void *)(uintptr_t)memory, 0}; }
 
@@ -55,18 +58,19 @@ static tamis_status make_map(const tamis_prepared *p, thread_map *m) {
 
 static tamis_status keep_map(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
+    map_state *const s = p->state;
     thread_map m = {.blocks = 0};
     const size_t offset_size = tamis_index_size(p->problem.offset_type);
     const size_t index_size = tamis_index_size(p->problem.index_type);
     TRY_GOTO(done, make_map(p, &m));
     const int64_t items = m.blocks * p->parameters[TAMIS_STUDY_BLOCK];
-    p->numbers[BLOCKS] = m.blocks;
-    TRY_GOTO(done, tamis_gpu_add_kept(p, MAP, items, offset_size, "a map of threads"));
-    TRY_GOTO(done, tamis_gpu_add_kept(p, BLOCK_ROWS, m.blocks, index_size, "the rows of blocks"));
-    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, place_of(p->memories[MAP]), m.map,
+    s->blocks = m.blocks;
+    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->map, items, offset_size, "a map of threads"));
+    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->block_rows, m.blocks, index_size, "the rows of blocks"));
+    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, place_of(s->map), m.map,
                                              (size_t)items * offset_size));
-    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, place_of(p->memories[BLOCK_ROWS]),
-                                             m.block_rows, (size_t)m.blocks * index_size));
+    TRY_GOTO(done, p->device->runtime->write(p->device, p->problem.stream, place_of(s->block_rows), m.block_rows,
+                                             (size_t)m.blocks * index_size));
 done:
     tamis_release(m.offsets);
     tamis_release(m.map);
@@ -86,19 +90,37 @@ static tamis_status prepare(tamis_prepared *p) {
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t groups = tamis_study_groups(p, 0, p->numbers[BLOCKS]);
-    tamis_gpu_call call = {.count = 0};
-    tamis_gpu_sddmm_arguments(p, x, &call);
-    tamis_gpu_add_memory(&call, p->memories[MAP]);
-    tamis_gpu_add_memory(&call, p->memories[BLOCK_ROWS]);
-    tamis_gpu_add_int64(&call, p->numbers[BLOCKS]);
-    return tamis_gpu_launch_kernel(p, stream, 0, groups, 1, (int)p->parameters[TAMIS_STUDY_BLOCK], 0, &call);
+    const map_state *const s = p->state;
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_gpu_launch launch = {.groups = {tamis_study_groups(p, 0, s->blocks), 1},
+                                     .group_size = (int)p->parameters[TAMIS_STUDY_BLOCK]};
+    return tamis_gpu_launch_kernel(p, stream, 0, launch, &common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("map", s->map),
+                                                       tamis_gpu_memory("block_rows", s->block_rows),
+                                                       tamis_gpu_integer("blocks", s->blocks)));
 }
 
-const tamis_gpu_method tamis_gpu_thread_map = {
+static const tamis_gpu_method method = {
     .name = "study-thread-map",
     .parameters = {{"block", 16, 1024}, {"slice", 8, 4096}},
     .defaults = tamis_study_row_defaults,
     .prepare = prepare,
     .execute = execute,
+    .state_bytes = sizeof(map_state),
+};
+
+const tamis_gpu_algorithm tamis_study_thread_map = {
+    .common.description =
+        {
+            .name = "study-thread-map",
+            .device = "gpu",
+            .operations = TAMIS_GPU_SDDMM,
+            .source = PAPER_STUDY ", s.5.2",
+            .needs = "a padded map of work-items, built on the host by the plan",
+            .when = "to compare with: groups that stay in one row, its row of A shared",
+            .parameters = "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory",
+        },
+    .common.needs_preparation = true,
+    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .relative = 2.8,
 };

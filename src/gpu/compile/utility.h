@@ -5,18 +5,13 @@
 #ifndef TAMIS_GPU_LAUNCH_UTILITY_H
 #define TAMIS_GPU_LAUNCH_UTILITY_H
 
-#include "gpu/launch/call.h"
+#include "gpu/compile/definitions.h"
+#include "gpu/runtime/arguments.h"
 
 enum { TAMIS_GPU_GROUP = 256 };
 
-/* Definitions of such a kernel: element (-1 where it has none), index and offset types. */
-typedef struct tamis_gpu_kinds {
-    tamis_type type;
-    tamis_index_type index, offset;
-} tamis_gpu_kinds;
-
 tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const char *file, const char *kernel,
-                               tamis_gpu_kinds kinds, int64_t groups, const tamis_gpu_call *call);
+                               tamis_gpu_kinds kinds, int64_t groups, const tamis_gpu_named *arguments);
 
 /* Makes the kernel without launching it. */
 tamis_status tamis_gpu_utility_ready(tamis_gpu_device *device, const char *file, const char *kernel,

@@ -11,13 +11,6 @@
 /* Elements of even slices of at most so many bytes of a row, but whole cache lines; K where one will do. */
 int64_t tamis_gpu_slice_even(const tamis_problem *problem, int64_t bytes);
 
-/* What the cost model takes: */
-int64_t tamis_gpu_nonzeros_slice(const tamis_problem *problem);
-int64_t tamis_gpu_panels_slice(const tamis_problem *problem);
-
-/* Rows of a panel of gpu-panels, by the cost model. */
-int64_t tamis_gpu_panels_height(const tamis_problem *problem, int64_t slice);
-
 /* A slice as asked for, in whole cache lines and no more than K; 0: `otherwise`. */
 int64_t tamis_gpu_slice_taken(const tamis_problem *problem, int64_t asked, int64_t otherwise);
 
@@ -34,9 +27,8 @@ enum { TAMIS_GPU_SLICE_WHOLE, TAMIS_GPU_SLICE_REST };
 tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
                                      tamis_status (*compile)(tamis_prepared *p, int kernel, int64_t inner));
 
-/* A launch each. Their arguments: SDDMM_PARAMETERS, SLICE_PARAMETERS, BATCH_PARAMETERS, then what `add` adds. */
+/* A launch each, with SLICE_PARAMETERS beside the method's `own` arguments, of which there are up to 16. */
 tamis_status tamis_gpu_slice_execute(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
-                                     const tamis_gpu_launch *launch,
-                                     void (*add)(const tamis_prepared *p, tamis_gpu_call *call));
+                                     tamis_gpu_launch launch, const tamis_gpu_named *own);
 
 #endif

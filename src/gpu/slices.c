@@ -1,5 +1,5 @@
 /* Slices of K: how long they are and what their launches are given. */
-#include "gpu/nonzeros/slices.h"
+#include "gpu/slices.h"
 
 #include "base/status.h"
 
@@ -31,31 +31,33 @@ tamis_status tamis_gpu_slice_compile(tamis_prepared *p, int64_t slice,
     return compile(p, TAMIS_GPU_SLICE_WHOLE, slice < inner ? slice : inner);
 }
 
-/* Of the launch whose slice begins at element `begin`. */
-static void add_arguments(const tamis_prepared *p, const tamis_operands *x, int64_t slice, int64_t begin,
-                          tamis_gpu_call *call) {
+/* The launch whose slice begins at element `begin`. */
+static tamis_status launch_slice(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
+                                 int64_t begin, tamis_gpu_launch launch, tamis_gpu_named *own) {
     enum { FIRST = 1, LAST = 2 };
     const int64_t bytes = begin * (int64_t)tamis_type_size(p->problem.type), left = p->problem.inner - begin;
+    const bool rest = begin > 0 && slice > left;
     tamis_operands part = *x;
     part.a = tamis_gpu_after(x->a, bytes);
     part.b = tamis_gpu_after(x->b, bytes);
-    tamis_gpu_sddmm_arguments_of(p, &part, slice < left ? slice : left, call);
-    tamis_gpu_add_place(call, x->scratch);
-    tamis_gpu_add_int32(call, (begin == 0 ? FIRST : 0) | (slice >= left ? LAST : 0));
-    tamis_gpu_add_batch(p, x, call);
+    tamis_gpu_common common = tamis_gpu_common_of(p, &part);
+    common.inner = slice < left ? slice : left;
+    own[0] = tamis_gpu_place("sums", x->scratch);
+    own[1] = tamis_gpu_integer("stage", (begin == 0 ? FIRST : 0) | (slice >= left ? LAST : 0));
+    return tamis_gpu_launch_kernel(p, stream, rest ? TAMIS_GPU_SLICE_REST : TAMIS_GPU_SLICE_WHOLE, launch, &common,
+                                   own);
 }
 
 tamis_status tamis_gpu_slice_execute(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
-                                     const tamis_gpu_launch *launch,
-                                     void (*add)(const tamis_prepared *p, tamis_gpu_call *call)) {
+                                     tamis_gpu_launch launch, const tamis_gpu_named *own) {
+    enum { OWN_MOST = 16 };
+    tamis_gpu_named all[OWN_MOST + 3];
     int64_t begin = 0;
+    int count = 2; /* sums and stage come first */
+    do all[count++] = *own;
+    while (own++->name);
     do {
-        const bool rest = begin > 0 && begin + slice > p->problem.inner;
-        tamis_gpu_call call = {.count = 0};
-        add_arguments(p, x, slice, begin, &call);
-        add(p, &call);
-        TRY(tamis_gpu_launch_kernel(p, stream, rest ? TAMIS_GPU_SLICE_REST : TAMIS_GPU_SLICE_WHOLE, launch->groups[0],
-                                    launch->groups[1], launch->group_size, launch->shared_bytes, &call));
+        TRY(launch_slice(p, stream, x, slice, begin, launch, all));
         begin += slice;
     } while (begin < p->problem.inner);
     return TAMIS_OK;

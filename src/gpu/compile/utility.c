@@ -1,5 +1,5 @@
 /* Shared kernels. */
-#include "gpu/launch/utility.h"
+#include "gpu/compile/utility.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -72,12 +72,15 @@ static tamis_status get(tamis_gpu_device *device, const char *file, const char *
 }
 
 tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const char *file, const char *name,
-                               tamis_gpu_kinds kinds, int64_t groups, const tamis_gpu_call *call) {
+                               tamis_gpu_kinds kinds, int64_t groups, const tamis_gpu_named *arguments) {
     entry *e = NULL;
+    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
     const tamis_gpu_launch grid = {.groups = {groups, 1}, .group_size = TAMIS_GPU_GROUP};
     TRY(get(device, file, name, kinds, &e));
+    TRY(tamis_gpu_bind(e->kernel, NULL, arguments, values));
     pthread_mutex_lock(&e->launching);
-    const tamis_status status = device->runtime->launch(device, stream, e->kernel, &grid, call->arguments, call->count);
+    const tamis_status status =
+        device->runtime->launch(device, stream, e->kernel, &grid, values, e->kernel->signature.count);
     pthread_mutex_unlock(&e->launching);
     return status;
 }

@@ -1,0 +1,36 @@
+/* The cost model of the GPU: what the predictors of the methods share. Times in seconds, sizes in bytes. */
+#ifndef TAMIS_GPU_MODEL_H
+#define TAMIS_GPU_MODEL_H
+
+#include "gpu/plan.h"
+
+extern const double tamis_gpu_launch_seconds;
+
+/* What fitted times are multiplied by on this device. */
+double tamis_gpu_scale(const tamis_problem *p);
+
+/* Bytes a second of random rows out of a table of that many bytes. */
+double tamis_gpu_gather_rate(const tamis_problem *p, double bytes);
+
+/* Bytes of a row of A, and of D. */
+double tamis_gpu_row_bytes(const tamis_problem *p);
+
+/* A launch of that much work: too few nonzeros leave multiprocessors idle. `alone`: what the share of one team takes.
+ */
+double tamis_gpu_filling(double seconds);
+double tamis_gpu_filling_of(double seconds, double alone);
+
+/* Seconds a nonzero whose row is read once, before what an operation adds to it: a share that is the same everywhere,
+   and what a row costs that no cache near by has. */
+double tamis_gpu_row_each(const tamis_problem *p, double bytes);
+
+/* Launches of K in slices; seconds a nonzero that sums under way take, written and read once for each slice but one. */
+double tamis_gpu_slices(const tamis_problem *p, int64_t slice);
+double tamis_gpu_sums_each(const tamis_problem *p, double slices);
+
+/* The slice that is cheapest where a nonzero takes each(p, slice): all of K, or of `widest` bytes, or of halves down to
+   512; of no more than `most` bytes, but that narrowest one. Narrower ones must pay. */
+int64_t tamis_gpu_cheapest_slice(const tamis_problem *p, int64_t widest, int64_t most,
+                                 double (*each)(const tamis_problem *p, int64_t slice));
+
+#endif

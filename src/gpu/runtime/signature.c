@@ -1,0 +1,137 @@
+/* Reading a kernel's parameter list. The dialect keeps it simple: IN(type, name), OUT(type, name), `type name`, and
+   macros for lists that several kernels share. */
+#include "gpu/runtime/signature.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+typedef struct reader {
+    const char *text, *kernel;
+    bool real_is_double;
+    tamis_gpu_signature *signature;
+} reader;
+
+typedef struct span {
+    const char *begin, *end;
+} span;
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static span trim(span s) {
+    while (s.begin < s.end && (isspace((unsigned char)*s.begin) || *s.begin == '\\')) s.begin++;
+    while (s.end > s.begin && (isspace((unsigned char)s.end[-1]) || s.end[-1] == '\\')) s.end--;
+    return s;
+}
+
+static bool is(span s, const char *word) {
+    return (size_t)(s.end - s.begin) == strlen(word) && memcmp(s.begin, word, strlen(word)) == 0;
+}
+
+static tamis_status not_understood(const reader *r, span s) {
+    return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s: its parameter `%.*s` is not understood", r->kernel,
+                      (int)(s.end - s.begin), s.begin);
+}
+
+static tamis_status add(const reader *r, span name, tamis_gpu_kind kind) {
+    tamis_gpu_signature *const to = r->signature;
+    const size_t bytes = (size_t)(name.end - name.begin);
+    if (to->count == TAMIS_GPU_PARAMETERS_MOST || bytes == 0 || bytes >= TAMIS_GPU_NAME_MOST)
+        return not_understood(r, name);
+    memcpy(to->parameters[to->count].name, name.begin, bytes);
+    to->parameters[to->count].name[bytes] = 0;
+    to->parameters[to->count].kind = kind;
+    to->parameters[to->count++].common = -1;
+    return TAMIS_OK;
+}
+
+/* What follows `#define name ` up to the end of the line, and of lines that go on. */
+static tamis_status find_macro(const reader *r, span name, span *body) {
+    static const char define[] = "#define ";
+    const size_t bytes = (size_t)(name.end - name.begin);
+    for (const char *at = r->text; (at = strstr(at, define)) != NULL;) {
+        at += sizeof define - 1;
+        if (strncmp(at, name.begin, bytes) != 0 || !isspace((unsigned char)at[bytes])) continue;
+        body->begin = at + bytes;
+        body->end = strchr(body->begin, '\n');
+        while (body->end && body->end[-1] == '\\') body->end = strchr(body->end + 1, '\n');
+        if (!body->end) body->end = body->begin + strlen(body->begin);
+        return TAMIS_OK;
+    }
+    return not_understood(r, name);
+}
+
+static tamis_status read_place(const reader *r, span s) {
+    const char *const comma = memchr(s.begin, ',', (size_t)(s.end - s.begin));
+    if (!comma || s.end[-1] != ')') return not_understood(r, s);
+    return add(r, trim((span){comma + 1, s.end - 1}), TAMIS_GPU_PLACE);
+}
+
+static tamis_status read_number(const reader *r, span s) {
+    const struct {
+        const char *type;
+        tamis_gpu_kind kind;
+    } types[] = {{"int64", TAMIS_GPU_INT64},
+                 {"int32", TAMIS_GPU_INT32},
+                 {"int", TAMIS_GPU_INT32},
+                 {"real", r->real_is_double ? TAMIS_GPU_FLOAT64 : TAMIS_GPU_FLOAT32}};
+    span type = {s.begin, s.begin};
+    while (type.end < s.end && is_word(*type.end)) type.end++;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (is(type, types[i].type)) return add(r, trim((span){type.end, s.end}), types[i].kind);
+    return not_understood(r, s);
+}
+
+/* The macros that stand for lists have no arguments, and hold none of their kind but at most one level further down. */
+static tamis_status read_list(const reader *r, span list, int depth);
+
+static tamis_status read_one(const reader *r, span s, int depth) {
+    enum { DEEPEST = 4 };
+    static const char ending[] = "PARAMETERS";
+    span word, body = {NULL, NULL};
+    s = trim(s);
+    if (s.begin == s.end) return TAMIS_OK; /* before a macro that begins with a comma */
+    for (word.begin = word.end = s.begin; word.end < s.end && is_word(*word.end);) word.end++;
+    if (is(word, "IN") || is(word, "OUT")) return read_place(r, s);
+    for (const char *at = s.begin; at < s.end; at = word.end + (word.end < s.end)) {
+        for (word.begin = word.end = at; word.end < s.end && is_word(*word.end);) word.end++;
+        const size_t bytes = (size_t)(word.end - word.begin);
+        if (bytes < sizeof ending - 1 || memcmp(word.end - sizeof ending + 1, ending, sizeof ending - 1) != 0) continue;
+        if (depth == DEEPEST) return not_understood(r, s);
+        TRY(read_one(r, (span){s.begin, word.begin}, depth)); /* `int wide KEEP_PARAMETERS`, which has its own comma */
+        TRY(find_macro(r, word, &body));
+        return read_list(r, body, depth + 1);
+    }
+    return read_number(r, s);
+}
+
+static tamis_status read_list(const reader *r, span list, int depth) {
+    int nested = 0;
+    const char *begin = list.begin;
+    for (const char *at = list.begin; at < list.end; at++) {
+        nested += (*at == '(') - (*at == ')');
+        if (*at != ',' || nested > 0) continue;
+        TRY(read_one(r, (span){begin, at}, depth));
+        begin = at + 1;
+    }
+    return read_one(r, (span){begin, list.end}, depth);
+}
+
+tamis_status tamis_gpu_signature_read(const char *text, const char *kernel, bool real_is_double,
+                                      tamis_gpu_signature *signature) {
+    char head[TAMIS_GPU_NAME_MOST + 32];
+    const reader r = {text, kernel, real_is_double, signature};
+    int nested = 1;
+    signature->count = 0;
+    snprintf(head, sizeof head, "\nKERNEL %s(", kernel);
+    const char *const found = strstr(text, head);
+    if (!found) return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel %s in its file", kernel);
+    const char *const begin = found + strlen(head), *end = begin;
+    for (; *end; end++) {
+        nested += (*end == '(') - (*end == ')');
+        if (nested == 0) return read_list(&r, (span){begin, end}, 0);
+    }
+    return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s: its parameters have no end", kernel);
+}

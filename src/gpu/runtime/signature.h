@@ -1,0 +1,33 @@
+/* What a kernel takes: the names and kinds of its parameters, as its own text declares them. The host binds by these.
+ */
+#ifndef TAMIS_GPU_COMPILE_SIGNATURE_H
+#define TAMIS_GPU_COMPILE_SIGNATURE_H
+
+#include <tamis/types.h>
+
+enum { TAMIS_GPU_PARAMETERS_MOST = 48, TAMIS_GPU_NAME_MOST = 32 };
+
+/* A place is one pointer to a CUDA kernel, a buffer and a byte offset to an OpenCL one. */
+typedef enum tamis_gpu_kind {
+    TAMIS_GPU_PLACE,
+    TAMIS_GPU_INT32,
+    TAMIS_GPU_INT64,
+    TAMIS_GPU_FLOAT32,
+    TAMIS_GPU_FLOAT64
+} tamis_gpu_kind;
+
+typedef struct tamis_gpu_signature {
+    int count;
+    struct {
+        char name[TAMIS_GPU_NAME_MOST];
+        tamis_gpu_kind kind;
+        int common; /* its number among the names that plans give to every kernel (arguments.h), or -1 */
+    } parameters[TAMIS_GPU_PARAMETERS_MOST];
+} tamis_gpu_signature;
+
+/* Reads `KERNEL name(...)` in the text of a kernel file, its #includes resolved. Macros whose names end in PARAMETERS
+   stand for the parameters that they are defined as; `real_is_double` says which kind `real` is. */
+tamis_status tamis_gpu_signature_read(const char *text, const char *kernel, bool real_is_double,
+                                      tamis_gpu_signature *signature);
+
+#endif
