@@ -215,7 +215,7 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
         return tamis_gpu_add_kernel(p, number, file, kernel, definitions, shared_bytes);
     for (int wide = 1; wide >= 0; wide--) {
         tamis_gpu_definitions one = *definitions;
-        tamis_gpu_define(&one, "ONLY_WIDTH", wide);
+        tamis_gpu_define(&one, "WIDE", wide);
         TRY(tamis_gpu_want(p->device, file, one.text, false, kernel, shared_bytes, kernels[wide]));
     }
     return TAMIS_OK;

@@ -106,8 +106,8 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
 
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes);
-/* The same for a kernel by BY_WIDTH (dialect/simt.h) that takes `wide`: CUDA gets two kernels, which are compiled side
-   by side. */
+/* The same for a kernel that takes `wide`: CUDA gets two, with WIDE (dialect/simt.h) of 0 and 1, compiled side by side.
+ */
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                         const tamis_gpu_definitions *definitions, int64_t shared_bytes);
 

@@ -133,32 +133,10 @@ FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 #define MEMBER(name, apart)
 #endif
 
-/* Makes a call that has WIDE among its arguments: two bodies for a GPU, where the constant removes a branch from each
-   load; one with a run-time test for compilers that would take long over two. ONLY_WIDTH: 0 or 1 where the host
-   launches a kernel for each, which are compiled side by side. */
-#if defined(ONLY_WIDTH)
-#define BY_WIDTH(wide, call)                                                                                           \
-    do {                                                                                                               \
-        const int WIDE = ONLY_WIDTH;                                                                                   \
-        call;                                                                                                          \
-    } while (0)
-#elif defined(SIMT_OPENCL)
-#define BY_WIDTH(wide, call)                                                                                           \
-    do {                                                                                                               \
-        const int WIDE = (wide)&1;                                                                                     \
-        call;                                                                                                          \
-    } while (0)
-#else
-#define BY_WIDTH(wide, call)                                                                                           \
-    do {                                                                                                               \
-        if ((wide)&1) {                                                                                                \
-            const int WIDE = 1;                                                                                        \
-            call;                                                                                                      \
-        } else {                                                                                                       \
-            const int WIDE = 0;                                                                                        \
-            call;                                                                                                      \
-        }                                                                                                              \
-    } while (0)
+/* Whether rows can be read in units (below): on CUDA a constant of the kernel, which is compiled for either, since a test
+   costs a branch a load; elsewhere a bit of the argument `wide`. */
+#ifndef WIDE
+#define WIDE (wide & 1)
 #endif
 
 /* ---------------------------------------------------------------------------------------------- elements */

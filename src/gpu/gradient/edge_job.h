@@ -13,18 +13,18 @@
 
 /* An element for each nonzero. `kind` has bits: */
 #define THERE     1 /* it is there, or wanted */
-#define WIDE      2 /* elements are `real` */
+#define REALS     2 /* elements are `real` */
 #define SCATTERED 4 /* in the caller's order of entries, by the permutation */
 
 FUNCTION real read_array(GLOBAL element *array, int64 begin, int kind, int64 t, int64 scattered) {
     const int64 at = begin + (kind & SCATTERED ? scattered : t);
-    if (kind & WIDE) return ((GLOBAL real *)array)[at];
+    if (kind & REALS) return ((GLOBAL real *)array)[at];
     return real_of(array[at]);
 }
 
 FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t, int64 scattered, real x, real keep) {
     const int64 at = begin + (kind & SCATTERED ? scattered : t);
-    if (kind & WIDE)
+    if (kind & REALS)
         ((GLOBAL real *)array)[at] = keep == 0 ? x : x + keep * ((GLOBAL real *)array)[at];
     else
         array[at] = element_of(keep == 0 ? x : x + keep * real_of(array[at]));

@@ -5,7 +5,7 @@
 #include "gpu/compile/utility.h"
 
 enum { ARGUMENTS_MOST = 36, LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
-enum { THERE = 1, WIDE = 2, SCATTERED = 4 }; /* of an array, as the kernels have them */
+enum { THERE = 1, REALS = 2, SCATTERED = 4 }; /* of an array, as the kernels have them */
 
 static const char *const file = "edge_gradient.simt";
 static const char *const all = "edge_gradient", *const rows = "edge_softmax_rows", *const merge = "edge_softmax_merge",
@@ -29,7 +29,7 @@ static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_
 
 static int32_t kind_of(const tamis_edge_job *job, const tamis_edge_array *a) {
     if (!a->at.base) return 0;
-    return THERE | (a->type != job->type ? WIDE : 0) | (a->scattered ? SCATTERED : 0);
+    return THERE | (a->type != job->type ? REALS : 0) | (a->scattered ? SCATTERED : 0);
 }
 
 /* The arguments that JOB_PARAMETERS of edge_job.h names. */

@@ -164,7 +164,7 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     tamis_gpu_define(&definitions, "PITCH", pieces_of(p, inner, s->padded) * piece);
     tamis_gpu_define(&definitions, "SLICED", tamis_gpu_sliced(&p->problem, v[SLICE]));
     tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
-    return tamis_gpu_add_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, s->shared_bytes);
+    return tamis_gpu_add_split_kernel(p, kernel, "sddmm_panels.simt", "sddmm_panels", &definitions, s->shared_bytes);
 }
 
 static tamis_status prepare(tamis_prepared *p) {

@@ -158,7 +158,7 @@ static tamis_status run(nvrtc_program *program, const char *source, const char *
 
 /* Kernels that launch kernels need CUDA's runtime; those for operands that lie at odd places are hardly ever run. */
 static int sparing_of(const char *definitions, bool relocatable) {
-    return relocatable ? 0 : strstr(definitions, "ONLY_WIDTH=0 ") ? 2 : 1;
+    return relocatable ? 0 : strstr(definitions, "-D WIDE=0 ") ? 2 : 1;
 }
 
 tamis_status tamis_nvrtc_compile(int architecture, const char *name, const char *source, const char *definitions,

@@ -224,7 +224,7 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "TK", v[TK]);
     tamis_gpu_define(&definitions, "NARROW", v[TJ] <= NARROW_MOST);
     tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
-    TRY(tamis_gpu_add_kernel(p, 0, "cusddmm_l2.simt", "cusddmm_l2", &definitions, s->shared_bytes));
+    TRY(tamis_gpu_add_split_kernel(p, 0, "cusddmm_l2.simt", "cusddmm_l2", &definitions, s->shared_bytes));
     return build(p);
 }
 

@@ -119,7 +119,7 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "TJ", v[TJ]);
     tamis_gpu_define(&definitions, "TK", v[TK]);
     tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
-    TRY(tamis_gpu_add_kernel(p, 0, "cusddmm_sm.simt", "cusddmm_sm", &definitions, s->shared_bytes));
+    TRY(tamis_gpu_add_split_kernel(p, 0, "cusddmm_sm.simt", "cusddmm_sm", &definitions, s->shared_bytes));
     return build(p);
 }
 

@@ -99,7 +99,7 @@ static tamis_status add_kernels(tamis_prepared *p, bool indexed) {
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "INDEXED", indexed);
     tamis_gpu_define(&definitions, "SHARED_BYTES", s->bytes);
-    TRY(tamis_gpu_add_kernel(p, TILES, "dynamic_shared.simt", "shared_tiles", &definitions, s->bytes));
+    TRY(tamis_gpu_add_split_kernel(p, TILES, "dynamic_shared.simt", "shared_tiles", &definitions, s->bytes));
     if (s->parts == 1 || v[REDUCE]) return TAMIS_OK;
     tamis_gpu_define_problem(&finishing, p, FINISHING_GROUP, 1);
     return tamis_gpu_add_kernel(p, FINISHING, "dynamic_finish.simt", "dynamic_finish", &finishing, 0);

@@ -67,7 +67,7 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "IIR", v[IIR]);
     tamis_gpu_define(&definitions, "SLICES", slices);
     tamis_gpu_define(&definitions, "COO", v[COO]);
-    TRY(tamis_gpu_add_kernel(p, 0, "preds.simt", "preds", &definitions, 0));
+    TRY(tamis_gpu_add_split_kernel(p, 0, "preds.simt", "preds", &definitions, 0));
     if (!v[COO]) return TAMIS_OK;
     TRY(tamis_gpu_add_kept(p, &s->row_indices, p->problem.nnz, tamis_index_size(p->problem.index_type),
                            "rows of the nonzeros"));

@@ -24,8 +24,8 @@ FUNCTION void samples(const int wide, int64 t, int64 step, int64 end, const inde
 KERNEL row_child(int64 begin, int64 end, const index *restrict columns, const element *restrict values,
                  const element *restrict x, const element *restrict b, int64 b_stride, int64 inner, sample *out,
                  EDGE_PARAMETERS, int wide) {
-    BY_WIDTH(wide, samples(WIDE, begin + GROUP_X * GROUP + LOCAL_ID, GROUPS_X * GROUP, end, columns, values, x, b, b_stride,
-             inner, out, EDGE_ARGUMENTS));
+    samples(WIDE, begin + GROUP_X * GROUP + LOCAL_ID, GROUPS_X * GROUP, end, columns, values, x, b, b_stride,
+         inner, out, EDGE_ARGUMENTS);
 }
 
 KERNEL child_kernels(SDDMM_PARAMETERS, int64 first, int64 last) {
@@ -38,5 +38,5 @@ KERNEL child_kernels(SDDMM_PARAMETERS, int64 first, int64 last) {
     row_child<<<groups, GROUP, 0, cudaStreamFireAndForget>>>(begin, end, columns, values, x, b, b_stride, inner, out,
                                                              EDGE_ARGUMENTS, wide);
     if (cudaGetLastError() != cudaSuccess)
-        BY_WIDTH(wide, samples(WIDE, begin, 1, end, columns, values, x, b, b_stride, inner, out, EDGE_ARGUMENTS));
+        samples(WIDE, begin, 1, end, columns, values, x, b, b_stride, inner, out, EDGE_ARGUMENTS);
 }

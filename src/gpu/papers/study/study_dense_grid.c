@@ -23,7 +23,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
-    return tamis_gpu_add_kernel(p, 0, "study_dense_grid.simt", "dense_grid", &definitions, 0);
+    return tamis_gpu_add_split_kernel(p, 0, "study_dense_grid.simt", "dense_grid", &definitions, 0);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
@@ -59,7 +59,7 @@ static tamis_status prepare_fused(tamis_prepared *p) {
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
-    if (p->problem.nnz > 0) TRY(tamis_gpu_add_kernel(p, FUSE, file, "fused_grid", &definitions, 0));
+    if (p->problem.nnz > 0) TRY(tamis_gpu_add_split_kernel(p, FUSE, file, "fused_grid", &definitions, 0));
     return in_place(p) ? tamis_gpu_add_kernel(p, START, file, "start_sums", &definitions, 0)
                        : tamis_gpu_add_kernel(p, FINISH, file, "finish_sums", &definitions, 0);
 }

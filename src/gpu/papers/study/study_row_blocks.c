@@ -41,7 +41,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
-    TRY(tamis_gpu_add_kernel(p, SAMPLE, file, "row_blocks", &definitions, 0));
+    TRY(tamis_gpu_add_split_kernel(p, SAMPLE, file, "row_blocks", &definitions, 0));
     TRY(tamis_gpu_add_kernel(p, COUNT, file, "count_row_blocks", &definitions, 0));
     TRY(tamis_gpu_add_kept(p, &((row_blocks_state *)p->state)->block_offsets, p->problem.rows + 1, sizeof(int64_t),
                            "block offsets"));

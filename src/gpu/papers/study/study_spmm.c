@@ -103,7 +103,7 @@ static tamis_status prepare_fused(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "KEEP_REALS", 1);
-    TRY(tamis_gpu_add_kernel(p, SAMPLE, "study_nnz_threads.simt", "nnz_threads", &definitions, 0));
+    TRY(tamis_gpu_add_split_kernel(p, SAMPLE, "study_nnz_threads.simt", "nnz_threads", &definitions, 0));
     if (p->problem.edge != TAMIS_EDGE_SOFTMAX) return TAMIS_OK;
     return tamis_gpu_add_kernel(p, SOFTMAX, "study_row_softmax.simt", "row_softmax", &definitions, 0);
 }

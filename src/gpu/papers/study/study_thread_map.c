@@ -85,7 +85,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
-    TRY(tamis_gpu_add_kernel(p, 0, "study_thread_map.simt", "thread_map", &definitions, 0));
+    TRY(tamis_gpu_add_split_kernel(p, 0, "study_thread_map.simt", "thread_map", &definitions, 0));
     return keep_map(p);
 }
 

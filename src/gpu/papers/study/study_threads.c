@@ -23,7 +23,7 @@ static tamis_status prepare_plain(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "KEEP_REALS", 0);
-    return tamis_gpu_add_kernel(p, 0, "study_nnz_threads.simt", "nnz_threads", &definitions, 0);
+    return tamis_gpu_add_split_kernel(p, 0, "study_nnz_threads.simt", "nnz_threads", &definitions, 0);
 }
 
 static const tamis_gpu_method plain = {
@@ -44,7 +44,7 @@ static tamis_status prepare_shared(tamis_prepared *p) {
     if (p->problem.nnz == 0) return TAMIS_OK;
     tamis_study_define(&definitions, p);
     tamis_gpu_define(&definitions, "SLICE", p->parameters[TAMIS_STUDY_SLICE]);
-    return tamis_gpu_add_kernel(p, 0, "study_nnz_shared.simt", "nnz_threads_shared", &definitions, 0);
+    return tamis_gpu_add_split_kernel(p, 0, "study_nnz_shared.simt", "nnz_threads_shared", &definitions, 0);
 }
 
 static const tamis_gpu_method shared = {
