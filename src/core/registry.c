@@ -31,7 +31,7 @@ int tamis_algorithm_count(void) {
 
 tamis_status tamis_algorithm_at(int number, tamis_algorithm_description *description) {
     tamis_clear_error();
-    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: where to put the result");
+    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: expected an address for the result");
     int left = number;
     for (int b = 0; b < BACKENDS && left >= 0; b++) {
         int count;

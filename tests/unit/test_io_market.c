@@ -115,7 +115,7 @@ static void refuses_with_the_line(void **state) {
         {"%%MatrixMarket matrix array real general\n1 1\n1 2\n",
          "b.mtx:3: found '2', expected the end of the line after the value", TAMIS_ERROR_FORMAT},
         {"%%MatrixMarket matrix array real general\n999999 999999\n1\n",
-         "b.mtx:3: 999999 x 999999 values are expected, more than the file has room for", TAMIS_ERROR_FORMAT},
+         "b.mtx:3: 999999 x 999999 values are expected, more than the file can hold", TAMIS_ERROR_FORMAT},
         {REAL "8 9 1\n1 1 \x01\xff\n", "b.mtx:3: found '\\x01\\xff', expected a number", TAMIS_ERROR_FORMAT},
         {REAL "8 9 1\nabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz 1 1\n",
          "b.mtx:3: found 'abcdefghijklmnopqrstuvwxyzabcdef...', expected a row index from 1 to 8", TAMIS_ERROR_FORMAT},
