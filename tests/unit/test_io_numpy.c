@@ -35,9 +35,9 @@ static void refuses_bad_npy(void **state) {
         tamis_status status;
     } cases[] = {
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }",
-         "b.npy: elements of type c8 are not read; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
+         "b.npy: elements of type c8 are not supported; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
-         "b.npy: elements of type O0 are not read; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
+         "b.npy: elements of type O0 are not supported; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
          "b.npy: structured arrays are not supported", TAMIS_ERROR_UNSUPPORTED},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 1), }", "b.npy: found 3 dimensions, expected 1 or 2",

@@ -152,7 +152,7 @@ static void refuses_bombs(void **state) {
     assert_true(one * TIMES < ROOM);
     for (size_t i = 1; i < TIMES; i++) memcpy(packed + i * one, packed, one);
     io_refuse_bytes("bomb.mtx.xz", packed, one * TIMES, NULL, TAMIS_ERROR_FORMAT,
-                    "bomb.mtx.xz: unpacks to more than 1200 times its size: this is no matrix");
+                    "bomb.mtx.xz: expands to more than 1200 times its size: this is not a matrix");
     free(zeros);
     free(packed);
 #else

@@ -179,7 +179,7 @@ static void vocabularies_are_read(void **state) {
     expect_vocabulary(" one\none\none \n", " one|one|one ");
     refuse_vocabulary("one\n\ntwo\n", 9, ":2: found the end of the line, expected a name");
     refuse_vocabulary("one\n  \r\ntwo\n", 12, ":2: found the end of the line, expected a name");
-    refuse_vocabulary("one\ntwo\nthree\ntwo\n", 18, ":4: found 'two', expected a name that is not in line 2 as well");
+    refuse_vocabulary("one\ntwo\nthree\ntwo\n", 18, ":4: found 'two', expected a new name, not that of line 2");
     refuse_vocabulary("one\nt\0wo\n", 9, ":2: found '\\x00wo', expected a name without zero bytes");
 }
 

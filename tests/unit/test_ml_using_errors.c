@@ -135,9 +135,9 @@ static void refuses(void **state) {
     EXPECT_REFUSED(tamis_model_score(e.model, &good, false, -1, &score), argument, "top = -1 is negative");
     EXPECT_REFUSED(tamis_model_score(e.model, &good, false, 0, NULL), argument, "score is NULL");
     EXPECT_REFUSED(tamis_model_score(e.model, &alone, true, 0, &score), argument,
-                   "held_out.observed is NULL, but the rows' factors (als) have to be found from it");
+                   "held_out.observed is NULL, but the rows' factors (als) are computed from it");
     EXPECT_REFUSED(tamis_model_score(e.without_rows, &alone, false, 0, &score), argument,
-                   "held_out.observed is NULL, but the rows' factors (lda) have to be found from it");
+                   "held_out.observed is NULL, but the rows' factors (lda) are computed from it");
     EXPECT_REFUSED(tamis_model_score(e.model, &other, false, 0, &score), argument,
                    "held_out.observed.rows = 6, but held_out.entries.rows = 7");
     EXPECT_REFUSED(tamis_model_score(e.model, &small, false, 0, &score), argument,
