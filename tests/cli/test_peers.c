@@ -158,7 +158,7 @@ static void what_peers_cannot_do_is_said(void **state) {
     make(&f, TAMIS_OP_FUSED, TAMIS_F32, true);
     f.problem.edge = TAMIS_EDGE_SOFTMAX;
     refused(&f, &tool_peer_cusparse, "supports only the edge mask");
-    refused(&f, &tool_peer_cublas, "only sddmm");
+    refused(&f, &tool_peer_cublas, "only computes sddmm");
     drop(&f);
     make(&f, TAMIS_OP_SDDMM, TAMIS_F32, true);
     f.problem.beta = 1;
@@ -242,7 +242,7 @@ static void what_cpu_peers_cannot_do_is_said(void **state) {
     f.problem.S.nnz = nnz;
     char why[128] = "";
     assert_false(tool_peer_serves(&tool_peer_cusparse, &f.device, why, sizeof why));
-    assert_string_equal(why, "it computes on CUDA's devices only, not on cpu");
+    assert_string_equal(why, "it supports only CUDA's devices, not cpu");
     assert_true(tool_peer_serves(&tool_peer_torch, &f.device, why, sizeof why));
     f.device.gpu = true;
     assert_true(tool_peer_serves(&tool_peer_torch, &f.device, why, sizeof why));

@@ -377,7 +377,7 @@ static void refuses_what_cannot_be(void **state) {
         {"state0=7 4 fp32\n", "state0=2305843009213693945 1 fp32\n", "sizes do not match a file"},
         {"state0=7 4 fp32\n", "state0=-7 -4 fp32\n", "an invalid value"},
         {"state0=7 4 fp32\n", "state0=7 4 fp64\n", "state0 is fp64, but the model is fp32"},
-        {"state0=7 4 fp32\n", "state4=7 4 fp32\n", "an unknown line"},
+        {"state0=7 4 fp32\n", "state4=7 4 fp32\n", "an unknown or misplaced line"},
         {"column_names=7 ", "column_names=6 ", "column_names has more bytes than names"},
         {"column_names=7 ", "column_names=8 ", "column_names has no name 7"},
         {"column_names=7 ", "column_names=9223372036854775807 ", "column_names has 9223372036854775807 names in"},
