@@ -1,5 +1,5 @@
 /*
- * The machine's ceilings: how fast it computes and moves bytes, as measured. Floors and the cost model stand on them.
+ * The machine's ceilings: its measured rates of arithmetic and of moving bytes. Floors and the cost model use them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,21 +13,21 @@ extern "C" {
 #endif
 
 /*
- * The machine's ceilings that floors and the cost model use. Measured once (a probe of well under a second) and
- * cached in $XDG_CACHE_HOME/tamis; built-in defaults where that is impossible. `threads` index: [0] one thread,
- * [1] all of the device's threads together. GB/s are 1e9 bytes a second, GFLOP/s 1e9 floating-point operations.
+ * The machine's ceilings. A probe of well under a second measures them once, and they are cached in
+ * $XDG_CACHE_HOME/tamis; if that is impossible, there are built-in defaults. Index [0] is for one thread, [1] for all
+ * of the device's threads together. GB/s are 1e9 bytes per second, GFLOP/s 1e9 floating-point operations per second.
  */
 typedef struct tamis_ceilings {
     bool measured;                                         /* false: built-in defaults */
-    int threads;                                           /* threads that index [1] stands for */
+    int threads;                                           /* number of threads of index [1] */
     double fp32_gflops[2], fp64_gflops[2];                 /* fused multiply-add from registers */
-    double l1_gbs[2], l2_gbs[2], l3_gbs[2], memory_gbs[2]; /* reads, a buffer that fits that level */
+    double l1_gbs[2], l2_gbs[2], l3_gbs[2], memory_gbs[2]; /* reads of a buffer that fits into that level */
     double gather_gbs[2][6]; /* random rows of 512 bytes from a table of gather_bytes[i] */
     int64_t gather_bytes[6];
     uint64_t reserved[8];
 } tamis_ceilings;
 
-/* The ceilings; the first call on a machine may take the time of the probe. */
+/* Returns the ceilings. The first call on a machine may run the probe. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
 
 #ifdef __cplusplus

@@ -1,19 +1,19 @@
 /*
  * Gradients of the three operations, and an edge by itself.
  *
- * With a loss f, the gradient of a matrix X is written dX: dX_ij is the derivative of f by X_ij. A backward call takes
- * the gradient of an operation's output and gives those of its inputs, on the device and without densifying: of A, B
- * and D, and of the values of S, an element a nonzero in S's order. With the sampled products x = <A_i, B_j>, p the
- * edge's value, and dp its gradient:
+ * For a loss f, dX is the gradient of a matrix X: dX_ij is the derivative of f by X_ij. A backward call takes the
+ * gradient of an operation's output and computes those of its inputs, on the device and without densifying: of A, B and
+ * D, and of the values of S, with one element per nonzero in S's order. Let x = <A_i, B_j> be the sampled products, p
+ * the edge's value, and dp its gradient:
  *
  *   SDDMM   dp = alpha dP                     SpMM    dS_ij = alpha <dC_i, B_j>,  dB = alpha op(S)^T dC
  *   fused   dp = alpha <dE_i, D_j>,  dD = alpha p^T dE
  *   both    dx = dp * (derivative of the edge by x), dS likewise by s,  dA = dx B,  dB = dx^T A
  *   softmax dx = edge_scale * p (dp - sum over the row of p dp),  dS the same without edge_scale
  *
- * where p and dx stand for sparse matrices with S's pattern. At edge_scale x = 0 leaky_relu has the derivative of the
- * right side, edge_scale; where x <= edge_epsilon that of quotient by x is 0. Half types are summed in fp32, and x, dp,
- * p and dx are fp32 between the steps: only the gradients are rounded to 16 bits.
+ * where p and dx are sparse matrices with S's pattern. At edge_scale x = 0 the derivative of leaky_relu is the one from
+ * the right, edge_scale. The derivative of quotient by x is 0 where x <= edge_epsilon. Half types are summed in fp32,
+ * and x, dp, p and dx are fp32 between the steps: only the gradients are rounded to 16 bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,36 +26,38 @@
 extern "C" {
 #endif
 
-/* What the backward calls of an operation need: the transposed pattern, the plans of their parts. Like a plan it does
-   not change once it is made. */
+/* What the backward calls of an operation need: the transposed pattern and the plans of their parts. It is immutable,
+   like a plan. */
 typedef struct tamis_gradient tamis_gradient;
 
 /*
- * Makes it for the operation that a plan with the same S and options computes; neither needs the other. Errors are
- * those of tamis_plan_create. options.algorithm and options.parameters are not looked at. What
- * tamis_plan_create says of S's arrays and of options.stream holds here.
+ * Makes a gradient for the operation that a plan with the same S and options computes; neither needs the other. Errors
+ * are those of tamis_plan_create. options.algorithm and options.parameters are ignored. The rules of tamis_plan_create
+ * for S's arrays and for options.stream apply.
  */
 TAMIS_API tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                              tamis_gradient **gradient);
 TAMIS_API void tamis_gradient_destroy(tamis_gradient *gradient); /* waits for the device's work; NULL is allowed */
 TAMIS_API void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream);
 
-/* Bytes of workspace that a backward call needs: two or three arrays of an element a nonzero and member of the batch,
-   but for SpMM. */
+/* The bytes of workspace that a backward call needs: except for SpMM, two or three arrays with one element per nonzero
+   and member of the batch. */
 TAMIS_API tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes);
 
 /*
- * Backward calls. Inputs are the operands of the forward call and the gradient of its output; each gradient has the
- * shape, the type and the layout of what it is the gradient of. An output of NULL is not wanted and not computed.
- * execution.alpha is the forward call's; execution.beta scales what was in the outputs: 0 (the default) overwrites, 1
- * adds to them. dS: a packed vector of nnz elements in S's order, not to be had where S has no values, nor with the
- * edge mask (TAMIS_ERROR_ARGUMENT). In a batch each member has outputs of its own, batch_stride apart: the gradient of
- * what all members share is the sum of theirs. Outputs must not overlap inputs or one another.
+ * Backward calls. The inputs are the operands of the forward call and the gradient of its output. Each gradient has the
+ * shape, type and layout of the matrix that it belongs to. An output that is NULL is not computed. execution.alpha is
+ * that of the forward call. execution.beta scales the old outputs: 0 (the default) overwrites, 1 accumulates. dS is a
+ * packed vector of nnz elements in S's order. It is not available if S has no values, or for the edge mask
+ * (TAMIS_ERROR_ARGUMENT). In a batch each member has its own outputs, batch_stride apart; the gradient of a matrix that
+ * all members share is the sum of theirs. Outputs must not overlap inputs or one another.
  *
- * execution.softmax_rows as the forward call has left it spares softmax's backward call the pass that finds the largest
- * score and the sum of each row again. Both the forward plan and the gradient are made with options.keep_softmax then.
+ * With execution.softmax_rows as the forward call wrote it, the backward call of softmax need not compute the largest
+ * score and the sum of each row again, which saves a pass. Both the forward plan and the gradient must then be made
+ * with options.keep_softmax.
  *
- * Like executions of a plan: no allocation, no trip to the host, all in the order of the stream, the same bits again.
+ * Like executions of a plan, these calls allocate nothing, do not involve the host, run in stream order, and give the
+ * same bits each time.
  */
 TAMIS_API tamis_status tamis_sddmm_backward(const tamis_gradient *gradient, const tamis_dense *dP, const tamis_dense *A,
                                             const tamis_dense *B, const tamis_dense *dA, const tamis_dense *dB,
@@ -69,9 +71,10 @@ TAMIS_API tamis_status tamis_fused_backward(const tamis_gradient *gradient, cons
                                             const tamis_execution *execution);
 
 /*
- * P = alpha * edge(S, X) + beta * P for sampled products X that were computed elsewhere, as in parts of K on several
- * devices: X and P are packed vectors of nnz elements, and may be the same. The plan is one of SDDMM. On a GPU the
- * first such call of a process makes its kernel. execution.softmax_rows must be NULL: the statistics are not kept.
+ * P = alpha * edge(S, X) + beta * P for sampled products X that were computed elsewhere, for instance from parts of K
+ * on several devices. X and P are packed vectors of nnz elements, and may be the same. The plan must be one of SDDMM.
+ * On a GPU the first such call of a process compiles its kernel. execution.softmax_rows must be NULL, since this
+ * function does not write the statistics.
  */
 TAMIS_API tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                                        const tamis_execution *execution);

@@ -53,7 +53,8 @@ static tamis_status value_of(const name_row *rows, const char *what, const char 
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", row->name);
     }
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = \"%s\" is no %s; there are %s", name ? name : "(NULL)", what, list);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = \"%s\" is not a valid %s; valid names: %s", name ? name : "(NULL)",
+                      what, list);
 }
 
 const char *tamis_status_name(tamis_status status) { return name_of(status_names, (int)status); }
@@ -67,7 +68,7 @@ const char *tamis_edge_name(tamis_edge edge) { return name_of(edge_names, (int)e
 tamis_status tamis_type_from_name(const char *name, tamis_type *type) {
     int value = 0;
     tamis_clear_error();
-    if (!type) return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = NULL: where to put the result");
+    if (!type) return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = NULL: expected an address for the result");
     TRY(value_of(type_names, "type", name, &value));
     *type = (tamis_type)value;
     return TAMIS_OK;
@@ -76,7 +77,7 @@ tamis_status tamis_type_from_name(const char *name, tamis_type *type) {
 tamis_status tamis_operation_from_name(const char *name, tamis_operation *operation) {
     int value = 0;
     tamis_clear_error();
-    if (!operation) return tamis_fail(TAMIS_ERROR_ARGUMENT, "operation = NULL: where to put the result");
+    if (!operation) return tamis_fail(TAMIS_ERROR_ARGUMENT, "operation = NULL: expected an address for the result");
     TRY(value_of(operation_names, "operation", name, &value));
     *operation = (tamis_operation)value;
     return TAMIS_OK;
@@ -85,7 +86,7 @@ tamis_status tamis_operation_from_name(const char *name, tamis_operation *operat
 tamis_status tamis_edge_from_name(const char *name, tamis_edge *edge) {
     int value = 0;
     tamis_clear_error();
-    if (!edge) return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge = NULL: where to put the result");
+    if (!edge) return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge = NULL: expected an address for the result");
     TRY(value_of(edge_names, "edge operation", name, &value));
     *edge = (tamis_edge)value;
     return TAMIS_OK;

@@ -10,8 +10,8 @@ static inline tamis_status tamis_reserved_check(const char *name, const uint64_t
         if (reserved[i])
             return tamis_fail(
                 TAMIS_ERROR_UNSUPPORTED,
-                "%s.reserved[%zu] = %#llx: a field that version %s does not know is set, or the structure "
-                "was not begun with its _INIT or with zeros",
+                "%s.reserved[%zu] = %#llx: a field that version %s does not know is set, or the structure was not "
+                "initialised with its _INIT macro or with zeros",
                 name, i, (unsigned long long)reserved[i], TAMIS_VERSION_STRING);
     return TAMIS_OK;
 }

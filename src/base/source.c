@@ -116,10 +116,10 @@ tamis_status tamis_source_allocate(void *stream, bool any_stream, size_t bytes, 
     }
     void *const wrong = made->memory;
     tamis_release(made);
-    if (!wrong) return tamis_fail(TAMIS_ERROR_MEMORY, "options.allocator has no memory for %s: %zu bytes", what, bytes);
+    if (!wrong) return tamis_fail(TAMIS_ERROR_MEMORY, "options.allocator returned NULL for %s: %zu bytes", what, bytes);
     give_back(source, wrong, bytes, queue);
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.allocator gave %p for %s, which is not aligned to %d bytes", wrong,
-                      what, ALIGNMENT);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.allocator returned %p for %s, which is not aligned to %d bytes",
+                      wrong, what, ALIGNMENT);
 }
 
 bool tamis_source_release(void *stream, bool any_stream, void *memory) {

@@ -7,7 +7,7 @@
 tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings) {
     tamis_clear_error();
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
-    if (!ceilings) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ceilings = NULL: where to put the result");
+    if (!ceilings) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ceilings = NULL: expected an address for the result");
     tamis_ceilings_get(device->backend, device->number, device->description.threads, true, ceilings);
     return TAMIS_OK;
 }

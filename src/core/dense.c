@@ -23,7 +23,7 @@ static tamis_status check_any(const tamis_device *device, const char *name, cons
     snprintf(field, sizeof field, "%s.type", name);
     TRY(tamis_dense_check_type(field, X->type));
     if (X->layout == TAMIS_COLUMN_MAJOR)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.layout = %s: dense companions compute on row-major views alone",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.layout = %s: dense companions support only row-major views",
                           name, tamis_layout_name(X->layout));
     if (X->location == TAMIS_HOST || X->location == TAMIS_DEVICE)
         TRY(tamis_device_check_location(device, X->location, name));
@@ -181,7 +181,7 @@ tamis_status tamis_dense_gram(tamis_device *device, void *stream, tamis_dense_wo
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
     if (X->cols > TAMIS_DENSE_GRAM_MOST)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "X.cols = %lld: a Gram product has %d columns at most",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "X.cols = %lld: a Gram product has at most %d columns",
                           (long long)X->cols, (int)TAMIS_DENSE_GRAM_MOST);
     TRY(tamis_dense_check_workspace(device, workspace, X->type, X->cols));
     TRY(check_number("alpha", alpha));
@@ -271,7 +271,7 @@ tamis_status tamis_dense_row_dots(tamis_device *device, void *stream, const tami
 /* x = X or W, y = Y or X of the call. */
 static tamis_status dot(tamis_device *device, void *stream, const tamis_dense_workspace *workspace, int logarithms,
                         double epsilon, const tamis_dense *x, const tamis_dense *y, double *result) {
-    if (!result) return tamis_fail(TAMIS_ERROR_ARGUMENT, "result = NULL: where to put the sum");
+    if (!result) return tamis_fail(TAMIS_ERROR_ARGUMENT, "result = NULL: expected an address for the sum");
     if (is_empty(y)) {
         *result = 0;
         return TAMIS_OK;

@@ -5,7 +5,7 @@
 
 tamis_status tamis_dense_check_type(const char *name, tamis_type type) {
     if (type != TAMIS_F16 && type != TAMIS_BF16) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s = %s: dense companions compute on fp32 and fp64 alone", name,
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s = %s: dense companions support only fp32 and fp64", name,
                       tamis_type_name(type));
 }
 
@@ -52,7 +52,7 @@ tamis_status tamis_dense_workspace_create(tamis_device *device, int64_t columns,
     tamis_status status = TAMIS_OK;
     tamis_dense_workspace *made = NULL;
     tamis_clear_error();
-    if (!workspace) return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace = NULL: where to put the result");
+    if (!workspace) return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace = NULL: expected an address for the result");
     TRY(tamis_dense_check_device(device, NULL));
     if (columns < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns = %lld: expected 0 or more", (long long)columns);
     if (columns > INT64_MAX / 16)

@@ -26,7 +26,7 @@ static tamis_status find(const char *name, const tamis_backend **backend, int *n
             if (name[length] != ':' || name[length + 1] < '0' || name[length + 1] > '9') continue;
             const long value = strtol(name + length + 1, &end, 10);
             if (*end)
-                return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": \"%s\" is no number", name, name + length + 1);
+                return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": \"%s\" is not a number", name, name + length + 1);
             if (value >= candidate->device_count()) {
                 const char *const why = candidate->why_absent(0);
                 return tamis_fail(TAMIS_ERROR_DEVICE, "name = \"%s\": there are %d devices of %s%s%s", name,
@@ -53,11 +53,11 @@ static const char *best_present(void) {
 tamis_status tamis_device_check_location(const tamis_device *device, tamis_location location, const char *name) {
     if (location == device->backend->location) return TAMIS_OK;
     if (location == TAMIS_DEVICE)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device, but %s computes on host memory", name,
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device, but %s uses host memory", name,
                           device->description.name);
     return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                      "%s.location = host, but %s computes on its own memory: "
-                      "tamis_device_allocate and tamis_device_upload bring the arrays there",
+                      "%s.location = host, but %s uses its own memory: copy the arrays there with "
+                      "tamis_device_allocate and tamis_device_upload",
                       name, device->description.name);
 }
 
@@ -87,7 +87,7 @@ tamis_status tamis_device_open(const char *name, tamis_device **device) {
     const tamis_backend *backend = NULL;
     int number = 0;
     tamis_clear_error();
-    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: where to put the result");
+    if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: expected an address for the result");
     *device = NULL;
     TRY(find(name ? name : best_present(), &backend, &number));
     tamis_device *opened = NULL;
@@ -111,7 +111,7 @@ void tamis_device_close(tamis_device *device) {
 tamis_status tamis_device_describe(const tamis_device *device, tamis_device_description *description) {
     tamis_clear_error();
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
-    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: where to put the result");
+    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: expected an address for the result");
     *description = device->description;
     return TAMIS_OK;
 }
@@ -143,16 +143,17 @@ tamis_status tamis_device_check_stream(const tamis_device *device, const void *s
 tamis_status tamis_device_check_copy(const tamis_device *device, const void *stream, const void *to, const void *from,
                                      size_t bytes) {
     TRY(tamis_device_check_stream(device, stream));
-    if (bytes > 0 && !to) return tamis_fail(TAMIS_ERROR_ARGUMENT, "to = NULL: %zu bytes have nowhere to go", bytes);
+    if (bytes > 0 && !to)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "to = NULL: expected an address for %zu bytes", bytes);
     if (bytes > 0 && !from)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "from = NULL: %zu bytes have nowhere to come from", bytes);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "from = NULL: expected the address of %zu bytes", bytes);
     return TAMIS_OK;
 }
 
 tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **memory) {
     tamis_clear_error();
     TRY(tamis_device_check(device));
-    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: where to put the result");
+    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: expected an address for the result");
     *memory = NULL;
     return device->backend->allocate(device->handle, TAMIS_ALL_STREAMS, bytes, "the caller", memory);
 }

@@ -12,7 +12,7 @@ static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const ta
     const tamis_operand p = {.name = "P", .view = P, .rows = plan->problem.nnz, .cols = 1, .type = o->output_type};
     if (execution->softmax_rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "execution.softmax_rows = %p: tamis_plan_edge does not keep them, expected NULL",
+                          "execution.softmax_rows = %p: tamis_plan_edge does not write them, expected NULL",
                           execution->softmax_rows);
     TRY(tamis_execution_check_stream(plan->device, execution));
     TRY(tamis_operand_check(plan->device, &x, 1));

@@ -34,7 +34,7 @@ static bool members_apart(const tamis_dense *X, int64_t apart, int64_t batch) {
 }
 
 tamis_status tamis_operand_check(const tamis_device *device, const operand *x, int64_t outputs) {
-    if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", x->name);
+    if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", x->name);
     TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, x->type, device->backend->location));
     if (x->option && x->view->layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
@@ -80,7 +80,7 @@ tamis_status tamis_values_take(const tamis_device *device, const tamis_sparse *S
     }
     if (needed && !S->values)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "execution.values is not NULL, but the plan was made over a view without values");
+                          "execution.values is not NULL, but the plan was made with a view without values");
     if ((uintptr_t)given->values % tamis_type_size(type))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.values = %p: expected an address that is a multiple of %zu",
                           given->values, tamis_type_size(type));
@@ -118,14 +118,13 @@ tamis_status tamis_workspace_take(const tamis_device *device, tamis_own_workspac
             return tamis_device_asks_for_places()
                        ? tamis_device_check_place(device, given->workspace, "execution.workspace")
                        : TAMIS_OK;
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.workspace_bytes = %zu is less than the %zu that %s says",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.workspace_bytes = %zu is less than the %zu that %s returns",
                           given->workspace_bytes, bytes, asked);
     }
     if (!own)
         return tamis_fail(
             TAMIS_ERROR_ARGUMENT,
-            "execution.workspace = NULL: %zu bytes are needed, and options.no_workspace leaves them to the "
-            "executions",
+            "execution.workspace = NULL: the plan has options.no_workspace, so each execution must supply %zu bytes",
             bytes);
     given->workspace = own->memory;
     if (backend->location == TAMIS_DEVICE) return TAMIS_OK;

@@ -62,10 +62,10 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     if (!choice->algorithm->needs_preparation)
         add(&t, "nothing is prepared beyond the split between threads\n");
     else if (calls < 0)
-        add(&t, "it is not predicted to pay: the best without preparation takes %.3g ms\n",
+        add(&t, "it is not predicted to pay off: the best without preparation takes %.3g ms\n",
             choice->unprepared_seconds * 1e3);
     else
-        add(&t, "preparing pays from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
+        add(&t, "preparing pays off from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
     add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
         plan->sizes.prepared_bytes);
     staged(&t, "A", plan->staging.a);
@@ -73,7 +73,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     staged(&t, "D", plan->staging.d);
     staged(&t, "the output", plan->staging.out);
     if (plan->order.permutation)
-        add(&t, "             S is COO out of row order: values and samples pass through a permutation\n");
+        add(&t, "             S is COO and not in row order: values and samples pass through a permutation\n");
     for (int i = 0; i < choice->declined_count; i++)
         add(&t, "%-12s %s: %s\n", i == 0 ? "declined" : "", choice->declined[i].algorithm->description.name,
             choice->declined[i].reason);
@@ -84,7 +84,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
 tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *report) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    if (!report) return tamis_fail(TAMIS_ERROR_ARGUMENT, "report = NULL: where to put the result");
+    if (!report) return tamis_fail(TAMIS_ERROR_ARGUMENT, "report = NULL: expected an address for the result");
     *report = (tamis_plan_report){
         .algorithm = plan->choice.algorithm->description.name,
         .reason = plan->choice.reason,

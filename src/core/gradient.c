@@ -255,7 +255,7 @@ tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, 
     tamis_status status = TAMIS_OK;
     tamis_gradient *made = NULL;
     tamis_clear_error();
-    if (!gradient) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: where to put the result");
+    if (!gradient) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: expected an address for the result");
     *gradient = NULL;
     TRY(tamis_device_check(device));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a gradient", (void **)&made));
@@ -272,7 +272,7 @@ failed:
 tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes) {
     tamis_clear_error();
     if (!gradient) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
-    if (!bytes) return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = NULL: where to put the result");
+    if (!bytes) return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = NULL: expected an address for the result");
     *bytes = gradient->workspace_bytes;
     return TAMIS_OK;
 }
@@ -339,7 +339,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
     const tamis_gradient *const g = b->g;
     if (!g) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
     if (g->options.operation != operation)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient was made for %s: it cannot go back through %s",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient was made for %s: it cannot differentiate %s",
                           tamis_operation_name(g->options.operation), tamis_operation_name(operation));
     TRY(tamis_execution_read(execution, &b->given));
     TRY(tamis_execution_check_stream(g->device, &b->given));

@@ -3,7 +3,7 @@
 #include "core/plan.h"
 
 static tamis_status need(const tamis_dense *view, const char *name) {
-    if (!view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", name);
+    if (!view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     return TAMIS_OK;
 }
 

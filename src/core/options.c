@@ -6,7 +6,7 @@
 
 static tamis_status check_choice(const char *name, int64_t value, int64_t most, const char *type) {
     if (value >= 0 && value <= most) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld is no %s", name, (long long)value, type);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld is not a valid %s", name, (long long)value, type);
 }
 
 static tamis_status check_choices(const tamis_options *o) {
@@ -52,15 +52,15 @@ static tamis_status check_combinations(const tamis_options *o) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.math = tf32 needs options.type = fp32, not %s",
                           tamis_type_name(o->type));
     if (o->output_type != o->type && (o->output_type != TAMIS_F32 || tamis_type_size(o->type) != 2))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.output_type = %s: of %s inputs it can be %s%s",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.output_type = %s: for %s inputs it must be %s%s",
                           tamis_type_name(o->output_type), tamis_type_name(o->type), tamis_type_name(o->type),
                           tamis_type_size(o->type) == 2 ? " or fp32" : "");
     if (o->transpose && o->operation == TAMIS_OP_SDDMM)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "options.transpose = true: SDDMM of S^T is SDDMM of S with A and B exchanged");
+                          "options.transpose = true is not supported for SDDMM: exchange A and B instead");
     if (o->keep_softmax && (o->operation == TAMIS_OP_SPMM || o->edge != TAMIS_EDGE_SOFTMAX))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.keep_softmax = true needs options.edge = softmax, not %s%s",
-                          tamis_edge_name(o->edge), o->operation == TAMIS_OP_SPMM ? ", which is spmm's" : "");
+                          tamis_edge_name(o->edge), o->operation == TAMIS_OP_SPMM ? ", and spmm has no edge" : "");
     const tamis_allocator *const a = o->allocator;
     if (a && (!a->allocate || !a->release))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.allocator->%s = NULL: expected a function",
@@ -69,7 +69,8 @@ static tamis_status check_combinations(const tamis_options *o) {
 }
 
 tamis_status tamis_options_read(const tamis_options *options, const tamis_device *device, tamis_options *filled) {
-    if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: begin with TAMIS_OPTIONS_INIT");
+    if (!options)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected options initialised with TAMIS_OPTIONS_INIT");
     TRY(TAMIS_RESERVED(options, "options"));
     *filled = *options;
     TRY(check_choices(filled));

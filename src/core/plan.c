@@ -21,7 +21,7 @@ tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_spa
 }
 
 tamis_status tamis_plan_check_view(const tamis_device *device, const tamis_sparse *S, const tamis_options *options) {
-    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: a sparse matrix is needed");
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
     TRY(tamis_sparse_check(S, "S"));
     TRY(tamis_device_check_location(device, S->location, "S"));
     const bool wide =
@@ -255,7 +255,7 @@ failed:
 tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                tamis_plan **plan) {
     tamis_clear_error();
-    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: where to put the result");
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: expected an address for the result");
     *plan = NULL;
     return tamis_plan_make(device, S, options, false, plan);
 }
@@ -274,7 +274,7 @@ void tamis_plan_destroy_async(tamis_plan *plan, void *stream) {
 tamis_status tamis_plan_workspace_size(const tamis_plan *plan, size_t *bytes) {
     tamis_clear_error();
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
-    if (!bytes) return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = NULL: where to put the result");
+    if (!bytes) return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = NULL: expected an address for the result");
     *bytes = plan->workspace_bytes;
     return TAMIS_OK;
 }

@@ -29,7 +29,7 @@ int tamis_algorithm_count(void) {
 
 tamis_status tamis_algorithm_at(int number, tamis_algorithm_description *description) {
     tamis_clear_error();
-    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: where to put the result");
+    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: expected an address for the result");
     const tamis_algorithm *const algorithm = number >= 0 ? listed(number) : NULL;
     if (!algorithm)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number, tamis_algorithm_count() - 1);

@@ -9,7 +9,7 @@
 tamis_status tamis_stream_create(tamis_device *device, void **stream) {
     tamis_clear_error();
     TRY(tamis_device_check(device));
-    if (!stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream = NULL: where to put the result");
+    if (!stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream = NULL: expected an address for the result");
     *stream = NULL;
     return device->backend->stream_create(device->handle, stream);
 }
@@ -29,13 +29,13 @@ tamis_status tamis_stream_synchronize(tamis_device *device, void *stream) {
 tamis_status tamis_event_record(tamis_device *device, void *stream, void **event) {
     tamis_clear_error();
     TRY(tamis_device_check_stream(device, stream));
-    if (!event) return tamis_fail(TAMIS_ERROR_ARGUMENT, "event = NULL: where to put the result");
+    if (!event) return tamis_fail(TAMIS_ERROR_ARGUMENT, "event = NULL: expected an address for the result");
     return device->backend->mark(device->handle, stream, event);
 }
 
 static tamis_status need_event(const void *event, const char *name) {
     if (event) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: an event of tamis_event_record is needed", name);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an event of tamis_event_record", name);
 }
 
 tamis_status tamis_stream_wait(tamis_device *device, void *stream, void *event) {
@@ -50,7 +50,7 @@ tamis_status tamis_event_elapsed(tamis_device *device, void *start, void *end, d
     TRY(tamis_device_check(device));
     TRY(need_event(start, "start"));
     TRY(need_event(end, "end"));
-    if (!seconds) return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = NULL: where to put the result");
+    if (!seconds) return tamis_fail(TAMIS_ERROR_ARGUMENT, "seconds = NULL: expected an address for the result");
     return device->backend->between(device->handle, start, end, seconds);
 }
 
@@ -63,7 +63,7 @@ void tamis_event_destroy(tamis_device *device, void *event) {
 tamis_status tamis_device_allocate_async(tamis_device *device, void *stream, size_t bytes, void **memory) {
     tamis_clear_error();
     TRY(tamis_device_check_stream(device, stream));
-    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: where to put the result");
+    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: expected an address for the result");
     *memory = NULL;
     return device->backend->allocate(device->handle, stream, bytes, "the caller", memory);
 }
@@ -93,8 +93,8 @@ tamis_status tamis_device_copy(tamis_device *device, void *stream, void *to, siz
     const size_t apart = to_offset > from_offset ? to_offset - from_offset : from_offset - to_offset;
     if (to == from && apart < bytes)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "to_offset = %zu, from_offset = %zu: %zu bytes from each of them overlap, and to = from",
-                          to_offset, from_offset, bytes);
+                          "to_offset = %zu, from_offset = %zu: ranges of %zu bytes overlap, since to = from", to_offset,
+                          from_offset, bytes);
     return device->backend->copy_within(device->handle, stream, (tamis_place){to, (int64_t)to_offset},
                                         tamis_place_at(from, from_offset), bytes);
 }
@@ -108,7 +108,7 @@ tamis_status tamis_device_copy_from(tamis_device *device, void *stream, void *to
     if (from_device->backend != device->backend)
         return tamis_fail(
             TAMIS_ERROR_UNSUPPORTED,
-            "from_device = %s: copies to %s come from devices of its kind; others pass through host memory",
+            "from_device = %s: %s can copy only from devices of the same kind; copy through host memory instead",
             from_device->description.name, device->description.name);
     return device->backend->copy_from(device->handle, stream, (tamis_place){to, (int64_t)to_offset},
                                       from_device->handle, tamis_place_at(from, from_offset), bytes);
@@ -117,7 +117,7 @@ tamis_status tamis_device_copy_from(tamis_device *device, void *stream, void *to
 tamis_status tamis_host_allocate(tamis_device *device, size_t bytes, void **memory) {
     tamis_clear_error();
     TRY(tamis_device_check(device));
-    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: where to put the result");
+    if (!memory) return tamis_fail(TAMIS_ERROR_ARGUMENT, "memory = NULL: expected an address for the result");
     *memory = NULL;
     return device->backend->host_allocate(device->handle, bytes, memory);
 }

@@ -39,12 +39,12 @@ static const cpu_algorithm *row_of(const tamis_algorithm *algorithm) {
 
 static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t bytes) {
     if (problem->profile->max > UINT32_MAX) {
-        snprintf(reason, bytes, "the longest row has %lld nonzeros; positions within a row are kept in 32 bits",
+        snprintf(reason, bytes, "the longest row has %lld nonzeros, but positions within a row have 32 bits",
                  (long long)problem->profile->max);
         return false;
     }
     if (problem->nnz == 0 || tamis_cpu_row_bytes(problem) == 0) {
-        snprintf(reason, bytes, "there is nothing to tile: nnz = %lld, %g bytes of dense rows a nonzero",
+        snprintf(reason, bytes, "nothing to tile: nnz = %lld, %g bytes of dense rows per nonzero",
                  (long long)problem->nnz, tamis_cpu_row_bytes(problem));
         return false;
     }
@@ -53,11 +53,11 @@ static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t byt
 
 static bool accepts_naive(const tamis_problem *problem, char *reason, size_t bytes) {
     if (problem->type != TAMIS_F32 && problem->type != TAMIS_F64) {
-        snprintf(reason, bytes, "the naive loops know fp32 and fp64 only, not %s", tamis_type_name(problem->type));
+        snprintf(reason, bytes, "the naive loops support only fp32 and fp64, not %s", tamis_type_name(problem->type));
         return false;
     }
     if (problem->operation != TAMIS_OP_SPMM && problem->edge == TAMIS_EDGE_SOFTMAX) {
-        snprintf(reason, bytes, "the naive loops have no softmax, which needs two passes over a row");
+        snprintf(reason, bytes, "the naive loops do not support softmax, which needs two passes over a row");
         return false;
     }
     return true;
@@ -73,10 +73,10 @@ static double wait_for_longest(const tamis_problem *problem, double seconds) {
 
 static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
-    snprintf(
-        prediction->reason, sizeof prediction->reason,
-        "rows of B from a table of %.3g MB, %.0f %% of them not seen within a window of L2; equal nonzeros a thread",
-        (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "rows of B from a table of %.3g MB, %.0f %% of them new within a window of L2's size; equal numbers of "
+             "nonzeros per thread",
+             (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
 }
 
 static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -84,8 +84,7 @@ static void predict_rows(const tamis_problem *problem, tamis_prediction *predict
     const double wait = wait_for_longest(problem, seconds);
     prediction->call_seconds = seconds * 1.01 + wait;
     snprintf(prediction->reason, sizeof prediction->reason,
-             "as cpu-nonzeros, but whole rows: the longest (%lld of %lld "
-             "nonzeros) can hold up the end by %.3g ms",
+             "like cpu-nonzeros with whole rows: the longest (%lld of %lld nonzeros) can delay the end by %.3g ms",
              (long long)problem->profile->max, (long long)problem->nnz, wait * 1e3);
 }
 
@@ -93,7 +92,7 @@ static void predict_simd(const tamis_problem *problem, tamis_prediction *predict
     const double seconds = tamis_cpu_predict_untiled(problem, seconds_one_by_one);
     prediction->call_seconds = seconds + wait_for_longest(problem, seconds);
     snprintf(prediction->reason, sizeof prediction->reason,
-             "one dot product at a time: its reduction is not shared with its neighbours");
+             "one dot product at a time, each with a reduction of its own");
 }
 
 static void predict_tiled(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -105,13 +104,14 @@ static void predict_tiled(const tamis_problem *problem, tamis_prediction *predic
     if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs for who asks for it by name */
         prediction->call_seconds = 1.1 * tamis_cpu_predict_untiled(problem, seconds_interleaved);
         snprintf(prediction->reason, sizeof prediction->reason, "%s",
-                 tiles.tiles <= 1 ? "one tile takes all columns: nothing is gained over cpu-nonzeros"
-                                  : "no tile fits L2 with fewer table entries than twice the nonzeros");
+                 tiles.tiles <= 1 ? "one tile holds all columns: no gain over cpu-nonzeros"
+                                  : "no tile that fits into L2 has fewer table entries than twice the nonzeros");
         return;
     }
     snprintf(prediction->reason, sizeof prediction->reason,
-             "%lld tiles of %lld columns, %.1f nonzeros a row and tile, rows in blocks of %lld", (long long)tiles.tiles,
-             (long long)tiles.tile_columns, problem->profile->mean / (double)tiles.tiles, (long long)tiles.block_rows);
+             "%lld tiles of %lld columns, %.1f nonzeros per row and tile, rows in blocks of %lld",
+             (long long)tiles.tiles, (long long)tiles.tile_columns, problem->profile->mean / (double)tiles.tiles,
+             (long long)tiles.block_rows);
 }
 
 static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -273,15 +273,16 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
 /* ------------------------------------------------------------------------------------------ the table */
 
 #define PLAIN_PARAMETERS                                                                                               \
-    "prefetch (0 to 4096): nonzeros to look ahead for rows of B and D; chunk (8 to 2048; fused to 1048576): samples kept at once"
+    "prefetch (0 to 4096): nonzeros ahead at which rows of B and D are prefetched; "                                   \
+    "chunk (8 to 2048; fused to 1048576): samples per chunk"
 
 static const cpu_algorithm algorithms[] = {
     {{{"cpu-nonzeros",
        "cpu",
        ALL,
        "ours; idea of " PAPER_PREDS,
-       "a partial row a thread for rows cut between threads",
-       "rows of uneven length, hubs, and whenever tiling does not pay",
+       "one partial row per thread, for rows split between threads",
+       "rows of uneven length, hubs, and whenever tiling does not pay off",
        PLAIN_PARAMETERS,
        false,
        false,
@@ -308,9 +309,9 @@ static const cpu_algorithm algorithms[] = {
        "cpu",
        ALL,
        "ours; model of " PAPER_CUSDDMM ", s.IV-A",
-       "a table of 4 bytes a row and tile, built by the plan",
-       "many nonzeros a row and tile: density of a few percent or more, B larger than L2",
-       PLAIN_PARAMETERS "; tile_columns (1 up), block_rows (1 up): the tile",
+       "a table of 4 bytes per row and tile, built by the plan",
+       "many nonzeros per row and tile: density of a few percent or more, B larger than L2",
+       PLAIN_PARAMETERS "; tile_columns (1 or more), block_rows (1 or more): size of the tile",
        false,
        false,
        {0}},
@@ -323,8 +324,8 @@ static const cpu_algorithm algorithms[] = {
        ALL,
        PAPER_ESIMD ", s.3 and 4",
        "nothing",
-       "to compare with: explicit vectors, one dot product at a time",
-       "vlc (1 to 2048): nonzeros a chunk; nt (1 to 16): members a row (SDDMM)",
+       "for comparison: explicit vectors, one dot product at a time",
+       "vlc (1 to 2048): nonzeros per chunk; nt (1 to 16): members per row (SDDMM)",
        false,
        false,
        {0}},
@@ -337,7 +338,7 @@ static const cpu_algorithm algorithms[] = {
        ALL,
        "baseline",
        "nothing",
-       "never: a row loop with omp simd, to measure others against",
+       "never: a row loop with omp simd, with which others are compared",
        "",
        true,
        false,

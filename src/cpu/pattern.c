@@ -56,7 +56,7 @@ tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_spar
     *order = (tamis_row_order){.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32};
     if (transpose && !tamis_index_spans(S->index_type, S->rows))
         return tamis_fail(TAMIS_ERROR_OVERFLOW,
-                          "S.rows = %lld: of S^T they are columns, which an index_type of %s cannot hold",
+                          "S.rows = %lld: they are the columns of S^T, which do not fit into index_type = %s",
                           (long long)S->rows, tamis_index_type_name(S->index_type));
     if (S->format == TAMIS_CSR && !transpose) return offsets_from_0(S, order);
     TRY(tamis_slice_rebase(S, &view, &rebased));

@@ -128,5 +128,5 @@ tamis_status tamis_cpu_variant_choose(const tamis_cpu_variant **variant) {
     }
     if (wanted && *wanted)
         return tamis_fail(TAMIS_ERROR_DEVICE, "TAMIS_CPU_ISA = \"%s\": the kernels were compiled for %s", wanted, list);
-    return tamis_fail(TAMIS_ERROR_DEVICE, "this machine runs none of the instruction sets compiled in: %s", list);
+    return tamis_fail(TAMIS_ERROR_DEVICE, "this machine supports none of the compiled instruction sets: %s", list);
 }

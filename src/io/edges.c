@@ -18,9 +18,9 @@ typedef struct list_kind {
 enum { MOST_FIELDS = 4 };
 
 static const list_kind edge_list = {
-    "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and at most a weight and a time"};
+    "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time"};
 static const list_kind rating_list = {
-    "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and at most a time"};
+    "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and optionally a time"};
 
 /* What the first lines tell. */
 typedef struct list_shape {
@@ -111,9 +111,10 @@ static tamis_status read_list(const tamis_reading *reading, const list_kind *kin
 static tamis_status check_ids(const tamis_reading *reading, const tamis_entries *entries) {
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     if (size > TAMIS_SIZE_MOST || (tamis_needs_wide(size) && reading->options.index_type == TAMIS_I32))
-        return tamis_fail(
-            TAMIS_ERROR_OVERFLOW, "%s: ids up to %lld need index_type = int64%s, or relabel = true to number them anew",
-            reading->text.name, (long long)size - 1, size > TAMIS_SIZE_MOST ? " and more memory than there is" : "");
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "%s: ids up to %lld need index_type = int64%s, or relabel = true to renumber them",
+                          reading->text.name, (long long)size - 1,
+                          size > TAMIS_SIZE_MOST ? " and more memory than is available" : "");
     return TAMIS_OK;
 }
 

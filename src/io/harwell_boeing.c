@@ -53,10 +53,11 @@ static tamis_status take_type(const tamis_text *text, const char *p, boeing_head
         return tamis_text_fail(text, p, "a matrix type such as RSA, RUA or PSA");
     if (field == 'c' || shape == 'h')
         return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, p,
-                                 "complex and Hermitian matrices are not read; expected real, integer or pattern");
+                                 "complex and Hermitian matrices are not supported; expected real, integer or pattern");
     if (storage == 'e')
-        return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, p,
-                                 "elemental matrices are not read; expected an assembled one (the type ends in A)");
+        return tamis_text_refuse(
+            TAMIS_ERROR_UNSUPPORTED, text, p,
+            "elemental matrices are not supported; expected an assembled one (the type ends in A)");
     header->pattern = field == 'p' || field == 'q'; /* q: the values are in a file of their own */
     header->symmetric = shape == 's' || shape == 'z';
     header->skew = shape == 'z';
@@ -92,7 +93,7 @@ static tamis_status take_header(const tamis_text *text, boeing_header *header) {
     const int64_t room = text->end - header->body; /* a character each at the least */
     if (header->cols >= room + 1 || header->count > room)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at,
-                                 "%lld columns and %lld entries are more than the file has room for",
+                                 "%lld columns and %lld entries are more than the file can hold",
                                  (long long)header->cols, (long long)header->count);
     return TAMIS_OK;
 }

@@ -54,7 +54,7 @@ static tamis_status take_word(const tamis_text *text, const char **p, const mark
         if (strlen(words->word) != (size_t)(end - start) || strncasecmp(words->word, start, (size_t)(end - start)) != 0)
             continue;
         if (words->meaning == NOT_READ)
-            return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, start, "%s matrices are not read; expected %s",
+            return tamis_text_refuse(TAMIS_ERROR_UNSUPPORTED, text, start, "%s matrices are not supported; expected %s",
                                      words->word, expected);
         *meaning = words->meaning;
         *p = end;
@@ -151,7 +151,7 @@ static tamis_status read_array(const tamis_text *text, const market_header *head
 static tamis_status array_size(const tamis_text *text, const market_header *header, int64_t *size) {
     if (__builtin_mul_overflow(header->rows, header->cols, size) || *size / 4 > (text->end - header->body) + 1)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->body,
-                                 "%lld x %lld values are expected, more than the file has room for",
+                                 "%lld x %lld values are expected, more than the file can hold",
                                  (long long)header->rows, (long long)header->cols);
     return TAMIS_OK;
 }

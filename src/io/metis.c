@@ -57,7 +57,7 @@ static tamis_status take_header(const tamis_text *text, graph_header *header) {
     const int64_t room = text->end - p + 1; /* a line end a vertex, two bytes a neighbour */
     if (header->vertices > room || header->edges * 2 > room / 2 + 1)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->edges_at,
-                                 "%lld vertices and %lld edges are more than the file has room for",
+                                 "%lld vertices and %lld edges are more than the file can hold",
                                  (long long)header->vertices, (long long)header->edges);
     return TAMIS_OK;
 }

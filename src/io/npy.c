@@ -52,7 +52,7 @@ static tamis_status take_descr(const char **p, const char *end, tamis_npy *npy) 
     const char *word;
     int64_t length;
     if (skip(*p, end) < end && *skip(*p, end) == '[')
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: structured arrays are not read", npy->name);
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: structured arrays are not supported", npy->name);
     if (!take_quoted(p, end, &word, &length) || length < 2) return bad_header(npy, "descr to be a type such as '<f4'");
     char order = '|';
     if (strchr("<>=|", *word)) {
@@ -123,10 +123,10 @@ tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_
     const int version = bytes[MAGIC_BYTES], wide = version == 1 ? 0 : 2;
     if (version < 1 || version > 3) return bad_header(npy, "version 1, 2 or 3");
     const int64_t start = MAGIC_BYTES + 4 + wide;
-    if (size < start) return bad_header(npy, "more: it is cut short");
+    if (size < start) return bad_header(npy, "more: it is truncated");
     int64_t length = bytes[8] | bytes[9] << 8;
     if (wide) length |= (int64_t)bytes[10] << 16 | (int64_t)bytes[11] << 24;
-    if (length > MOST_HEADER || length > size - start) return bad_header(npy, "more: it is cut short");
+    if (length > MOST_HEADER || length > size - start) return bad_header(npy, "more: it is truncated");
     /* The parser of numbers stops at what is no digit: the header must not end in one, for the data may go on so. */
     const char *const header = (const char *)bytes + start;
     if (length == 0 || tamis_is_digit(header[length - 1])) return bad_header(npy, "a dictionary");
@@ -150,7 +150,7 @@ tamis_status tamis_npy_need_number(const tamis_npy *npy) {
                        (npy->kind == 'b' && npy->size == 1);
     if (known) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                      "%s: elements of type %c%d are not read; expected f2, f4, f8 or integers", npy->name,
+                      "%s: elements of type %c%d are not supported; expected f2, f4, f8 or integers", npy->name,
                       npy->kind >= ' ' && npy->kind < 0x7f ? npy->kind : '?', npy->size);
 }
 

@@ -129,7 +129,7 @@ static tamis_status open_temporary(tamis_output *output, mode_t mode) {
         output->temporary = NULL;
         if (errno != EEXIST && errno != EINTR) break;
     }
-    return file_error(output->path, "create a file beside it");
+    return file_error(output->path, "create a temporary file beside it");
 }
 
 static tamis_status open_target(tamis_output *output) {

@@ -71,7 +71,7 @@ static tamis_status read_text(const tamis_text *text, const tamis_read_options *
         options->file_format == TAMIS_FILE_AUTO ? tamis_find_format(text) : tamis_file_row_of(options->file_format);
     if (!row)
         return tamis_text_fail(text, text->begin,
-                               "the beginning of a matrix: neither the name nor the content tells its format");
+                               "the beginning of a matrix: neither the name nor the content identifies its format");
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
     progress.low = LOADED;
@@ -93,7 +93,7 @@ static tamis_status read_text(const tamis_text *text, const tamis_read_options *
 tamis_status tamis_read_sparse(const char *path, const tamis_read_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
-    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the matrix");
+    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected an address for the matrix");
     tamis_read_options whole;
     TRY(take_options(options, &whole));
     const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
@@ -109,7 +109,7 @@ tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t
     tamis_clear_error();
     if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = NULL: expected a name for messages");
     if (!data && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "data = NULL: expected %zu bytes", bytes);
-    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the matrix");
+    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected an address for the matrix");
     tamis_read_options whole;
     TRY(take_options(options, &whole));
     const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
@@ -129,7 +129,7 @@ static tamis_status read_dense_text(const tamis_text *text, tamis_type type, tam
 
 static tamis_status check_dense(const char *name, const char *what, tamis_type type, tamis_owned_dense **array) {
     if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected the name of a file", what);
-    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected where to put the matrix");
+    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected an address for the matrix");
     if (tamis_type_size(type) == 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %d: expected a tamis_type", (int)type);
     return TAMIS_OK;

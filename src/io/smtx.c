@@ -29,8 +29,8 @@ static tamis_status take_header(const tamis_text *text, smtx_header *header) {
     const int64_t room = (text->end - p + 1) / 2; /* a digit and a blank each */
     if (header->rows > room || header->nnz > room)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, nnz_at,
-                                 "%lld rows and %lld nonzeros are more than the file has room for",
-                                 (long long)header->rows, (long long)header->nnz);
+                                 "%lld rows and %lld nonzeros are more than the file can hold", (long long)header->rows,
+                                 (long long)header->nnz);
     return TAMIS_OK;
 }
 

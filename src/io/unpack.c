@@ -30,14 +30,14 @@ typedef tamis_status unpack_function(const char *name, const unsigned char *data
 static tamis_status grow(const char *name, int64_t packed_bytes, tamis_bytes *unpacked) {
     if (unpacked->size < unpacked->capacity) return TAMIS_OK;
     if (unpacked->size >= ALWAYS_FINE && unpacked->size / MOST_RATIO >= packed_bytes)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: unpacks to more than %d times its size: this is no matrix", name,
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: expands to more than %d times its size: this is not a matrix", name,
                           MOST_RATIO);
     const int64_t first = packed_bytes < INT64_MAX / 16 ? packed_bytes * 4 + 4096 : packed_bytes;
     return tamis_bytes_reserve(unpacked, unpacked->capacity > 0 ? unpacked->capacity * 2 : first, name);
 }
 
 static tamis_status broken(const char *name, const char *packer, const char *reason) {
-    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data is broken: %s", name, packer, reason);
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged: %s", name, packer, reason);
 }
 #endif
 
@@ -54,7 +54,8 @@ static tamis_status unpack_gzip(const char *name, const unsigned char *data, int
                                 const tamis_progress *progress, tamis_bytes *unpacked) {
     tamis_status status = TAMIS_OK;
     z_stream stream = {.zalloc = tamis_zlib_allocate, .zfree = tamis_zlib_free};
-    if (inflateInit2(&stream, 15 + 16) != Z_OK) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", name);
+    if (inflateInit2(&stream, 15 + 16) != Z_OK)
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to decompress", name);
     const unsigned char *next = data, *const end = data + bytes;
     bool member_ended = false;
     for (;;) {
@@ -74,7 +75,7 @@ static tamis_status unpack_gzip(const char *name, const unsigned char *data, int
             inflateReset(&stream);
             member_ended = false;
         } else if (result == Z_MEM_ERROR) {
-            status = tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", name);
+            status = tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to decompress", name);
             goto end;
         } else if (result != Z_OK && result != Z_BUF_ERROR) {
             status = broken(name, "gzip", stream.msg ? stream.msg : "bad block");
@@ -84,7 +85,7 @@ static tamis_status unpack_gzip(const char *name, const unsigned char *data, int
         }
         TRY_GOTO(end, tamis_progress_step(progress, (double)(next - data) / (double)bytes, name));
     }
-    if (!member_ended) status = broken(name, "gzip", "it is cut short");
+    if (!member_ended) status = broken(name, "gzip", "truncated");
 end:
     inflateEnd(&stream);
     return status;
@@ -118,10 +119,10 @@ static void xz_release(void *context, void *memory) {
 
 static const char *xz_reason(lzma_ret result) {
     switch (result) {
-    case LZMA_MEMLIMIT_ERROR: return "it needs more than 768 MiB to unpack";
+    case LZMA_MEMLIMIT_ERROR: return "decompression needs more than 768 MiB";
     case LZMA_FORMAT_ERROR: return "not the xz format";
-    case LZMA_OPTIONS_ERROR: return "an option that liblzma does not know";
-    case LZMA_BUF_ERROR: return "it is cut short";
+    case LZMA_OPTIONS_ERROR: return "an option that liblzma does not support";
+    case LZMA_BUF_ERROR: return "truncated";
     default: return "bad block";
     }
 }
@@ -133,7 +134,7 @@ static tamis_status unpack_xz(const char *name, const unsigned char *data, int64
     lzma_stream stream = LZMA_STREAM_INIT;
     stream.allocator = &allocator;
     if (lzma_stream_decoder(&stream, LZMA_MEMORY, LZMA_CONCATENATED) != LZMA_OK)
-        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", name);
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to decompress", name);
     int64_t used = 0;
     for (;;) {
         TRY_GOTO(end, grow(name, bytes, unpacked));
@@ -148,7 +149,7 @@ static tamis_status unpack_xz(const char *name, const unsigned char *data, int64
         unpacked->size += (int64_t)(out - stream.avail_out);
         if (result == LZMA_STREAM_END) break;
         if (result == LZMA_MEM_ERROR) {
-            status = tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", name);
+            status = tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to decompress", name);
             goto end;
         }
         if (result != LZMA_OK) {
@@ -178,7 +179,7 @@ static tamis_status unpack_zstd(const char *name, const unsigned char *data, int
                                 const tamis_progress *progress, tamis_bytes *unpacked) {
     tamis_status status = TAMIS_OK;
     ZSTD_DStream *const stream = ZSTD_createDStream();
-    if (!stream) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", name);
+    if (!stream) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to decompress", name);
     ZSTD_inBuffer in = {.src = data, .size = (size_t)bytes, .pos = 0};
     for (;;) {
         TRY_GOTO(end, grow(name, bytes, unpacked));
@@ -191,7 +192,7 @@ static tamis_status unpack_zstd(const char *name, const unsigned char *data, int
             goto end;
         }
         if (in.pos == in.size && out.pos < out.size) {
-            if (result != 0) status = broken(name, "Zstandard", "it is cut short");
+            if (result != 0) status = broken(name, "Zstandard", "truncated");
             break;
         }
         TRY_GOTO(end, tamis_progress_step(progress, (double)in.pos / (double)bytes, name));

@@ -166,7 +166,7 @@ static tamis_status take_docword_entry(tamis_batches *batches) {
         return ml_stream_fail(stream, "entry %lld of %lld", (long long)batches->taken + 1, (long long)batches->count);
     if (batches->documents == 0 || batches->columns == 0) return ml_stream_fail(stream, "no entry in an empty matrix");
     TRY(ml_stream_index(stream, last, batches->documents,
-                        last > 1 ? "a document number, never falling," : "a document number", &document));
+                        last > 1 ? "a document number in non-decreasing order" : "a document number", &document));
     TRY(take_field_gap(stream));
     TRY(ml_stream_index(stream, 1, batches->columns, "a word number", &word));
     TRY(take_field_gap(stream));
@@ -351,7 +351,7 @@ tamis_status tamis_batches_open(const char *path, int64_t rows, tamis_batches **
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
     if (rows < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows = %lld, expected 1 or more", (long long)rows);
-    if (!batches) return tamis_fail(TAMIS_ERROR_ARGUMENT, "batches = NULL: expected where to put the batches");
+    if (!batches) return tamis_fail(TAMIS_ERROR_ARGUMENT, "batches = NULL: expected an address for the batches");
     void *memory;
     TRY(tamis_allocate_zeroed(1, sizeof(tamis_batches), "batches of a file", &memory));
     tamis_batches *const made = memory;
@@ -396,7 +396,7 @@ static tamis_status next_batch(tamis_batches *batches, const tamis_sparse **batc
 tamis_status tamis_batches_next(void *batches, const tamis_sparse **batch) {
     tamis_clear_error();
     if (!batches) return tamis_fail(TAMIS_ERROR_ARGUMENT, "batches = NULL: expected batches of a file");
-    if (!batch) return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch = NULL: expected where to put the batch");
+    if (!batch) return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch = NULL: expected an address for the batch");
     tamis_batches *const opened = batches;
     const tamis_status status = next_batch(opened, batch);
     if (status != TAMIS_OK) opened->begun = false; /* the next call begins again */

@@ -39,7 +39,7 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     *data = NULL;
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", what);
     if (S->location != TAMIS_HOST)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location is the device's: data of models are in host memory", what);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device: models need data in host memory", what);
     if (model->cols > 0 && S->cols != model->cols)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, the model has %lld columns", what, (long long)S->cols,
                           (long long)model->cols);

@@ -32,8 +32,8 @@ typedef struct counting {
 static tamis_status make(counting *c) {
     const int64_t top = c->top; /* top * top has an int64 */
     if (c->topics > INT64_MAX / (top * top))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d words of %lld topics have too many pairs to be counted",
-                          c->top, (long long)c->topics);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d words of %lld topics have too many pairs", c->top,
+                          (long long)c->topics);
     TRY(tamis_allocate(c->cols, sizeof *c->first, "words of topics", (void **)&c->first));
     TRY(tamis_allocate(c->topics * top, sizeof *c->next, "words of topics", (void **)&c->next));
     TRY(tamis_allocate_zeroed(c->topics * top * top, sizeof *c->together, "pairs of words", (void **)&c->together));

@@ -108,8 +108,8 @@ static tamis_status same_data(tamis_model *model, const tamis_sparse *data) {
     if (begun && model->data_sum != 0 && model->data_sum != sum)
         return tamis_fail(
             TAMIS_ERROR_ARGUMENT,
-            "S is not what the model was fitted to for %d iterations (%lld x %lld with %lld entries then, "
-            "%lld x %lld with %lld now, or other values): make a new model for other data",
+            "S differs from the data of the first %d iterations (%lld x %lld with %lld entries then, %lld x %lld with "
+            "%lld now, or other values): make a new model for other data",
             model->iterations_done, (long long)model->rows, (long long)model->cols, (long long)model->nnz,
             (long long)data->rows, (long long)data->cols, (long long)data->nnz);
     const tamis_names *const names[] = {model->row_names, model->column_names};
@@ -136,7 +136,7 @@ tamis_status ml_check_held_out(const tamis_model *model, const tamis_held_out *h
     const bool folded = model->method->kind == ML_COUNTS;
     if (folded && !parts[1])
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "held_out.observed is NULL: %s finds the topics of held-out documents from it",
+                          "held_out.observed is NULL: %s computes the topics of held-out documents from it",
                           tamis_method_name(model->options.method));
     for (int i = 0; i < 2; i++) {
         if (!parts[i]) continue;

@@ -11,7 +11,7 @@ static tamis_status check_streams(const tamis_model *model) {
     if (model->method->mini_batches) return TAMIS_OK;
     return tamis_fail(
         TAMIS_ERROR_UNSUPPORTED,
-        "%s needs all data at once: fit it anew, or find the factors of new rows by tamis_model_transform",
+        "%s needs all data at once: fit it again, or compute the factors of new rows with tamis_model_transform",
         tamis_method_name(model->options.method));
 }
 
@@ -56,7 +56,8 @@ static tamis_status pass(tamis_model *model, tamis_batch_source source, void *co
         const tamis_sparse *batch = NULL;
         const tamis_status status = source(context, &batch);
         if (status != TAMIS_OK && !*tamis_last_error())
-            return tamis_fail(status, "the source of mini-batches gave the error \"%s\"", tamis_status_name(status));
+            return tamis_fail(status, "the source of mini-batches returned the error \"%s\"",
+                              tamis_status_name(status));
         if (status != TAMIS_OK) return status;
         if (!batch) {
             model->report.batches = number - 1;
@@ -80,7 +81,7 @@ static tamis_status run(tamis_model *model, tamis_batch_source source, void *con
         int64_t rows;
         TRY(pass(model, source, context, cols, &rows));
         if (model->stopped) return ml_stopped(model); /* the checkpoint stays that of the last whole pass */
-        if (rows == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the stream has no mini-batch");
+        if (rows == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the stream is empty");
         if (model->iterations_done == 0 && held_out) TRY(ml_check_held_out(model, held_out, rows));
         TRY(ml_end_iteration(model, held_out));
         TRY(ml_checkpoint(model, true)); /* what is stopped within a pass goes on from here */

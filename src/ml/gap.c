@@ -56,7 +56,8 @@ static tamis_status check(const tamis_model_options *options) {
     if (options->inner_rounds < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
     if (!(options->row_prior > 0) || !isfinite(options->row_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "row_prior = %g, the shape of a gamma distribution is positive",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "row_prior = %g, must be positive: it is the shape of a gamma distribution",
                           options->row_prior);
     if (!(options->column_prior >= 0) || !isfinite(options->column_prior))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_prior = %g, expected 0 (no scale) or more",

@@ -114,9 +114,9 @@ static tamis_status fetch(tamis_model *model, tamis_owned_dense **factors, bool 
     tamis_clear_error();
     if (!model || !factors) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", model ? "factors" : "model");
     *factors = NULL;
-    if (model->cols == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model was not fitted to anything yet");
+    if (model->cols == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model has not been fitted yet");
     if (of_rows && (model->row_factors.cols == 0 || model->row_factors.rows != model->rows))
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s keeps no factors of rows: use tamis_model_transform",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors: use tamis_model_transform",
                           tamis_method_name(model->options.method));
     return ml_dense_fetch(model, of_rows ? &model->row_factors : &model->column_factors, factors);
 }

@@ -69,7 +69,7 @@ tamis_status ml_sections_place(int64_t header_bytes, ml_section *sections, int64
         fits = size_of(i, &sections[i]) && !__builtin_add_overflow(at, sections[i].bytes, &at) && align(&at);
     }
     if (!fits || __builtin_add_overflow(at, (int64_t)sizeof(uint64_t), file_bytes))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "a model of this size has no size in bytes");
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "the model's size in bytes overflows 64 bits");
     return TAMIS_OK;
 }
 
@@ -86,7 +86,7 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
         model->steps < 0)
         return tamis_fail(status,
                           "%s: a model of %lld x %lld with %lld entries after %d iterations, %lld batches and %lld "
-                          "steps cannot be",
+                          "steps is invalid",
                           path, (long long)model->rows, (long long)model->cols, (long long)model->nnz,
                           model->iterations_done, (long long)model->batches_done, (long long)model->steps);
     const tamis_model_options *const o = &model->options;

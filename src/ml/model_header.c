@@ -281,19 +281,19 @@ tamis_status ml_header_read(const char *path, const char *text, int64_t bytes, t
     int section = -1;
     for (int i = 0; at < end; i++) {
         const char *const stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) return refuse(path, "a line without an end", at, end);
+        if (!stop) return refuse(path, "an unterminated line", at, end);
         cursor line = {at, stop};
         if (i < FIELDS) {
             if (!take(&line, fields[i].key) || !take(&line, "="))
-                return refuse(path, "an unknown line, or one in a wrong place", at, stop);
+                return refuse(path, "an unknown or misplaced line", at, stop);
             if (!take_field(&line, model, &fields[i]) || line.at != stop)
-                return refuse(path, "a value that cannot be", at, stop);
+                return refuse(path, "an invalid value", at, stop);
         } else {
             const int found = section_of(&line);
-            if (found <= section) return refuse(path, "an unknown line, or one in a wrong place", at, stop);
+            if (found <= section) return refuse(path, "an unknown or misplaced line", at, stop);
             section = found;
             if (!take_section(&line, section, &sections[section]) || line.at != stop)
-                return refuse(path, "a value that cannot be", at, stop);
+                return refuse(path, "an invalid value", at, stop);
         }
         at = stop + 1;
         if (at == end && i + 1 < FIELDS)

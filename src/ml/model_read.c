@@ -19,9 +19,9 @@ static uint64_t number_at(const char *at, size_t bytes) {
 static tamis_status check_file(const tamis_text *text, int64_t *header_bytes) {
     const int64_t bytes = text->end - text->begin;
     if (bytes < (int64_t)sizeof ml_file_magic || memcmp(text->begin, ml_file_magic, sizeof ml_file_magic) != 0)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: is no model of Tamis", text->name);
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: not a Tamis model", text->name);
     if (bytes < ML_FILE_PREAMBLE)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model is cut short: %lld bytes", text->name, (long long)bytes);
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model is truncated: %lld bytes", text->name, (long long)bytes);
     const uint64_t version = number_at(text->begin + 8, 4), told = number_at(text->begin + 16, 8);
     if (version != ML_FILE_VERSION)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has version %llu of the format, this library reads %d",
@@ -29,7 +29,7 @@ static tamis_status check_file(const tamis_text *text, int64_t *header_bytes) {
     if (told != (uint64_t)bytes)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has %lld bytes, but was written with %llu: %s", text->name,
                           (long long)bytes, (unsigned long long)told,
-                          told > (uint64_t)bytes ? "it is cut short" : "something is behind it");
+                          told > (uint64_t)bytes ? "it is truncated" : "there are extra bytes after it");
     *header_bytes = (int64_t)number_at(text->begin + 12, 4);
     const int64_t content = bytes - (int64_t)sizeof(uint64_t);
     if (*header_bytes > content - ML_FILE_PREAMBLE)
@@ -39,8 +39,9 @@ static tamis_status check_file(const tamis_text *text, int64_t *header_bytes) {
     ml_checksum_add(&checksum, text->begin, content);
     const uint64_t sum = ml_checksum_end(&checksum), kept = number_at(text->begin + content, 8);
     if (sum != kept)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model is damaged: its checksum is %016llx, it says %016llx",
-                          text->name, (unsigned long long)sum, (unsigned long long)kept);
+        return tamis_fail(TAMIS_ERROR_FORMAT,
+                          "%s: the model is damaged: its checksum is %016llx, but the file says %016llx", text->name,
+                          (unsigned long long)sum, (unsigned long long)kept);
     return TAMIS_OK;
 }
 
@@ -49,7 +50,7 @@ static tamis_status check_options(const char *path, const tamis_model_options *o
     if (ml_options_check(options) == TAMIS_OK) return TAMIS_OK;
     char why[256];
     snprintf(why, sizeof why, "%s", tamis_last_error());
-    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's options cannot be: %s", path, why);
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's options are invalid: %s", path, why);
 }
 
 static tamis_status read_names(const tamis_text *text, const ml_section *s, const char *what, tamis_names **names) {
@@ -131,7 +132,7 @@ static tamis_status read_model(tamis_device *device, const tamis_text *text, tam
     TRY(check_options(text->name, &told.options));
     TRY(ml_sections_check(TAMIS_ERROR_FORMAT, text->name, &told, sections));
     if (ml_sections_place(header_bytes, sections, &file_bytes) != TAMIS_OK || file_bytes != text->end - text->begin)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's sizes do not make a file of %lld bytes", text->name,
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's sizes do not match a file of %lld bytes", text->name,
                           (long long)(text->end - text->begin));
     TRY(ml_model_make(device, &told.options, &made));
     take_over(&told, made);

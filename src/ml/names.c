@@ -113,7 +113,7 @@ static tamis_status reserve_bytes(tamis_names *names, int64_t more, const char *
 /* Either all of it is added or nothing. */
 static tamis_status append(tamis_names *names, const char *name, size_t length, uint64_t hash) {
     if (names->count >= NAMES_MOST)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than %lld names: indices of 32 bits reach no further",
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than %lld names: 32-bit indices cannot hold more",
                           (long long)NAMES_MOST);
     TRY(reserve_slot(names));
     TRY(reserve_start(names));
@@ -129,7 +129,7 @@ static tamis_status append(tamis_names *names, const char *name, size_t length, 
 
 tamis_status tamis_names_create(tamis_names **names) {
     tamis_clear_error();
-    if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected where to put the dictionary");
+    if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected an address for the dictionary");
     void *memory;
     TRY(tamis_allocate_zeroed(1, sizeof(tamis_names), "a dictionary", &memory));
     *names = memory;
@@ -160,7 +160,7 @@ tamis_status tamis_names_add(tamis_names *names, const char *name, size_t length
     tamis_clear_error();
     if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected a dictionary");
     if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = NULL: expected a name");
-    if (!index) return tamis_fail(TAMIS_ERROR_ARGUMENT, "index = NULL: expected where to put the index");
+    if (!index) return tamis_fail(TAMIS_ERROR_ARGUMENT, "index = NULL: expected an address for the index");
     if (length == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "length = 0: expected a name of one byte or more");
     if (length > (size_t)INT64_MAX / 8)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "length = %zu: more than the address space", length);
@@ -184,7 +184,7 @@ tamis_status tamis_names_add(tamis_names *names, const char *name, size_t length
 tamis_status tamis_names_copy(const tamis_names *names, tamis_names **copy) {
     tamis_clear_error();
     if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected a dictionary");
-    if (!copy) return tamis_fail(TAMIS_ERROR_ARGUMENT, "copy = NULL: expected where to put the dictionary");
+    if (!copy) return tamis_fail(TAMIS_ERROR_ARGUMENT, "copy = NULL: expected an address for the dictionary");
     tamis_names *made = NULL;
     tamis_status status;
     TRY_GOTO(failed, tamis_names_create(&made));
@@ -231,7 +231,7 @@ static tamis_status take_vocabulary(const tamis_text *text, tamis_names *names) 
         int64_t index;
         TRY(tamis_names_add(names, line, (size_t)(end - line), &index));
         if (index < count)
-            return tamis_text_fail(text, line, "a name that is not in line %lld as well", (long long)index + 1);
+            return tamis_text_fail(text, line, "a new name, not that of line %lld", (long long)index + 1);
     }
     return TAMIS_OK;
 }
@@ -239,7 +239,7 @@ static tamis_status take_vocabulary(const tamis_text *text, tamis_names *names) 
 tamis_status tamis_names_read(const char *path, tamis_names **names) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
-    if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected where to put the dictionary");
+    if (!names) return tamis_fail(TAMIS_ERROR_ARGUMENT, "names = NULL: expected an address for the dictionary");
     tamis_status status = TAMIS_OK;
     tamis_source source = {0};
     tamis_names *made = NULL;

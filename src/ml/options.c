@@ -6,7 +6,7 @@
 
 static tamis_status check_method(tamis_method method) {
     if ((int)method < 0 || (int)method >= ML_METHODS)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is no method", (int)method);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid method", (int)method);
     return TAMIS_OK;
 }
 
@@ -69,7 +69,7 @@ tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_opt
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
     TRY(ml_options_check(options));
     if (options->method != model->options.method)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.method = %s, the model is of %s",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.method = %s, but the model's is %s",
                           tamis_method_name(options->method), tamis_method_name(model->options.method));
     char *checkpoint;
     TRY(ml_copy_text(options->checkpoint, &checkpoint));

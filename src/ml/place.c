@@ -17,8 +17,8 @@ tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols,
                            .location = model->location};
     const size_t size = tamis_type_size(model->options.type);
     if (cols > 0 && rows > INT64_MAX / cols / (int64_t)size)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "a matrix of %lld x %lld has no size in bytes", (long long)rows,
-                          (long long)cols);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "the size in bytes of a %lld x %lld matrix overflows 64 bits",
+                          (long long)rows, (long long)cols);
     const size_t bytes = (size_t)(rows * cols) * size;
     return bytes > 0 ? tamis_device_allocate(model->device, bytes, &dense->data) : TAMIS_OK;
 }

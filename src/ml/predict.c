@@ -13,7 +13,7 @@
 tamis_status ml_check_fitted(const tamis_model *model) {
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
     if (model->cols == 0 || model->column_factors.cols == 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model was not fitted to anything yet");
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model has not been fitted yet");
     return TAMIS_OK;
 }
 
@@ -21,9 +21,10 @@ tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64
     if (!W) {
         *rows = model->row_factors.rows;
         if (model->row_factors.cols > 0) return TAMIS_OK;
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "W is NULL, but the model (%s) keeps no factors of rows: tamis_model_transform makes them",
-                          tamis_method_name(model->options.method));
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "W is NULL, but the model (%s) stores no row factors: compute them with tamis_model_transform",
+            tamis_method_name(model->options.method));
     }
     *rows = W->rows;
     if (W->layout == TAMIS_COLUMN_MAJOR)

@@ -87,7 +87,7 @@ static tamis_status take_quoted(const tamis_text *text, const char **p, const ch
         *p = at + 1;
         return TAMIS_OK;
     }
-    return tamis_text_fail(text, *p, "a quote at the end of the field as well");
+    return tamis_text_fail(text, *p, "a closing quote at the end of the field");
 }
 
 static void take_plain(const rating_reader *reader, const char **p, const char *end, field *taken) {
@@ -361,9 +361,9 @@ tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *o
                                 tamis_names **users, tamis_names **items, int64_t *skipped) {
     tamis_clear_error();
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
-    if (!ratings) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ratings = NULL: expected where to put the matrix");
+    if (!ratings) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ratings = NULL: expected an address for the matrix");
     if (!users || !items)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected where to put the dictionary",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an address for the dictionary",
                           users ? "items" : "users");
     tamis_ratings_options taken;
     TRY(take_options(options, &taken));

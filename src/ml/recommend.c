@@ -320,8 +320,7 @@ tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, con
     if (count == 0 || n == 0) return TAMIS_OK;
     if (!columns || !scores) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "scores" : "columns");
     if (__builtin_mul_overflow(count, (int64_t)n, &entries))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is more than an array can have",
-                          (long long)count, n);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is too large for an array", (long long)count, n);
     tamis_owned_dense *asked;
     TRY(ml_gather_rows(model, W, rows, count, &asked));
     ml_operands operands = {0};

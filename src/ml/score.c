@@ -36,7 +36,7 @@ static tamis_status check(const tamis_model *model, const tamis_held_out *held_o
     if (held_out->observed) TRY(ml_check_cols(model, "held_out.observed", held_out->observed->cols));
     if (fold_in && !held_out->observed)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "held_out.observed is NULL, but the rows' factors (%s) have to be found from it",
+                          "held_out.observed is NULL, but the rows' factors (%s) are computed from it",
                           tamis_method_name(model->options.method));
     if (held_out->observed && held_out->observed->rows != held_out->entries->rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.observed.rows = %lld, but held_out.entries.rows = %lld",

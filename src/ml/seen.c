@@ -29,7 +29,7 @@ static tamis_status sum_up(const tamis_sparse *seen, const int64_t *rows, int64_
         int64_t begin, end;
         TRY(check_row(seen, row_at(rows, i), &begin, &end));
         if (__builtin_add_overflow(offsets[i], end - begin, &offsets[i + 1]))
-            return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than 2^63 entries of `seen` belong to the rows asked for");
+            return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than 2^63 entries of `seen` belong to the requested rows");
     }
     return TAMIS_OK;
 }

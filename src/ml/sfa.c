@@ -486,7 +486,7 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
     if (!W)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "sfa keeps no factors of rows: give those of tamis_model_transform as W");
+                          "sfa stores no row factors: pass those of tamis_model_transform as W");
     tamis_owned_dense *items = NULL, *biases = NULL, *wide;
     tamis_status status;
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));

@@ -245,7 +245,7 @@ tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *optio
                          tamis_owned_sparse **held_out) {
     tamis_clear_error();
     if (!kept || !held_out)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected where to put the result",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an address for the result",
                           kept ? "held_out" : "kept");
     tamis_split_options taken_options;
     TRY(take_options(options, &taken_options));

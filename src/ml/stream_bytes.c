@@ -61,11 +61,11 @@ static tamis_status fill(ml_bytes *bytes) {
 
 #if TAMIS_HAVE_ZLIB || TAMIS_HAVE_LZMA || TAMIS_HAVE_ZSTD
 static tamis_status broken(const ml_bytes *bytes, const char *reason) {
-    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data is broken: %s", bytes->name, bytes->packer->name, reason);
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged: %s", bytes->name, bytes->packer->name, reason);
 }
 
 static tamis_status no_memory(const ml_bytes *bytes) {
-    return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", bytes->name);
+    return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to decompress", bytes->name);
 }
 #endif
 
@@ -148,10 +148,10 @@ static void xz_release(void *context, void *memory) {
 static tamis_status xz_failed(const ml_bytes *bytes, lzma_ret result) {
     switch (result) {
     case LZMA_MEM_ERROR: return no_memory(bytes);
-    case LZMA_MEMLIMIT_ERROR: return broken(bytes, "it needs more than 768 MiB to unpack");
+    case LZMA_MEMLIMIT_ERROR: return broken(bytes, "decompression needs more than 768 MiB");
     case LZMA_FORMAT_ERROR: return broken(bytes, "not the xz format");
-    case LZMA_OPTIONS_ERROR: return broken(bytes, "an option that liblzma does not know");
-    case LZMA_BUF_ERROR: return broken(bytes, "it is cut short");
+    case LZMA_OPTIONS_ERROR: return broken(bytes, "an option that liblzma does not support");
+    case LZMA_BUF_ERROR: return broken(bytes, "truncated");
     default: return broken(bytes, "bad block");
     }
 }
@@ -332,7 +332,7 @@ tamis_status ml_bytes_read(ml_bytes *bytes, char *to, size_t room, size_t *got) 
         if (bytes->input_at == bytes->input_end && !bytes->input_ended) TRY(fill(bytes));
         TRY(bytes->packer->step(bytes, to, room, got));
         if (*got == 0 && !bytes->ended && bytes->input_ended && bytes->input_at == bytes->input_end)
-            return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data is broken: it is cut short", bytes->name,
+            return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the %s data are damaged: truncated", bytes->name,
                               bytes->packer->name);
     }
     return TAMIS_OK;

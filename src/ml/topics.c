@@ -41,7 +41,7 @@ tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, dou
     if (n == 0) return TAMIS_OK;
     if (!columns || !weights) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "weights" : "columns");
     if (__builtin_mul_overflow(model->options.factors, (int64_t)n, &entries))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "factors * n = %lld * %d is more than an array can have",
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "factors * n = %lld * %d is too large for an array",
                           (long long)model->options.factors, n);
     return ml_topics(model, n, columns, weights);
 }

@@ -105,7 +105,7 @@ static tamis_status run(tamis_request *r, const call *c) {
     tamis_status status = TAMIS_OK;
     samples a = {NULL, NULL, NULL};
     if (c->ds && (!tamis_oracle_has_values(r) || r->options.edge == TAMIS_EDGE_MASK))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "ds is not NULL, but no values of S are read");
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "ds is not NULL, but the edge does not read S's values");
     TRY_GOTO(done, tamis_oracle_find_places(r));
     TRY_GOTO(done, tamis_allocate(r->S.nnz, sizeof *a.x, "the oracle's samples", (void **)&a.x));
     TRY_GOTO(done, tamis_allocate(r->S.nnz, sizeof *a.p, "the oracle's samples", (void **)&a.p));

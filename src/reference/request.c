@@ -98,19 +98,19 @@ tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *optio
                                tamis_operation operation, tamis_request *r) {
     static const tamis_options defaults = TAMIS_OPTIONS_INIT;
     static const tamis_execution usual = TAMIS_EXECUTION_INIT;
-    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: a sparse matrix is needed");
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
     TRY(tamis_sparse_check_host(S, "S"));
     *r = (tamis_request){.S = *S, .options = options ? *options : defaults, .given = execution ? *execution : usual};
     TRY(TAMIS_RESERVED(&r->options, "options"));
     TRY(TAMIS_RESERVED(&r->given, "execution"));
     const tamis_options *const o = &r->options;
     if ((unsigned)o->edge > TAMIS_EDGE_SOFTMAX)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %d is no tamis_edge", (int)o->edge);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %d is not a valid tamis_edge", (int)o->edge);
     if (o->batch < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld: expected 1 or more", (long long)o->batch);
     if (operation == TAMIS_OP_SDDMM && o->transpose)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "options.transpose = true: SDDMM of S^T is SDDMM of S with A and B exchanged");
+                          "options.transpose = true is not supported for SDDMM: exchange A and B instead");
     if (r->given.values && !S->values)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.values is not NULL, but S has no values");
     if (!r->given.values) {
@@ -136,11 +136,12 @@ void tamis_oracle_scale_old(const tamis_request *r, double *out, int64_t count) 
 }
 
 tamis_status tamis_oracle_check_matrix(const tamis_dense *X, const char *name, int64_t rows, int64_t cols) {
-    if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: a dense matrix is needed", name);
+    if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     return tamis_dense_check(X, name, rows, cols, X->type);
 }
 
 tamis_status tamis_oracle_check_output(const double *out, const char *name, int64_t entries) {
-    if (!out && entries > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: where to put the result", name);
+    if (!out && entries > 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an address for the result", name);
     return TAMIS_OK;
 }

@@ -27,7 +27,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
             const size_t used = strlen(names);
             if (algorithm->description.operations & bit)
                 snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", algorithm->description.name);
-            decline(choice, problem, algorithm, "another algorithm was asked for by name");
+            decline(choice, problem, algorithm, "another algorithm was requested by name");
             continue;
         }
         if (!(algorithm->description.operations & bit))
@@ -37,7 +37,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" declined: %s", name, reason);
         choice->algorithm = algorithm;
         backend->predict(algorithm, problem, &choice->prediction);
-        snprintf(choice->reason, sizeof choice->reason, "asked for by name; %s", choice->prediction.reason);
+        snprintf(choice->reason, sizeof choice->reason, "requested by name; %s", choice->prediction.reason);
     }
     if (!choice->algorithm)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithm = \"%s\" does not exist on %s; for %s there are auto, %s",
@@ -70,7 +70,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         if (!(algorithm->description.operations & bit)) {
             why = others[problem->operation];
         } else if (algorithm->description.baseline) {
-            why = "a baseline, only taken by name";
+            why = "a baseline, chosen only by name";
         } else if (unprepared_only && algorithm->needs_preparation) {
             why = "it needs preparation; make a plan";
         } else if (backend->accepts(algorithm, problem, reason, sizeof reason)) {
@@ -96,14 +96,14 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         decline(choice, problem, algorithm, why);
     }
     if (!choice->algorithm)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s computes this: the first one says: %s",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s supports this; the first one says: %s",
                           backend->name, first ? first : "there is none");
     if (problem->once) return TAMIS_OK;
     for (int i = 0; i < TAMIS_CHOICES_MOST && (algorithm = backend->algorithm(i)) != NULL; i++) {
         char reason[256];
         if (!runs[i] || algorithm == choice->algorithm) continue;
         snprintf(reason, sizeof reason, "predicted %.3g ms a call%s (%s)", predictions[i].call_seconds * 1e3,
-                 predictions[i].setup_seconds > 0 ? " and a set-up that it must earn back" : "", predictions[i].reason);
+                 predictions[i].setup_seconds > 0 ? " plus its set-up" : "", predictions[i].reason);
         decline(choice, problem, algorithm, reason);
     }
     snprintf(choice->reason, sizeof choice->reason, "smallest predicted time for %lld call%s: %s",

@@ -50,8 +50,7 @@ static tamis_status check_offsets(const tamis_sparse *S, const char *name) {
                           (long long)S->nnz, tamis_index_type_name(S->offset_type),
                           S->offset_base ? " beyond offset_base" : "");
     if (S->rows == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.rows = %lld: rows + 1 offsets cannot be counted", name,
-                          (long long)S->rows);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s.rows = %lld: rows + 1 overflows 64 bits", name, (long long)S->rows);
     return check_array(name, "offsets", S->offsets, S->rows + 1, tamis_index_size(S->offset_type));
 }
 
@@ -109,8 +108,8 @@ static tamis_status check_dense(const tamis_dense *dense, const char *name, tami
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           location == TAMIS_HOST
                               ? "%s.location = device: expected data on the host"
-                              : "%s.location = host: expected data on the device; tamis_device_allocate and "
-                                "tamis_device_upload bring them there",
+                              : "%s.location = host: expected data on the device; copy them there with "
+                                "tamis_device_allocate and tamis_device_upload",
                           name);
     const range sizes[] = {{"rows", dense->rows, 0},
                            {"cols", dense->cols, 0},

@@ -278,7 +278,7 @@ static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_option
                               (long long)(sides[i].size - 1));
     const int64_t groups = options->transpose ? S->cols : S->rows;
     if (groups == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: offsets cannot be counted",
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: the number of offsets overflows 64 bits",
                           options->transpose ? "cols" : "rows", (long long)groups);
     if (!tamis_index_holds(options->offset_type, S->nnz))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.nnz = %lld: an offset_type of %s cannot hold it", (long long)S->nnz,
@@ -288,7 +288,7 @@ static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_option
 
 tamis_status tamis_convert(const tamis_sparse *S, const tamis_convert_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
-    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the result");
+    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected an address for the result");
     *matrix = NULL;
     tamis_convert_options wanted;
     TRY(tamis_sparse_check_host(S, "S"));

@@ -29,7 +29,7 @@ const char *tamis_kind_name(tamis_kind kind) { return (unsigned)kind < KINDS ? k
 tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind) {
     tamis_clear_error();
     if (!name) return tamis_fail(TAMIS_ERROR_ARGUMENT, "name = NULL: expected the name of a kind");
-    if (!kind) return tamis_fail(TAMIS_ERROR_ARGUMENT, "kind = NULL: expected where to put the result");
+    if (!kind) return tamis_fail(TAMIS_ERROR_ARGUMENT, "kind = NULL: expected an address for the result");
     for (unsigned k = 0; k < KINDS; k++)
         if (strcmp(name, kinds[k].name) == 0) {
             *kind = (tamis_kind)k;
@@ -43,7 +43,7 @@ tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind) {
 
 static tamis_status take_options(const tamis_generate_options *given, tamis_generate_options *options) {
     *options = (tamis_generate_options)TAMIS_GENERATE_OPTIONS_INIT;
-    if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected what to generate");
+    if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected generator options");
     TRY(TAMIS_RESERVED(given, "options"));
     *options = *given;
     const struct {
@@ -81,7 +81,7 @@ static tamis_status settle_nnz(tamis_generate_options *options) {
     }
     int64_t most;
     if (!__builtin_mul_overflow(options->rows, options->cols, &most) && options->nnz > most)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.nnz = %lld: a matrix of %lld x %lld has no more than %lld",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.nnz = %lld: a matrix of %lld x %lld has at most %lld",
                           (long long)options->nnz, (long long)options->rows, (long long)options->cols, (long long)most);
     return TAMIS_OK;
 }
@@ -109,7 +109,7 @@ static tamis_status add_values(const tamis_recipe *recipe, tamis_type type, tami
 
 tamis_status tamis_generate(const tamis_generate_options *options, tamis_owned_sparse **matrix) {
     tamis_clear_error();
-    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected where to put the result");
+    if (!matrix) return tamis_fail(TAMIS_ERROR_ARGUMENT, "matrix = NULL: expected an address for the result");
     *matrix = NULL;
     tamis_generate_options wanted;
     TRY(take_options(options, &wanted));

@@ -214,7 +214,7 @@ tamis_status tamis_make_edges(const tamis_recipe *recipe, tamis_owned_sparse **m
     int64_t room;
     int64_t cells;
     if (__builtin_mul_overflow(recipe->rows, recipe->cols, &cells))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product cannot be counted",
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product overflows 64 bits",
                           (long long)recipe->rows, (long long)recipe->cols);
     if (!tamis_index_spans(recipe->index_type, recipe->rows))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld: an index_type of %s cannot hold 0 .. %lld",

@@ -101,7 +101,7 @@ static tamis_status choose_reaches(tamis_row_plan *plan, int64_t wanted) {
 static tamis_status plan_fem(tamis_row_plan *plan) {
     const tamis_recipe *const recipe = plan->recipe;
     if (recipe->rows != recipe->cols)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows = %lld, cols = %lld: a mesh gives a square matrix",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows = %lld, cols = %lld: a mesh needs a square matrix",
                           (long long)recipe->rows, (long long)recipe->cols);
     plan->nodes = recipe->rows / recipe->block + (recipe->rows % recipe->block != 0);
     if (recipe->nnz == 0) return TAMIS_OK;

@@ -67,7 +67,7 @@ static tamis_status plan_banded(tamis_row_plan *plan) {
     }
     const wide places = band_places(recipe->rows, recipe->cols, plan->band);
     if (places < nnz)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "nnz = %lld: a band of %lld has no more than %lld places",
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "nnz = %lld: a band of %lld has at most %lld places",
                           (long long)recipe->nnz, (long long)plan->band, (long long)places);
     const int64_t width = plan->band < recipe->cols / 2 ? 2 * plan->band + 1 : recipe->cols;
     plan->bound = width;

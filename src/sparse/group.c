@@ -151,7 +151,7 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
     void *memory;
     int64_t counters;
     if (__builtin_mul_overflow(g.groups, threads, &counters))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld groups cannot be counted", (long long)g.groups);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%lld groups: their number overflows", (long long)g.groups);
     TRY(tamis_allocate_zeroed(counters, sizeof(int64_t), "counters", &memory));
     g.next = memory;
     tamis_threads_run(threads, count_thread, &g);

@@ -108,7 +108,7 @@ static tamis_status create_array(int64_t rows, int64_t cols, tamis_type type, ta
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "layout = %lld: expected 0 .. %d", (long long)layout,
                           (int)TAMIS_COLUMN_MAJOR);
     if (__builtin_mul_overflow(rows, cols, &elements))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product cannot be counted",
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "rows = %lld, cols = %lld: their product overflows 64 bits",
                           (long long)rows, (long long)cols);
     void *data;
     TRY(allocate(elements, tamis_type_size(type), "a dense matrix", &data));
@@ -123,6 +123,6 @@ tamis_status tamis_owned_dense_create_unset(int64_t rows, int64_t cols, tamis_ty
 tamis_status tamis_owned_dense_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout,
                                       tamis_owned_dense **array) {
     tamis_clear_error();
-    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected where to put the result");
+    if (!array) return tamis_fail(TAMIS_ERROR_ARGUMENT, "array = NULL: expected an address for the result");
     return create_array(rows, cols, type, layout, tamis_allocate_zeroed, array);
 }

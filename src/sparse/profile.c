@@ -169,8 +169,7 @@ static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profil
     tamis_status status = TAMIS_OK;
     void *offsets = NULL, *low = NULL, *high = NULL;
     if (S->rows == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: rows + 1 offsets cannot be counted",
-                          (long long)S->rows);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.rows = %lld: rows + 1 overflows 64 bits", (long long)S->rows);
     TRY_GOTO(cleanup, tamis_allocate_zeroed(S->rows + 1, sizeof(int64_t), "row offsets", &offsets));
     const bool ordered = offsets_from_entries(S, offsets);
     tamis_sparse rows = *S;
@@ -195,7 +194,7 @@ cleanup:
 tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile) {
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
-    if (!profile) return tamis_fail(TAMIS_ERROR_ARGUMENT, "profile = NULL: expected where to put the result");
+    if (!profile) return tamis_fail(TAMIS_ERROR_ARGUMENT, "profile = NULL: expected an address for the result");
     TRY(tamis_validate_threads(S, 0));
     tamis_profile result = {0};
     if (S->format == TAMIS_CSR) {

@@ -53,12 +53,13 @@ static tamis_status need_format(const tamis_sparse *S, tamis_format format) {
 
 static tamis_status need_array(const char *name, const void *array, int64_t entries) {
     if (array || entries == 0) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected room for %lld entries", name, (long long)entries);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an array of %lld entries", name, (long long)entries);
 }
 
 static tamis_status need_offsets(const tamis_sparse *S, const void *offsets, const char *field, int64_t size) {
     if (size == INT64_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: offsets cannot be counted", field, (long long)size);
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.%s = %lld: the number of offsets overflows 64 bits", field,
+                          (long long)size);
     TRY(need_array("offsets", offsets, size + 1));
     if (tamis_index_holds(S->offset_type, S->nnz)) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_OVERFLOW, "S.nnz = %lld: an offset_type of %s cannot hold it", (long long)S->nnz,

@@ -34,23 +34,23 @@ static tamis_status need_csr(const tamis_sparse *S) {
 tamis_status tamis_slice(const tamis_sparse *S, int64_t first, int64_t rows, int64_t begin, int64_t end,
                          tamis_sparse *slice) {
     tamis_clear_error();
-    if (!slice) return tamis_fail(TAMIS_ERROR_ARGUMENT, "slice = NULL: where to put the result");
+    if (!slice) return tamis_fail(TAMIS_ERROR_ARGUMENT, "slice = NULL: expected an address for the result");
     TRY(tamis_sparse_check(S, "S"));
     TRY(need_csr(S));
     if (first < 0 || first > S->rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "first = %lld is not in 0 .. %lld", (long long)first,
                           (long long)S->rows);
     if (rows < 0 || rows > S->rows - first)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows = %lld: from row %lld on there are %lld", (long long)rows,
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows = %lld: from row %lld on there are only %lld", (long long)rows,
                           (long long)first, (long long)(S->rows - first));
     if (S->location == TAMIS_HOST) {
         begin = tamis_index_load(S->offsets, S->offset_type, first);
         end = tamis_index_load(S->offsets, S->offset_type, first + rows);
     }
     if (begin < S->offset_base || begin > end || end > S->offset_base + S->nnz)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "begin = %lld, end = %lld: expected offsets that rise within %lld .. %lld", (long long)begin,
-                          (long long)end, (long long)S->offset_base, (long long)(S->offset_base + S->nnz));
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "begin = %lld, end = %lld: expected begin <= end within %lld .. %lld",
+                          (long long)begin, (long long)end, (long long)S->offset_base,
+                          (long long)(S->offset_base + S->nnz));
     *slice = *S;
     slice->rows = rows;
     slice->nnz = end - begin;
@@ -61,7 +61,7 @@ tamis_status tamis_slice(const tamis_sparse *S, int64_t first, int64_t rows, int
 
 tamis_status tamis_partition(const tamis_sparse *S, int parts, int64_t *first_rows) {
     tamis_clear_error();
-    if (!first_rows) return tamis_fail(TAMIS_ERROR_ARGUMENT, "first_rows = NULL: where to put the result");
+    if (!first_rows) return tamis_fail(TAMIS_ERROR_ARGUMENT, "first_rows = NULL: expected an address for the result");
     if (parts < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "parts = %d: expected 1 or more", parts);
     TRY(tamis_sparse_check_host(S, "S"));
     TRY(need_csr(S));

@@ -1,5 +1,5 @@
 # What depends on the machine's load.
-/other processes kept/d
+/other processes used/d
 # What an OpenCL compiler says of code that it takes.
 /^[0-9]+ warnings? generated\.$/d
 # Numbers that differ from run to run and from machine to machine.
@@ -13,6 +13,6 @@ s/^(opencl|cuda)(  absent: ).*/\1\2<why>/
 s/[0-9.]+x the floor/<ratio> the floor/g
 s/relative error [0-9.e+-]+ against/relative error <error> against/g
 s/"(read_ms|setup_ms|check_ms|execute_ms|gflops|floor_ms|predicted_ms|relative_error|instruction_set|device|threads)": [^,}]+/"\1": <value>/g
-s/"reason": "asked for by name; [^"]*"/"reason": <reason>/
+s/"reason": "requested by name; [^"]*"/"reason": <reason>/
 s/^(  file       )[^,]+,/\1<size>,/
 s/: sddmm [0-9]+ %, spmm [0-9]+ %, fused [0-9]+ %/: <shares>/

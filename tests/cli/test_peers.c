@@ -116,7 +116,7 @@ static void a_library_that_is_not_there_is_named(void **state) {
     close(file);
     unlink(path);
     assert_int_equal(code, 0);
-    assert_non_null(strstr(text, "cusparse is not there: looked for /nowhere/libcusparse.so"));
+    assert_non_null(strstr(text, "cusparse not found: tried /nowhere/libcusparse.so"));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1); /* once */
     drop(&f);
 }
@@ -157,17 +157,17 @@ static void what_peers_cannot_do_is_said(void **state) {
     fixture f;
     make(&f, TAMIS_OP_FUSED, TAMIS_F32, true);
     f.problem.edge = TAMIS_EDGE_SOFTMAX;
-    refused(&f, &tool_peer_cusparse, "no edge operation but mask");
-    refused(&f, &tool_peer_cublas, "only sddmm");
+    refused(&f, &tool_peer_cusparse, "supports only the edge mask");
+    refused(&f, &tool_peer_cublas, "only computes sddmm");
     drop(&f);
     make(&f, TAMIS_OP_SDDMM, TAMIS_F32, true);
     f.problem.beta = 1;
-    refused(&f, &tool_peer_cublas, "no old output");
+    refused(&f, &tool_peer_cublas, "does not support beta");
     f.problem.beta = 0;
     f.problem.S.cols = 1 << 20; /* the stand-in has a mebibyte */
-    refused(&f, &tool_peer_cublas, "does not fit a quarter");
+    refused(&f, &tool_peer_cublas, "does not fit into a quarter");
     f.problem.S.offset_type = TAMIS_I64;
-    refused(&f, &tool_peer_cusparse, "of one type");
+    refused(&f, &tool_peer_cusparse, "the same type");
     drop(&f);
     make(&f, TAMIS_OP_SPMM, TAMIS_F32, true);
     f.problem.type = TAMIS_BF16; /* which the stand-in does not know */
@@ -226,23 +226,23 @@ static void what_cpu_peers_cannot_do_is_said(void **state) {
     make(&f, TAMIS_OP_SDDMM, TAMIS_F32, true);
     for (int i = 0; i < 2; i++) {
         f.problem.alpha = 0.5;
-        refused(&f, kinds[i], "no alpha");
+        refused(&f, kinds[i], "does not support alpha");
         f.problem.alpha = 1;
         f.problem.edge = TAMIS_EDGE_SIGMOID;
-        refused(&f, kinds[i], "no edge operation but mask");
+        refused(&f, kinds[i], "supports only the edge mask");
         f.problem.edge = TAMIS_EDGE_MASK;
         f.problem.beta = 2;
-        refused(&f, kinds[i], "no old output");
+        refused(&f, kinds[i], "does not support beta");
         f.problem.beta = 0;
     }
-    refused(&f, &tool_peer_torch_attention, "fused softmax alone");
+    refused(&f, &tool_peer_torch_attention, "only fused softmax");
     const int64_t nnz = f.problem.S.nnz;
     f.problem.S.nnz = 0;
     refused(&f, &tool_peer_scipy, "an empty product");
     f.problem.S.nnz = nnz;
     char why[128] = "";
     assert_false(tool_peer_serves(&tool_peer_cusparse, &f.device, why, sizeof why));
-    assert_string_equal(why, "it computes on CUDA's devices only, not on cpu");
+    assert_string_equal(why, "it supports only CUDA's devices, not cpu");
     assert_true(tool_peer_serves(&tool_peer_torch, &f.device, why, sizeof why));
     f.device.gpu = true;
     assert_true(tool_peer_serves(&tool_peer_torch, &f.device, why, sizeof why));
@@ -286,9 +286,9 @@ static void the_program_measures_the_peers(void **state) {
     const int measured = occurrences(text, "\"record\": \"measurement\"");
     assert_int_equal(occurrences(text, "\"passed\": true"), measured);
     int wanted = 6;
-    if (!strstr(text, "scipy is not there")) wanted += 6;
-    if (!strstr(text, "graphblas is not there")) wanted += 6;
-    if (!strstr(text, "openblas is not there")) wanted += 6;
+    if (!strstr(text, "scipy is not available")) wanted += 6;
+    if (!strstr(text, "graphblas not found")) wanted += 6;
+    if (!strstr(text, "openblas not found")) wanted += 6;
     assert_int_equal(measured, wanted);
 }
 
@@ -299,19 +299,19 @@ static void a_python_process_that_fails_is_given_up(void **state) {
         const char *script, *expected;
         int code;
     } cases[] = {
-        {"exit 3", "scipy is not there: its Python process ended with code 3", 0},
+        {"exit 3", "scipy is not available: its Python process ended with code 3", 0},
         {"echo out of order >&2; exit 1", "ended with code 1: out of order", 0},
         {"kill -9 $$", "was ended by signal 9", 0},
-        {"sleep 1000", "has not answered in time", 0},
+        {"sleep 1000", "did not answer in time", 0},
         {"echo hello; sleep 1000", "answers \"hello\"", 0},
-        {"echo no module like that; sleep 1000", "scipy is not there: module like that", 0},
-        {"head -c 100 /dev/zero; sleep 1000", "answers with zeros", 0},
-        {"yes | tr -d '\\n'", "answers without an end", 0},
+        {"echo no module like that; sleep 1000", "scipy is not available: module like that", 0},
+        {"head -c 100 /dev/zero; sleep 1000", "gave an answer with zero bytes", 0},
+        {"yes | tr -d '\\n'", "gave an answer that does not end", 0},
         {"echo ok; read a; echo no such luck; cat >/dev/null", "scipy declines: such luck", 0},
         {"echo ok; read a; echo ok what; cat >/dev/null", "answers \"what\" to prepare", 0},
         {"echo ok; read a; echo ok 0.1 1 way; read a; exit 5", "scipy: its Python process ended with code 5", 4},
         {"echo ok; read a; echo ok 0.1 1 way; read a; echo ok 1; cat >/dev/null", "answers \"1\" to run", 4},
-        {"echo ok; read a; echo ok 0.1 1 way; read a; sleep 1000", "has not answered in time", 4},
+        {"echo ok; read a; echo ok 0.1 1 way; read a; sleep 1000", "did not answer in time", 4},
     };
     char folder[] = "/tmp/tamis-peers-XXXXXX";
     assert_non_null(mkdtemp(folder));
@@ -332,7 +332,7 @@ static void a_python_process_that_fails_is_given_up(void **state) {
     unlink(path);
     rmdir(folder);
     assert_int_equal(bench("TAMIS_PYTHON=/nowhere/python", "--op sddmm --peers scipy", text, sizeof text), 0);
-    assert_non_null(strstr(text, "scipy is not there: /nowhere/python cannot be started"));
+    assert_non_null(strstr(text, "scipy is not available: /nowhere/python cannot be started"));
 }
 
 static void peers_are_found_by_either_name(void **state) {

@@ -92,17 +92,16 @@ static void copies_are_refused(void **state) {
     write_patterns();
     refuses(tamis_device_copy(NULL, NULL, memory[0], 0, memory[1], 0, 1),
             "device = NULL: open one with tamis_device_open");
-    refuses(tamis_device_copy(device, NULL, NULL, 0, memory[1], 0, 3), "to = NULL: 3 bytes have nowhere to go");
-    refuses(tamis_device_copy(device, NULL, memory[0], 0, NULL, 0, 3),
-            "from = NULL: 3 bytes have nowhere to come from");
-    refuses(tamis_device_upload(device, NULL, NULL, 0, host, 3), "to = NULL: 3 bytes have nowhere to go");
-    refuses(tamis_device_download(device, NULL, host, NULL, 0, 3), "from = NULL: 3 bytes have nowhere to come from");
+    refuses(tamis_device_copy(device, NULL, NULL, 0, memory[1], 0, 3), "to = NULL: expected an address for 3 bytes");
+    refuses(tamis_device_copy(device, NULL, memory[0], 0, NULL, 0, 3), "from = NULL: expected the address of 3 bytes");
+    refuses(tamis_device_upload(device, NULL, NULL, 0, host, 3), "to = NULL: expected an address for 3 bytes");
+    refuses(tamis_device_download(device, NULL, host, NULL, 0, 3), "from = NULL: expected the address of 3 bytes");
     refuses(tamis_device_copy(device, NULL, memory[0], 10, memory[0], 10, 1),
-            "to_offset = 10, from_offset = 10: 1 bytes from each of them overlap, and to = from");
+            "to_offset = 10, from_offset = 10: ranges of 1 bytes overlap, since to = from");
     refuses(tamis_device_copy(device, NULL, memory[0], 0, memory[0], 99, 100),
-            "to_offset = 0, from_offset = 99: 100 bytes from each of them overlap, and to = from");
+            "to_offset = 0, from_offset = 99: ranges of 100 bytes overlap, since to = from");
     refuses(tamis_device_copy(device, NULL, memory[0], 99, memory[0], 0, 100),
-            "to_offset = 99, from_offset = 0: 100 bytes from each of them overlap, and to = from");
+            "to_offset = 99, from_offset = 0: ranges of 100 bytes overlap, since to = from");
     works(tamis_device_copy(device, NULL, NULL, 0, NULL, 0, 0));
     has(0, pattern[0]);
     has(1, pattern[1]);

@@ -233,7 +233,7 @@ static void refuses_wrong_arguments(void **state) {
     options.reserved[0] = 3;
     io_refuse("a.mtx", "", &options, TAMIS_ERROR_UNSUPPORTED,
               "options.reserved[0] = 0x3: a field that version " TAMIS_VERSION_STRING
-              " does not know is set, or the structure was not begun with its _INIT or with zeros");
+              " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
     options = io_options();
     options.value_type = (tamis_type)4;
     io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");

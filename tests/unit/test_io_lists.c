@@ -90,8 +90,8 @@ static void refuses_bad_ratings(void **state) {
         {"1,1,5\n2,2,\n", "b.csv:2: found the end of the line, expected a rating"},
         {"1,1,5,7\n2,2,1,2001-01-01\n", "b.csv:2: found '-01-01', expected the end of the line"},
         {"1,1,5,7\n2,2,1\n", "b.csv:2: found the end of the line, expected a number (a time)"},
-        {"1,1\n", "b.csv:1: found 2 fields, expected a user, an item, a rating and at most a time"},
-        {"1,1,1,1,1\n", "b.csv:1: found more than 4 fields, expected a user, an item, a rating and at most a time"},
+        {"1,1\n", "b.csv:1: found 2 fields, expected a user, an item, a rating and optionally a time"},
+        {"1,1,1,1,1\n", "b.csv:1: found more than 4 fields, expected a user, an item, a rating and optionally a time"},
         {"1,1,5\n2 2 5\n", "b.csv:2: found '2', expected a comma and the next number"},
     };
     tamis_read_options options = io_options();
@@ -138,8 +138,8 @@ static void chooses_the_format(void **state) {
     options.file_format = TAMIS_FILE_EDGES;
     io_expect("a.mtx", "0 1\n", &options, "csr 2x2 1| 0 1");
     io_refuse("unknown", "hello world\n", NULL, TAMIS_ERROR_FORMAT,
-              "unknown:1: found 'hello', expected the beginning of a matrix: neither the name nor the content tells "
-              "its format");
+              "unknown:1: found 'hello', expected the beginning of a matrix: neither the name nor the content "
+              "identifies its format");
     io_refuse("a.npy", "", NULL, TAMIS_ERROR_UNSUPPORTED, "a.npy: a dense matrix, which tamis_read_dense reads");
 }
 

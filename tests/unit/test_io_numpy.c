@@ -35,11 +35,11 @@ static void refuses_bad_npy(void **state) {
         tamis_status status;
     } cases[] = {
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }",
-         "b.npy: elements of type c8 are not read; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
+         "b.npy: elements of type c8 are not supported; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
-         "b.npy: elements of type O0 are not read; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
-        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "b.npy: structured arrays are not read",
-         TAMIS_ERROR_UNSUPPORTED},
+         "b.npy: elements of type O0 are not supported; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
+         "b.npy: structured arrays are not supported", TAMIS_ERROR_UNSUPPORTED},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 1), }", "b.npy: found 3 dimensions, expected 1 or 2",
          TAMIS_ERROR_FORMAT},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "b.npy: found 0 dimensions, expected 1 or 2",
@@ -67,7 +67,7 @@ static void refuses_bad_npy(void **state) {
         refuse_npy(file, bytes, cases[i].status, cases[i].message);
     }
     const size_t bytes = npy(file, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", four, sizeof four);
-    refuse_npy(file, 20, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected more: it is cut short");
+    refuse_npy(file, 20, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected more: it is truncated");
     refuse_npy(file, 3, TAMIS_ERROR_FORMAT, "b.npy: expected the beginning of a .npy array");
     file[6] = 9;
     refuse_npy(file, bytes, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected version 1, 2 or 3");

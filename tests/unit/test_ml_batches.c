@@ -324,7 +324,7 @@ static void broken_files_are_refused(void **state) {
         const char *ending, *content, *message;
     } cases[] = {
         {"docword.txt", "3\n4\n2\n2 4 2\n1 1 5\n",
-         ":5: found '1', expected a document number, never falling, from 2 to 3"},
+         ":5: found '1', expected a document number in non-decreasing order from 2 to 3"},
         {"docword.txt", "3\n4\n2\n0 4 2\n", ":4: found '0', expected a document number from 1 to 3"},
         {"docword.txt", "3\n4\n2\n4 4 2\n", ":4: found '4', expected a document number from 1 to 3"},
         {"docword.txt", "3\n4\n2\n1 5 2\n", ":4: found '5', expected a word number from 1 to 4"},
@@ -366,7 +366,7 @@ static void wrong_arguments_are_refused(void **state) {
     assert_int_equal(tamis_batches_open("a", 0, &batches), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "rows = 0, expected 1 or more");
     assert_int_equal(tamis_batches_open("a", 1, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "batches = NULL: expected where to put the batches");
+    assert_string_equal(tamis_last_error(), "batches = NULL: expected an address for the batches");
     assert_int_equal(tamis_batches_open("/no/docword.a.txt", 1, &batches), TAMIS_ERROR_FILE);
     assert_string_equal(tamis_last_error(), "/no/docword.a.txt: cannot open: No such file or directory");
     assert_null(batches);
@@ -377,7 +377,7 @@ static void wrong_arguments_are_refused(void **state) {
     char *const path = bag(".ldac", "1 0:1\n");
     assert_int_equal(tamis_batches_open(path, 1, &batches), TAMIS_OK);
     assert_int_equal(tamis_batches_next(batches, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "batch = NULL: expected where to put the batch");
+    assert_string_equal(tamis_last_error(), "batch = NULL: expected an address for the batch");
     tamis_batches_close(batches);
     ml_remove(path);
 }

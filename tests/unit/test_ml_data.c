@@ -94,7 +94,7 @@ static void wrong_ratings_are_refused(void **state) {
         {".csv", "a,,1\n", ":1: found ',1', expected an item"},
         {".csv", "a,\"\",1\n", ":1: found '\"', expected an item"},
         {".csv", "a,b,1,2,3\n", ":1: found '3', expected the end of the line after the time"},
-        {".csv", "a,\"b,1\n", ":1: found '\"b', expected a quote at the end of the field as well"},
+        {".csv", "a,\"b,1\n", ":1: found '\"b', expected a closing quote at the end of the field"},
         {".csv", "a,\"b\"c,1\n", ":1: found 'c', expected a separator after the quoted field"},
         {".txt", "a b 1\nc,d,2\n", ":2: found the end of the line, expected an item after the user"},
     };
@@ -196,17 +196,18 @@ static void ratings_refuse_wrong_arguments(void **state) {
     assert_int_equal(tamis_read_ratings(NULL, NULL, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "path = NULL: expected the name of a file");
     assert_int_equal(tamis_read_ratings("a", NULL, NULL, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "ratings = NULL: expected where to put the matrix");
+    assert_string_equal(tamis_last_error(), "ratings = NULL: expected an address for the matrix");
     assert_int_equal(tamis_read_ratings("a", NULL, &ratings, NULL, &items, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "users = NULL: expected where to put the dictionary");
+    assert_string_equal(tamis_last_error(), "users = NULL: expected an address for the dictionary");
     assert_int_equal(tamis_read_ratings("a", NULL, &ratings, &users, NULL, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "items = NULL: expected where to put the dictionary");
+    assert_string_equal(tamis_last_error(), "items = NULL: expected an address for the dictionary");
     options.reserved[2] = 1;
     assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_UNSUPPORTED);
-    assert_string_equal(tamis_last_error(),
-                        "options.reserved[2] = 0x1"
-                        ": a field that version " TAMIS_VERSION_STRING
-                        " does not know is set, or the structure was not begun with its _INIT or with zeros");
+    assert_string_equal(
+        tamis_last_error(),
+        "options.reserved[2] = 0x1"
+        ": a field that version " TAMIS_VERSION_STRING
+        " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
     options.reserved[2] = 0;
     options.missing_value = (double)NAN;
     assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_ARGUMENT);

@@ -276,7 +276,7 @@ static void notices_every_flip(void **state) {
         for (int way = 0; way < 3; way++) {
             const unsigned char old = b.data[i];
             b.data[i] = (unsigned char)(old ^ (way == 0 ? 0xff : way == 1 ? 1 : 0x80));
-            refuse_bytes(b.data, b.size, i < 8 ? "is no model of Tamis" : "the model ");
+            refuse_bytes(b.data, b.size, i < 8 ? "not a Tamis model" : "the model ");
             b.data[i] = old;
         }
     free(b.data);
@@ -286,12 +286,12 @@ static void notices_what_is_missing(void **state) {
     (void)state;
     const bytes b = saved();
     for (size_t size = 0; size < b.size; size++)
-        refuse_bytes(b.data, size, size < 8 ? "is no model of Tamis" : "cut short");
+        refuse_bytes(b.data, size, size < 8 ? "not a Tamis model" : "truncated");
     unsigned char *const longer = calloc(b.size + 8, 1);
     assert_non_null(longer);
     memcpy(longer, b.data, b.size);
-    refuse_bytes(longer, b.size + 8, "something is behind it");
-    refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "is no model of Tamis");
+    refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
+    refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
     longer[8] = 2;
     const char *const message = refuse_bytes(longer, b.size, "version");
     assert_non_null(strstr(message, ": the model has version 2 of the format, this library reads 1"));
@@ -337,52 +337,52 @@ static void refuses_what_cannot_be(void **state) {
     static const struct {
         const char *from, *to, *words;
     } cases[] = {
-        {"factors=3\n", "factors=3\nflavour=5\n", "an unknown line, or one in a wrong place: 'flavour=5'"},
-        {"factors=3\n", "", "an unknown line, or one in a wrong place: 'type=fp32'"},
-        {"factors=3\n", "factors=3\nfactors=3\n", "an unknown line, or one in a wrong place: 'factors=3'"},
-        {"factors=3\n", "factors= 3\n", "a value that cannot be: 'factors= 3'"},
-        {"factors=3\n", "factors=3 \n", "a value that cannot be: 'factors=3 '"},
-        {"factors=3\n", "factors=\n", "a value that cannot be"},
-        {"factors=3\n", "factors=9223372036854775808\n", "a value that cannot be"},
-        {"factors=3\n", "factors=2000\n", "the model's options cannot be: factors = 2000"},
+        {"factors=3\n", "factors=3\nflavour=5\n", "an unknown or misplaced line: 'flavour=5'"},
+        {"factors=3\n", "", "an unknown or misplaced line: 'type=fp32'"},
+        {"factors=3\n", "factors=3\nfactors=3\n", "an unknown or misplaced line: 'factors=3'"},
+        {"factors=3\n", "factors= 3\n", "an invalid value: 'factors= 3'"},
+        {"factors=3\n", "factors=3 \n", "an invalid value: 'factors=3 '"},
+        {"factors=3\n", "factors=\n", "an invalid value"},
+        {"factors=3\n", "factors=9223372036854775808\n", "an invalid value"},
+        {"factors=3\n", "factors=2000\n", "the model's options are invalid: factors = 2000"},
         {"factors=3\n", "factors=4\n", "width = 4, but the options make it 5"},
         {"biases=true\n", "biases=false\n", "width = 4, but the options make it 3"},
-        {"biases=true\n", "biases=yes\n", "a value that cannot be"},
-        {"method=als\n", "method=svd\n", "a value that cannot be: 'method=svd'"},
-        {"method=als\n", "method=an-extremely-long-name-of-a-method-that-is-none\n", "a value that cannot be"},
-        {"type=fp32\n", "type=fp16\n", "the model's options cannot be: type = fp16"},
+        {"biases=true\n", "biases=yes\n", "an invalid value"},
+        {"method=als\n", "method=svd\n", "an invalid value: 'method=svd'"},
+        {"method=als\n", "method=an-extremely-long-name-of-a-method-that-is-none\n", "an invalid value"},
+        {"type=fp32\n", "type=fp16\n", "the model's options are invalid: type = fp16"},
         {"type=fp32\n", "type=fp64\n", "row_factors is fp32, but the model is fp64"},
-        {"iterations=41\n", "iterations=2147483648\n", "a value that cannot be"},
-        {"iterations=41\n", "iterations=-41\n", "the model's options cannot be: iterations = -41"},
-        {"seed=18446744073709551615\n", "seed=18446744073709551616\n", "a value that cannot be"},
-        {"regularization=0x0.0000000000001p-1022", "regularization=0x0.0000000000001p-1021", "a value that cannot be"},
-        {"regularization=0x0.0000000000001p-1022", "regularization=0x0.000000000001p-1022", "a value that cannot be"},
-        {"regularization=0x0.0000000000001p-1022", "regularization=5e-324", "a value that cannot be"},
-        {"regularization=0x0.0000000000001p-1022", "regularization=nan", "the model's options cannot be"},
-        {"rate=0x1.5555555555555p-2", "rate=0x1.5555555555555p+1024", "a value that cannot be"},
+        {"iterations=41\n", "iterations=2147483648\n", "an invalid value"},
+        {"iterations=41\n", "iterations=-41\n", "the model's options are invalid: iterations = -41"},
+        {"seed=18446744073709551615\n", "seed=18446744073709551616\n", "an invalid value"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=0x0.0000000000001p-1021", "an invalid value"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=0x0.000000000001p-1022", "an invalid value"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=5e-324", "an invalid value"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=nan", "the model's options are invalid"},
+        {"rate=0x1.5555555555555p-2", "rate=0x1.5555555555555p+1024", "an invalid value"},
         {"rows=5\n", "rows=6\n", "row_factors is 5 x 4, but the model's sizes make it 6 x 4"},
         {"cols=7\n", "cols=8\n", "column_factors is 7 x 4, but the model's sizes make it 8 x 4"},
-        {"cols=7\n", "cols=0\n", "cannot be"},
-        {"rows=5\n", "rows=-5\n", "cannot be"},
-        {"steps=1000000000007\n", "steps=-1\n", "cannot be"},
+        {"cols=7\n", "cols=0\n", "is invalid"},
+        {"rows=5\n", "rows=-5\n", "is invalid"},
+        {"steps=1000000000007\n", "steps=-1\n", "is invalid"},
         {"row_factors=5 4 fp32\n", "row_factors=5 5 fp32\n", "row_factors is 5 x 5"},
-        {"row_factors=5 4 fp32\n", "row_factors=5 4 int32\n", "a value that cannot be"},
-        {"row_factors=5 4 fp32\n", "", "sizes do not make a file"},
+        {"row_factors=5 4 fp32\n", "row_factors=5 4 int32\n", "an invalid value"},
+        {"row_factors=5 4 fp32\n", "", "sizes do not match a file"},
         {"row_factors=5 4 fp32\ncolumn_factors=7 4 fp32\n", "column_factors=7 4 fp32\nrow_factors=5 4 fp32\n",
-         "an unknown line, or one in a wrong place: 'row_factors"},
+         "an unknown or misplaced line: 'row_factors"},
         {"column_factors=7 4 fp32\n", "", "the model has no column_factors"},
-        {"state0=7 4 fp32\n", "state0=7 5000000 fp32\n", "sizes do not make a file"},
-        {"state0=7 4 fp32\n", "state0=4611686018427387904 4 fp32\n", "sizes do not make a file"},
-        {"state0=7 4 fp32\n", "state0=9223372036854775807 9223372036854775807 fp32\n", "sizes do not make a file"},
-        {"state0=7 4 fp32\n", "state0=2305843009213693945 1 fp32\n", "sizes do not make a file"},
-        {"state0=7 4 fp32\n", "state0=-7 -4 fp32\n", "a value that cannot be"},
+        {"state0=7 4 fp32\n", "state0=7 5000000 fp32\n", "sizes do not match a file"},
+        {"state0=7 4 fp32\n", "state0=4611686018427387904 4 fp32\n", "sizes do not match a file"},
+        {"state0=7 4 fp32\n", "state0=9223372036854775807 9223372036854775807 fp32\n", "sizes do not match a file"},
+        {"state0=7 4 fp32\n", "state0=2305843009213693945 1 fp32\n", "sizes do not match a file"},
+        {"state0=7 4 fp32\n", "state0=-7 -4 fp32\n", "an invalid value"},
         {"state0=7 4 fp32\n", "state0=7 4 fp64\n", "state0 is fp64, but the model is fp32"},
-        {"state0=7 4 fp32\n", "state4=7 4 fp32\n", "an unknown line"},
+        {"state0=7 4 fp32\n", "state4=7 4 fp32\n", "an unknown or misplaced line"},
         {"column_names=7 ", "column_names=6 ", "column_names has more bytes than names"},
         {"column_names=7 ", "column_names=8 ", "column_names has no name 7"},
         {"column_names=7 ", "column_names=9223372036854775807 ", "column_names has 9223372036854775807 names in"},
         {"row_names=0 0\n", "row_names=1 0\n", "row_names has 1 names in 0 bytes"},
-        {"row_names=0 0\n", "row_names=0 0", "the model's header has a value that cannot be"},
+        {"row_names=0 0\n", "row_names=0 0", "the model's header has an invalid value"},
     };
     const bytes good = saved();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -472,7 +472,7 @@ static void refuses_arguments(void **state) {
     EXPECT_OK(tamis_model_create(device, &options, &empty));
     tamis_model *const model = whole_model(TAMIS_F32);
     EXPECT_REFUSED(tamis_model_save(NULL, in_folder("x")), argument, "model is NULL");
-    EXPECT_REFUSED(tamis_model_save(empty, in_folder("x")), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_save(empty, in_folder("x")), argument, "the model has not been fitted yet");
     EXPECT_REFUSED(tamis_model_save(model, NULL), argument, "path is NULL");
     EXPECT_REFUSED(tamis_model_load(NULL, in_folder("x"), &loaded), argument, "device is NULL");
     EXPECT_REFUSED(tamis_model_load(device, NULL, &loaded), argument, "path is NULL");

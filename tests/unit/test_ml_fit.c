@@ -286,7 +286,7 @@ static void stopping_changes_nothing(void **state) {
     ratings other = draw(80, 60, 0.3, 3, 0.3, 6);
     const tamis_sparse T = view_of(&other);
     assert_int_equal(tamis_model_fit(stopped, &T, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_non_null(strstr(tamis_last_error(), "S is not what the model was fitted to for 3 iterations"));
+    assert_non_null(strstr(tamis_last_error(), "S differs from the data of the first 3 iterations"));
     works(tamis_model_fit(stopped, &S, NULL));
     assert_true(same_factors(whole, stopped));
     assert_int_equal(h.count, 7);
@@ -350,7 +350,7 @@ static void bad_options_are_named(void **state) {
     refuses(o, "algorithms = \"a,b\", expected one name or three");
     o = options_of(TAMIS_ALS);
     o.method = (tamis_method)9;
-    refuses(o, "method = 9 is no method");
+    refuses(o, "method = 9 is not a valid method");
     o = options_of(TAMIS_ALS);
     o.tolerance = NAN;
     refuses(o, "tolerance = nan, expected 0 to below 1");

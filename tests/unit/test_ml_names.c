@@ -45,18 +45,18 @@ static void names_refuse_wrong_arguments(void **state) {
     tamis_names *names = NULL;
     int64_t index = 7;
     assert_int_equal(tamis_names_create(NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "names = NULL: expected where to put the dictionary");
+    assert_string_equal(tamis_last_error(), "names = NULL: expected an address for the dictionary");
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
     assert_int_equal(tamis_names_copy(NULL, &names), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
     assert_int_equal(tamis_names_copy(names, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "copy = NULL: expected where to put the dictionary");
+    assert_string_equal(tamis_last_error(), "copy = NULL: expected an address for the dictionary");
     assert_int_equal(tamis_names_add(NULL, "a", 1, &index), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
     assert_int_equal(tamis_names_add(names, NULL, 1, &index), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "name = NULL: expected a name");
     assert_int_equal(tamis_names_add(names, "a", 1, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "index = NULL: expected where to put the index");
+    assert_string_equal(tamis_last_error(), "index = NULL: expected an address for the index");
     assert_int_equal(tamis_names_add(names, "a", 0, &index), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "length = 0: expected a name of one byte or more");
     assert_int_equal(tamis_names_add(names, "a", SIZE_MAX, &index), TAMIS_ERROR_ARGUMENT);
@@ -70,7 +70,7 @@ static void names_refuse_wrong_arguments(void **state) {
     assert_int_equal(tamis_names_read(NULL, &names), TAMIS_ERROR_ARGUMENT);
     assert_string_equal(tamis_last_error(), "path = NULL: expected the name of a file");
     assert_int_equal(tamis_names_read("a", NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "names = NULL: expected where to put the dictionary");
+    assert_string_equal(tamis_last_error(), "names = NULL: expected an address for the dictionary");
     assert_int_equal(tamis_names_read("/no/such/file", &names), TAMIS_ERROR_FILE);
     assert_string_equal(tamis_last_error(), "/no/such/file: cannot open: No such file or directory");
     assert_null(names);
@@ -179,7 +179,7 @@ static void vocabularies_are_read(void **state) {
     expect_vocabulary(" one\none\none \n", " one|one|one ");
     refuse_vocabulary("one\n\ntwo\n", 9, ":2: found the end of the line, expected a name");
     refuse_vocabulary("one\n  \r\ntwo\n", 12, ":2: found the end of the line, expected a name");
-    refuse_vocabulary("one\ntwo\nthree\ntwo\n", 18, ":4: found 'two', expected a name that is not in line 2 as well");
+    refuse_vocabulary("one\ntwo\nthree\ntwo\n", 18, ":4: found 'two', expected a new name, not that of line 2");
     refuse_vocabulary("one\nt\0wo\n", 9, ":2: found '\\x00wo', expected a name without zero bytes");
 }
 

@@ -389,15 +389,15 @@ static void wrong_arguments_are_refused(void **state) {
     tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
     tamis_owned_sparse *matrix = NULL;
     assert_int_equal(tamis_split(&S, &options, NULL, &matrix), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "kept = NULL: expected where to put the result");
+    assert_string_equal(tamis_last_error(), "kept = NULL: expected an address for the result");
     assert_int_equal(tamis_split(&S, &options, &matrix, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "held_out = NULL: expected where to put the result");
+    assert_string_equal(tamis_last_error(), "held_out = NULL: expected an address for the result");
     refuse(NULL, &options, TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
     options.reserved[1] = 3;
     refuse(&S, &options, TAMIS_ERROR_UNSUPPORTED,
            "options.reserved[1] = 0x3"
            ": a field that version " TAMIS_VERSION_STRING
-           " does not know is set, or the structure was not begun with its _INIT or with zeros");
+           " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
     options.reserved[1] = 0;
     options.kind = (tamis_split_kind)4;
     refuse(&S, &options, TAMIS_ERROR_ARGUMENT, "options.kind = 4, expected 0 to 3");

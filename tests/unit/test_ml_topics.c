@@ -515,7 +515,7 @@ static void refusals(void **state) {
     refuses((o = lda, o.column_prior = NAN, o), "column_prior = nan, expected 0 (1 / factors) or more");
     refuses((o = lda, o.rate_decay = 1.5, o), "rate_decay = 1.5, expected 0 to 1");
     refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
-    refuses((o = gap, o.row_prior = 0, o), "row_prior = 0, the shape of a gamma distribution is positive");
+    refuses((o = gap, o.row_prior = 0, o), "row_prior = 0, must be positive: it is the shape of a gamma distribution");
     refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
     refuses((o = gap, o.rate_decay = NAN, o), "rate_decay = nan, expected 0 to 1");
     for (int m = 0; m < 2; m++) {

@@ -42,7 +42,7 @@ static void refuses(void **state) {
     double *const p = e.numbers;
     const tamis_status argument = TAMIS_ERROR_ARGUMENT;
     EXPECT_REFUSED(tamis_model_predict(NULL, NULL, S, p), argument, "model is NULL");
-    EXPECT_REFUSED(tamis_model_predict(e.empty, NULL, S, p), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_predict(e.empty, NULL, S, p), argument, "the model has not been fitted yet");
     EXPECT_REFUSED(tamis_model_predict(e.model, NULL, NULL, p), argument, "S = NULL: expected a sparse matrix");
     EXPECT_REFUSED(tamis_model_predict(e.model, NULL, &there, p), argument,
                    "S.location = device: expected arrays on the host");
@@ -51,7 +51,7 @@ static void refuses(void **state) {
     EXPECT_REFUSED(tamis_model_predict(e.model, &e.W, &tall, p), argument, "S.rows = 6, but W has 7 rows");
     EXPECT_REFUSED(tamis_model_predict(e.model, NULL, S, NULL), argument, "predictions is NULL");
     EXPECT_REFUSED(tamis_model_predict(e.without_rows, NULL, S, p), argument,
-                   "W is NULL, but the model (lda) keeps no factors of rows: tamis_model_transform makes them");
+                   "W is NULL, but the model (lda) stores no row factors: compute them with tamis_model_transform");
     tamis_dense W = e.W;
     W.type = TAMIS_F32;
     EXPECT_REFUSED(tamis_model_predict(e.model, &W, S, p), argument, "W.type = fp32: expected fp64");
@@ -83,7 +83,7 @@ static void refuses(void **state) {
     e.d.offsets[2] = offset;
 
     EXPECT_REFUSED(tamis_model_transform(NULL, S, &e.W), argument, "model is NULL");
-    EXPECT_REFUSED(tamis_model_transform(e.empty, S, &e.W), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_transform(e.empty, S, &e.W), argument, "the model has not been fitted yet");
     EXPECT_REFUSED(tamis_model_transform(e.model, NULL, &e.W), argument, "S = NULL: expected a sparse matrix");
     EXPECT_REFUSED(tamis_model_transform(e.model, S, NULL), argument, "W is NULL");
     EXPECT_REFUSED(tamis_model_transform(e.model, &wide, &e.W), argument, "S.cols = 8, but the model has 9 columns");
@@ -99,7 +99,7 @@ static void refuses(void **state) {
     const int64_t rows[] = {1, 2, 6, 7000}, negative = -1;
     EXPECT_REFUSED(tamis_model_recommend(NULL, NULL, NULL, 1, NULL, 1, e.columns, p), argument, "model is NULL");
     EXPECT_REFUSED(tamis_model_recommend(e.empty, NULL, NULL, 1, NULL, 1, e.columns, p), argument,
-                   "the model was not fitted to anything yet");
+                   "the model has not been fitted yet");
     EXPECT_REFUSED(tamis_model_recommend(e.model, NULL, rows, 4, NULL, 1, e.columns, p), argument,
                    "rows[3] = 7000, the model has 7 rows");
     EXPECT_REFUSED(tamis_model_recommend(e.model, &e.W, &negative, 1, NULL, 1, e.columns, p), argument,
@@ -118,7 +118,7 @@ static void refuses(void **state) {
                    "seen.rows = 6, but the model has 7 rows");
 
     EXPECT_REFUSED(tamis_model_topics(NULL, 1, e.columns, p), argument, "model is NULL");
-    EXPECT_REFUSED(tamis_model_topics(e.empty, 1, e.columns, p), argument, "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_topics(e.empty, 1, e.columns, p), argument, "the model has not been fitted yet");
     EXPECT_REFUSED(tamis_model_topics(e.model, -1, e.columns, p), argument, "n = -1 is negative");
     EXPECT_REFUSED(tamis_model_topics(e.model, 1, NULL, p), argument, "columns is NULL");
     EXPECT_REFUSED(tamis_model_topics(e.model, 1, e.columns, NULL), argument, "weights is NULL");
@@ -129,16 +129,15 @@ static void refuses(void **state) {
                          other = {.entries = S, .observed = &tall}, small = {.entries = &tall},
                          narrow = {.entries = &wide, .observed = S};
     EXPECT_REFUSED(tamis_model_score(NULL, &good, false, 0, &score), argument, "model is NULL");
-    EXPECT_REFUSED(tamis_model_score(e.empty, &good, false, 0, &score), argument,
-                   "the model was not fitted to anything yet");
+    EXPECT_REFUSED(tamis_model_score(e.empty, &good, false, 0, &score), argument, "the model has not been fitted yet");
     EXPECT_REFUSED(tamis_model_score(e.model, NULL, false, 0, &score), argument, "held_out is NULL");
     EXPECT_REFUSED(tamis_model_score(e.model, &none, false, 0, &score), argument, "held_out.entries is NULL");
     EXPECT_REFUSED(tamis_model_score(e.model, &good, false, -1, &score), argument, "top = -1 is negative");
     EXPECT_REFUSED(tamis_model_score(e.model, &good, false, 0, NULL), argument, "score is NULL");
     EXPECT_REFUSED(tamis_model_score(e.model, &alone, true, 0, &score), argument,
-                   "held_out.observed is NULL, but the rows' factors (als) have to be found from it");
+                   "held_out.observed is NULL, but the rows' factors (als) are computed from it");
     EXPECT_REFUSED(tamis_model_score(e.without_rows, &alone, false, 0, &score), argument,
-                   "held_out.observed is NULL, but the rows' factors (lda) have to be found from it");
+                   "held_out.observed is NULL, but the rows' factors (lda) are computed from it");
     EXPECT_REFUSED(tamis_model_score(e.model, &other, false, 0, &score), argument,
                    "held_out.observed.rows = 6, but held_out.entries.rows = 7");
     EXPECT_REFUSED(tamis_model_score(e.model, &small, false, 0, &score), argument,

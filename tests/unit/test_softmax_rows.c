@@ -364,7 +364,7 @@ static void test_options_refused(void **state) {
     o.operation = TAMIS_OP_FUSED;
     o.algorithm = is_cpu ? "naive" : "study-fused-back-to-back";
     refuses(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_UNSUPPORTED,
-            is_cpu ? "no softmax" : "keep_softmax");
+            is_cpu ? "do not support softmax" : "keep_softmax");
     gradient_case_free(c);
 }
 

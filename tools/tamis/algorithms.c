@@ -20,10 +20,10 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"op", 0, TOOL_CHOSEN, "OP,...", NULL, "only those that serve these operations", AT(operations), 0, 0,
+    {"op", 0, TOOL_CHOSEN, "OP,...", NULL, "only those that support these operations", AT(operations), 0, 0,
      &tool_operations},
-    {"device", 'd', TOOL_NAME, "DEVICE", NULL, "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: of both)",
-     AT(device), 0, 0, NULL},
+    {"device", 'd', TOOL_NAME, "DEVICE", NULL,
+     "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)", AT(device), 0, 0, NULL},
     {"markdown", 0, TOOL_FLAG, NULL, NULL, "as a page of the manual", AT(markdown), 0, 0, NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {.name = NULL},
@@ -31,7 +31,7 @@ static const tool_option options[] = {
 
 static const tool_example examples[] = {
     {"tamis algorithms --op fused", "the algorithms for the fused product"},
-    {"tamis algorithms --markdown", "what docs/algorithms.md holds"},
+    {"tamis algorithms --markdown", "the table of docs/algorithms.md"},
     {NULL, NULL},
 };
 
@@ -118,11 +118,16 @@ static int run_algorithms(const void *given, int count, char **operands) {
     (void)operands;
     tool_json json = tool_json_start(stdout, true);
     if (set->markdown) {
-        puts("# Algorithms\n\nThis page is printed by `tamis algorithms --markdown` from the registry.\n\n"
-             "A plan takes the algorithm that the cost model finds fastest, set-up included; `tamis explain` shows the "
-             "choice and\nwhy each other one was not taken. A baseline is there to be compared with and is never "
-             "chosen.\n\n"
-             "| algorithm | device | operations | source | needs | when | parameters |\n|---|---|---|---|---|---|---|");
+        puts("# Algorithms\n"
+             "\n"
+             "`tamis algorithms --markdown` prints this page from the registry.\n"
+             "\n"
+             "A plan chooses the algorithm that the cost model predicts to be fastest, including set-up. `tamis "
+             "explain` shows the\n"
+             "choice, and why the others were not chosen. A baseline is only for comparison and is never chosen.\n"
+             "\n"
+             "| algorithm | device | operations | source | needs | when | parameters |\n"
+             "|---|---|---|---|---|---|---|");
     } else if (set->json) {
         tool_json_array(&json, NULL);
     }
@@ -150,10 +155,10 @@ static int run_algorithms(const void *given, int count, char **operands) {
 
 const tool_command tool_algorithms_command = {
     .name = "algorithms",
-    .summary = "the algorithms: where each is from, what it needs, when it is right",
+    .summary = "list the algorithms: their source, needs and uses",
     .operands = "",
-    .description = "Lists the registry of algorithms. Each has a name that --algorithm takes, and parameters that "
-                   "'tamis run --parameters' may set.",
+    .description = "Lists the registry of algorithms. Each has a name for --algorithm, and parameters for 'tamis run "
+                   "--parameters'.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

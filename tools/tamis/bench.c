@@ -17,67 +17,65 @@
 static const tool_option options[] = {
     {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
     {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale", "edge operations of sddmm and fused", AT(edges), 0, 0, &tool_edges},
-    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B; spmm: of B", AT(inner), 0, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as K", AT(width), 0, 1e9, NULL},
-    {"batch", 0, TOOL_INTEGER, "N", "1", "dense operands over the one S, as the heads of attention", AT(batch), 1,
-     65536, NULL},
+    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B, or of B for spmm", AT(inner), 0, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: the same as K", AT(width), 0, 1e9, NULL},
+    {"batch", 0, TOOL_INTEGER, "N", "1", "number of sets of dense operands for one S, like attention heads", AT(batch),
+     1, 65536, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", "best", "devices", AT(devices), 0, 0, &tool_devices},
-    {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: one of the program's own, or a file", AT(suite), 0, 0,
-     NULL},
-    {"tier", 0, TOOL_CHOICE, "TIER", "full", "of a suite: its small cases, or the full ones", AT(tier), 0, 0,
+    {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: a built-in one, or a file", AT(suite), 0, 0, NULL},
+    {"tier", 0, TOOL_CHOICE, "TIER", "full", "tier of the suite: its small cases, or the full ones", AT(tier), 0, 0,
      &tool_tiers},
     {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "auto",
-     "auto (what a plan chooses), all, or names as 'tamis algorithms' lists them", AT(algorithms), 0, 0,
-     &tool_algorithms},
-    {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithms named", AT(parameters), 0, 0, NULL},
-    {"variants", 0, TOOL_NAME, "NAME:P=V[:P=V...],...", NULL,
-     "further contestants: algorithms with parameters of their own", AT(variants), 0, 0, NULL},
+     "auto (what a plan chooses), all, or names from 'tamis algorithms'", AT(algorithms), 0, 0, &tool_algorithms},
+    {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the named algorithms", AT(parameters), 0, 0, NULL},
+    {"variants", 0, TOOL_NAME, "NAME:P=V[:P=V...],...", NULL, "additional contestants: algorithms with parameters",
+     AT(variants), 0, 0, NULL},
     {"baseline", 'b', TOOL_NAME, "NAME", NULL,
-     "the algorithm whose time over the others' is the speed-up: naive (on the CPU), another of the device, or a peer",
+     "the algorithm that speed-ups refer to: naive (on the CPU), another algorithm of the device, or a peer",
      AT(baseline_name), 0, 0, NULL},
-    {"peers", 0, TOOL_CHOSEN, "NAME,...", NULL,
-     "other libraries, opened where they are installed, on the same data in the same run", AT(peers), 0, 0,
-     &tool_peer_names},
-    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "threads of the CPU; 0: the device's", AT(threads), 0, 4096, NULL},
-    {"repeat", 'r', TOOL_INTEGER, "N", "20", "executions of each; quick ones are executed more often", AT(repeat), 1,
-     1e6, NULL},
-    {"seconds", 's', TOOL_REAL, "S", "10", "budget of a case; slow ones are executed 5 times at least", AT(seconds), 0,
-     1e6, NULL},
-    {"cold", 0, TOOL_FLAG, NULL, NULL, "empty the caches before each execution (a GPU's: its L2)", AT(cold), 0, 0,
+    {"peers", 0, TOOL_CHOSEN, "NAME,...", NULL, "other libraries, if installed, on the same data in the same run",
+     AT(peers), 0, 0, &tool_peer_names},
+    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "CPU threads; 0: the device's setting", AT(threads), 0, 4096,
      NULL},
-    {"calls", 0, TOOL_INTEGER, "N", "1000", "calls a plan expects, against which set-up is weighed", AT(calls), 1, 1e15,
+    {"repeat", 'r', TOOL_INTEGER, "N", "20", "executions of each contestant; fast ones are executed more often",
+     AT(repeat), 1, 1e6, NULL},
+    {"seconds", 's', TOOL_REAL, "S", "10", "time budget of a case; slow contestants are executed at least 5 times",
+     AT(seconds), 0, 1e6, NULL},
+    {"cold", 0, TOOL_FLAG, NULL, NULL, "empty the caches before each execution (on a GPU, the L2)", AT(cold), 0, 0,
      NULL},
-    {"gather", 0, TOOL_FLAG, NULL, NULL, "CPU: also time reading the same rows with no arithmetic", AT(gather), 0, 0,
+    {"calls", 0, TOOL_INTEGER, "N", "1000", "expected calls of a plan, which decide how much set-up pays off",
+     AT(calls), 1, 1e15, NULL},
+    {"gather", 0, TOOL_FLAG, NULL, NULL, "CPU: also time reading the same rows without arithmetic", AT(gather), 0, 0,
      NULL},
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
     {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
-     "append one JSON object a line for each measurement, flushed at once; - for standard output", AT(json), 0, 0,
-     NULL},
-    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: the file's, none (a pattern) or random", AT(values), 0,
-     0, &tool_operand_values},
-    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: D is B itself, as in graph attention", AT(share), 0, 0, NULL},
-    {"beta", 0, TOOL_REAL, "BETA", "0", "beta; not 0: the output is read too", AT(beta), -1e30, 1e30, NULL},
+     "append one line of JSON for each measurement, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
+    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: from the file, none (a pattern) or random", AT(values),
+     0, 0, &tool_operand_values},
+    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: use B as D, as in graph attention", AT(share), 0, 0, NULL},
+    {"beta", 0, TOOL_REAL, "BETA", "0", "beta; if not 0, the output is also read", AT(beta), -1e30, 1e30, NULL},
     {"edge-scale", 0, TOOL_REAL, "X", "0", "scale of sigmoid, exp, leaky_relu, softmax; 0: 1 / sqrt(K)", AT(edge_scale),
      -1e30, 1e30, NULL},
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "of the operands", AT(seed), 0, 9e18, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
      NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
+     NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis bench mesh.mtx --baseline naive", "the three operations at K = 128 beside the naive loop"},
+    {"tamis bench mesh.mtx --baseline naive", "the three operations at K = 128, compared with the naive loop"},
     {"tamis bench *.npz --inner 32,128,512 --threads 1,2 --algorithm all --json out.jsonl",
-     "every algorithm on many matrices, one JSON line a measurement"},
+     "every algorithm on many matrices, one line of JSON per measurement"},
     {"tamis bench generate:rmat:rows=262144,nnz=8M,name=rmat18 --op sddmm --gather",
-     "a generated matrix, and what reading its rows alone takes"},
+     "a generated matrix, and the time to only read its rows"},
     {"tamis bench mesh.mtx --device cuda:0 --algorithm all --peers cusparse,cublas --baseline cusparse --cold",
-     "a GPU beside the vendor's libraries, from an empty L2"},
+     "a GPU compared with the vendor's libraries, from an empty L2"},
     {"tamis bench --suite preds --tier small --json preds.jsonl",
-     "an experiment of a paper, as 'tamis report' takes it"},
+     "an experiment of a paper, with results for 'tamis report'"},
     {NULL, NULL},
 };
 
@@ -91,8 +89,7 @@ static int check_settings(const tool_bench_settings *settings) {
     }
     const char *name = settings->baseline_name;
     if (!name || tool_peer_find(name) || tool_choices_find(&tool_algorithms_one, name, strlen(name)) > 0) return 0;
-    return tool_usage_error("--baseline: '%s' is neither an algorithm, as 'tamis algorithms' lists them, nor a peer",
-                            name);
+    return tool_usage_error("--baseline: '%s' is neither an algorithm from 'tamis algorithms' nor a peer", name);
 }
 
 static int open_devices(const tool_bench_settings *settings, tool_device *devices) {
@@ -130,7 +127,7 @@ static int run_bench(const void *given, int count, char **operands) {
     const tool_bench_settings *settings = given;
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
     int code = check_settings(settings);
-    if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE ... or --suite NAME wanted");
+    if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE ... or --suite NAME is missing");
     if (code) return code;
     tool_suite suite = {0};
     if (settings->suite) {
@@ -158,7 +155,7 @@ static int run_bench(const void *given, int count, char **operands) {
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
         if (tool_measure_disturbance() > BUSY) {
-            tool_warning("other processes kept %.1f processors busy meanwhile: trust the least times more than the "
+            tool_warning("other processes used %.1f processors meanwhile: trust the minimum times more than the "
                          "medians, or measure again",
                          tool_measure_disturbance());
         }
@@ -166,8 +163,8 @@ static int run_bench(const void *given, int count, char **operands) {
         const int closed = tool_lines_close(&run.report.lines);
         if (closed) code = closed;
         if (tool_interrupted()) {
-            tool_error("interrupted after %lld of %lld cases; what was measured has been written", (long long)run.done,
-                       (long long)run.cases);
+            tool_error("interrupted after %lld of %lld cases; the completed measurements have been written",
+                       (long long)run.done, (long long)run.cases);
             code = TOOL_INTERRUPTED;
         }
     }
@@ -179,34 +176,39 @@ static int run_bench(const void *given, int count, char **operands) {
 
 const tool_command tool_bench_command = {
     .name = "bench",
-    .summary = "measure algorithms, each result checked, beside floor and baseline",
+    .summary = "time algorithms, check their results, compare with floor and baseline",
     .operands = "FILE ...",
     .least = 0,
     .most = -1,
     .description =
-        "Measures operations on each FILE (of a folder, the matrices in it) through plans: the algorithms, the baseline and the gather take turns (A B C A "
-        "B C ...), so that what else the machine does hits all alike; medians are reported. The operands are random and "
-        "seeded, in aligned memory on huge pages, the same for all. Each result is compared with the oracle, before and "
-        "after it is measured, on sampled rows, the longest among them; one out of tolerance ends the program with code 1.\n\n"
-        "On a GPU the executions of a turn are put into its queue together, each between two of its events, after three "
-        "that warm up; copying to the device and making the plan (init_ms of the JSON lines), computing (median_ms) and "
-        "fetching the result and freeing (cleanup_ms) are measured apart. --cold has the GPU itself read four times "
-        "its L2 before each.\n\n"
-        "--peers adds other libraries, each by the fastest of its ways; those that are not installed are passed over. "
-        "Their sddmm is that of edge mask, and fused is one operation after the other. On CUDA: cusparse; cublas (sddmm: "
-        "the whole dense product, not sampled). On the CPU: graphblas (SuiteSparse's masked product); openblas (dense "
-        "products, sampled); scipy (with NumPy for sddmm). On both: torch (PyTorch's sparse matrices); torch-attention (its attention, for fused softmax alone); torch-scatter "
-        "(its gathered rows, added up). Python's run in a process of their own and measure by clocks of their own. "
-        "TAMIS_CUSPARSE, TAMIS_CUBLAS, TAMIS_GRAPHBLAS, TAMIS_OPENBLAS name their files and TAMIS_PYTHON the "
-        "interpreter where they are not found.\n\n"
-        "The floor is the larger of the arithmetic over the measured peak and the bytes that must move (each input read "
-        "once, each output written once) over the measured memory bandwidth. FILE may also be generate:KIND:rows=..,"
-        "nnz=..,name=.. with the options of 'tamis generate' as keys. A bad file is reported and the rest goes on. After "
-        "Ctrl-C the lines written are complete.\n\n"
-        "--suite NAME measures what a text file says: matrices and cases, each with options of this command, of a small "
-        "or a full tier. The program's own suites repeat the experiments of papers; where a real matrix is not found by "
-        "its name in the folders of TAMIS_MATRIX_PATH (with colons between), a generated one of the same size and kind "
-        "takes its place and is called a stand-in. Options given beside --suite win over the suite's.",
+        "Measures operations on each FILE (or on the matrices of a folder) with plans. The algorithms, the baseline "
+        "and the gather take turns (A B C A B C ...), so that other load on the machine affects all of them equally. "
+        "The times are medians. The operands are random and seeded, in aligned memory on huge pages, and the same for "
+        "all. Each result is compared with the oracle, before and after it is measured, on sampled rows, including the "
+        "longest. If a result is out of tolerance, the program ends with code 1.\n"
+        "\n"
+        "On a GPU the executions of a turn are queued together, each between two events, after three for warming up. "
+        "The JSON lines have separate times for copying to the device and making the plan (init_ms), computing "
+        "(median_ms), and fetching the result and freeing (cleanup_ms). With --cold the GPU reads four times the size "
+        "of its L2 before each execution.\n"
+        "\n"
+        "--peers adds other libraries, each with the fastest of its methods; libraries that are not installed are "
+        "skipped. Their sddmm is that of the edge mask, and their fused is one operation after the other. On CUDA: "
+        "cusparse; cublas (sddmm: the whole dense product, not sampled). On the CPU: graphblas (SuiteSparse's masked "
+        "product); openblas (dense products, sampled); scipy (with NumPy for sddmm). On both: torch (PyTorch's sparse "
+        "matrices); torch-attention (its attention, only for fused softmax); torch-scatter (gathered rows and sums). "
+        "Python libraries run in a separate process and measure their own times. TAMIS_CUSPARSE, TAMIS_CUBLAS, "
+        "TAMIS_GRAPHBLAS, TAMIS_OPENBLAS name their files, and TAMIS_PYTHON the interpreter, if they are not found.\n"
+        "\n"
+        "The floor is the larger of two times: the arithmetic divided by the measured peak, and the bytes that must "
+        "move (each input read once, each output written once) divided by the measured memory bandwidth. FILE may also "
+        "be generate:KIND:rows=..,nnz=..,name=.. with the options of 'tamis generate' as keys. A bad file is reported, "
+        "and the program continues with the next one. After Ctrl-C the written lines are complete.\n"
+        "\n"
+        "--suite NAME measures the matrices and cases of a text file; a case has options of this command and belongs "
+        "to the small or the full tier. The built-in suites repeat the experiments of papers. If a real matrix is not "
+        "found by its name in the folders of TAMIS_MATRIX_PATH (separated by colons), a generated one of the same size "
+        "and kind takes its place and is called a stand-in. Options given with --suite override those of the suite.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(tool_bench_settings),

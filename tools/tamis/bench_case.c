@@ -135,7 +135,7 @@ static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, boo
     if (known) return;
     tool_peer *peer = NULL;
     if (tool_problem_batch(&one->problem) > 1) {
-        snprintf(why, sizeof why, "it is measured on single problems, not on a batch");
+        snprintf(why, sizeof why, "peers are not measured on batches");
     } else if (tool_peer_serves(kind, one->device, why, sizeof why)) {
         peer = tool_peer_make(kind, &all->mirror, &one->problem, one->threads, why, sizeof why);
     }
@@ -327,7 +327,7 @@ static void clean_up(field *all, tool_bench_results *results) {
 static void add_gather(const tool_bench_case *one, field *all, tool_bench_results *results) {
     if (!one->settings->gather || results->count == 0 || results->count == TOOL_BENCH_CONTESTANTS) return;
     if (one->device->gpu || tool_problem_batch(&one->problem) > 1) {
-        warn_once(one->source->name, "the gather is the CPU's, and of one matrix alone");
+        warn_once(one->source->name, "--gather is only for the CPU and for single matrices");
         return;
     }
     const runner run = {.problem = &one->problem, .threads = one->threads};

@@ -213,7 +213,8 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
         if (result->compared && !result->comparison.passed) {
             /* what another library gets wrong is to be known, but no defect of ours */
             (result->peer ? tool_warning : tool_error)(
-                "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g where %.9g is right",
+                "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g, expected "
+                "%.9g",
                 one->source->name, result->algorithm, result->late ? " after it was measured" : "",
                 result->comparison.error, result->comparison.tolerance, (long long)result->comparison.row,
                 (long long)result->comparison.col, result->comparison.found, result->comparison.expected);
@@ -228,25 +229,29 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
     if (!report->table || report->rows == 0) return;
     const tamis_ceilings *ceilings = &device->ceilings;
     if (device->gpu) {
-        printf("\nx floor: median over the least time for the arithmetic (fp32 %s GFLOP/s) or the bytes (%s GB/s).\n",
+        printf("\n"
+               "x floor: median divided by the minimum time for the arithmetic (fp32 %s GFLOP/s) or the bytes (%s "
+               "GB/s).\n",
                tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[1]).text);
     } else {
-        printf("\nx floor: median over the least time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the bytes "
-               "(%s, %s GB/s).\n",
+        printf("\n"
+               "x floor: median divided by the minimum time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the "
+               "bytes (%s, %s GB/s).\n",
                tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
                tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
                tool_word_number(ceilings->memory_gbs[1]).text);
     }
-    if (report->versus[0]) printf("%s: how many times as fast.\n", report->versus);
-    puts("Set-up includes the check of the indices. What fits a cache may run below its floor, which counts memory.");
-    if (report->gathered) puts("gather: reading the same rows of B and D in the same order, with no arithmetic.");
+    if (report->versus[0]) printf("%s: speed-up.\n", report->versus);
+    puts("Set-up includes the check of the indices. Data that fit into a cache may run below the floor, which assumes "
+         "memory.");
+    if (report->gathered) puts("gather: reading the same rows of B and D in the same order, without arithmetic.");
     if (report->peered) {
-        puts("Other libraries: edge mask without S's values, whatever the edge; cublas-dense also without sampling; "
+        puts("Other libraries always compute the edge mask, without S's values; cublas-dense also without sampling; "
              "torch-attention the softmax.");
     }
     for (int i = 0; i < 3; i++) {
         if (report->speedup[i].count < 2) continue;
-        printf("Speed-up of %s: %.2fx on the geometric mean of %d cases, least %.2fx (%s).\n",
+        printf("Speed-up of %s: geometric mean %.2fx over %d cases, smallest %.2fx (%s).\n",
                tamis_operation_name((tamis_operation)i), exp(report->speedup[i].log_sum / report->speedup[i].count),
                report->speedup[i].count, report->speedup[i].least, report->speedup[i].where);
     }

@@ -24,10 +24,10 @@ static int read_settings(const tool_suite *suite, const tool_option *options, su
     tool_options_preset(options, &ready->settings);
     int code = tool_options_parse(options, &ready->settings, one->option_count, words, &operands, &help);
     if (code == 0 && (operands > 0 || help)) {
-        code = tool_usage_error("'%s' is no option", operands > 0 ? words[0] : "--help");
+        code = tool_usage_error("'%s' is not an option", operands > 0 ? words[0] : "--help");
     }
     free((void *)words);
-    if (code) tool_error("%s: line %d: these options are wrong", suite->path, one->line);
+    if (code) tool_error("%s: line %d: invalid options", suite->path, one->line);
     return code ? code : tool_options_repeat(options, &ready->settings);
 }
 

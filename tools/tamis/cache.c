@@ -18,8 +18,8 @@ static const tool_option options[] = {
 };
 
 static const tool_example examples[] = {
-    {"tamis cache info", "where it is, and how full"},
-    {"tamis cache clear", "after which plans on a GPU compile their kernels anew"},
+    {"tamis cache info", "its folder and size"},
+    {"tamis cache clear", "then plans on a GPU compile their kernels again"},
     {NULL, NULL},
 };
 
@@ -37,13 +37,13 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
 
 static void print_text(const tamis_cache_description *cache, bool cleared, int64_t removed) {
     if (!*cache->path) {
-        puts("no folder: neither XDG_CACHE_HOME nor HOME names one that can be written");
+        puts("no folder: neither XDG_CACHE_HOME nor HOME names a writable one");
         return;
     }
     puts(cache->path);
     if (cleared) printf("  removed  %s\n", tool_word_count(removed).text);
     printf("  kernels  %s\n", tool_word_count(cache->entries).text);
-    printf("  size     %s of %s at most\n", tool_word_bytes(cache->bytes).text,
+    printf("  size     %s of at most %s\n", tool_word_bytes(cache->bytes).text,
            tool_word_bytes(cache->most_bytes).text);
 }
 
@@ -70,14 +70,14 @@ static int run_cache(const void *given, int count, char **operands) {
 
 const tool_command tool_cache_command = {
     .name = "cache",
-    .summary = "the compiled GPU kernels on disk: how many, or remove them",
+    .summary = "show or remove the compiled GPU kernels on disk",
     .operands = "info|clear",
     .least = 1,
     .most = 1,
     .description =
-        "Plans on a GPU compile their kernels for it when they are made and keep them in a folder of "
-        "$XDG_CACHE_HOME/tamis, so that the same plan is made quickly the next time. 'info' shows that folder, "
-        "'clear' empties it. TAMIS_CACHE_BYTES limits its size; the oldest kernels go first.",
+        "A plan on a GPU compiles its kernels when it is made, and keeps them in a folder of $XDG_CACHE_HOME/tamis, so "
+        "that making the same plan again is fast. 'info' shows that folder, and 'clear' empties it. TAMIS_CACHE_BYTES "
+        "limits its size; the oldest kernels are removed first.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

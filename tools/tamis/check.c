@@ -33,42 +33,42 @@ static const tool_option options[] = {
     {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
     {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale,mask,residual,quotient,sigmoid,exp,leaky_relu,softmax",
      "edge operations", AT(edges), 0, 0, &tool_edges},
-    {"inner", 'k', TOOL_INTEGERS, "K,...", NULL,
-     "inner widths; unless given 32,37,128 (an odd one is a case of its own)", AT(inner), 0, 1e6, NULL},
+    {"inner", 'k', TOOL_INTEGERS, "K,...", NULL, "inner widths; by default 32,37,128 (odd widths are a special case)",
+     AT(inner), 0, 1e6, NULL},
     {"widths", 0, TOOL_INTEGERS, "K,...", NULL,
-     "inner widths at which every algorithm, operation and type is checked once more, on 500 nonzeros, with the edges in "
-     "turn and the first of the arrangements; unless given 1,3,7,32,37,64,100,128,200,256,512,1000,1024,4096, but none with --inner or "
-     "--quick",
+     "inner widths at which every algorithm, operation and type is checked once more, on 500 nonzeros, with the edges "
+     "in turn and the first arrangement; by default 1,3,7,32,37,64,100,128,200,256,512,1000,1024,4096, and none with "
+     "--inner or --quick",
      AT(widths), 0, 1e6, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32,fp64,fp16,bf16", "element types", AT(types), 0, 0, &tool_types},
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", NULL,
-     "devices; unless given all that are present, OpenCL's in brief: one arrangement, width and type", AT(devices), 0,
-     0, &tool_devices},
-    {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (baselines too), or names", AT(algorithms), 0, 0,
-     &tool_algorithms},
-    {"limit", 0, TOOL_INTEGER, "NNZ", "20k", "nonzeros taken of a larger matrix, by whole rows spread over it",
-     AT(limit), 1, 1e12, NULL},
-    {"arrangement", 0, TOOL_CHOSEN, "NAME,...", "packed,strided,column,coo", "how the data lie in memory",
+     "devices; by default all that are present, with only one arrangement, width and type on OpenCL", AT(devices), 0, 0,
+     &tool_devices},
+    {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (including baselines), or names", AT(algorithms), 0,
+     0, &tool_algorithms},
+    {"limit", 0, TOOL_INTEGER, "NNZ", "20k",
+     "maximum number of nonzeros; of a larger matrix, rows spread over it are used", AT(limit), 1, 1e12, NULL},
+    {"arrangement", 0, TOOL_CHOSEN, "NAME,...", "packed,strided,column,coo", "the layout of the data in memory",
      AT(arrangements), 0, 0, &tool_arrangements},
-    {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first of the arrangements, and no further widths", AT(quick), 0, 0,
-     NULL},
-    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "a line for each check, with the reason of each skipped one", AT(verbose),
-     0, 0, NULL},
+    {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first arrangement, and no additional widths", AT(quick), 0, 0, NULL},
+    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "print a line for each check, with the reason if it is skipped",
+     AT(verbose), 0, 0, NULL},
     {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
-     "append one JSON object a line for each check, flushed at once; - for standard output", AT(json), 0, 0, NULL},
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "of the operands", AT(seed), 0, 9e18, NULL},
+     "append one line of JSON for each check, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
      NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
+     NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis check mesh.mtx", "everything, in some seconds"},
+    {"tamis check mesh.mtx", "everything, in a few seconds"},
     {"TAMIS_CPU_ISA=x86-64-v2 tamis check mesh.mtx", "the same with the kernels for an older processor"},
-    {"tamis check --device opencl:0 --quick --inner 32 mesh.mtx", "a device for which kernels take long to compile"},
-    {"tamis check --op fused --edge softmax --verbose graph.npz", "one corner, case by case"},
+    {"tamis check --device opencl:0 --quick --inner 32 mesh.mtx", "a device whose kernels take long to compile"},
+    {"tamis check --op fused --edge softmax --verbose graph.npz", "one operation and edge, case by case"},
     {NULL, NULL},
 };
 
@@ -206,8 +206,8 @@ static verdict judge(const tool_comparison *comparison, bool intact) {
     verdict result = {.kind = comparison->passed && intact ? PASSED : FAILED, .comparison = *comparison};
     if (!comparison->passed) {
         snprintf(result.reason, sizeof result.reason,
-                 "%srelative error %.2e, %.2e allowed; at (%lld, %lld) %.9g where %.9g is right",
-                 comparison->stray ? "a stray element, " : "", comparison->error, comparison->tolerance,
+                 "%srelative error %.2e, %.2e allowed; at (%lld, %lld) %.9g, expected %.9g",
+                 comparison->stray ? "one wrong element, " : "", comparison->error, comparison->tolerance,
                  (long long)comparison->row, (long long)comparison->col, comparison->found, comparison->expected);
     } else if (!intact) {
         snprintf(result.reason, sizeof result.reason, "wrote outside the output's elements");
@@ -267,7 +267,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
         if (result->kind == PASSED) printf(": %.1e of %.1e", result->comparison.error, result->comparison.tolerance);
         printf("%s%s\n", *result->reason ? ": " : "", result->reason);
         run->shown += result->kind == FAILED;
-        if (run->shown == 20 && !run->set->verbose) puts("(further failures are counted only; --verbose shows all)");
+        if (run->shown == 20 && !run->set->verbose) puts("(further failures are only counted; --verbose shows all)");
     }
     tool_json *json = tool_lines_begin(&run->lines);
     if (!json) return;
@@ -569,20 +569,22 @@ static int run_check(const void *given, int count, char **operands) {
 
 const tool_command tool_check_command = {
     .name = "check",
-    .summary = "every algorithm, edge and type on every device against the oracle",
+    .summary = "check every algorithm, edge and type on every device against the oracle",
     .operands = "FILE ...",
     .least = 1,
     .most = -1,
     .description =
-        "Runs every algorithm (baselines too) with every edge operation, type and inner width of --inner, and once at "
-        "each of --widths, on each FILE, in four "
-        "arrangements of the data: CSR and COO, int32 and int64 indices, row- and column-major, packed, strided and "
-        "unaligned, with and without beta, on one, two and three threads. Each result is compared with the oracle under "
-        "a tolerance derived from the types and the length of the sums; outputs that beta = 0 must not read hold NaN "
-        "beforehand, and what lies between the elements must stay as it was.\n\n"
-        "On a GPU the data are copied to its memory (OpenCL: aligned ones, since its memory has no addresses) and the "
-        "results fetched. What an algorithm declines is skipped; --verbose says why. Of a large matrix some rows are taken. FILE may also "
-        "be generate:KIND:rows=..,nnz=... The last line is 'N passed, M failed', with ', K skipped' where some were.",
+        "Runs every algorithm (including baselines) with every edge operation, type and inner width of --inner, and "
+        "once at each of --widths, on each FILE, in four arrangements of the data: CSR and COO, int32 and int64 "
+        "indices, row- and column-major, packed, strided and unaligned, with and without beta, on one, two and three "
+        "threads. Each result is compared with the oracle. The tolerance is derived from the types and the length of "
+        "the sums. Outputs that beta = 0 must not read are filled with NaN before, and memory between the elements "
+        "must not change.\n"
+        "\n"
+        "On a GPU the data are copied to its memory (on OpenCL, aligned, since its memory has no addresses) and the "
+        "results are copied back. Checks that an algorithm declines are skipped; --verbose says why. For a large "
+        "matrix, some rows are used. FILE may also be generate:KIND:rows=..,nnz=... The last line is 'N passed, M "
+        "failed', followed by ', K skipped' if some were skipped.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

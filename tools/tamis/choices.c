@@ -109,18 +109,18 @@ static const char *peer_at(int i) {
 }
 
 const tool_choices tool_types = {"a type", type_at, NULL};
-const tool_choices tool_model_types = {"a type of models", model_type_at, NULL};
+const tool_choices tool_model_types = {"a type for models", model_type_at, NULL};
 const tool_choices tool_operations = {"an operation", operation_at, NULL};
 const tool_choices tool_edges = {"an edge operation", edge_at, NULL};
 const tool_choices tool_layouts = {"a layout", layout_at, NULL};
-const tool_choices tool_maths = {"a way to compute", math_at, NULL};
+const tool_choices tool_maths = {"a precision", math_at, NULL};
 const tool_choices tool_formats = {"a format", format_at, NULL};
 const tool_choices tool_index_types = {"an index type", index_at, NULL};
 const tool_choices tool_kinds = {"a kind of matrix", kind_at, NULL};
 const tool_choices tool_file_formats = {"a file format", file_format_at, NULL};
-const tool_choices tool_values = {"a way with values", values_at, NULL};
-const tool_choices tool_duplicates = {"a way with duplicates", duplicates_at, NULL};
-const tool_choices tool_operand_values = {"a way with values", operand_values_at, NULL};
+const tool_choices tool_values = {"a treatment of values", values_at, NULL};
+const tool_choices tool_duplicates = {"a treatment of duplicates", duplicates_at, NULL};
+const tool_choices tool_operand_values = {"a treatment of values", operand_values_at, NULL};
 const tool_choices tool_algorithms = {"an algorithm", algorithm_at, "algorithms"};
 const tool_choices tool_algorithms_one = {"an algorithm", one_algorithm_at, "algorithms"};
 const tool_choices tool_devices = {"a device", device_at, "devices"};

@@ -23,25 +23,26 @@ static const tool_option options[] = {
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
-    {"format", 'f', TOOL_CHOICE, "FORMAT", "csr", "arrangement in .npz", AT(format), 0, 0, &tool_formats},
-    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "values: those of the file, none, or ones where it has none",
-     AT(values), 0, 0, &tool_values},
+    {"format", 'f', TOOL_CHOICE, "FORMAT", "csr", "storage format in .npz", AT(format), 0, 0, &tool_formats},
+    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "values: those of the file, none, or ones if it has none", AT(values),
+     0, 0, &tool_values},
     {"duplicates", 0, TOOL_CHOICE, "HOW", "keep", "entries at the same place", AT(duplicates), 0, 0, &tool_duplicates},
-    {"transpose", 0, TOOL_FLAG, NULL, NULL, "exchange rows and columns", AT(transpose), 0, 0, NULL},
+    {"transpose", 0, TOOL_FLAG, NULL, NULL, "transpose the matrix", AT(transpose), 0, 0, NULL},
     {"sort", 0, TOOL_FLAG, NULL, NULL, "sort the columns of each row", AT(sort), 0, 0, NULL},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
      NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
+     NULL},
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads that parse; 0: all", AT(threads), 0, 4096, NULL},
-    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "say nothing when all goes well", AT(quiet), 0, 0, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, 4096, NULL},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis convert email-Enron.txt.gz enron.npz --relabel --undirected", "an edge list to SciPy's format"},
-    {"tamis convert ratings.csv ratings.mtx --relabel --duplicates sum", "rating triples to Matrix Market"},
+    {"tamis convert email-Enron.txt.gz enron.npz --relabel --undirected", "convert an edge list to SciPy's format"},
+    {"tamis convert ratings.csv ratings.mtx --relabel --duplicates sum", "convert rating triples to Matrix Market"},
     {"tamis convert A.npy A.mtx", "a dense array"},
     {NULL, NULL},
 };
@@ -117,14 +118,14 @@ static int run_convert(const void *given, int count, char **operands) {
 
 const tool_command tool_convert_command = {
     .name = "convert",
-    .summary = "convert a matrix between file formats, types and arrangements",
+    .summary = "convert a matrix between file formats, types and storage formats",
     .operands = "IN OUT",
     .least = 2,
     .most = 2,
     .description =
-        "Reads IN, in any format Tamis knows and with .gz, .xz or .zst unpacked on the way, and writes OUT by the ending "
-        "of its name: .mtx, .mtx.gz or .npz, and .npy or .mtx for a dense IN. OUT is written beside and renamed, so that "
-        "a failure leaves an old file as it was.",
+        "Reads IN in any format that Tamis supports, also compressed as .gz, .xz or .zst. Writes OUT in the format of "
+        "its extension: .mtx, .mtx.gz or .npz, or .npy or .mtx for a dense IN. It writes a temporary file and renames "
+        "it, so a failure leaves an existing file unchanged.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

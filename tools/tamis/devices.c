@@ -15,7 +15,7 @@ typedef struct settings {
 
 static const tool_option options[] = {
     {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
-    {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings, which may take a second the first time",
+    {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings; the first time this may take a second",
      offsetof(settings, ceilings), 0, 0, NULL},
     {.name = NULL},
 };
@@ -204,13 +204,13 @@ static int run_devices(const void *given, int count, char **operands) {
 
 const tool_command tool_devices_command = {
     .name = "devices",
-    .summary = "what can be computed on, with its measured ceilings",
+    .summary = "list the devices with their measured ceilings",
     .operands = "",
     .description =
-        "Lists the devices: those present with their chip, instruction set, caches and ceilings (arithmetic "
-        "from registers, reads from each cache and from memory, random rows), a GPU also with its driver and "
-        "multiprocessors; those absent with the reason. Floors and predictions are made from the ceilings, "
-        "which are measured once and cached.",
+        "Lists the devices. Those present are shown with chip, instruction set, caches and ceilings (arithmetic from "
+        "registers, reads from each cache and from memory, random rows), and a GPU also with driver and "
+        "multiprocessors. Those absent are shown with the reason. Floors and predictions use the ceilings, which are "
+        "measured once and cached.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

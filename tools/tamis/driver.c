@@ -175,7 +175,7 @@ tool_driver *tool_driver_get(const char *module) {
     tool_text answer = {0};
     const bool started = start(driver, &answer);
     if (!started) {
-        if (answer.length > 0) tool_warning("%s is not there: %s", module, tool_text_get(&answer));
+        if (answer.length > 0) tool_warning("%s is not available: %s", module, tool_text_get(&answer));
         driver->starts = MOST_STARTS;
         if (driver->process) give_up(driver, NULL, &answer);
     }
@@ -210,8 +210,8 @@ static const char *receive(tool_driver *driver, bool *closed) {
     while (!driver->received.data || !strchr(driver->received.data, '\n')) {
         if (tool_interrupted() && !interrupted) until = tool_seconds() + PATIENCE;
         interrupted = tool_interrupted();
-        if (tool_seconds() > until) return "has not answered in time";
-        if (driver->received.length > MOST_ANSWER) return "answers without an end";
+        if (tool_seconds() > until) return "did not answer in time";
+        if (driver->received.length > MOST_ANSWER) return "gave an answer that does not end";
         struct pollfd ready = {.fd = driver->socket, .events = POLLIN};
         if (poll(&ready, 1, 100) <= 0) continue;
         char part[4096];
@@ -221,7 +221,7 @@ static const char *receive(tool_driver *driver, bool *closed) {
             *closed = true;
             return NULL;
         }
-        if (memchr(part, 0, (size_t)count)) return "answers with zeros";
+        if (memchr(part, 0, (size_t)count)) return "gave an answer with zero bytes";
         tool_text_add(&driver->received, "%.*s", (int)count, part);
     }
     return NULL;

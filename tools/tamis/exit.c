@@ -10,13 +10,13 @@
 #include "progress.h"
 
 const tool_exit_meaning tool_exit_meanings[7] = {
-    {TOOL_OK, "all went well"},
+    {TOOL_OK, "success"},
     {TOOL_FAILED, "a result is wrong, 'compare' found something slower, or Tamis has a defect"},
-    {TOOL_USAGE, "wrong usage: an unknown option, a value out of range, operands that disagree"},
-    {TOOL_FILE, "an input file is missing or breaks its format, or an output cannot be written"},
-    {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm cannot do what was asked"},
+    {TOOL_USAGE, "wrong usage: an unknown option, a value out of range, inconsistent operands"},
+    {TOOL_FILE, "an input file is missing or violates its format, or an output cannot be written"},
+    {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm does not support the request"},
     {TOOL_MEMORY, "out of memory"},
-    {TOOL_INTERRUPTED, "interrupted; what was complete by then has been written"},
+    {TOOL_INTERRUPTED, "interrupted; completed results have been written"},
 };
 
 static const char *command_name = NULL;
@@ -90,7 +90,7 @@ int tool_library_error(tamis_status status, const char *context) {
 void *tool_allocate(size_t count, size_t size) {
     void *memory = calloc(count ? count : 1, size ? size : 1);
     if (memory) return memory;
-    tool_error("out of memory: %zu x %zu bytes wanted", count, size);
+    tool_error("out of memory: %zu x %zu bytes needed", count, size);
     exit(TOOL_MEMORY);
 }
 
@@ -99,6 +99,6 @@ void *tool_grow(void *memory, size_t count, size_t size) {
     const size_t bytes = overflows ? 0 : count * size;
     void *grown = overflows ? NULL : realloc(memory, bytes ? bytes : 1);
     if (grown) return grown;
-    tool_error("out of memory: %zu x %zu bytes wanted", count, size);
+    tool_error("out of memory: %zu x %zu bytes needed", count, size);
     exit(TOOL_MEMORY);
 }

@@ -27,31 +27,32 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B; spmm: of B", AT(inner), 0, 1e9, NULL},
+    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B, or of B for spmm", AT(inner), 0, 1e9, NULL},
     {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
-    {"calls", 'n', TOOL_INTEGER, "N", "1000", "calls expected, against which set-up is weighed", AT(calls), 1, 1e15,
-     NULL},
+    {"calls", 'n', TOOL_INTEGER, "N", "1000", "expected calls, which decide how much set-up pays off", AT(calls), 1,
+     1e15, NULL},
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as K", AT(width), 0, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: the same as K", AT(width), 0, 1e9, NULL},
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type", AT(type), 0, 0, &tool_types},
     {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
      0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's", AT(threads), 0, 4096, NULL},
-    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "add the plan's own explanation in full", AT(verbose), 0, 0, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
+    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
      NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
+     NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis explain mesh.mtx --inner 128", "the choice for each operation, and what was declined"},
-    {"tamis explain mesh.mtx --inner 128 --calls 1", "the same when there will be only one call"},
+    {"tamis explain mesh.mtx --inner 128", "the choice for each operation, and the declined algorithms"},
+    {"tamis explain mesh.mtx --inner 128 --calls 1", "the same for a single call"},
     {NULL, NULL},
 };
 
@@ -92,7 +93,7 @@ static void print_times(const explained *one, int64_t calls) {
     tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
                   tool_word_seconds(report->check_seconds).text);
     if (report->break_even_calls > 0) {
-        tool_text_add(&text, "; pays after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
+        tool_text_add(&text, "; pays off after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
                       report->break_even_calls == 1 ? "" : "s", tool_word_count(calls).text);
     }
     print_field("set-up", tool_text_get(&text));
@@ -293,14 +294,14 @@ static int run_explain(const void *given, int count, char **operands) {
 
 const tool_command tool_explain_command = {
     .name = "explain",
-    .summary = "what would run on a matrix, why, and why not the rest",
+    .summary = "show which algorithm a plan chooses, and why",
     .operands = "FILE",
     .least = 1,
     .most = 1,
     .description =
-        "Makes the plans for FILE without running them and shows for each operation the algorithm, the reason, the "
-        "predicted time beside the floor, what the set-up costs and after how many calls it pays, the memory, and each "
-        "algorithm that was not taken with the reason. FILE may also be generate:KIND:rows=..,nnz=...",
+        "Makes the plans for FILE without running them. For each operation it shows the algorithm, the reason, the "
+        "predicted time and the floor, the cost of the set-up and after how many calls it pays off, the memory, and "
+        "each algorithm that was not chosen with the reason. FILE may also be generate:KIND:rows=..,nnz=...",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

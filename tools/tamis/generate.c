@@ -13,32 +13,31 @@
 #define AT(field) offsetof(tool_generate_settings, field)
 
 const tool_option tool_generate_options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", NULL, "where to write it: .mtx, .mtx.gz or .npz", AT(output), 0, 0, NULL},
+    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file: .mtx, .mtx.gz or .npz", AT(output), 0, 0, NULL},
     {"rows", 'm', TOOL_INTEGER, "M", "4096", "rows", AT(rows), 0, 9e15, NULL},
-    {"cols", 'n', TOOL_INTEGER, "N", "0", "columns; 0: as many as rows", AT(cols), 0, 9e15, NULL},
-    {"nnz", 0, TOOL_INTEGER, "NNZ", "0", "nonzeros wanted; 0: from --density", AT(nnz), 0, 9e15, NULL},
-    {"density", 0, TOOL_REAL, "D", "0.01", "share of entries that are nonzero, where --nnz is 0", AT(density), 0, 1,
-     NULL},
+    {"cols", 'n', TOOL_INTEGER, "N", "0", "columns; 0: the number of rows", AT(cols), 0, 9e15, NULL},
+    {"nnz", 0, TOOL_INTEGER, "NNZ", "0", "number of nonzeros; 0: from --density", AT(nnz), 0, 9e15, NULL},
+    {"density", 0, TOOL_REAL, "D", "0.01", "share of nonzero entries, if --nnz is 0", AT(density), 0, 1, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "the same seed gives the same matrix on every machine", AT(seed), 0, 9e18,
      NULL},
     {"band", 0, TOOL_INTEGER, "W", "0",
      "banded: the largest distance from the diagonal; window: its width; 0: from the sizes", AT(band), 0, 9e15, NULL},
-    {"block", 0, TOOL_INTEGER, "B", "0", "fem: unknowns a node (3); block: size of a block (16)", AT(block), 0, 9e15,
+    {"block", 0, TOOL_INTEGER, "B", "0", "fem: unknowns per node (3); block: size of a block (16)", AT(block), 0, 9e15,
      NULL},
-    {"global", 0, TOOL_INTEGER, "G", "0", "window: rows and columns that are full", AT(global), 0, 9e15, NULL},
-    {"pattern", 0, TOOL_FLAG, NULL, NULL, "no values; else they are uniform in [-1, 1)", AT(pattern), 0, 0, NULL},
+    {"global", 0, TOOL_INTEGER, "G", "0", "window: number of full rows and columns", AT(global), 0, 9e15, NULL},
+    {"pattern", 0, TOOL_FLAG, NULL, NULL, "no values; else uniform values in [-1, 1)", AT(pattern), 0, 0, NULL},
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the column indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
-    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "say nothing when all goes well", AT(quiet), 0, 0, NULL},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis generate rmat --rows 262144 --nnz 8M -o rmat18.npz", "a power-law graph as in the Graph500"},
+    {"tamis generate rmat --rows 262144 --nnz 8M -o rmat18.npz", "a power-law graph as in Graph500"},
     {"tamis generate window --rows 4096 --band 256 --global 16 --pattern -o mask.npz",
-     "an attention mask: each row sees 256 neighbours, 16 rows and columns see all"},
-    {"tamis generate fem --rows 52329 --nnz 2.6M --block 3 -o mesh.mtx", "a mesh with three unknowns a node"},
+     "an attention mask: 256 neighbours per row, and 16 full rows and columns"},
+    {"tamis generate fem --rows 52329 --nnz 2.6M --block 3 -o mesh.mtx", "a mesh with three unknowns per node"},
     {NULL, NULL},
 };
 
@@ -67,7 +66,7 @@ static int run_generate(const void *given, int count, char **operands) {
     int kind = 0;
     const int code_of_kind = tool_choice_parse(&tool_kinds, "", operands[0], &kind);
     if (code_of_kind) return code_of_kind;
-    if (!settings->output) return tool_usage_error("where to? -o FILE is missing");
+    if (!settings->output) return tool_usage_error("-o FILE is missing");
     const double start = tool_seconds();
     tamis_owned_sparse *matrix = NULL;
     tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);
@@ -89,16 +88,18 @@ static int run_generate(const void *given, int count, char **operands) {
 
 const tool_command tool_generate_command = {
     .name = "generate",
-    .summary = "make a seeded matrix: uniform, rmat, banded, fem, block, ...",
+    .summary = "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
     .operands = "KIND",
     .least = 1,
     .most = 1,
     .description =
-        "Makes a sparse matrix and writes it. The same options give the same matrix on every machine. KIND is one of:\n\n"
-        "uniform: every row the same number of nonzeros at random columns (pruned weights).\n"
+        "Generates a sparse matrix and writes it. The same options give the same matrix on every machine. KIND is one "
+        "of:\n"
+        "\n"
+        "uniform: the same number of nonzeros in every row, at random columns (pruned weights).\n"
         "rmat: power law, a = 0.57, b = c = 0.19, nodes shuffled (social and web graphs).\n"
         "banded: uniform within a band around the diagonal.\n"
-        "fem: a 3-D mesh with dense blocks of --block unknowns a node (stiffness matrices).\n"
+        "fem: a 3-D mesh with dense blocks of --block unknowns per node (stiffness matrices).\n"
         "block: random dense blocks of --block rows and columns.\n"
         "scatter: the diagonal and scattered entries (circuits).\n"
         "window: a sliding-window attention mask with --global full rows and columns.",

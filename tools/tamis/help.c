@@ -8,17 +8,22 @@
 enum { OPTION_COLUMN = 26 };
 
 void tool_help(FILE *out) {
-    fputs("tamis - dense products only where a sparse matrix keeps them\n\n"
-          "Usage: tamis COMMAND [options] [operands]\n\nCommands:\n",
+    fputs("tamis - sampled and sparse matrix products: SDDMM, SpMM and FusedMM\n"
+          "\n"
+          "Usage: tamis COMMAND [options] [operands]\n"
+          "\n"
+          "Commands:\n",
           out);
     for (int i = 0; tool_commands[i]; i++) {
         fprintf(out, "  %-14s%s\n", tool_commands[i]->name, tool_commands[i]->summary);
     }
-    fputs("\nOptions:\n"
+    fputs("\n"
+          "Options:\n"
           "  --help      this text; 'tamis COMMAND --help' for a command\n"
           "  --version   the version and how it was built\n"
-          "\nStart here:\n"
-          "  tamis explain FILE --inner 128   what would run on a matrix, and why\n"
+          "\n"
+          "Start here:\n"
+          "  tamis explain FILE --inner 128   which algorithm a plan chooses, and why\n"
           "  tamis bench FILE --baseline naive\n"
           "  tamis check FILE                 every algorithm against the oracle\n",
           out);

@@ -25,18 +25,19 @@ typedef struct settings {
 
 static const tool_option options[] = {
     {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
-    {"histogram", 0, TOOL_FLAG, NULL, "yes", "show how long the rows are", AT(histogram), 0, 0, NULL},
+    {"histogram", 0, TOOL_FLAG, NULL, "yes", "show the histogram of row lengths", AT(histogram), 0, 0, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(format), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
      NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
+     NULL},
     {"rules", 0, TOOL_FLAG, NULL, NULL, "print the rules of the structure classes", AT(rules), 0, 0, NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
     {"tamis info mesh.mtx.gz", "sizes, row profile and structure class"},
-    {"tamis info --json *.mtx | jq '.[].class'", "only the class of many files"},
+    {"tamis info --json *.mtx | jq '.[].class'", "only the classes of many files"},
     {NULL, NULL},
 };
 
@@ -179,7 +180,7 @@ static int show(const settings *set, const char *path, tool_json *json) {
 static int run_info(const void *given, int count, char **operands) {
     const settings *set = given;
     if (set->rules) fputs(tool_structure_rules, stdout);
-    if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE ... wanted, none given");
+    if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE ... is missing");
     tool_interrupt_catch();
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
@@ -198,13 +199,13 @@ static int run_info(const void *given, int count, char **operands) {
 
 const tool_command tool_info_command = {
     .name = "info",
-    .summary = "sizes, row profile and structure class of a matrix",
+    .summary = "show the sizes, row profile and structure class of a matrix",
     .operands = "FILE ...",
     .least = 0,
     .most = -1,
-    .description = "Reads each FILE and shows its sizes, how its rows are filled, and the structure class that the "
-                   "choice of an algorithm turns on, with the rule that decided it (--rules lists them all). FILE may "
-                   "also be generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
+    .description = "Reads each FILE and shows its sizes, its row profile, and its structure class with the rule that "
+                   "decided it (--rules lists all rules). The best algorithm depends on the class. FILE may also be "
+                   "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

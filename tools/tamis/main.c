@@ -52,7 +52,7 @@ static int run_global_option(int count, char **arguments) {
     }
     if (strcmp(option, "--completion") == 0) {
         if (count > 2 && tool_completion(stdout, arguments[2])) return TOOL_OK;
-        return tool_usage_error("--completion: which shell? There are: bash, zsh");
+        return tool_usage_error("--completion: expected a shell, bash or zsh");
     }
     if (strcmp(option, "--names") == 0) return print_names(count > 2 ? arguments[2] : "");
     static const char *const names[] = {"help", "version", "completion", NULL};
@@ -75,7 +75,7 @@ static int run_command(const tool_command *group, const tool_command *command, i
     if (code == 0 && help) {
         tool_command_help(group, command);
     } else if (code == 0 && operands < command->least) {
-        code = tool_usage_error("%s wanted, %d given", command->operands, operands);
+        code = tool_usage_error("expected %s, %d given", command->operands, operands);
     } else if (code == 0 && command->most >= 0 && operands > command->most) {
         code = tool_usage_error("unexpected argument '%s'", arguments[command->most]);
     } else if (code == 0) {
@@ -88,12 +88,12 @@ static int run_command(const tool_command *group, const tool_command *command, i
 
 static int run_group(const tool_command *group, int count, char **arguments) {
     tool_set_command(group->name);
-    if (count == 0) return tool_usage_error("%s wanted, none given", group->operands);
+    if (count == 0) return tool_usage_error("%s is missing", group->operands);
     if (strcmp(arguments[0], "--help") == 0 || strcmp(arguments[0], "-h") == 0) {
         tool_command_help(NULL, group);
         return TOOL_OK;
     }
-    if (arguments[0][0] == '-') return tool_usage_error("%s wanted before option %s", group->operands, arguments[0]);
+    if (arguments[0][0] == '-') return tool_usage_error("expected %s before option %s", group->operands, arguments[0]);
     const tool_command *action = tool_command_find(group->actions, arguments[0]);
     return action ? run_command(group, action, count - 1, arguments + 1)
                   : unknown_command(group->actions, "action", arguments[0]);

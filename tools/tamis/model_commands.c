@@ -3,17 +3,18 @@
 #include "model_options.h"
 
 static const char train_description[] =
-    "Fits a model to DATA and writes it to MODEL: ratings 'user item rating' with any ids, which the model keeps as names "
-    "(.csv, .tsv, .ratings, .data; for other methods than lda and gap .dat and .txt too); bags of words (docword.*, .ldac, "
-    ".dat), whose names --vocabulary gives; or any other matrix, rows x columns, also generate:KIND:rows=..,nnz=.. with "
-    "the options of 'tamis generate' as keys.\n\n"
-    "On a terminal a line shows each iteration: the loss, the metric on what is held out (RMSE of ratings, perplexity of "
-    "words, of implicit data the share of held-out entries among the first ten), and the shares of the time in the sparse "
-    "operations. Loss and metric are left empty where there is none.\n\n"
-    "The training is kept in a checkpoint at most every --checkpoint-seconds. After Ctrl-C, or whatever else ended it, "
-    "the same command with --resume goes on with it and gives the same model as a training that was not interrupted; "
-    "--iterations, --tolerance, --loss and --threads may be others then. The same data, options, device and number of "
-    "threads give the same model.";
+    "Fits a model to DATA and writes it to MODEL. DATA are ratings 'user item rating' with arbitrary ids, which the "
+    "model keeps as names (.csv, .tsv, .ratings, .data; except for lda and gap also .dat and .txt); bags of words "
+    "(docword.*, .ldac, .dat), with names from --vocabulary; or any other matrix, rows x columns, also "
+    "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.\n"
+    "\n"
+    "On a terminal there is a line for each iteration: the loss, the metric on held-out entries (RMSE of ratings, "
+    "perplexity of words; for implicit data, the share of held-out entries among the first ten), and the shares of the "
+    "time in the sparse operations. Loss and metric are empty if there is none.\n"
+    "\n"
+    "A checkpoint is written at most every --checkpoint-seconds. After Ctrl-C or a crash, the same command with "
+    "--resume continues the training and gives the same model as an uninterrupted training; --iterations, --tolerance, "
+    "--loss and --threads may differ then. The same data, options, device and number of threads give the same model.";
 
 #define TRAIN(name_of, method)                                                                                         \
     static const tool_command name_of = {                                                                              \
@@ -38,12 +39,12 @@ static const tool_example als_train_examples[] = {
 };
 static const tool_example implicit_als_train_examples[] = {
     {"tamis implicit-als train plays.tsv -o music.model --confidence 40 --leave-one-out",
-     "from how often users played songs; one song of each is kept to measure recall"},
+     "from play counts; one song of each user is held out to measure recall"},
     {NULL, NULL},
 };
 static const tool_example ccd_train_examples[] = {
     {"tamis ccd train ratings.csv -o movies.model --held-out test.csv --json run.jsonl",
-     "one feature at a time, measured on a file, a line of JSON for each pass"},
+     "one feature at a time, with the error on a file; a line of JSON per pass"},
     {NULL, NULL},
 };
 static const tool_example sfa_train_examples[] = {
@@ -97,31 +98,31 @@ static const tool_option no_options[] = {{.name = NULL}};
     }
 
 const tool_command tool_als_command = GROUP(
-    "als", als_actions, "ratings: train models, predict, recommend (alternating least squares)",
-    "Ratings by alternating least squares: features of users and items whose products are the ratings, found in turn "
-    "by conjugate gradients on all rows at once. The first method to try on ratings.");
+    "als", als_actions, "train and use models of ratings (alternating least squares)",
+    "Models ratings by alternating least squares. Users and items have features whose products are the ratings. They "
+    "are computed alternately, by conjugate gradients on all rows at once. Try this method first for ratings.");
 
 const tool_command tool_implicit_als_command = GROUP(
-    "implicit-als", implicit_als_actions, "the same of counts of what was used, bought or played",
-    "Counts of what was used, by Hu, Koren and Volinsky's alternating least squares: each place counts, those with "
-    "a count the more. For recommendations where nobody rates.");
+    "implicit-als", implicit_als_actions, "the same for counts of what was used, bought or played",
+    "Models usage counts by the alternating least squares of Hu, Koren and Volinsky. Every entry counts, and those "
+    "with a count have more weight. Use it for recommendations without ratings.");
 
-const tool_command tool_ccd_command = GROUP(
-    "ccd", ccd_actions, "ratings, one feature at a time (CCD++)",
-    "Ratings by CCD++: coordinate descent, one feature of all users and items at a time. Features may be kept from "
-    "falling below 0.");
+const tool_command tool_ccd_command =
+    GROUP("ccd", ccd_actions, "train and use models of ratings, one feature at a time (CCD++)",
+          "Models ratings by CCD++: coordinate descent, one feature of all users and items at a time. Features may be "
+          "constrained to be at least 0.");
 
 const tool_command tool_sfa_command =
-    GROUP("sfa", sfa_actions, "ratings in mini-batches of users (sparse factor analysis)",
-          "Ratings by sparse factor analysis in mini-batches of users: users by conjugate gradients, items by ADAGRAD. "
-          "The model keeps items alone: what users are is found anew from their ratings.");
+    GROUP("sfa", sfa_actions, "train and use models of ratings in mini-batches of users (sparse factor analysis)",
+          "Models ratings by sparse factor analysis in mini-batches of users: users by conjugate gradients, items by "
+          "ADAGRAD. The model stores only items; the features of users are computed again from their ratings.");
 
 const tool_command tool_lda_command = GROUP(
-    "lda", lda_actions, "topics of documents (latent Dirichlet allocation)",
-    "Topics of documents by latent Dirichlet allocation: online variational Bayes in mini-batches of documents. The "
-    "model keeps the words of topics; the topics of a document are found from its words.");
+    "lda", lda_actions, "find topics of documents (latent Dirichlet allocation)",
+    "Finds topics of documents by latent Dirichlet allocation: online variational Bayes in mini-batches of documents. "
+    "The model stores the words of topics; the topics of a document are computed from its words.");
 
 const tool_command tool_gap_command = GROUP(
-    "gap", gap_actions, "topics of documents, or non-negative factors of counts (gamma-Poisson)",
-    "Topics of documents by a gamma-Poisson model of the counts. With shape 1 and no scale, the defaults, these are "
-    "non-negative factors under the Kullback-Leibler divergence.");
+    "gap", gap_actions, "find topics of documents, or non-negative factors of counts (gamma-Poisson)",
+    "Finds topics of documents by a gamma-Poisson model of the counts. With shape 1 and no scale, the defaults, this "
+    "is a non-negative factorisation that minimises the Kullback-Leibler divergence.");

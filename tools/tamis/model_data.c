@@ -102,11 +102,11 @@ static int64_t trim(tool_data *data, int64_t rows, int64_t columns) {
 static int report_left_out(const char *spec, int64_t left_out, int64_t total) {
     if (left_out == 0) return 0;
     if (left_out < total) {
-        tool_warning("%s: %s of %s entries are of rows or columns that the model does not know: they are left out",
-                     spec, tool_word_count(left_out).text, tool_word_count(total).text);
+        tool_warning("%s: %s of %s entries have rows or columns that are not in the model: they are left out", spec,
+                     tool_word_count(left_out).text, tool_word_count(total).text);
         return 0;
     }
-    tool_error("%s: the model knows none of its rows and columns", spec);
+    tool_error("%s: none of its rows and columns are in the model", spec);
     return TOOL_FILE;
 }
 

@@ -128,22 +128,22 @@ static int run_info(const tool_command *group, const void *given, int count, cha
 }
 
 static const tool_example ratings_examples[] = {
-    {"tamis als info movies.model", "method, sizes, options, and how far it was fitted"},
+    {"tamis als info movies.model", "method, sizes, options and progress of the fit"},
     {NULL, NULL},
 };
 
 static const tool_example words_examples[] = {
-    {"tamis lda info news.model", "method, sizes, options, and how far it was fitted"},
+    {"tamis lda info news.model", "method, sizes, options and progress of the fit"},
     {NULL, NULL},
 };
 
 static const char description[] =
-    "Shows what a model, or a checkpoint of one, is: its method and sizes, the data that it "
-    "was fitted to, the options that it was made with, and how far it was fitted.";
+    "Describes a model or a checkpoint: its method and sizes, the data that it was fitted to, its options, and the "
+    "progress of the fit.";
 
 #define INFO(list)                                                                                                     \
     {                                                                                                                  \
-        .name = "info", .summary = "what a model is", .operands = "MODEL", .least = 1, .most = 1,                      \
+        .name = "info", .summary = "describe a model", .operands = "MODEL", .least = 1, .most = 1,                     \
         .description = description, .options = options, .examples = list, .settings_size = sizeof(settings),           \
         .run_action = run_info                                                                                         \
     }

@@ -13,7 +13,7 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new ones, and this is what is known of them",
+    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries",
      offsetof(settings, new_rows), 0, 0, NULL},
     TOOL_USE_JSON(settings, "a line of JSON for each pair"),
     TOOL_USE_OUTPUT(settings),
@@ -96,27 +96,28 @@ static const tool_example ratings_examples[] = {
     {"tamis als predict movies.model pairs.tsv",
      "how users would rate items: 'ann  casablanca' gives 'ann casablanca 4.3'"},
     {"tamis als predict movies.model pairs.csv --new visitors.csv --json",
-     "of users that were not there, known by their ratings in visitors.csv"},
+     "for new users, with their ratings in visitors.csv"},
     {NULL, NULL},
 };
 
 static const tool_example words_examples[] = {
-    {"tamis lda predict news.model today.ldac", "how probable each word is in each document"},
+    {"tamis lda predict news.model today.ldac", "the probability of each word in each document"},
     {NULL, NULL},
 };
 
 static const char description[] =
-    "Prints a line 'row column prediction', with tabs between, for each pair in DATA: lines 'user item', of which more "
-    "fields are not looked at, or the places of any matrix file. Names are those of the training; a model without names "
-    "counts rows and columns from 0. Pairs of which the model does not know the row or the column are left out, with a "
-    "warning. The pairs come in the order of rows.\n\n"
-    "Ratings are kept within the range of those of the training; lda gives the probability of a word, gap how often it "
-    "is expected. Models that keep no rows (lda, sfa, streams) find those of DATA from what is known of them: --new FILE, "
-    "or DATA itself.";
+    "Prints a line 'row column prediction', separated by tabs, for each pair in DATA: lines 'user item', whose other "
+    "fields are ignored, or the entries of any matrix file. Names are those of the training; a model without names "
+    "numbers rows and columns from 0. Pairs whose row or column is not in the model are left out, with a warning. The "
+    "pairs are ordered by rows.\n"
+    "\n"
+    "Predicted ratings are within the range of the training's ratings. lda predicts the probability of a word, gap its "
+    "expected count. Models that store no rows (lda, sfa, streams) compute those of DATA from their known entries: "
+    "--new FILE, or DATA itself.";
 
 #define PREDICT(list)                                                                                                  \
     {                                                                                                                  \
-        .name = "predict", .summary = "what is expected of pairs of a row and a column", .operands = "MODEL DATA",     \
+        .name = "predict", .summary = "predict the values of pairs of a row and a column", .operands = "MODEL DATA",   \
         .least = 2, .most = 2, .description = description, .options = options, .examples = list,                       \
         .settings_size = sizeof(settings), .run_action = run_predict                                                   \
     }

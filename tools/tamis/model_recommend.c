@@ -17,10 +17,11 @@ typedef struct settings {
 enum { ROWS_AT_ONCE = 1 << 16, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "how many for each", offsetof(settings, top), 1, 1e6, NULL},
-    {"seen", 0, TOOL_PATH, "FILE", NULL, "leave out what is in this file, such as the training's",
+    {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations for each row", offsetof(settings, top), 1, 1e6,
+     NULL},
+    {"seen", 0, TOOL_PATH, "FILE", NULL, "leave out the entries of this file, such as the training data",
      offsetof(settings, seen), 0, 0, NULL},
-    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new ones, and this is what is known of them; it is left out",
+    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries, which are left out",
      offsetof(settings, new_rows), 0, 0, NULL},
     TOOL_USE_JSON(settings, "a line of JSON for each recommendation"),
     TOOL_USE_OUTPUT(settings),
@@ -45,7 +46,7 @@ typedef struct listing {
 
 static int unknown_row(const listing *job, const char *name) {
     if (!job->names) {
-        return tool_usage_error("'%s' is not a row: they are numbered 0 to %lld", name, (long long)job->row_count - 1);
+        return tool_usage_error("'%s' is not a row: rows are numbered 0 to %lld", name, (long long)job->row_count - 1);
     }
     const char **names = tool_allocate((size_t)job->row_count + 1, sizeof *names);
     for (int64_t i = 0; i < job->row_count; i++) names[i] = tamis_names_at(job->names, i);
@@ -76,10 +77,10 @@ static int open_rows(listing *job, const settings *set) {
     const char *spec = set->new_rows ? set->new_rows : set->seen;
     job->names = use->rows;
     job->row_count = use->description.rows;
-    if (set->new_rows && set->seen) return tool_usage_error("--new leaves out what it holds itself: no --seen with it");
+    if (set->new_rows && set->seen)
+        return tool_usage_error("--new already leaves out its own entries: do not use --seen with it");
     if (!set->new_rows && job->row_count == 0) {
-        return tool_usage_error("%s keeps nothing of the rows of its training: --new FILE says what is known of some",
-                                use->path);
+        return tool_usage_error("%s stores no rows of its training data: name new ones with --new FILE", use->path);
     }
     if (!spec) return 0;
     const tool_data_request request = tool_use_request(use, spec, set->new_rows != NULL);
@@ -160,26 +161,28 @@ static int run_recommend(const tool_command *group, const void *given, int count
 }
 
 static const tool_example items_examples[] = {
-    {"tamis als recommend movies.model ann bob --seen ratings.csv", "ten movies each that they have not rated"},
+    {"tamis als recommend movies.model ann bob --seen ratings.csv",
+     "ten movies for each user that the user has not rated"},
     {"tamis als recommend movies.model --new visitors.csv --top 3", "for visitors, who were not in the training"},
     {NULL, NULL},
 };
 
 static const tool_example words_examples[] = {
-    {"tamis lda recommend news.model --new today.ldac --top 5", "words that these documents lack and that would fit"},
+    {"tamis lda recommend news.model --new today.ldac --top 5",
+     "words that would fit these documents but are not in them"},
     {NULL, NULL},
 };
 
 static const char description[] =
-    "Prints lines 'row rank column score', with tabs between, for each USER, or for all rows of the training: the columns "
-    "with the largest predictions, best first. Names are those of the training; a model without names counts from 0. "
-    "With --new the rows are those of a file, of which nothing else needs to be known to the model.";
+    "Prints lines 'row rank column score', separated by tabs, for each USER, or for all rows of the training: the "
+    "columns with the largest predictions, best first. Names are those of the training; a model without names numbers "
+    "them from 0. With --new the rows are those of a file, and need not be in the model.";
 
 #define RECOMMEND(list)                                                                                                \
     {                                                                                                                  \
-        .name = "recommend", .summary = "the columns with the largest predictions", .operands = "MODEL [USER ...]",    \
-        .least = 1, .most = -1, .description = description, .options = options, .examples = list,                      \
-        .settings_size = sizeof(settings), .run_action = run_recommend                                                 \
+        .name = "recommend", .summary = "recommend the columns with the largest predictions",                          \
+        .operands = "MODEL [USER ...]", .least = 1, .most = -1, .description = description, .options = options,        \
+        .examples = list, .settings_size = sizeof(settings), .run_action = run_recommend                               \
     }
 
 const tool_command tool_recommend_items = RECOMMEND(items_examples);

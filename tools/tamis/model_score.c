@@ -19,16 +19,18 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"held-out", 0, TOOL_PATH, "FILE", NULL, "the entries to foresee", AT(held_out), 0, 0, NULL},
+    {"held-out", 0, TOOL_PATH, "FILE", NULL, "the entries to predict", AT(held_out), 0, 0, NULL},
     {"observed", 0, TOOL_PATH, "FILE", NULL,
-     "what is known of the rows: left out of recommendations, and what new rows and documents are found from",
+     "the known entries of the rows; they are left out of recommendations, and the factors of new rows and documents "
+     "are computed from them",
      AT(observed), 0, 0, NULL},
-    {"fold-in", 0, TOOL_FLAG, NULL, NULL, "the rows are new ones, to be found from --observed (documents always are)",
-     AT(fold_in), 0, 0, NULL},
-    {"top", 'n', TOOL_INTEGER, "N", "10", "of recommendations and of a topic's words, how many count", AT(top), 1, 1e6,
-     NULL},
+    {"fold-in", 0, TOOL_FLAG, NULL, NULL,
+     "the rows are new, and their factors are computed from --observed (as those of documents always are)", AT(fold_in),
+     0, 0, NULL},
+    {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations, and of words per topic, to consider", AT(top), 1,
+     1e6, NULL},
     {"split-seed", 0, TOOL_INTEGER, "SEED", "1",
-     "documents without --observed: of the half of their words that is known", AT(split_seed), 0, 9e18, NULL},
+     "documents without --observed: seed for the half of their words that is known", AT(split_seed), 0, 9e18, NULL},
     TOOL_USE_JSON(settings, "an object instead of a table"),
     TOOL_USE_FROM(settings),
     TOOL_USE_DEVICE(settings),
@@ -44,12 +46,13 @@ static const struct {
 } rows[] = {
     {"rmse", "RMSE", "root of the mean squared error", offsetof(tamis_score, rmse)},
     {"mae", "MAE", "mean absolute error", offsetof(tamis_score, mae)},
-    {"log_likelihood", "log-likelihood", "of a word, in the mean", offsetof(tamis_score, log_likelihood)},
-    {"perplexity", "perplexity", "as many words seem equally likely", offsetof(tamis_score, perplexity)},
+    {"log_likelihood", "log-likelihood", "mean per word", offsetof(tamis_score, log_likelihood)},
+    {"perplexity", "perplexity", "so many words seem equally likely",
+     offsetof(tamis_score, perplexity)},
     {"precision", "precision", "share of the first # that are held-out entries", offsetof(tamis_score, precision)},
     {"recall", "recall", "share of held-out entries among the first #", offsetof(tamis_score, recall)},
-    {"ndcg", "NDCG", "gain of the first # by their ranks, over the best there could be", offsetof(tamis_score, ndcg)},
-    {"coherence", "coherence", "NPMI of the first # words of a topic, in the mean", offsetof(tamis_score, coherence)},
+    {"ndcg", "NDCG", "discounted gain of the first #, over the best", offsetof(tamis_score, ndcg)},
+    {"coherence", "coherence", "mean NPMI of the first # words of a topic", offsetof(tamis_score, coherence)},
 };
 
 static double number_at(const tamis_score *score, size_t i) {
@@ -110,8 +113,8 @@ static int score_held_out(const tool_use *use, const settings *set) {
 static int run_score(const tool_command *group, const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
-    if (!set->held_out) return tool_usage_error("against what? --held-out FILE is missing");
-    if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: goes with --observed FILE");
+    if (!set->held_out) return tool_usage_error("--held-out FILE is missing");
+    if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: needs --observed FILE");
     tool_use use;
     const int code = tool_use_open(group, &set->use, operands[0], &use);
     return code ? code : tool_use_close(&use, score_held_out(&use, set));
@@ -119,7 +122,7 @@ static int run_score(const tool_command *group, const void *given, int count, ch
 
 static const tool_example ratings_examples[] = {
     {"tamis als score movies.model --held-out test.csv --observed train.csv",
-     "errors of ratings, and how good recommendations of new items are"},
+     "errors of ratings, and the quality of recommendations of new items"},
     {NULL, NULL},
 };
 
@@ -130,14 +133,15 @@ static const tool_example words_examples[] = {
 };
 
 static const char description[] =
-    "Foresees the entries of --held-out and shows how well that went, by the measures that have a meaning for the method: "
-    "errors of ratings; precision, recall and NDCG of recommendations, where what a user has in --observed is left out; "
-    "perplexity of words, given what is known of their documents; coherence of topics over the documents of --observed.";
+    "Predicts the entries of --held-out and shows the prediction quality, with the measures that suit the method: "
+    "errors of ratings; precision, recall and NDCG of recommendations, without a user's entries in --observed; "
+    "perplexity of words, given the known words of their documents; coherence of topics over the documents of "
+    "--observed.";
 
 #define SCORE(list)                                                                                                    \
     {                                                                                                                  \
-        .name = "score", .summary = "how well held-out entries are foreseen", .operands = "MODEL", .least = 1,         \
-        .most = 1, .description = description, .options = options, .examples = list,                                   \
+        .name = "score", .summary = "measure the prediction quality on held-out entries", .operands = "MODEL",         \
+        .least = 1, .most = 1, .description = description, .options = options, .examples = list,                       \
         .settings_size = sizeof(settings), .run_action = run_score                                                     \
     }
 

@@ -14,8 +14,8 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "how many words of each topic", offsetof(settings, top), 1, 1e6, NULL},
-    {"vocabulary", 0, TOOL_PATH, "FILE", NULL, "names of the columns, one a line, instead of the model's",
+    {"top", 'n', TOOL_INTEGER, "N", "10", "number of words per topic", offsetof(settings, top), 1, 1e6, NULL},
+    {"vocabulary", 0, TOOL_PATH, "FILE", NULL, "names of the columns, one per line, instead of the model's",
      offsetof(settings, vocabulary), 0, 0, NULL},
     TOOL_USE_JSON(settings, "a line of JSON for each topic"),
     TOOL_USE_OUTPUT(settings),
@@ -112,25 +112,25 @@ static int run_topics(const tool_command *group, const void *given, int count, c
 }
 
 static const tool_example ratings_examples[] = {
-    {"tamis ccd topics movies.model --top 5", "the items with the largest value in each feature"},
+    {"tamis ccd topics movies.model --top 5", "the items with the largest values in each feature"},
     {NULL, NULL},
 };
 
 static const tool_example words_examples[] = {
-    {"tamis lda topics news.model", "the ten heaviest words of each topic"},
+    {"tamis lda topics news.model", "the ten words with the largest weights in each topic"},
     {"tamis lda topics news.model --vocabulary vocab.txt --json", "for programs, with names from a file"},
     {NULL, NULL},
 };
 
 static const char description[] =
-    "Shows each topic, or feature, by its words, or items, of largest weight, heaviest first. Weights of lda and gap are "
-    "probabilities within the topic, those of other methods the values of the factors.";
+    "Shows the words (or items) with the largest weights in each topic (or feature), largest first. For lda and gap "
+    "the weights are probabilities within the topic, for other methods the values of the factors.";
 
 #define TOPICS(list)                                                                                                   \
     {                                                                                                                  \
-        .name = "topics", .summary = "the heaviest words of each topic", .operands = "MODEL", .least = 1, .most = 1,   \
-        .description = description, .options = options, .examples = list, .settings_size = sizeof(settings),           \
-        .run_action = run_topics                                                                                       \
+        .name = "topics", .summary = "show the words with the largest weights in each topic", .operands = "MODEL",     \
+        .least = 1, .most = 1, .description = description, .options = options, .examples = list,                       \
+        .settings_size = sizeof(settings), .run_action = run_topics                                                    \
     }
 
 const tool_command tool_topics_of_ratings = TOPICS(ratings_examples);

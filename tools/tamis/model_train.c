@@ -45,21 +45,21 @@ static bool is_file(const char *path) {
 }
 
 static int check_settings(const tool_train_settings *set, tamis_method method) {
-    if (!set->output) return tool_usage_error("where to? -o MODEL is missing");
+    if (!set->output) return tool_usage_error("-o MODEL is missing");
     const int ways = (set->hold_out > 0) + set->leave_one_out + (set->held_out != NULL);
-    if (ways > 1) return tool_usage_error("--hold-out, --leave-one-out and --held-out: only one of them");
-    if (set->observed && !set->held_out) return tool_usage_error("--observed: goes with --held-out");
+    if (ways > 1) return tool_usage_error("--hold-out, --leave-one-out and --held-out exclude one another");
+    if (set->observed && !set->held_out) return tool_usage_error("--observed: needs --held-out");
     if (set->stream && ways > 0 && !set->held_out) {
-        return tool_usage_error("--stream: what is held out must be in a file of its own, --held-out FILE");
+        return tool_usage_error("--stream: held-out entries must be in a separate file, --held-out FILE");
     }
     if (set->stream && set->held_out && !tool_method_of_documents(method)) {
         return tool_usage_error(
-            "--held-out: not with --stream: of a stream's rows, which these entries would be of, %s "
-            "keeps nothing; 'tamis %s score' measures the model on others",
+            "--held-out: not with --stream, since %s stores nothing of a stream's rows; use 'tamis %s score' to "
+            "measure the model on other rows",
             tamis_method_name(method), tamis_method_name(method));
     }
     if (set->stream && set->from != TAMIS_FILE_AUTO) {
-        return tool_usage_error("--from: a stream's format is told by its name and content");
+        return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
     }
     return 0;
 }
@@ -86,24 +86,24 @@ static int choose_checkpoint(training *run) {
         snprintf(run->checkpoint, bytes, "%s%s", base, set->checkpoint ? "" : ".part");
     }
     if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
-        return tool_usage_error("--checkpoint: %s is where the model goes; it needs a name of its own", set->output);
+        return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
     }
     if (!device && check_folder(set->output)) return TOOL_FILE;
     if (run->checkpoint && check_folder(run->checkpoint)) return TOOL_FILE;
     if (!set->resume) {
         if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
-        return tool_usage_error("%s is there, of a training that was not finished: --resume goes on with it; to begin "
-                                "anew, remove it",
+        return tool_usage_error("%s exists, from an unfinished training: continue it with --resume, or remove the file "
+                                "to start again",
                                 run->checkpoint);
     }
     run->resume = *set->resume ? set->resume : run->checkpoint;
-    if (!run->resume) return tool_usage_error("--resume: with which FILE?");
+    if (!run->resume) return tool_usage_error("--resume: FILE is missing");
     if (run->checkpoint && strcmp(run->resume, run->checkpoint) != 0 && is_file(run->checkpoint)) {
-        return tool_usage_error("%s is there, of another training that was not finished: go on with it, or remove it",
-                                run->checkpoint);
+        return tool_usage_error(
+            "%s exists, from another unfinished training: continue that training, or remove the file", run->checkpoint);
     }
     if (is_file(run->resume)) return 0;
-    tool_error("%s: there is no such checkpoint to go on with", run->resume);
+    tool_error("%s: no such checkpoint", run->resume);
     return TOOL_FILE;
 }
 
@@ -136,8 +136,8 @@ static int load_model(training *run) {
         return tool_library_error(status, strstr(tamis_last_error(), run->resume) ? NULL : run->resume);
     }
     if (description.options.method != run->method) {
-        return tool_usage_error("%s is of %s, not of %s", run->resume, tamis_method_name(description.options.method),
-                                tamis_method_name(run->method));
+        return tool_usage_error("%s is a model of %s, not of %s", run->resume,
+                                tamis_method_name(description.options.method), tamis_method_name(run->method));
     }
     const int code = tool_train_go_on(run->method, &description.options, &run->settings);
     if (code) return code;
@@ -176,7 +176,7 @@ static int open_data(training *run) {
         run->columns = run->data.S.cols;
     }
     if (set->vocabulary && run->data.columns) {
-        return tool_usage_error("--vocabulary: %s has names of its own", run->data_spec);
+        return tool_usage_error("--vocabulary: %s already has names", run->data_spec);
     }
     code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
     run->data.S.cols = run->columns;
@@ -230,7 +230,7 @@ static int report_interrupted(const training *run) {
     }
     tool_text line = {0};
     tool_options_retype(&line, "resume");
-    tool_error("interrupted %s of %d; %s has what was reached. To go on:\ntamis %s train --resume%s", where.text,
+    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:\ntamis %s train --resume%s", where.text,
                last->iterations, run->checkpoint, tamis_method_name(run->method), tool_text_get(&line));
     tool_text_free(&line);
     return TOOL_INTERRUPTED;
@@ -259,7 +259,7 @@ static int finish(training *run, double seconds) {
     if (status != TAMIS_OK) {
         const int code = tool_library_error(status, strstr(tamis_last_error(), set->output) ? NULL : set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
-            tool_error("%s has the model: --resume -o ANOTHER writes it", run->checkpoint);
+            tool_error("the model is in %s: --resume -o ANOTHER writes it", run->checkpoint);
         }
         return code;
     }

@@ -31,13 +31,13 @@ typedef struct tool_use_settings {
     }
 #define TOOL_USE_DEVICE(settings)                                                                                      \
     {                                                                                                                  \
-        "device", 'd', TOOL_CHOICE, "DEVICE", "cpu", "where to compute", TOOL_USE_AT(settings, device), 0, 0,          \
+        "device", 'd', TOOL_CHOICE, "DEVICE", "cpu", "the device to use", TOOL_USE_AT(settings, device), 0, 0,         \
             &tool_devices                                                                                              \
     }
 #define TOOL_USE_THREADS(settings)                                                                                     \
     {                                                                                                                  \
-        "threads", 0, TOOL_INTEGER, "T", "0", "threads of the CPU; 0: the device's", TOOL_USE_AT(settings, threads),   \
-            0, 4096, NULL                                                                                              \
+        "threads", 0, TOOL_INTEGER, "T", "0", "CPU threads; 0: the device's setting",                          \
+            TOOL_USE_AT(settings, threads), 0, 4096, NULL                                                              \
     }
 
 typedef struct tool_use {

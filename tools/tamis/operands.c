@@ -13,7 +13,7 @@ void *tool_large_allocate(size_t bytes) {
     const size_t rounded = (bytes + alignment) / alignment * alignment;
     void *memory = rounded > bytes ? aligned_alloc(alignment, rounded) : NULL;
     if (!memory) {
-        tool_error("out of memory: %zu bytes wanted for an operand", bytes);
+        tool_error("out of memory: %zu bytes needed for an operand", bytes);
         exit(TOOL_MEMORY);
     }
 #ifdef MADV_HUGEPAGE

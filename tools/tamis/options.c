@@ -47,15 +47,13 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
 static int parse_integer(const tool_option *option, const char *described, const char *value, size_t length,
                          int64_t *result) {
     if (!tool_parse_integer(value, length, result)) {
-        return tool_usage_error("%s: '%.*s' is not a whole number", described, (int)length, value);
+        return tool_usage_error("%s: '%.*s' is not an integer", described, (int)length, value);
     }
     if ((double)*result < option->low) {
-        return tool_usage_error("%s: %.*s is less than %.0f, the least allowed", described, (int)length, value,
-                                option->low);
+        return tool_usage_error("%s: %.*s is less than the minimum, %.0f", described, (int)length, value, option->low);
     }
     if (option->high > option->low && (double)*result > option->high) {
-        return tool_usage_error("%s: %.*s is more than %.0f, the most allowed", described, (int)length, value,
-                                option->high);
+        return tool_usage_error("%s: %.*s is more than the maximum, %.0f", described, (int)length, value, option->high);
     }
     return 0;
 }
@@ -117,7 +115,7 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     case TOOL_REAL: return parse_real(option, described, value, to);
     case TOOL_NAME:
     case TOOL_PATH:
-        if (!*value) return tool_usage_error("%s: an empty value; %s is wanted", described, option->argument);
+        if (!*value) return tool_usage_error("%s: empty value, expected %s", described, option->argument);
         *(const char **)to = value;
         return 0;
     case TOOL_PATH_MAYBE: *(const char **)to = value; return 0;

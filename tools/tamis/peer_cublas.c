@@ -112,20 +112,20 @@ static bool decline(char *why, size_t bytes, const char *reason) {
 static bool make(tool_peer *peer, char *why, size_t bytes) {
     const tool_problem *problem = &peer->mirror->problem;
     const tamis_sparse *S = &problem->S;
-    if (problem->operation != TAMIS_OP_SDDMM) return decline(why, bytes, "only sddmm has a dense product beside it");
+    if (problem->operation != TAMIS_OP_SDDMM) return decline(why, bytes, "it only computes sddmm");
     if (problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
-        return decline(why, bytes, "a dense product knows no edge operation but mask");
+        return decline(why, bytes, "a dense product supports only the edge mask");
     }
-    if (problem->beta != 0) return decline(why, bytes, "it has no old output to add");
+    if (problem->beta != 0) return decline(why, bytes, "it does not support beta");
     if (S->rows == 0 || S->cols == 0 || problem->inner == 0) return decline(why, bytes, "an empty product");
     const int64_t sizes[] = {S->rows, S->cols, problem->inner, problem->A.stride, problem->B.stride};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (sizes[i] > INT_MAX) return decline(why, bytes, "a size does not fit its int");
+        if (sizes[i] > INT_MAX) return decline(why, bytes, "a size does not fit into its int");
     }
     const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
     const size_t left = tool_peer_free_memory();
     if (wanted > (double)left / 4) {
-        snprintf(why, bytes, "the dense product of %s does not fit a quarter of the %s that are free",
+        snprintf(why, bytes, "the dense product of %s does not fit into a quarter of the free %s",
                  tool_word_bytes((int64_t)wanted).text, tool_word_bytes((int64_t)left).text);
         return false;
     }

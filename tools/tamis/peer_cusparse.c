@@ -272,12 +272,12 @@ static void release(tool_peer *peer) {
 /* What it cannot do at all. */
 static const char *unserved(const tool_problem *problem) {
     if (problem->operation != TAMIS_OP_SPMM && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
-        return "its SDDMM knows no edge operation but mask";
+        return "its SDDMM supports only the edge mask";
     }
     if (problem->operation == TAMIS_OP_FUSED && tamis_type_size(problem->type) == 2) {
-        return "what it stores between SDDMM and SpMM would be rounded to 16 bits";
+        return "its samples between SDDMM and SpMM would be rounded to 16 bits";
     }
-    if (problem->S.offset_type != problem->S.index_type) return "its offsets and columns must be of one type";
+    if (problem->S.offset_type != problem->S.index_type) return "its offsets and columns must have the same type";
     return NULL;
 }
 

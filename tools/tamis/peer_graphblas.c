@@ -174,7 +174,7 @@ static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tool_
     const int status =
         host->operation == TAMIS_OP_SDDMM ? fetch_samples(self, host) : fetch_rows(self, &host->output, oracle);
     if (status == SUCCESS) return TAMIS_OK;
-    tool_error("graphblas: the result cannot be fetched: error %d", status);
+    tool_error("graphblas: cannot read the result: error %d", status);
     return TAMIS_ERROR_DEVICE;
 }
 
@@ -296,8 +296,8 @@ static bool make_operands(tool_peer *peer, char *why, size_t bytes) {
 static bool make(tool_peer *peer, char *why, size_t bytes) {
     const tool_problem *problem = peer->host;
     const char *refused = tool_peer_refusal(problem);
-    if (!refused && tamis_type_size(problem->type) == 2) refused = "it multiplies fp32 and fp64 only";
-    if (!refused && !is_sorted(&problem->S)) refused = "its matrices are sorted and have no duplicates; S is not so";
+    if (!refused && tamis_type_size(problem->type) == 2) refused = "it supports only fp32 and fp64";
+    if (!refused && !is_sorted(&problem->S)) refused = "it needs sorted columns without duplicates";
     if (refused) {
         snprintf(why, bytes, "%s", refused);
         return false;

@@ -128,11 +128,11 @@ static void fill(const tamis_sparse *S, const tamis_dense *matrix) {
 static bool unserved(const tool_problem *problem, char *why, size_t bytes) {
     const tamis_sparse *S = &problem->S;
     const char *refused = tool_peer_refusal(problem);
-    if (!refused && tamis_type_size(problem->type) == 2) refused = "it multiplies fp32 and fp64 only";
+    if (!refused && tamis_type_size(problem->type) == 2) refused = "it supports only fp32 and fp64";
     const int64_t sizes[] = {S->rows,           S->cols,           problem->inner,        problem->A.stride,
                              problem->B.stride, problem->D.stride, problem->output.stride};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !refused; i++) {
-        if (sizes[i] > INT_MAX) refused = "a size does not fit its int";
+        if (sizes[i] > INT_MAX) refused = "a size does not fit into its int";
     }
     if (refused) {
         snprintf(why, bytes, "%s", refused);
@@ -140,7 +140,7 @@ static bool unserved(const tool_problem *problem, char *why, size_t bytes) {
     }
     const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
     if (wanted <= (double)tool_peer_free_host_memory() / 4) return false;
-    snprintf(why, bytes, "the dense matrix of %s does not fit a quarter of the free memory",
+    snprintf(why, bytes, "the dense matrix of %s does not fit into a quarter of the free memory",
              tool_word_bytes((int64_t)wanted).text);
     return true;
 }

@@ -214,7 +214,7 @@ static bool make_torch(tool_peer *peer, char *why, size_t bytes) {
 /* Attention over a dense mask: the only peer that computes a softmax. */
 static bool make_attention(tool_peer *peer, char *why, size_t bytes) {
     const bool attention = peer->host->operation == TAMIS_OP_FUSED && peer->host->edge == TAMIS_EDGE_SOFTMAX;
-    const char *refused = attention ? tool_peer_refusal_of_form(peer->host) : "it computes fused softmax alone";
+    const char *refused = attention ? tool_peer_refusal_of_form(peer->host) : "it computes only fused softmax";
     peer->edge = true;
     return make(peer, "torch", refused, why, bytes);
 }

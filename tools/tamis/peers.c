@@ -28,7 +28,7 @@ bool tool_peer_serves(const tool_peer_kind *kind, const tool_device *device, cha
                                          [TOOL_PEER_CPU | TOOL_PEER_CUDA] = "the CPU and CUDA's devices"};
     const int here = !device->gpu ? TOOL_PEER_CPU : device->addresses ? TOOL_PEER_CUDA : 0;
     if (kind->places & here) return true;
-    snprintf(why, bytes, "it computes on %s only, not on %s", places[kind->places], device->description.name);
+    snprintf(why, bytes, "it supports only %s, not %s", places[kind->places], device->description.name);
     return false;
 }
 
@@ -48,7 +48,7 @@ const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_
 
 const char *tool_peer_refusal(const tool_problem *problem) {
     if (tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
-        return "it knows no edge operation but mask";
+        return "it supports only the edge mask";
     }
     return tool_peer_refusal_of_form(problem);
 }
@@ -57,11 +57,11 @@ const char *tool_peer_refusal_of_form(const tool_problem *problem) {
     const tamis_sparse *S = &problem->S;
     enum { MATRICES = 4 };
     const tamis_dense *const dense[MATRICES] = {&problem->A, &problem->B, &problem->D, &problem->output};
-    if (problem->beta != 0) return "it has no old output to add";
-    if (problem->alpha != 1) return "it multiplies by no alpha";
-    if (S->format != TAMIS_CSR) return "it takes CSR only";
+    if (problem->beta != 0) return "it does not support beta";
+    if (problem->alpha != 1) return "it does not support alpha";
+    if (S->format != TAMIS_CSR) return "it supports only CSR";
     for (int i = 0; i < MATRICES; i++) {
-        if (dense[i]->data && dense[i]->layout != TAMIS_ROW_MAJOR) return "it takes row-major matrices only";
+        if (dense[i]->data && dense[i]->layout != TAMIS_ROW_MAJOR) return "it supports only row-major matrices";
     }
     const bool empty = S->rows == 0 || S->cols == 0 || S->nnz == 0 || problem->inner == 0;
     return empty || (problem->operation == TAMIS_OP_FUSED && problem->width == 0) ? "an empty product" : NULL;
@@ -110,7 +110,7 @@ static bool open_driver(void) {
     tool_text files = {0};
     driver.library = open_library("TAMIS_CUDA_DRIVER", candidates, &files);
     const char *missing = driver.library ? load_driver() : NULL;
-    if (!driver.library) tool_warning("peers: no CUDA driver; looked for %s", tool_text_get(&files));
+    if (!driver.library) tool_warning("peers: no CUDA driver; tried %s", tool_text_get(&files));
     if (missing) {
         tool_warning("peers: the CUDA driver lacks %s", missing);
         driver.library = NULL;
@@ -167,7 +167,7 @@ static bool open_kind(const tool_peer_kind *kind) {
     const char *missing = library ? kind->load(library) : NULL;
     found[number] = library && !missing ? THERE : ABSENT;
     if (!library) {
-        tool_warning("%s is not there: looked for %s; %s may name the file", kind->library, tool_text_get(&files),
+        tool_warning("%s not found: tried %s; %s can name the file", kind->library, tool_text_get(&files),
                      kind->variable);
     } else if (missing) {
         tool_warning("%s is too old: it lacks %s", kind->library, missing);

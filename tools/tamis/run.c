@@ -27,52 +27,52 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"inner", 'k', TOOL_INTEGER, "K", "0", "columns of A and B; spmm: of B; 0: as in the files given, else 128",
+    {"inner", 'k', TOOL_INTEGER, "K", "0", "columns of A and B, or of B for spmm; 0: as in the given files, else 128",
      AT(inner), 0, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as in the file given, else K", AT(width), 0, 1e9,
+    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as in the given file, else K", AT(width), 0, 1e9,
      NULL},
-    {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random unless given", AT(a), 0, 0, NULL},
-    {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random unless given", AT(b), 0, 0, NULL},
-    {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random unless given", AT(d), 0, 0, NULL},
-    {"output", 'o', TOOL_PATH, "OUT", NULL, "the result: sddmm .mtx or .npz, else .npy; none: only measured",
-     AT(output), 0, 0, NULL},
+    {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random by default", AT(a), 0, 0, NULL},
+    {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random by default", AT(b), 0, 0, NULL},
+    {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random by default", AT(d), 0, 0, NULL},
+    {"output", 'o', TOOL_PATH, "OUT", NULL,
+     "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed", AT(output), 0, 0,
+     NULL},
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
     {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
      NULL},
     {"edge-slope", 0, TOOL_REAL, "X", "0.01", "slope of leaky_relu", AT(edge_slope), -1e30, 1e30, NULL},
-    {"edge-epsilon", 0, TOOL_REAL, "X", "1e-10", "least denominator of quotient", AT(edge_epsilon), 1e-300, 1e30, NULL},
+    {"edge-epsilon", 0, TOOL_REAL, "X", "1e-10", "smallest denominator of quotient", AT(edge_epsilon), 1e-300, 1e30,
+     NULL},
     {"alpha", 0, TOOL_REAL, "ALPHA", "1", "factor of the product", AT(alpha), -1e30, 1e30, NULL},
     {"beta", 0, TOOL_REAL, "BETA", "0", "factor of the old output", AT(beta), -1e30, 1e30, NULL},
-    {"initial", 0, TOOL_PATH, "X.npy", NULL, "the old output (sddmm: one column of nnz); random unless given",
+    {"initial", 0, TOOL_PATH, "X.npy", NULL, "the old output (sddmm: one column of nnz); random by default",
      AT(initial), 0, 0, NULL},
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type; files are converted", AT(type), 0, 0, &tool_types},
     {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
      0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
-    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name as 'tamis algorithms' lists it", AT(algorithm), 0,
-     0, &tool_algorithms_one},
+    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
+     &tool_algorithms_one},
     {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
     {"calls", 0, TOOL_INTEGER, "N", "1", "calls to plan for", AT(calls), 1, 1e15, NULL},
     {"repeat", 'r', TOOL_INTEGER, "N", "1",
-     "execute so often and report the fastest; beta sees the old output each "
-     "time",
-     AT(repeat), 1, 1e9, NULL},
-    {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; out of tolerance ends with code 1", AT(check), 0, 0,
-     NULL},
+     "number of executions; the fastest is reported, and each starts from the old output", AT(repeat), 1, 1e9, NULL},
+    {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; code 1 if out of tolerance", AT(check), 0, 0, NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "of random operands", AT(seed), 0, 9e18, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of random operands", AT(seed), 0, 9e18, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of FILE", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
      NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
+     NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
     {"tamis run spmm graph.npz --b features.npy -o out.npy", "C = S B"},
     {"tamis run sddmm ratings.mtx --inner 64 --edge residual -o residual.npz",
-     "S - A B^T at the ratings, A and B random"},
+     "S - A B^T at the ratings, with random A and B"},
     {"tamis run fused mask.npz --a Q.npy --b K.npy --d V.npy --edge softmax --edge-scale 0.125 -o out.npy",
      "sparse attention"},
     {NULL, NULL},
@@ -111,7 +111,7 @@ static const tamis_dense *given_view(const work *job, int which) {
 static int check_shape(const work *job, int which, const char *option, int64_t rows, int64_t cols) {
     const tamis_dense *dense = given_view(job, which);
     if (!dense || (dense->rows == rows && dense->cols == cols)) return 0;
-    return tool_usage_error("%s: %lld x %lld given, %lld x %lld wanted for S of %lld x %lld", option,
+    return tool_usage_error("%s: found %lld x %lld, expected %lld x %lld for S of %lld x %lld", option,
                             (long long)dense->rows, (long long)dense->cols, (long long)rows, (long long)cols,
                             (long long)job->source.S->rows, (long long)job->source.S->cols);
 }
@@ -297,7 +297,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
 static void print_comparison(const tool_comparison *comparison) {
     const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
     if (comparison->passed && comparison->compared == 0 && not_finite > 0) {
-        printf("  not compared: none of %lld elements is finite, here and in the oracle's result\n", all);
+        printf("  not compared: none of %lld elements are finite, neither here nor in the oracle's result\n", all);
         return;
     }
     printf("  %s: relative error %.1e against the oracle, %.1e allowed", comparison->passed ? "correct" : "WRONG",
@@ -386,14 +386,15 @@ static int run_run(const void *given, int count, char **operands) {
 
 const tool_command tool_run_command = {
     .name = "run",
-    .summary = "compute one operation and write its result",
+    .summary = "run one operation and write its result",
     .operands = "OP FILE",
     .least = 2,
     .most = 2,
     .description =
-        "Computes OP (sddmm, spmm or fused) on the sparse matrix FILE. Dense operands come from .npy files or, where none "
-        "is given, are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result is written "
-        "beside OUT and renamed: sddmm's is sparse, with the pattern of S; the others' are dense.",
+        "Computes OP (sddmm, spmm or fused) on the sparse matrix FILE. Dense operands come from .npy files. Operands "
+        "that are not given are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result is "
+        "written to a temporary file and renamed. The result of sddmm is sparse, with the pattern of S; the others "
+        "are dense.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

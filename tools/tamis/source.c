@@ -29,7 +29,7 @@ static int set_key(tool_generate_settings *settings, char *entry, char *name, si
     if (!option || option->value == TOOL_PATH) {
         entry[length] = 0;
         const char *nearest = tool_option_nearest(tool_generate_options, entry);
-        return tool_usage_error("%s: there is no such key%s%s%s", described, nearest ? " (did you mean " : "",
+        return tool_usage_error("%s: unknown key%s%s%s", described, nearest ? " (did you mean " : "",
                                 nearest ? nearest : "", nearest ? "?)" : "");
     }
     if (!equals && option->value != TOOL_FLAG)

@@ -28,20 +28,21 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", NULL, "where to draw it: .svg or .png", AT(output), 0, 0, NULL},
-    {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 of an .svg, 512 of a .png", AT(size),
-     0, 4096, NULL},
+    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file: .svg or .png", AT(output), 0, 0, NULL},
+    {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
+     4096, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(format), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "number the ids of edge lists and ratings 0, 1, ...", AT(relabel), 0, 0,
+    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
      NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list both ways", AT(undirected), 0, 0, NULL},
-    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "say nothing when all goes well", AT(quiet), 0, 0, NULL},
+    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
+     NULL},
+    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis spy mesh.mtx.gz -o mesh.svg", "scales without loss, follows the reader's light or dark theme"},
-    {"tamis spy generate:rmat:rows=262144,nnz=8M -o rmat.png --size 1024", "a picture of 1024 by 1024 dots"},
+    {"tamis spy mesh.mtx.gz -o mesh.svg", "a vector image that follows the reader's light or dark theme"},
+    {"tamis spy generate:rmat:rows=262144,nnz=8M -o rmat.png --size 1024", "an image of 1024 by 1024 pixels"},
     {NULL, NULL},
 };
 
@@ -125,7 +126,7 @@ static int run_spy(const void *given, int count, char **operands) {
     (void)count;
     const char *ending = set->output ? strrchr(set->output, '.') : NULL;
     const bool png = ending && strcasecmp(ending, ".png") == 0;
-    if (!set->output) return tool_usage_error("where to? -o FILE is missing");
+    if (!set->output) return tool_usage_error("-o FILE is missing");
     if (!png && (!ending || strcasecmp(ending, ".svg") != 0)) {
         return tool_usage_error("-o: '%s' ends in neither .svg nor .png", set->output);
     }
@@ -145,13 +146,13 @@ static int run_spy(const void *given, int count, char **operands) {
 
 const tool_command tool_spy_command = {
     .name = "spy",
-    .summary = "draw where a matrix has its nonzeros",
+    .summary = "draw the positions of a matrix's nonzeros",
     .operands = "FILE",
     .least = 1,
     .most = 1,
     .description =
-        "Reads FILE, lays a grid over the matrix and draws each cell the darker the more nonzeros it has, on a "
-        "logarithmic scale. The picture is at most eight times as long as it is wide. FILE may also be "
+        "Reads FILE, divides the matrix into a grid of cells and draws cells with more nonzeros darker, on a "
+        "logarithmic scale. The longer side of the picture is at most eight times the shorter one. FILE may also be "
         "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
     .options = options,
     .examples = examples,

@@ -108,7 +108,7 @@ static int add_matrices(const reader *r, char **words, bool stand_in) {
     int braces = 0;
     for (int w = 0; w < 3; w++) {
         for (const char *at = strchr(words[w], '{'); at; at = strchr(at + 1, '{')) {
-            if (!strchr(at, '}')) return refuse(r, "a brace that is not closed", words[w]);
+            if (!strchr(at, '}')) return refuse(r, "an unclosed brace", words[w]);
             if (braces == MOST_BRACES) return refuse(r, "more than nine braces", NULL);
             begin[braces] = value[braces] = at + 1;
             length[braces] = strcspn(at + 1, ",}");
@@ -204,7 +204,7 @@ static int read_suite(tool_suite *suite, const char *text) {
     int code = 0;
     while (code == 0 && take_line(&r, line, &code)) code = read_directive(&r, line);
     free(line);
-    if (code == 0 && suite->case_count == 0) code = refuse(&r, "there is no case", NULL);
+    if (code == 0 && suite->case_count == 0) code = refuse(&r, "the suite has no case", NULL);
     return code;
 }
 

@@ -119,7 +119,7 @@ static int add_files(const tool_suite *suite, int count, char *const *files, too
     for (int i = 0; i < count && code == 0; i++) code = tool_inputs_add_path(inputs, files[i]);
     if (code == 0 && inputs->count == before) {
         code =
-            tool_usage_error("suite %s measures files: name files or folders, or set TAMIS_MATRIX_PATH", suite->name);
+            tool_usage_error("suite %s measures files: give files or folders, or set TAMIS_MATRIX_PATH", suite->name);
     }
     return code;
 }
@@ -144,7 +144,7 @@ static int add_pattern(const tool_suite *suite, const tool_suite_case *one, cons
         any = true;
     }
     if (any) return 0;
-    tool_error("%s: line %d: '%s' names no matrix of the suite", suite->path, one->line, pattern);
+    tool_error("%s: line %d: '%s' is not a matrix of the suite", suite->path, one->line, pattern);
     return TOOL_FILE;
 }
 

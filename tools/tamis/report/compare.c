@@ -17,17 +17,17 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"threshold", 0, TOOL_REAL, "PERCENT", "5", "the least change of a median that counts", AT(threshold), 0, 1000,
+    {"threshold", 0, TOOL_REAL, "PERCENT", "5", "the smallest change of a median that counts", AT(threshold), 0, 1000,
      NULL},
-    {"drift", 0, TOOL_FLAG, NULL, NULL, "divide the times of B by the drift of peers and of the naive loop first",
+    {"drift", 0, TOOL_FLAG, NULL, NULL, "first divide the times of B by the drift of peers and of the naive loop",
      AT(drift), 0, 0, NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis compare before.jsonl after.jsonl", "what a change of the code did; code 1 when something is slower"},
-    {"tamis compare monday.jsonl friday.jsonl --drift", "on a machine that is slower today for everybody"},
+    {"tamis compare before.jsonl after.jsonl", "the effect of a code change; code 1 if something is slower"},
+    {"tamis compare monday.jsonl friday.jsonl --drift", "on a machine that is slower as a whole today"},
     {NULL, NULL},
 };
 
@@ -159,23 +159,22 @@ static void print_text(const settings *set, const tool_comparison_result *result
     print_changes(result);
     print_means(result);
     if (result->drift_count > 0) {
-        printf("\nDrift: peers and the naive loop take %.3f times as long in B (%d measurements)%s.\n", result->drift,
-               result->drift_count, set->drift ? "; the times of B were divided by it" : "");
+        printf("\nDrift: times of peers and the naive loop are %.3f times those in A (%d measurements)%s.\n",
+               result->drift, result->drift_count, set->drift ? "; the times of B have been divided by it" : "");
     } else if (set->drift) {
-        tool_warning("no drift can be told: the files share no peer and no naive loop");
+        tool_warning("the drift is unknown: the files have no peer and no naive loop in common");
     }
     if (result->only_a + result->only_b > 0) {
         printf("%s%d only in A, %d only in B.\n", result->drift_count > 0 ? "" : "\n", result->only_a, result->only_b);
     }
-    printf(
-        "\n%s: %d slower, %d faster, %d the same within noise and %g %%; B over A %.3f on the geometric mean of %d.\n",
-        result->wrong > 0    ? "WRONG"
-        : result->slower > 0 ? "SLOWER"
-        : result->faster > 0 ? "faster"
-                             : "the same",
-        result->slower, result->faster, result->count - result->slower - result->faster, set->threshold,
-        tool_mean_get(&result->all), result->count);
-    if (result->wrong > 0) printf("%d right in A are outside their tolerance in B.\n", result->wrong);
+    printf("\n%s: %d slower, %d faster, %d the same within noise and %g %%; B over A: geometric mean %.3f of %d.\n",
+           result->wrong > 0    ? "WRONG"
+           : result->slower > 0 ? "SLOWER"
+           : result->faster > 0 ? "faster"
+                                : "the same",
+           result->slower, result->faster, result->count - result->slower - result->faster, set->threshold,
+           tool_mean_get(&result->all), result->count);
+    if (result->wrong > 0) printf("%d that were correct in A are outside their tolerance in B.\n", result->wrong);
 }
 
 /* ---- JSON */
@@ -269,22 +268,25 @@ static int run_compare(const void *given, int count, char **operands) {
 
 const tool_command tool_compare_command = {
     .name = "compare",
-    .summary = "what got faster or slower between two files of results",
+    .summary = "compare two result files: what became faster or slower",
     .operands = "A B",
     .least = 2,
     .most = 2,
     .description =
-        "Reads two files of JSON lines as 'tamis bench --json' writes them (also .gz or .xz) and compares what is in both: "
-        "the same matrix, operation, edge, widths, batch, type, device, method, parameters, threads and state of the caches. Of "
-        "several lines of one contestant, as repeated runs append them, it takes the median of the medians and the range "
-        "that covers all.\n\n"
-        "A change counts when the ratio of the medians is beyond the threshold, the ranges from the first to the third "
-        "quartile do not overlap, and the least times point the same way. Lines without quartiles count as a range from the least "
-        "time to as far above the median.\n\n"
-        "The drift is the geometric mean of the ratios of what is not Tamis (peers, the naive loop): what the machine itself "
-        "changed.\n\n"
-        "The exit code is 0 when nothing got slower, and 1 when something did beyond noise, or when a result that was right in A is "
-        "outside its tolerance in B.",
+        "Reads two files of JSON lines from 'tamis bench --json' (also .gz or .xz) and compares the measurements in "
+        "both that have the same matrix, operation, edge, widths, batch, type, device, method, parameters, threads and "
+        "cache state. If a contestant has several lines, as repeated runs append them, it uses the median of the "
+        "medians and the range that covers all.\n"
+        "\n"
+        "A change counts if the ratio of the medians exceeds the threshold, the interquartile ranges do not overlap, "
+        "and the minimum times changed in the same direction. For lines without quartiles, the range is symmetric "
+        "around the median and starts at the minimum time.\n"
+        "\n"
+        "The drift is the geometric mean of the ratios of peers and the naive loop, which are not Tamis: the change of "
+        "the machine itself.\n"
+        "\n"
+        "The exit code is 0 if nothing became slower, and 1 if something did beyond noise, or if a result that was "
+        "correct in A is outside its tolerance in B.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

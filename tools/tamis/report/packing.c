@@ -35,7 +35,7 @@ static bool gzip_read(void *unpacker, FILE *file, char *to, size_t bytes, size_t
             stream->next_in = state->input;
             stream->avail_in = (uInt)fread(state->input, 1, CHUNK, file);
             if (stream->avail_in == 0) {
-                *reason = "the gzip data is cut off";
+                *reason = "the gzip data are truncated";
                 return state->ended && !ferror(file);
             }
         }
@@ -43,7 +43,7 @@ static bool gzip_read(void *unpacker, FILE *file, char *to, size_t bytes, size_t
         const int result = inflate(stream, Z_NO_FLUSH);
         state->ended = result == Z_STREAM_END;
         if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR) continue;
-        *reason = stream->msg ? stream->msg : "the gzip data is broken";
+        *reason = stream->msg ? stream->msg : "the gzip data are damaged";
         return false;
     }
     *got = bytes - stream->avail_out;
@@ -93,7 +93,7 @@ static bool xz_read(void *unpacker, FILE *file, char *to, size_t bytes, size_t *
         const lzma_ret result = lzma_code(stream, stream->avail_in == 0 ? LZMA_FINISH : LZMA_RUN);
         state->ended = result == LZMA_STREAM_END;
         if (result == LZMA_OK || result == LZMA_STREAM_END) continue;
-        *reason = result == LZMA_BUF_ERROR ? "the xz data is cut off" : "the xz data is broken";
+        *reason = result == LZMA_BUF_ERROR ? "the xz data are truncated" : "the xz data are damaged";
         return false;
     }
     *got = bytes - stream->avail_out;

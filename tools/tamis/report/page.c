@@ -21,7 +21,7 @@ static const struct {
     {"model", "The model against exhaustive search", "Model and search", tool_section_model},
     {"parameters", "Parameter studies", "Parameters", tool_section_parameters},
     {"traffic", "Column tiles and memory traffic", "Memory traffic", tool_section_traffic},
-    {"calls", "When a set-up pays", "When a set-up pays", tool_section_calls},
+    {"calls", "When a set-up pays off", "When a set-up pays off", tool_section_calls},
     {"measurements", "All measurements", "All measurements", tool_section_measurements},
     {"machines", "Machines, versions and seeds", "Machines, versions", tool_section_machines},
 };

@@ -13,15 +13,15 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", "report.html", "where to write the page; - for standard output",
-     offsetof(settings, output), 0, 0, NULL},
-    {"title", 0, TOOL_NAME, "TEXT", NULL, "the page's title; else that of the suite", offsetof(settings, title), 0, 0,
-     NULL},
+    {"output", 'o', TOOL_PATH, "FILE", "report.html", "the output file; -: standard output", offsetof(settings, output),
+     0, 0, NULL},
+    {"title", 0, TOOL_NAME, "TEXT", NULL, "the page's title; by default that of the suite", offsetof(settings, title),
+     0, 0, NULL},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
-    {"tamis bench mesh.mtx --json run.jsonl && tamis report run.jsonl -o run.html", "measure, then look at it"},
+    {"tamis bench mesh.mtx --json run.jsonl && tamis report run.jsonl -o run.html", "measure, then make the page"},
     {"tamis report cpu.jsonl.gz gpu.jsonl.xz -o both.html --title 'Both machines'", "several runs on one page"},
     {NULL, NULL},
 };
@@ -51,17 +51,18 @@ static int run_report(const void *given, int count, char **operands) {
 
 const tool_command tool_report_command = {
     .name = "report",
-    .summary = "one page in HTML of what was measured",
+    .summary = "make an HTML page of measurements",
     .operands = "RESULTS ...",
     .least = 1,
     .most = -1,
     .description =
-        "Reads the JSON lines of 'tamis bench --json' (also packed as .gz or .xz) and writes one page that needs no other "
-        "file and no network: which method is the fastest for which class of matrices, speed-ups over the peers, "
-        "times, rooflines, pictures of the matrices, what parameters and set-ups cost, and all measurements with the "
-        "machines they are from. A case that several runs measured is shown as the latest run has it.\n\n"
-        "A broken last line, as an interrupted run leaves it, is left out with a warning; another broken line ends the "
-        "program with code 3.",
+        "Reads the JSON lines of 'tamis bench --json' (also compressed as .gz or .xz) and writes one page that needs "
+        "no other file and no network. It shows the fastest method for each class of matrices, speed-ups over the "
+        "peers, times, rooflines, pictures of the matrices, the costs of parameters and set-ups, and all measurements "
+        "with their machines. If several runs measured a case, the latest is shown.\n"
+        "\n"
+        "If the last line is incomplete, as after an interrupted run, it is left out with a warning. Any other invalid "
+        "line ends the program with code 3.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

@@ -204,7 +204,7 @@ static bool fill(tool_pool *pool, const json_t *object, const field *fields, voi
         const json_t *value = json_object_get(object, fields->name);
         void *at = (char *)record + fields->offset;
         if (!of_its_kind(value, fields->kind)) {
-            snprintf(reason, 160, "\"%s\" has a value of another kind", fields->name);
+            snprintf(reason, 160, "\"%s\" has a value of the wrong kind", fields->name);
             return false;
         }
         switch (fields->kind) {
@@ -289,7 +289,7 @@ bool tool_results_line(tool_results *results, const char *text, size_t length, i
     json_t *object = json_loadb(text, length, 0, &error);
     bool good = false;
     if (!object) {
-        snprintf(reason, 160, "no JSON: %.120s", error.text);
+        snprintf(reason, 160, "invalid JSON: %.120s", error.text);
     } else if (!json_is_object(object)) {
         snprintf(reason, 160, "not a JSON object");
     } else {

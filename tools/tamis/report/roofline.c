@@ -18,16 +18,16 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", NULL, "where to draw it: an .svg file; - for standard output",
-     offsetof(settings, output), 0, 0, NULL},
-    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device; with RESULTS the first one of theirs",
+    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file, .svg; -: standard output", offsetof(settings, output), 0, 0,
+     NULL},
+    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device; by default, with RESULTS, their first one",
      offsetof(settings, device), 0, 0, &tool_devices},
     {.name = NULL},
 };
 
 static const tool_example examples[] = {
     {"tamis roofline -o machine.svg", "the ceilings of this machine"},
-    {"tamis roofline run.jsonl --device cpu -o run.svg", "and what was attained"},
+    {"tamis roofline run.jsonl --device cpu -o run.svg", "the same with the results of a run"},
     {NULL, NULL},
 };
 
@@ -59,7 +59,7 @@ static int find_machine(const tool_cases *cases, int choice) {
     for (int i = 0; i < cases->machines; i++) {
         if (name && strcmp(cases->machine[i].device, name) != 0) continue;
         if (!name && cases->machines > 1) {
-            tool_warning("the files have %d devices: this is %s; --device names another", cases->machines,
+            tool_warning("the files have %d devices: this is %s; use --device for another", cases->machines,
                          cases->machine[i].device);
         }
         return i;
@@ -96,8 +96,7 @@ static int draw_results(const settings *set, tool_results *results, tool_text *o
     tool_run_record here;
     const tool_run_record *run = code ? NULL : cases.machine[machine].run;
     if (!code && !run) {
-        tool_warning("the files have no ceilings of %s: those of this machine are drawn",
-                     cases.machine[machine].device);
+        tool_warning("the files have no ceilings of %s: drawing those of this machine", cases.machine[machine].device);
         const int choice =
             tool_choices_find(&tool_devices, cases.machine[machine].device, strlen(cases.machine[machine].device));
         code = measure(choice < 0 ? 0 : choice, results, &here);
@@ -120,7 +119,7 @@ static int draw_results(const settings *set, tool_results *results, tool_text *o
 
 static int run_roofline(const void *given, int count, char **operands) {
     const settings *set = given;
-    if (!set->output) return tool_usage_error("-o FILE.svg wanted");
+    if (!set->output) return tool_usage_error("-o FILE.svg is missing");
     tool_results results = {0};
     tool_text drawing = {0};
     int code = 0;
@@ -145,14 +144,14 @@ static int run_roofline(const void *given, int count, char **operands) {
 
 const tool_command tool_roofline_command = {
     .name = "roofline",
-    .summary = "the ceilings of a device as a picture, and what was attained",
+    .summary = "plot the ceilings of a device and the results reached",
     .operands = "RESULTS ...",
     .least = 0,
     .most = -1,
     .description =
-        "Draws the roofline of a device into an SVG file that follows the reader's light or dark theme: the speed that memory, "
-        "caches and arithmetic allow at so many flops a byte, as measured with all threads. With RESULTS, files of JSON lines as "
-        "'tamis bench --json' writes them (also .gz or .xz), the ceilings are those of the machine that they are from, and "
+        "Draws the roofline of a device as an SVG file that follows the reader's light or dark theme: the speed that "
+        "memory, caches and arithmetic allow at a number of flops per byte, measured with all threads. With RESULTS, "
+        "files of JSON lines from 'tamis bench --json' (also .gz or .xz), the ceilings are those of their machine, and "
         "every measurement is a point.",
     .options = options,
     .examples = examples,

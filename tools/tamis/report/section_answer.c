@@ -157,13 +157,12 @@ static void add_tiles(const tool_page *page, int machine, tool_text *out) {
         add_tile(out, share.text, false, "of the speed that the floor allows");
         tool_text_add(
             out,
-            "%s, from %s to %s; above 100\u00a0%% where caches serve what the floor takes from memory</small></li>\n",
+            "%s, from %s to %s; above 100\u00a0%% if caches hold data that the floor assumes in memory</small></li>\n",
             who, tool_word_percent(100 * floors.least).text, tool_word_percent(100 * floors.most).text);
     }
     const tool_mean loss = tool_choice_loss(cases, machine, NULL);
     if (loss.count > 0) {
-        add_tile(out, tool_word_percent(100 * (tool_mean_get(&loss) - 1)).text, false,
-                 "is lost by letting the plan choose");
+        add_tile(out, tool_word_percent(100 * (tool_mean_get(&loss) - 1)).text, false, "is lost if the plan chooses");
         tool_text_add(out, "against the best method measured, over %d cases; worst %s (", loss.count,
                       tool_word_ratio(loss.most).text);
         tool_add_place(out, cases, loss.most_at);
@@ -176,9 +175,9 @@ void tool_section_answer(const tool_page *page, tool_text *out) {
     class_row *rows = tool_allocate(CLASSES, sizeof *rows);
     tool_add_aid(
         out,
-        "In each field: the method of Tamis with the least time in the geometric mean over the class, and how many "
-        "times as fast as the best peer it is (without peers: as the baseline). \u201cor\u201d names another "
-        "one within 5\u00a0%.");
+        "Each field shows the method of Tamis with the smallest geometric mean of times over the class, and its "
+        "speed-up over the best peer (without peers, over the baseline). \u201cor\u201d names another method within "
+        "5\u00a0%.");
     for (int machine = 0; machine < page->cases->machines; machine++) {
         tool_add_machine(out, page->cases, machine);
         tool_text_add(out, "<div class=\"wide\">");

@@ -49,8 +49,9 @@ void tool_section_calls(const tool_page *page, tool_text *out) {
         if (!begun) {
             tool_add_aid(
                 out,
-                "A plan pays its set-up once: each curve is (set-up + n calls) / n. The lowest curve at your number of "
-                "calls is the method to take; below each chart is where it changes. Both axes are logarithmic.");
+                "A plan pays its set-up once: each curve is (set-up + n calls) / n. Choose the method with the lowest "
+                "curve at your number of calls; the text below each chart says where it changes. Both axes are "
+                "logarithmic.");
         }
         begun = true;
         tool_add_machine(out, page->cases, machine);

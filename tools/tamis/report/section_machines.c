@@ -109,9 +109,7 @@ static void add_origins(const tool_results *results, tool_text *out) {
 
 void tool_section_machines(const tool_page *page, tool_text *out) {
     const tool_results *results = page->results;
-    tool_add_aid(
-        out,
-        "Everything that the program recorded of the machines, and the versions and seeds that make the runs again.");
+    tool_add_aid(out, "The machines as recorded by the program, and the versions and seeds that reproduce the runs.");
     for (int i = 0; i < results->runs; i++) {
         const tool_run_record *run = &results->run[i];
         tool_text title = {0};

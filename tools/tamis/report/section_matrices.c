@@ -44,9 +44,9 @@ void tool_section_matrices(const tool_page *page, tool_text *out) {
         if (count == 0) {
             tool_add_aid(
                 out,
-                "Where the nonzeros are; darker cells hold more, on a logarithmic scale. The class decides the row "
-                "of the first table. A stand-in is generated with the structure of the matrix that its name "
-                "stands for.");
+                "The positions of the nonzeros; darker cells have more, on a logarithmic scale. The class decides the "
+                "row of the first table. A stand-in is generated with the structure of the matrix that it is named "
+                "after.");
             tool_text_add(out, "<ul class=\"cards\">\n");
         }
         if (count++ == OPEN) tool_text_add(out, "</ul><details><summary>More matrices</summary><ul class=\"cards\">\n");

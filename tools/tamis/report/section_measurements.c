@@ -40,10 +40,10 @@ void tool_section_measurements(const tool_page *page, tool_text *out) {
     const tool_cases *cases = page->cases;
     tool_add_aid(
         out,
-        "Every measurement, a table a case. Its caption says the unit of the times; \u201c\u00d7 floor\u201d is the median over the "
-        "least time that the machine allows. An error \u201cof 12 %\u201d is that of "
-        "a part of the result: so much of it was compared with the oracle, the longest row in any case. The heads of the "
-        "columns sort.");
+        "All measurements, one table per case. The caption has the unit of the times; \u201c\u00d7 floor\u201d is the "
+        "median divided by the minimum time that the machine allows. An error \u201cof 12 %\u201d means that only this "
+        "part of the result was compared with the oracle, always including the longest row. Click the column heads to "
+        "sort.");
     for (int i = 0; i < cases->settings; i++) {
         const tool_setting *setting = &cases->setting[i];
         tool_text_add(out, "<details><summary>");

@@ -195,8 +195,9 @@ void tool_section_model(const tool_page *page, tool_text *out) {
     add_panels(page, has_model, add_model_panel, &panels);
     if (panels.length > 0) {
         tool_add_aid(
-            out, "The time with parameters by the method\u2019s own model (tune=0) over the time with those that an "
-                 "exhaustive search found (tune=2): at 1 the model lost nothing. The figure at the right is the loss.");
+            out,
+            "The time with the parameters of the method\u2019s own model (tune=0) divided by the time with those "
+            "of an exhaustive search (tune=2): at 1 the model loses nothing. The figure at the right is the loss.");
         tool_text_add(
             out, "<ul class=\"legend\"><li><svg aria-hidden=\"true\" viewBox=\"0 0 14 14\" width=\"14\" height=\"14\">"
                  "<path class=\"m c0\" d=\"");
@@ -217,8 +218,9 @@ void tool_section_parameters(const tool_page *page, tool_text *out) {
     if (panels.length > 0) {
         tool_add_aid(
             out,
-            "Time over that of the method\u2019s default: one row a set of parameters, one mark a matrix, best on top; the "
-            "figure at the right is the row\u2019s geometric mean. Left of the line is faster than the default.");
+            "Time divided by that of the method\u2019s default: one row per set of parameters, one mark per matrix, "
+            "best on top; the figure at the right is the row\u2019s geometric mean. Left of the line is faster than "
+            "the default.");
         tool_add_raw(out, tool_text_get(&panels));
     }
     tool_text_free(&panels);

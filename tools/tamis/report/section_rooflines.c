@@ -22,7 +22,7 @@ static void describe(const tool_page *page, const tool_roof *roof, int count, co
         const double share = points[i].gflops / allowed;
         if (share > best_share) best_share = share, best = &points[i];
     }
-    tool_text_add(text, "%d measurements; the fastest attains %s GFLOP/s.", count, tool_word_short(fastest).text);
+    tool_text_add(text, "%d measurements; the fastest reaches %s GFLOP/s.", count, tool_word_short(fastest).text);
     if (best) {
         tool_text_add(text, " Nearest to the roof of memory and arithmetic: %s with %s of it.",
                       page->styles->at[best->style].algorithm, tool_word_percent(100 * best_share).text);
@@ -91,9 +91,9 @@ void tool_section_rooflines(const tool_page *page, tool_text *out) {
     if (panels.length > 0) {
         tool_add_aid(
             out,
-            "Height is speed, and no point can be above its roof: the sloping lines are what memory and caches "
-            "deliver, the flat one is the arithmetic, all measured, with all threads. Flops a byte count every input "
-            "once, so points may pass the memory\u2019s line where caches hold the data. Both axes are "
+            "Height is speed, and no point can be above its roof. The sloping lines are the bandwidths of memory and "
+            "caches, and the flat line is the arithmetic, all measured with all threads. Flops per byte count every "
+            "input once, so points may be above the memory\u2019s line if caches hold the data. Both axes are "
             "logarithmic.");
         tool_add_raw(out, tool_text_get(&panels));
     }

@@ -85,9 +85,9 @@ static void add_floor_table(const tool_page *page, int machine, tool_text *out) 
 
 void tool_section_speedups(const tool_page *page, tool_text *out) {
     tool_add_aid(out,
-                 "Geometric means of the other\u2019s time over ours, where ours is the plan\u2019s own choice, or the "
-                 "fastest method where no plan chose. Look at <em>least</em> before the mean: it is what the worst "
-                 "matrix gets.");
+                 "Geometric means of the peer\u2019s time divided by ours. Ours is the plan\u2019s own choice, or the "
+                 "fastest method if no plan chose. Look at <em>least</em> before the mean: it is the ratio of the "
+                 "worst matrix.");
     for (int machine = 0; machine < page->cases->machines; machine++) {
         tool_add_machine(out, page->cases, machine);
         add_peer_table(page, machine, out);
@@ -134,8 +134,7 @@ static void add_panel(const tool_page *page, const tool_setting *setting, const 
     if (filled > 0) {
         qsort(rows, (size_t)filled, sizeof *rows, by_first_dot);
         tool_text title = {0}, description = {0};
-        tool_text_add(&title, "%s: times as fast as %s, by matrix", setting->label,
-                      count ? "the peers" : "the baseline");
+        tool_text_add(&title, "%s: speed-up over %s, by matrix", setting->label, count ? "the peers" : "the baseline");
         tool_text_add(&description,
                       "Geometric mean over the fastest of them %s; won %d of %d; least %s (%s), most %s (%s).",
                       tool_word_ratio(tool_mean_get(&mean)).text, mean.wins, mean.count,
@@ -209,8 +208,8 @@ void tool_section_matrix_speedups(const tool_page *page, tool_text *out) {
     if (panels.length > 0) {
         tool_add_aid(
             out,
-            "One row a matrix, one mark a peer: right of the line at 1 Tamis is faster. The figure at the right is "
-            "the row\u2019s least. The axis is logarithmic; * is a stand-in.");
+            "One row per matrix, one mark per peer; right of the line at 1 Tamis is faster. The figure at the right is "
+            "the smallest ratio of the row. The axis is logarithmic; * marks a stand-in.");
         tool_add_raw(out, tool_text_get(&panels));
     }
     tool_text_free(&panels);

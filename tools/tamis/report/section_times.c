@@ -7,8 +7,8 @@ enum { OPEN = 2 };
 void tool_section_times(const tool_page *page, tool_text *out) {
     const tool_cases *cases = page->cases;
     tool_add_aid(
-        out, "Shorter is better. Whiskers span the middle half of the samples, the tall tick is the least time: where "
-             "they are far from the bar\u2019s end, the machine was not quiet. Bold is what the plan chose.");
+        out, "Shorter is better. Whiskers span the middle half of the samples, and the tall tick is the minimum time. "
+             "If they are far from the bar\u2019s end, the machine was not idle. The plan\u2019s choice is bold.");
     tool_text_add(out,
                   "<ul class=\"legend\"><li><i class=\"k ka\"></i>the plan\u2019s choice</li><li><i class=\"k ko\"></i>"
                   "other methods of Tamis</li><li><i class=\"k kp\"></i>peers</li><li><i class=\"k kb\"></i>naive "

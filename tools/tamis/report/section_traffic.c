@@ -47,8 +47,8 @@ void tool_section_traffic(const tool_page *page, tool_text *out) {
     const tool_results *results = page->results;
     if (results->traffics == 0) return;
     tool_add_aid(
-        out, "More tiles read A once more each, and rows of B less often. The counted bytes less the model's of A and "
-             "S are what B took: tiles pay as long as that falls faster than A's share rises.");
+        out, "Each additional tile reads A once more, and rows of B less often. The counted bytes minus the model's "
+             "bytes of A and S are those of B. Tiles pay off as long as these fall faster than A's share rises.");
     for (int i = 0; i < results->traffics; i++) {
         bool known = false;
         for (int j = 0; j < i && !known; j++) known = same_study(&results->traffic[i], &results->traffic[j]);

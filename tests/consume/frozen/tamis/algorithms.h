@@ -16,17 +16,17 @@ extern "C" {
 typedef struct tamis_algorithm_description {
     const char *name;       /* "cpu-tiled" */
     const char *device;     /* "cpu" */
-    unsigned operations;    /* bit 1u << tamis_operation for each that it serves */
+    unsigned operations;    /* bit 1u << tamis_operation for each supported operation */
     const char *source;     /* authors, title and section, or "ours" */
     const char *needs;      /* preprocessing, scratch, ... */
     const char *when;       /* when it is the right choice */
     const char *parameters; /* what tamis_options.parameters may set: "chunk=32 (8..256): ..." or "" */
-    bool baseline;          /* there to be compared with; `auto` never takes it */
-    bool any_order;         /* sums in whatever order threads come: needs options.any_order */
+    bool baseline;          /* only for comparison; `auto` never chooses it */
+    bool any_order;         /* the order of its sums depends on timing: needs options.any_order */
     uint64_t reserved[4];
 } tamis_algorithm_description;
 
-/* Algorithms of all devices, by number 0 .. count - 1. */
+/* The algorithms of all devices, by number 0 .. count - 1. */
 TAMIS_API int tamis_algorithm_count(void);
 TAMIS_API tamis_status tamis_algorithm_at(int number, tamis_algorithm_description *description);
 

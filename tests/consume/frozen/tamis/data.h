@@ -1,6 +1,6 @@
 /*
- * Data for models: dictionaries of names, ratings with any ids, vocabularies, splits into what is fitted and what is
- * held out, and files read in mini-batches. Library: libtamis_ml.
+ * Data for models: dictionaries of names, ratings with arbitrary ids, vocabularies, splits into training and held-out
+ * data, and files read in mini-batches. Library: libtamis_ml.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,43 +15,44 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------------------- names */
 
-typedef struct tamis_names tamis_names; /* a dictionary: index 0 .. count - 1 <-> name, in the order of arrival */
+/* A dictionary: index 0 .. count - 1 <-> name, in the order in which names were added. */
+typedef struct tamis_names tamis_names;
 
-/* An empty dictionary, the caller's. */
+/* Makes an empty dictionary, which the caller must free. */
 TAMIS_API tamis_status tamis_names_create(tamis_names **names);
 
 /* Frees a dictionary; NULL is allowed. */
 TAMIS_API void tamis_names_free(tamis_names *names);
 
-/* How many names it has. */
+/* The number of names. */
 TAMIS_API int64_t tamis_names_count(const tamis_names *names);
 
-/* The name of an index, or NULL past the end; it lives as long as the dictionary is not added to. */
+/* The name of an index, or NULL past the end. It is valid until a name is added. */
 TAMIS_API const char *tamis_names_at(const tamis_names *names, int64_t index);
 
-/* The index of a name of `length` bytes, -1 where it is not there. */
+/* The index of a name of `length` bytes, or -1 if there is none. */
 TAMIS_API int64_t tamis_names_find(const tamis_names *names, const char *name, size_t length);
 
-/* Adds a name, or finds it where it is there. Not empty, no zero byte in it. Unique names: each has one index. */
+/* Adds a name, or finds it if it exists. A name is not empty and contains no zero byte. Each name has one index. */
 TAMIS_API tamis_status tamis_names_add(tamis_names *names, const char *name, size_t length, int64_t *index);
 
-/* A dictionary with the same names under the same indices, the caller's, that either may be added to by itself. On an
-   error *copy is as it was. */
+/* Makes an independent copy with the same names and indices, which the caller must free. After an error *copy is
+   unchanged. */
 TAMIS_API tamis_status tamis_names_copy(const tamis_names *names, tamis_names **copy);
 
-/* A vocabulary: a name a line, the line's number from 0 its index (plain, .gz, .xz or .zst). Empty lines at the end do
-   not count. A name that comes twice is TAMIS_ERROR_FORMAT with both lines. */
+/* Reads a vocabulary: one name per line, whose index is the line's number from 0 (plain, .gz, .xz or .zst). Empty lines
+   at the end do not count. A repeated name gives TAMIS_ERROR_FORMAT with both lines. */
 TAMIS_API tamis_status tamis_names_read(const char *path, tamis_names **names);
 
 /* ---------------------------------------------------------------------------------------------- ratings */
 
-/* How ratings are read. Begin with TAMIS_RATINGS_OPTIONS_INIT. */
+/* How to read ratings. Initialise with TAMIS_RATINGS_OPTIONS_INIT. */
 typedef struct tamis_ratings_options {
-    bool header;          /* skip the first line; without, a first line whose rating is no number is skipped as well */
-    double missing_value; /* of lines that have no third field (1) */
+    bool header;          /* skip the first line; it is also skipped if its rating is not a number */
+    double missing_value; /* the rating of lines without a third field (1) */
     tamis_names *users,
-        *items;      /* dictionaries to go on with (new ids are added), as for a second file; NULL: new ones */
-    bool known_only; /* leave out lines whose user or item is in neither dictionary (needs both), e.g. tests */
+        *items;      /* existing dictionaries to extend with new ids, for instance for a second file; NULL: new ones */
+    bool known_only; /* skip lines whose user or item is not in its dictionary (needs both), e.g. for test data */
     bool (*progress)(void *context, double share);
     void *progress_context;
     uint64_t reserved[8];
@@ -61,32 +62,32 @@ typedef struct tamis_ratings_options {
 #define TAMIS_RATINGS_OPTIONS_INIT                                                                                     \
     { .missing_value = 1 }
 
-/* Reads `user item [rating [time]]` a line, ids any text without the separator, which is the first of tab, "::", comma,
-   semicolon and blank that is in the first line of data. Ids may be quoted in a .csv. Comments begin with # or %.
-   A pair that comes twice keeps its last rating. *ratings is CSR, users x items, fp32, sorted. *users and *items are
-   new dictionaries, or the ones of the options, which an error leaves as they were. skipped (may be NULL): lines left
-   out by known_only. TAMIS_ERROR_FORMAT names file and line. */
+/* Reads lines `user item [rating [time]]`. Ids are any text without the separator, which is the first of tab, "::",
+   comma, semicolon and blank that occurs in the first line of data. Ids may be quoted in a .csv. Comments begin with #
+   or %. A repeated pair keeps its last rating. *ratings is CSR, users x items, fp32, sorted. *users and *items are new
+   dictionaries, or those of the options, which are unchanged after an error. skipped (may be NULL): the number of lines
+   that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
                                           tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);
 
 /* ---------------------------------------------------------------------------------------------- splits */
 
-/* What is held out. */
+/* What to hold out. */
 typedef enum tamis_split_kind {
-    TAMIS_SPLIT_ENTRIES = 0,   /* of each row, a share of its entries; rows keep one entry at least */
-    TAMIS_SPLIT_LEAVE_ONE = 1, /* of each row of two entries or more, one */
-    TAMIS_SPLIT_ROWS = 2,      /* whole rows, of two or more at least one and not all; both results have all rows, empty
-                                  where they belong to the other */
-    TAMIS_SPLIT_TOKENS = 3     /* of each row of counts, a share of its words' occurrences: an entry may be divided.
-                                  Each occurrence is drawn on its own. Counts must be whole numbers that the type holds
-                                  exactly (fp32: up to 2^24), at most 2^31 - 1. Document completion */
+    TAMIS_SPLIT_ENTRIES = 0,   /* a share of each row's entries; every row keeps at least one entry */
+    TAMIS_SPLIT_LEAVE_ONE = 1, /* one entry of each row that has two or more */
+    TAMIS_SPLIT_ROWS = 2,      /* whole rows, at least one but not all if there are two or more; both results have all
+                                  rows, and rows of the other part are empty */
+    TAMIS_SPLIT_TOKENS = 3 /* a share of each row's word occurrences, for document completion: an entry may be split.
+                              Each occurrence is drawn independently. Counts must be integers that the type
+                              represents exactly (fp32: up to 2^24), at most 2^31 - 1 */
 } tamis_split_kind;
 
-/* How a matrix is split. Begin with TAMIS_SPLIT_OPTIONS_INIT. */
+/* How to split a matrix. Initialise with TAMIS_SPLIT_OPTIONS_INIT. */
 typedef struct tamis_split_options {
     tamis_split_kind kind;
-    double share;  /* that is held out, 0 < share < 1 (0.1); leave-one does not look at it */
+    double share;  /* the held-out share, 0 < share < 1 (0.1); ignored by leave-one */
     uint64_t seed; /* the same seed, options and matrix give the same split on every machine (1) */
     uint64_t reserved[4];
 } tamis_split_options;
@@ -95,27 +96,28 @@ typedef struct tamis_split_options {
 #define TAMIS_SPLIT_OPTIONS_INIT                                                                                       \
     { .share = 0.1, .seed = 1 }
 
-/* Two CSR matrices of S's shape and types (host), the caller's: what is kept and what is held out. */
+/* Makes two CSR matrices of S's shape and types (host), for the caller to free: the training and the held-out part. */
 TAMIS_API tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_owned_sparse **kept,
                                    tamis_owned_sparse **held_out);
 
 /* ---------------------------------------------------------------------------------------------- mini-batches of files
  */
 
-typedef struct tamis_batches tamis_batches; /* a file that is read again and again, some rows at a time */
+typedef struct tamis_batches tamis_batches; /* a file that is read repeatedly, some rows at a time */
 
-/* Opens a bag of words (docword.*, .ldac, .dat) or any other matrix file that the core reads for reading `rows` rows at
-   a time. Bags of words are streamed: the file may be larger than memory, and docword's documents must rise
-   (TAMIS_ERROR_FORMAT names the line). Other formats are read whole and cut. *batches is the caller's. */
+/* Opens a file for reading `rows` rows at a time: a bag of words (docword.*, .ldac, .dat) or any other matrix file that
+   the core reads. Bags of words are streamed: the file may be larger than memory, and docword's documents must be in
+   increasing order (TAMIS_ERROR_FORMAT names the line). Other formats are read completely and then split. The caller
+   must close *batches. */
 TAMIS_API tamis_status tamis_batches_open(const char *path, int64_t rows, tamis_batches **batches);
 TAMIS_API void tamis_batches_close(tamis_batches *batches); /* NULL is allowed */
 
-/* Number of columns: known from a header, else from a first pass over the file when it is opened. */
+/* The number of columns, from a header or else from a first pass over the file when it is opened. */
 TAMIS_API int64_t tamis_batches_columns(const tamis_batches *batches);
 
-/* The next batch, CSR fp32 with 64-bit offsets, its rows numbered from 0; NULL after the last, after which the next
-   call begins again. It lives until the next call. Has the form of a tamis_batch_source with a tamis_batches as
-   context. */
+/* Returns the next batch, CSR fp32 with 64-bit offsets, rows numbered from 0, or NULL after the last; the next call
+   then starts again. The batch is valid until the next call. The function is a tamis_batch_source with a tamis_batches
+   as context. */
 TAMIS_API tamis_status tamis_batches_next(void *batches, const tamis_sparse **batch);
 
 #ifdef __cplusplus

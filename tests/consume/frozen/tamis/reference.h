@@ -13,11 +13,10 @@ extern "C" {
 #endif
 
 /*
- * The same operations as the plainest loops, in double, single-threaded, on the host: what every algorithm is tested
- * against. Outputs are doubles whatever the types of the inputs: p has nnz * batch entries, c and e are row-major,
- * packed, rows of op(S) x L (batch: one after another). With beta != 0 the output is read as the old P, C or E. Of the
- * options those that change what is computed are looked at; of the execution alpha, beta and values. Either may be
- * NULL.
+ * The same operations as the simplest loops, in double, single-threaded, on the host. Every algorithm is tested against
+ * them. Outputs are always doubles: p has nnz * batch entries; c and e are row-major, packed, rows of op(S) x L
+ * (members of a batch one after another). With beta != 0 the output is read as the old P, C or E. Only those options
+ * are used that change what is computed; of the execution, alpha, beta and values. Either may be NULL.
  */
 TAMIS_API tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
                                              const tamis_options *options, const tamis_execution *execution, double *p);
@@ -28,8 +27,9 @@ TAMIS_API tamis_status tamis_reference_fused(const tamis_sparse *S, const tamis_
                                              const tamis_execution *execution, double *e);
 
 /*
- * Their gradients, and an edge over given samples, as <tamis/gradient.h> defines them: da, db and dd are row-major and
- * packed, ds has nnz entries, all doubles, in a batch one after another. Of outputs those that are NULL are left out.
+ * Their gradients, and an edge over given samples, as <tamis/gradient.h> defines them. da, db and dd are row-major and
+ * packed; ds has nnz entries. All are doubles; members of a batch follow one another. Outputs that are NULL are not
+ * computed.
  */
 TAMIS_API tamis_status tamis_reference_sddmm_backward(const tamis_sparse *S, const tamis_dense *dP,
                                                       const tamis_dense *A, const tamis_dense *B,
