@@ -121,6 +121,9 @@ FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 
 #endif
 
+/* The work-items take the numbers 0 .. count - 1 in turn, whatever the grid. */
+#define FOR_EACH(i, count) for (int64 i = GROUP_X * GROUP + LOCAL_ID; i < (count); i += GROUPS_X * GROUP)
+
 /*
  * Batches: how far the arrays of one member lie from those of the next, in elements, sums in scratch in reals. MEMBER
  * moves what has been taken to the member of the group; compiled for one member alone it costs nothing.
