@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 
 #include "base/edge.h"
-#include "base/source.h"
 #include "core/device.h"
 #include "select/choose.h"
 
@@ -54,14 +53,6 @@ tamis_status tamis_execution_read(const tamis_execution *execution, tamis_execut
 tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options, bool once,
                              tamis_plan **plan);
 void tamis_plan_release(tamis_plan *plan);
-
-/* destroy.c: waits for the device's work where memory goes back to an allocator of the caller's, which knows one stream
-   of it; has `release` called when the stream has come to where it is now; those of a device whose time has come;
-   all of a device, after waiting for it. */
-void tamis_destroy_wait(const tamis_device *device, const tamis_source *source);
-void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object);
-void tamis_destroy_passed(const tamis_device *device);
-void tamis_destroy_rest(const tamis_device *device);
 
 /* Whether the operation reads S's values. */
 static inline bool tamis_plan_needs_values(const tamis_plan *plan) {

@@ -11,24 +11,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/unpack.h"
 
 enum { READ_BLOCK = 8 << 20, FIRST_BLOCK = 64 << 10 };
-
-tamis_status tamis_bytes_reserve(tamis_bytes *bytes, int64_t capacity, const char *name) {
-    if (bytes->data && capacity <= bytes->capacity) return TAMIS_OK;
-    if (capacity > INT64_MAX / 2 - TAMIS_TEXT_PADDING)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", name,
-                          (long long)capacity);
-    void *memory = bytes->data;
-    const int64_t held = bytes->data ? bytes->capacity + TAMIS_TEXT_PADDING : 0;
-    if (memory)
-        TRY(tamis_reallocate(held, capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
-    else
-        TRY(tamis_allocate(capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
-    bytes->data = memory;
-    bytes->capacity = capacity;
-    return TAMIS_OK;
-}
 
 static tamis_status file_error(const char *path, const char *doing) {
     return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot %s: %s", path, doing, strerror(errno));

@@ -1,11 +1,12 @@
 /* Unpacking gzip, xz and Zstandard from memory to memory, one table row each. */
+#include "io/unpack.h"
+
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/source.h"
 
 #if TAMIS_HAVE_ZLIB
 #include "io/zlib_memory.h"
@@ -20,6 +21,22 @@
 /* A matrix in text shrinks 3 to 100 times; a file built to fill the memory shrinks without limit (xz) or 1030 times
    (gzip). Up to ALWAYS_FINE bytes are unpacked from anything. */
 enum { MOST_RATIO = 1200, ALWAYS_FINE = 256 << 20, STEP = 4 << 20 };
+
+tamis_status tamis_bytes_reserve(tamis_bytes *bytes, int64_t capacity, const char *name) {
+    if (bytes->data && capacity <= bytes->capacity) return TAMIS_OK;
+    if (capacity > INT64_MAX / 2 - TAMIS_TEXT_PADDING)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", name,
+                          (long long)capacity);
+    void *memory = bytes->data;
+    const int64_t held = bytes->data ? bytes->capacity + TAMIS_TEXT_PADDING : 0;
+    if (memory)
+        TRY(tamis_reallocate(held, capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
+    else
+        TRY(tamis_allocate(capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
+    bytes->data = memory;
+    bytes->capacity = capacity;
+    return TAMIS_OK;
+}
 
 typedef tamis_status unpack_function(const char *name, const unsigned char *data, int64_t bytes,
                                      const tamis_progress *progress, tamis_bytes *unpacked);
