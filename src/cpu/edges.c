@@ -3,7 +3,7 @@
  * takes stretches of nonzeros, dealt out by their number alone; rows of a softmax that a stretch cuts are brought
  * together in between, in order. Any number of threads gives the same bits.
  */
-#include "cpu/edges.h"
+#include "cpu/parts.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Checking, ordering and profiling a pattern on the CPU: src/sparse does the work. */
-#include "cpu/pattern.h"
+#include "cpu/parts.h"
 
 #include "base/memory.h"
 #include "base/status.h"

@@ -1,8 +1,8 @@
 /* What a kind whose entries are drawn one by one consists of. */
-#ifndef TAMIS_SPARSE_GENERATE_EDGES_H
-#define TAMIS_SPARSE_GENERATE_EDGES_H
+#ifndef TAMIS_GENERATE_EDGES_H
+#define TAMIS_GENERATE_EDGES_H
 
-#include "sparse/generate.h"
+#include "generate/generate.h"
 
 enum { TAMIS_MOST_DRAWS = 32 };
 

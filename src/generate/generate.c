@@ -6,8 +6,8 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "sparse/fill.h"
-#include "sparse/generate.h"
+#include "generate/generate.h"
+#include "sparse/index.h"
 
 typedef struct kind_row {
     const char *name;

@@ -2,7 +2,7 @@
  * Kinds that can be made row by row, each row from random numbers of its own: uniform, banded, blocks, attention
  * windows and meshes. A first pass counts, a second one fills; both in parallel.
  */
-#include "sparse/generate_rows.h"
+#include "generate/rows.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"

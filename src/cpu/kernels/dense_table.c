@@ -1,5 +1,5 @@
 /*
- * The table of the dense companions' kernels of one variant. Like kernels.c this file is compiled for every instruction
+ * The table of the dense companions' kernels of one variant. Like table.c this file is compiled for every instruction
  * set, with and without TAMIS_KERNEL_F64; TAMIS_DENSE_TABLE is its name.
  */
 #include "cpu/kernels/dense.h"

@@ -1,10 +1,10 @@
 /* What a kind that is made row by row consists of. */
-#ifndef TAMIS_SPARSE_GENERATE_ROWS_H
-#define TAMIS_SPARSE_GENERATE_ROWS_H
+#ifndef TAMIS_GENERATE_ROWS_H
+#define TAMIS_GENERATE_ROWS_H
 
-#include "sparse/generate.h"
+#include "generate/generate.h"
+#include "generate/subset.h"
 #include "sparse/index.h"
-#include "sparse/subset.h"
 
 /* Worked out once for a matrix, then read by all threads. */
 typedef struct tamis_row_plan {

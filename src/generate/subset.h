@@ -1,6 +1,6 @@
 /* Random subsets: `count` different numbers of 0 .. bound - 1, every subset equally likely. */
-#ifndef TAMIS_SPARSE_SUBSET_H
-#define TAMIS_SPARSE_SUBSET_H
+#ifndef TAMIS_GENERATE_SUBSET_H
+#define TAMIS_GENERATE_SUBSET_H
 
 #include <tamis/tamis.h>
 

@@ -4,7 +4,7 @@
  * what is too many is removed at random. A matrix so full, or so skewed, that draws no longer find free places is
  * completed at random instead.
  */
-#include "sparse/generate_edges.h"
+#include "generate/edges.h"
 
 #include <string.h>
 

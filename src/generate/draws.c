@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "sparse/generate_edges.h"
+#include "generate/edges.h"
 
 /* ------------------------------------------------------------------------------------------- rmat */
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "sparse/generate_rows.h"
+#include "generate/rows.h"
 
 typedef struct neighbour {
     int64_t squared; /* distance in the grid */

@@ -2,14 +2,14 @@
  * Random subsets by drawing until enough different numbers have come up. Small ones are kept sorted on the way; larger
  * ones are marked in a bitmap, of which the complement is drawn when more than half of the numbers are wanted.
  */
-#include "sparse/subset.h"
+#include "generate/subset.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "sparse/generate.h"
+#include "generate/generate.h"
 
 enum {
     FEW = 32,      /* numbers kept sorted by insertion */

@@ -1,6 +1,6 @@
 /* Seeded generators from inside: a recipe with all defaults filled in, and the makers of each kind. */
-#ifndef TAMIS_SPARSE_GENERATE_H
-#define TAMIS_SPARSE_GENERATE_H
+#ifndef TAMIS_GENERATE_GENERATE_H
+#define TAMIS_GENERATE_GENERATE_H
 
 #include <tamis/generate.h>
 
@@ -38,6 +38,10 @@ static inline int64_t tamis_scale_up(int64_t a, int64_t b, int64_t c) {
     __extension__ typedef unsigned __int128 wide;
     return (int64_t)(((wide)a * (wide)b + (wide)c - 1) / (wide)c);
 }
+
+/* fill.c: what tamis_fill_uniform does to one packed row of `count` elements, from another stream of random numbers. */
+void tamis_fill_values(void *data, tamis_type type, int64_t count, uint64_t seed, uint64_t stream, double low,
+                       double high);
 
 typedef struct tamis_recipe {
     tamis_kind kind;
