@@ -65,21 +65,23 @@ def includes(files):
 
 def calls(folder, files):
     """(file, file that defines a function or table it uses), from the symbols of the objects."""
-    defined, used = {}, collections.defaultdict(set)
+    objects = {}
     for place, _, names in os.walk(folder):
         for name in names:
             path = os.path.relpath(os.path.join(place, name), folder)
             match = re.fullmatch(r"(.*)CMakeFiles/tamis\w*objects\.dir/(.*)\.c\.o", path)
             source = match and os.path.join("src", match.group(1), match.group(2))
-            if not source or source + ".c" not in files:
-                continue
-            symbols = subprocess.run(["nm", os.path.join(folder, path)], capture_output=True, text=True, check=True)
-            for line in symbols.stdout.splitlines():
-                kind, symbol = line.split()[-2:]
-                if kind in "TDBR":
-                    defined[symbol] = source
-                elif kind == "U":
-                    used[source].add(symbol)
+            if source and source + ".c" in files:
+                objects[path] = source
+    defined, used = {}, collections.defaultdict(set)
+    lines = subprocess.run(["nm", "-A", *objects], cwd=folder, capture_output=True, text=True, check=True).stdout if objects else ""
+    for line in lines.splitlines():
+        path, rest = line.split(":", 1)
+        kind, symbol = rest.split()[-2:]
+        if kind in "TDBR":
+            defined[symbol] = objects[path]
+        elif kind == "U":
+            used[objects[path]].add(symbol)
     if not defined:
         sys.exit(f"include-graph.py: {folder} holds no objects of the library")
     return {(source, defined[symbol]) for source, symbols in used.items() for symbol in symbols if symbol in defined}
