@@ -129,15 +129,15 @@ static void says_what_is_broken(void **state) {
     size_t bytes = packers[0].pack(content, sizeof content - 1, packed, ROOM);
     if (bytes > 0)
         io_refuse_bytes("c.gz", packed, bytes - 9, NULL, TAMIS_ERROR_FORMAT,
-                        "c.gz: the gzip data is broken: it is cut short");
+                        "c.gz: the gzip data are damaged: truncated");
     bytes = packers[1].pack(content, sizeof content - 1, packed, ROOM);
     if (bytes > 0)
         io_refuse_bytes("c.xz", packed, bytes - 9, NULL, TAMIS_ERROR_FORMAT,
-                        "c.xz: the xz data is broken: it is cut short");
+                        "c.xz: the xz data are damaged: truncated");
     bytes = packers[2].pack(content, sizeof content - 1, packed, ROOM);
     if (bytes > 0)
         io_refuse_bytes("c.zst", packed, bytes - 3, NULL, TAMIS_ERROR_FORMAT,
-                        "c.zst: the Zstandard data is broken: it is cut short");
+                        "c.zst: the Zstandard data are damaged: truncated");
 }
 
 /* 400 MiB of zeros in 60 kB (xz): refused long before the end. */
@@ -152,7 +152,7 @@ static void refuses_bombs(void **state) {
     assert_true(one * TIMES < ROOM);
     for (size_t i = 1; i < TIMES; i++) memcpy(packed + i * one, packed, one);
     io_refuse_bytes("bomb.mtx.xz", packed, one * TIMES, NULL, TAMIS_ERROR_FORMAT,
-                    "bomb.mtx.xz: unpacks to more than 1200 times its size: this is no matrix");
+                    "bomb.mtx.xz: expands to more than 1200 times its size: this is not a matrix");
     free(zeros);
     free(packed);
 #else
