@@ -62,8 +62,8 @@ static tamis_status read_all(tamis_unpacker *from, const tamis_progress *progres
     memset(content.data + content.size, 0, TAMIS_TEXT_PADDING);
     const bool marked = content.size >= 3 && memcmp(content.data, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
     source->memory = content.data;
-    source->text = (tamis_text){
-        .name = from->name, .begin = content.data + (marked ? 3 : 0), .end = content.data + content.size};
+    source->text =
+        (tamis_text){.name = from->name, .begin = content.data + (marked ? 3 : 0), .end = content.data + content.size};
     tamis_unpacker_close(from);
     return TAMIS_OK;
 failed:
