@@ -68,6 +68,11 @@ struct tamis_edge_functions {
     tamis_status (*run)(const tamis_edge_job *job);
 };
 
+/* Whether an operation reads S's values: all but those with the edge mask, of which SpMM has none. */
+static inline bool tamis_needs_values(tamis_operation operation, tamis_edge edge) {
+    return operation == TAMIS_OP_SPMM || edge != TAMIS_EDGE_MASK;
+}
+
 /* Whether dx or ds depends on x. */
 static inline bool tamis_edge_dx_needs_x(tamis_edge edge) {
     return edge != TAMIS_EDGE_SCALE && edge != TAMIS_EDGE_MASK && edge != TAMIS_EDGE_RESIDUAL;

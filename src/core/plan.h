@@ -56,7 +56,7 @@ void tamis_plan_release(tamis_plan *plan);
 
 /* Whether the operation reads S's values. */
 static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
-    return plan->options.operation == TAMIS_OP_SPMM || plan->options.edge != TAMIS_EDGE_MASK;
+    return tamis_needs_values(plan->options.operation, plan->options.edge);
 }
 
 /* plan.c: whether S is a view that the device can compute on, with values of options.type; and whether the device can
