@@ -14,6 +14,16 @@
    the device. */
 #define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
 
+/* What algorithms are predicted, chosen and parameterised by: the pattern's profile, the machine, the use to come. */
+typedef struct tamis_evidence {
+    tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
+    tamis_ceilings ceilings;
+    double fresh_share;    /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
+    double panel_fresh[2]; /* of a GPU: columns of panels of 128 and of 256 rows over their nonzeros; 1: none shared */
+    int64_t cache_l1, cache_l2, cache_l3;
+    int64_t expected_calls;
+} tamis_evidence;
+
 /*
  * The problem of a plan after all checks: always CSR, row-major, defaults filled in. Arrays stay the caller's or the
  * plan's. The pattern is fixed, the values are handed over with each execution.
@@ -31,18 +41,13 @@ typedef struct tamis_problem {
     bool has_values;
     int64_t inner, width; /* K and L; 0 where the operation has none */
     double edge_scale, edge_slope, edge_epsilon;
-    int64_t expected_calls;
     int64_t batch;     /* members of an execution, 1 or more */
     bool keep_softmax; /* of the edge softmax: executions may ask for softmax_rows */
     int threads;
     bool deterministic;
-    const char *parameters;       /* the user's, "" when none */
-    const tamis_profile *profile; /* exact for the rows; bandwidth and span are estimates */
-    const tamis_ceilings *ceilings;
-    double fresh_share;    /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
-    double panel_fresh[2]; /* of a GPU: columns of panels of 128 and of 256 rows over their nonzeros; 1: none shared */
-    int64_t cache_l1, cache_l2, cache_l3;
-    void *device;   /* the backend's handle of it */
+    const char *parameters;         /* the user's, "" when none */
+    const tamis_evidence *evidence; /* no part of the problem: what it is best solved with is read from it */
+    void *device;                   /* the backend's handle of it */
     void *stream;   /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
     bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
     bool unchecked; /* the pattern has not been checked: order_rows (COO) or look (CSR) does */
@@ -201,7 +206,7 @@ typedef struct tamis_backend {
     tamis_status (*validate)(void *device, void *stream, int threads, const tamis_sparse *S);
     tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                tamis_row_order *order);
-    tamis_status (*look)(tamis_problem *problem, tamis_profile *profile); /* also sets fresh_share */
+    tamis_status (*look)(const tamis_problem *problem, tamis_evidence *evidence); /* profile and what is fresh */
 
     /* what executions need beside the algorithm; `ready` makes all that a plan will use, no data among it */
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);

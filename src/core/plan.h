@@ -30,8 +30,7 @@ struct tamis_plan {
     tamis_options options; /* defaults filled in; its pointers to strings are not kept */
     tamis_sparse pattern;  /* the caller's view */
     tamis_problem problem;
-    tamis_profile profile;
-    tamis_ceilings ceilings;
+    tamis_evidence evidence;
     tamis_choice choice;
     tamis_prepared *prepared;
     tamis_prepared_sizes sizes;

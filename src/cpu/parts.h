@@ -26,7 +26,7 @@ const tamis_cpu_machine *tamis_cpu_machine_read(void);
 tamis_status tamis_cpu_validate(void *device, void *stream, int threads, const tamis_sparse *S);
 tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order);
-tamis_status tamis_cpu_look(tamis_problem *problem, tamis_profile *profile);
+tamis_status tamis_cpu_look(const tamis_problem *problem, tamis_evidence *evidence);
 
 /* staging.c: operands that the kernels cannot use as they lie, on their way in and out: column-major ones, values out
    of row order. */

@@ -53,7 +53,7 @@ static bool accepts(const tamis_algorithm *self, const tamis_problem *problem, c
                        "it reads S's values in the type of its operands, not fp32 beside 16-bit operands");
     if (self->description.any_order && problem->deterministic && !t->orders)
         return decline(reason, bytes, "it adds floats atomically, in whatever order: ask for it with any_order = true");
-    if (t->sorted && !problem->profile->sorted)
+    if (t->sorted && !problem->evidence->profile.sorted)
         return decline(reason, bytes, "it walks tiles of columns: they must rise within every row (tamis_sort)");
     if (t->no_softmax && problem->operation == TAMIS_OP_FUSED && problem->edge == TAMIS_EDGE_SOFTMAX)
         return decline(reason, bytes, "a row's softmax needs the whole row, and it sees blocks of rows by themselves");

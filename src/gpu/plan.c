@@ -44,14 +44,13 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
     p->method = method;
     p->device = problem->device;
     p->problem = *problem;
-    p->profile = *problem->profile;
+    p->profile = problem->evidence->profile;
     p->unit = unit_of(p);
     if (method->defaults) method->defaults(problem, p->device, p->parameters);
     TRY_GOTO(failed, tamis_parameters_parse(method->name, problem->parameters, method->parameters,
                                             parameter_count(method), p->parameters));
     TRY_GOTO(failed, prepare(p));
-    p->problem.profile = NULL;
-    p->problem.ceilings = NULL;
+    p->problem.evidence = NULL;
     p->problem.parameters = "";
     *prepared = p;
     return TAMIS_OK;

@@ -20,12 +20,14 @@ static const double launch_seconds = 5e-6;
 enum { NARROW = 512 }; /* bytes of a row that a team of gpu-panels holds */
 
 static double scale_of(const tamis_problem *p) {
-    return p->ceilings->measured && p->ceilings->l2_gbs[0] > 0 ? fitted_l2 / p->ceilings->l2_gbs[0] : 1;
+    return p->evidence->ceilings.measured && p->evidence->ceilings.l2_gbs[0] > 0
+               ? fitted_l2 / p->evidence->ceilings.l2_gbs[0]
+               : 1;
 }
 
 /* Bytes a second of random rows out of a table of that many bytes. */
 static double gather_rate(const tamis_problem *p, double bytes) {
-    const tamis_ceilings *const c = p->ceilings;
+    const tamis_ceilings *const c = &p->evidence->ceilings;
     for (int i = 0; i < 6; i++)
         if (bytes <= (double)c->gather_bytes[i]) {
             if (i == 0) return 1e9 * c->gather_gbs[0][0];
@@ -52,22 +54,22 @@ static double filling(double seconds) { return launch_seconds + fmax(seconds, fm
 static double row_each(const tamis_problem *p, double bytes) {
     const double near = (3.3 + 0.0722 * bytes) * 1e-12 * scale_of(p), seen = 0.0702 * bytes * 1e-12 * scale_of(p);
     const double beyond = fmax(0, bytes / gather_rate(p, (double)p->cols * bytes) - seen);
-    return near + 0.68 * p->fresh_share * beyond;
+    return near + 0.68 * p->evidence->fresh_share * beyond;
 }
 
 /* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not; the
    larger, since one hides the other. Rows of more than two kilobytes leave L1 room for too few of them. */
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
-    const double work = 4.2 + 0.061 * bytes + 1.3 * p->fresh_share;
-    const double rows = (0.0615 + 0.0527 * p->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
+    const double work = 4.2 + 0.061 * bytes + 1.3 * p->evidence->fresh_share;
+    const double rows = (0.0615 + 0.0527 * p->evidence->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
     const double beyond = fmax(0, bytes / gather_rate(p, table) - bytes / gather_rate(p, 1 << 20));
-    return fmax(work, rows) * 1e-12 * scale_of(p) + 0.3 * p->fresh_share * beyond;
+    return fmax(work, rows) * 1e-12 * scale_of(p) + 0.3 * p->evidence->fresh_share * beyond;
 }
 
 /* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
 static double sums_each(const tamis_problem *p, double slices) {
     const double bytes = 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1);
-    return bytes / (1e9 * (p->ceilings->memory_gbs[0] > 0 ? p->ceilings->memory_gbs[0] : 4000));
+    return bytes / (1e9 * (p->evidence->ceilings.memory_gbs[0] > 0 ? p->evidence->ceilings.memory_gbs[0] : 4000));
 }
 
 static double slices_of(const tamis_problem *p, int64_t slice) {
@@ -119,7 +121,8 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them not seen within 2048 nonzeros, those at "
              "%.3g TB/s",
-             bytes, slices_of(p, slice), 100 * p->fresh_share, 1e-12 * gather_rate(p, table / slices_of(p, slice)));
+             bytes, slices_of(p, slice), 100 * p->evidence->fresh_share,
+             1e-12 * gather_rate(p, table / slices_of(p, slice)));
 }
 
 /*
@@ -131,10 +134,11 @@ void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *predic
  */
 static int64_t height_of(const tamis_problem *p, double columns, double *fresh) {
     enum { LOWEST = 256, HIGHEST = 2048, ENOUGH = 6000, PANELS = 4 /* at least */ };
-    const double ratio = p->panel_fresh[0] > 0 ? p->panel_fresh[1] / p->panel_fresh[0] : 1;
+    const double ratio =
+        p->evidence->panel_fresh[0] > 0 ? p->evidence->panel_fresh[1] / p->evidence->panel_fresh[0] : 1;
     int64_t height = LOWEST;
-    *fresh = fmax(p->panel_fresh[1], 1e-6);
-    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && p->fresh_share > 0.35 &&
+    *fresh = fmax(p->evidence->panel_fresh[1], 1e-6);
+    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && p->evidence->fresh_share > 0.35 &&
            columns / *fresh < ENOUGH) {
         height *= 2;
         *fresh *= ratio;
@@ -211,7 +215,7 @@ void tamis_gpu_predict_panels(const tamis_problem *p, tamis_prediction *predicti
 /* One product of TF32 in place of three: its half is derived, not measured, from a third of the products, two fifths of
    the instructions and all of the copies. */
 void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *prediction) {
-    const double nnz = (double)p->nnz, fresh = p->panel_fresh[0], cells = nnz * fresh / 128;
+    const double nnz = (double)p->nnz, fresh = p->evidence->panel_fresh[0], cells = nnz * fresh / 128;
     const bool once = p->math == TAMIS_MATH_TF32;
     const double cell = (14.8 + (once ? 0.313 : 0.626) * (double)p->inner) * 1e-9 * scale_of(p);
     prediction->call_seconds = filling(cells * cell + nnz * 2.85e-12 * scale_of(p)) + 6e-6;
@@ -225,16 +229,17 @@ void tamis_gpu_predict_tensor(const tamis_problem *p, tamis_prediction *predicti
 /* Rows dealt whole to groups that are neighbours: quick where rows are alike, and as slow as the longest row. */
 void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction) {
     static const double by_operation[] = {1.45, 1.1, 1.4};
-    const double bytes = row_bytes(p), longest = (double)p->profile->max * (20e-9 + 90e-12 * bytes) * scale_of(p);
+    const double bytes = row_bytes(p),
+                 longest = (double)p->evidence->profile.max * (20e-9 + 90e-12 * bytes) * scale_of(p);
     const double each = row_each(p, bytes) * by_operation[p->operation];
     /* SDDMM: a row of A is loaded for a few nonzeros; the others: the output */
-    const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + p->profile->mean / 4) : 60e-12;
+    const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + p->evidence->profile.mean / 4) : 60e-12;
     static const double besides[] = {2e-6, 0, 6e-6};
     prediction->call_seconds = filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
-             "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself", (long long)p->profile->max,
-             1e3 * longest);
+             "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself",
+             (long long)p->evidence->profile.max, 1e3 * longest);
 }
 
 /*
@@ -244,21 +249,21 @@ void tamis_gpu_predict_rows(const tamis_problem *p, tamis_prediction *prediction
 void tamis_gpu_predict_whole_rows(const tamis_problem *p, tamis_prediction *prediction) {
     const double size = (double)tamis_type_size(p->type), limit = (double)tamis_gpu_rows_limit(p);
     const double width = fmax((double)p->width, 1), slices = ceil(width / (double)tamis_gpu_rows_slice(p));
-    const double bytes = width / slices * size, longest = fmin((double)p->profile->max, limit);
+    const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
     const double seen = 0.0702 * bytes * 1e-12 * scale_of(p);
     const double beyond = fmax(0, bytes / gather_rate(p, (double)p->cols * bytes) - seen);
-    const double each = (2.5 + 0.05 * bytes) * 1e-12 * scale_of(p) + 0.68 * p->fresh_share * beyond;
+    const double each = (2.5 + 0.05 * bytes) * 1e-12 * scale_of(p) + 0.68 * p->evidence->fresh_share * beyond;
     const double row = (50 + 11 * (double)tamis_gpu_rows_team(p)) * 1e-12 * scale_of(p);
     const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
     const double tail = longest * (20e-9 + 90e-12 * bytes) * scale_of(p);
-    const bool cuts = (double)p->profile->max > limit;
+    const bool cuts = (double)p->evidence->profile.max > limit;
     const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
     prediction->call_seconds = fmax(filling(seconds), tail) + (cuts ? 3e-6 + sums / gather_rate(p, sums) : 0);
-    prediction->setup_seconds = cuts || p->profile->variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
+    prediction->setup_seconds = cuts || p->evidence->profile.variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
-             limit, (long long)p->profile->max);
+             limit, (long long)p->evidence->profile.max);
 }
 
 void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {

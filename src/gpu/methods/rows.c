@@ -44,9 +44,9 @@ static int64_t pieces_most_of(const tamis_problem *problem) {
 int64_t tamis_gpu_rows_slice(const tamis_problem *problem) {
     enum { LINE = 128 };
     const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
-    const double mean = problem->profile->mean;
-    const bool is_near = problem->fresh_share < 0.35;
-    const bool differ = mean >= VERY_LONG && problem->profile->variation > 0.5 && row % 256 == 0;
+    const double mean = problem->evidence->profile.mean;
+    const bool is_near = problem->evidence->fresh_share < 0.35;
+    const bool differ = mean >= VERY_LONG && problem->evidence->profile.variation > 0.5 && row % 256 == 0;
     const int64_t bytes = mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512;
     const int64_t widest = LANES_MOST * pieces_most_of(problem) * piece_of(problem);
     /* one that is half as long again is no worse than two */
@@ -65,7 +65,7 @@ static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pi
     while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
     if (across > pieces_most_of(problem) * *lanes) *lanes = LANES_MOST;
     *pieces = up(across, *lanes);
-    return problem->profile->mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
+    return problem->evidence->profile.mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
 }
 
 int64_t tamis_gpu_rows_team(const tamis_problem *problem) {
@@ -78,7 +78,7 @@ int64_t tamis_gpu_rows_team(const tamis_problem *problem) {
 int64_t tamis_gpu_rows_limit(const tamis_problem *problem) {
     enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */ };
     const int64_t teams = problem->device ? teams_of(problem->device, tamis_gpu_rows_team(problem)) : 1;
-    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->profile->mean;
+    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->evidence->profile.mean;
     const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
     return up(most((int64_t)limit, LEAST), LANES_MOST) * LANES_MOST;
 }
@@ -89,11 +89,11 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     /* past the end of a row the last one is loaded again; more under way helps in between alone */
-    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->profile->mean >= SHORT) ? 4 : 2;
+    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->evidence->profile.mean >= SHORT) ? 4 : 2;
     v[LIMIT] = tamis_gpu_rows_limit(problem);
     v[SLICE] = tamis_gpu_rows_slice(problem);
     /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
-    v[ORDERED] = !problem->once && problem->profile->variation > 0.5 && problem->fresh_share > 0.6;
+    v[ORDERED] = !problem->once && problem->evidence->profile.variation > 0.5 && problem->evidence->fresh_share > 0.6;
 }
 
 /* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
