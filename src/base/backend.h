@@ -14,6 +14,15 @@
    the device. */
 #define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
 
+/* The numbers of tamis_options that edges take. */
+typedef struct tamis_edge_constants {
+    double scale, slope, epsilon;
+} tamis_edge_constants;
+
+static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *options) {
+    return (tamis_edge_constants){options->edge_scale, options->edge_slope, options->edge_epsilon};
+}
+
 /* What algorithms are predicted, chosen and parameterised by: the pattern's profile, the machine, the use to come. */
 typedef struct tamis_evidence {
     tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
@@ -40,7 +49,7 @@ typedef struct tamis_problem {
     tamis_index_type offset_type, index_type;
     bool has_values;
     int64_t inner, width; /* K and L; 0 where the operation has none */
-    double edge_scale, edge_slope, edge_epsilon;
+    tamis_edge_constants edge_constants;
     int64_t batch;     /* members of an execution, 1 or more */
     bool keep_softmax; /* of the edge softmax: executions may ask for softmax_rows */
     int threads;

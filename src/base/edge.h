@@ -33,7 +33,7 @@ typedef struct tamis_edge_job {
     int threads;           /* of the CPU */
     tamis_type type;
     tamis_edge edge;
-    double scale, slope, epsilon;
+    tamis_edge_constants constants;
     int64_t rows, nnz, batch;
     const void *offsets; /* of the CSR; looked at by softmax alone */
     tamis_index_type offset_type;

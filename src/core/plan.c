@@ -115,9 +115,7 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->has_values = S->values != NULL && tamis_plan_needs_values(plan);
     p->inner = o->inner;
     p->width = o->width;
-    p->edge_scale = o->edge_scale;
-    p->edge_slope = o->edge_slope;
-    p->edge_epsilon = o->edge_epsilon;
+    p->edge_constants = tamis_edge_constants_of(o);
     p->batch = o->batch;
     p->keep_softmax = o->keep_softmax;
     p->threads = o->threads;

@@ -46,9 +46,9 @@ static void add_job(const tamis_edge_job *job, tamis_gpu_call *call) {
     tamis_gpu_add_int32(call, job->permutation != NULL);
     tamis_gpu_add_int32(call, kinds);
     tamis_gpu_add_int32(call, (int32_t)job->edge);
-    tamis_gpu_add_real(call, job->type, job->scale);
-    tamis_gpu_add_real(call, job->type, job->slope);
-    tamis_gpu_add_real(call, job->type, job->epsilon);
+    tamis_gpu_add_real(call, job->type, job->constants.scale);
+    tamis_gpu_add_real(call, job->type, job->constants.slope);
+    tamis_gpu_add_real(call, job->type, job->constants.epsilon);
     tamis_gpu_add_real(call, job->type, job->dp_factor);
     tamis_gpu_add_real(call, job->type, job->p_factor);
     tamis_gpu_add_real(call, job->type, job->p_keep);

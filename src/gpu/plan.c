@@ -248,9 +248,9 @@ void tamis_gpu_add_wide(const tamis_prepared *p, const tamis_operands *x, int mo
 
 void tamis_gpu_add_edge(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_call *call) {
     const tamis_type type = p->problem.type;
-    tamis_gpu_add_real(call, type, p->problem.edge_scale);
-    tamis_gpu_add_real(call, type, p->problem.edge_slope);
-    tamis_gpu_add_real(call, type, p->problem.edge_epsilon);
+    tamis_gpu_add_real(call, type, p->problem.edge_constants.scale);
+    tamis_gpu_add_real(call, type, p->problem.edge_constants.slope);
+    tamis_gpu_add_real(call, type, p->problem.edge_constants.epsilon);
     tamis_gpu_add_int32(call, (int32_t)p->problem.edge);
     tamis_gpu_add_int32(call, p->problem.has_values);
     tamis_gpu_add_real(call, type, x->alpha);
