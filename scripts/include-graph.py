@@ -20,10 +20,11 @@ BELOW = {
     "generate": ("base", "sparse"),
     "io": ("base", "sparse"),
     "reference": ("base", "sparse"),
-    "cpu": ("base", "sparse"),
-    "gpu": ("base", "sparse"),
-    "select": ("base", "sparse"),
-    "core": ("base", "sparse", "select", "cpu", "gpu"),
+    "backend": ("base",),
+    "cpu": ("base", "sparse", "backend"),
+    "gpu": ("base", "sparse", "backend"),
+    "select": ("base", "sparse", "backend"),
+    "core": ("base", "sparse", "backend", "select", "cpu", "gpu"),
     "group": ("base", "sparse", "core"),
     "ml": ("base", "sparse", "io"),  # and the public headers, by which it calls the core
 }

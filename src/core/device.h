@@ -2,7 +2,7 @@
 #ifndef TAMIS_CORE_DEVICE_H
 #define TAMIS_CORE_DEVICE_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 #include "base/source.h"
 
 struct tamis_device {

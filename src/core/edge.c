@@ -1,7 +1,7 @@
 /* An edge over samples that are there already, for a plan of SDDMM. */
 #include <tamis/gradient.h>
 
-#include "base/edge.h"
+#include "backend/edge.h"
 #include "base/status.h"
 #include "core/plan.h"
 

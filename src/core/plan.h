@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "base/edge.h"
+#include "backend/edge.h"
 #include "core/device.h"
 #include "select/choose.h"
 

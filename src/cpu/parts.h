@@ -2,7 +2,7 @@
 #ifndef TAMIS_CPU_PARTS_H
 #define TAMIS_CPU_PARTS_H
 
-#include "base/edge.h"
+#include "backend/edge.h"
 #include "cpu/variants.h"
 
 /* ceilings.c: fills *ceilings for one thread and for `threads`. Takes about a third of a second and 128 MiB a thread.

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_ALGORITHMS_H
 #define TAMIS_GPU_ALGORITHMS_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 const tamis_algorithm *tamis_gpu_algorithm_table(int *count);
 

@@ -5,7 +5,7 @@
 #ifndef TAMIS_GPU_PLAN_H
 #define TAMIS_GPU_PLAN_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 #include "base/parameters.h"
 #include "gpu/call.h"
 #include "gpu/jit.h"

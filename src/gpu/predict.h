@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_PREDICT_H
 #define TAMIS_GPU_PREDICT_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 typedef void tamis_gpu_predictor(const tamis_problem *problem, tamis_prediction *prediction);
 

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "base/edge.h"
+#include "backend/edge.h"
 #include "base/status.h"
 #include "gpu/methods/methods.h"
 #include "gpu/methods/panels_build.h"

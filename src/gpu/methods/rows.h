@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_METHODS_ROWS_H
 #define TAMIS_GPU_METHODS_ROWS_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 /* Nonzeros from which a row is cut; at least the longest row where none is to be. */
 int64_t tamis_gpu_rows_limit(const tamis_problem *problem);

@@ -2,10 +2,10 @@
  * What becomes of samples that are there already, as backends see it: an edge by itself, and its derivatives. One
  * description of a call and two functions; src/core has checked all of it.
  */
-#ifndef TAMIS_BASE_EDGE_H
-#define TAMIS_BASE_EDGE_H
+#ifndef TAMIS_BACKEND_EDGE_H
+#define TAMIS_BACKEND_EDGE_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 /* What products of that type are summed in, and what lies between the steps of an operation. */
 static inline tamis_type tamis_sum_type(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }

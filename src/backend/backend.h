@@ -2,8 +2,8 @@
  * What a backend is to the layers above it: a table of algorithms over a common description of the problem. A backend
  * includes this header and never another backend; src/core walks the table.
  */
-#ifndef TAMIS_BASE_BACKEND_H
-#define TAMIS_BASE_BACKEND_H
+#ifndef TAMIS_BACKEND_BACKEND_H
+#define TAMIS_BACKEND_BACKEND_H
 
 #include <tamis/algorithms.h>
 #include <tamis/ceilings.h>
@@ -151,8 +151,8 @@ typedef struct tamis_permutation {
     bool out; /* from packed to scattered; else the other way */
 } tamis_permutation;
 
-typedef struct tamis_dense_functions tamis_dense_functions; /* base/dense.h */
-typedef struct tamis_edge_functions tamis_edge_functions;   /* base/edge.h */
+typedef struct tamis_dense_functions tamis_dense_functions; /* backend/dense.h */
+typedef struct tamis_edge_functions tamis_edge_functions;   /* backend/edge.h */
 
 typedef struct tamis_backend {
     const char *name;

@@ -2,12 +2,12 @@
  * The dense companions of <tamis/dense.h> as backends see them: one description of a call and one table of functions.
  * src/core has checked all of it; empty matrices arrive only where something is to be written.
  */
-#ifndef TAMIS_BASE_DENSE_H
-#define TAMIS_BASE_DENSE_H
+#ifndef TAMIS_BACKEND_DENSE_H
+#define TAMIS_BACKEND_DENSE_H
 
 #include <tamis/dense.h>
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 /* A matrix or a vector: `stride` elements between its rows. base is NULL where there is none. */
 typedef struct tamis_dense_operand {
