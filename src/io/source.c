@@ -48,7 +48,7 @@ static tamis_status grow(growing *bytes, const tamis_unpacker *from) {
 static tamis_status read_all(tamis_unpacker *from, const tamis_progress *progress, tamis_source *source) {
     tamis_status status = TAMIS_OK;
     growing content = {0};
-    while (!from->ended) {
+    do {
         size_t got = 0;
         if (content.size == content.capacity) TRY_GOTO(failed, grow(&content, from));
         const int64_t room = content.capacity - content.size;
@@ -58,7 +58,7 @@ static tamis_status read_all(tamis_unpacker *from, const tamis_progress *progres
         const int64_t used = from->taken - (from->end - from->at);
         if (from->told > 0 && used <= from->told)
             TRY_GOTO(failed, tamis_progress_step(progress, (double)used / (double)from->told, from->name));
-    }
+    } while (!from->ended);
     memset(content.data + content.size, 0, TAMIS_TEXT_PADDING);
     const bool marked = content.size >= 3 && memcmp(content.data, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
     source->memory = content.data;

@@ -1,4 +1,5 @@
-/* The bytes of a file, or of memory, from beginning to end, unpacked where the first of them say that they are packed. */
+/* The bytes of a file, or of memory, from beginning to end, unpacked where the first of them say that they are packed.
+ */
 #ifndef TAMIS_IO_UNPACK_H
 #define TAMIS_IO_UNPACK_H
 

@@ -3,8 +3,8 @@
  * src/cpu/CMakeLists.txt): TAMIS_KERNEL_TYPE is the type, TAMIS_KERNEL_F64 is defined for fp64, and TAMIS_KERNEL_TABLE
  * is the name under which src/cpu/variants.c finds the result.
  */
-#include "cpu/kernels/kernels.h"
 #include "cpu/kernels/fused.h"
+#include "cpu/kernels/kernels.h"
 #include "cpu/kernels/naive.h"
 #include "cpu/kernels/row_simd.h"
 #include "cpu/kernels/sddmm.h"
