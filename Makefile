@@ -46,9 +46,10 @@ quality: build ## the models beside other libraries (from PyPI) on the same spli
 lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or full; reports in build/results
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" scripts/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
 
-results-pages: ## docs/results/README.md from the claims and the results; not beside evidence of other sources
+results-pages: build ## a page in HTML of each file in docs/results; the claims in its README, unless evidence is stale
+	@scripts/results-page.sh draw $(BUILD)/tools/tamis/tamis
 	@scripts/gpu-stale.sh refuse
-	@scripts/results-page.sh
+	@scripts/results-page.sh claims
 
 release: ## the sources of a release, after every test and with evidence of these sources
 	@scripts/install-dependencies.sh build test aarch64 docs

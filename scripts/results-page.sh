@@ -1,12 +1,32 @@
 #!/bin/sh
-# Writes docs/results/README.md: what stands above its marker stays, below it come the papers' claims beside the results in
-# docs/results/*/*.jsonl.xz.
+# What people read of docs/results/*/*.jsonl.xz:
+#   results-page.sh draw PROGRAM   a page X.html beside each X.jsonl.xz, by `tamis report`; git ignores these pages
+#   results-page.sh claims         docs/results/README.md: what stands above its marker stays, below it come the papers'
+#                                  claims beside the results
 set -eu
-cd "$(dirname "$0")/../docs/results"
-marker='<!-- made by scripts/results-page.sh from here on -->'
-{
-    sed "\|^$marker\$|,\$d" README.md
-    echo "$marker"
-    python3 ../../scripts/claims.py claims.txt ./*/*.jsonl.xz
-} >README.md.part
-mv README.md.part README.md
+cd "$(dirname "$0")/.."
+
+draw() {
+    for file in docs/results/*/*.jsonl.xz; do
+        # the models' quality is no benchmark: docs/results/quality.md is written of it
+        case $file in docs/results/quality/*) continue ;; esac
+        "$1" report "$file" -o "${file%.jsonl.xz}.html"
+    done
+}
+
+claims() {
+    cd docs/results
+    marker='<!-- made by scripts/results-page.sh from here on -->'
+    {
+        sed "\|^$marker\$|,\$d" README.md
+        echo "$marker"
+        python3 ../../scripts/claims.py claims.txt ./*/*.jsonl.xz
+    } >README.md.part
+    mv README.md.part README.md
+}
+
+case ${1:-} in
+    draw) draw "$2" ;;
+    claims) claims ;;
+    *) echo 'usage: results-page.sh draw PROGRAM | claims' >&2; exit 2 ;;
+esac

@@ -2,7 +2,7 @@
 #ifndef TAMIS_CORE_DENSE_H
 #define TAMIS_CORE_DENSE_H
 
-#include "base/dense.h"
+#include "backend/dense.h"
 #include "core/device.h"
 
 struct tamis_dense_workspace {

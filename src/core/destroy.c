@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "core/plan.h"
+#include "core/device.h"
 
 typedef struct leaving {
     struct leaving *next;

@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "core/plan.h"
-#include "core/registry.h"
 
 static tamis_status find(const char *name, const tamis_backend **backend, int *number) {
     char list[160] = "";

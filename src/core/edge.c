@@ -1,7 +1,7 @@
 /* An edge over samples that are there already, for a plan of SDDMM. */
 #include <tamis/gradient.h>
 
-#include "base/edge.h"
+#include "backend/edge.h"
 #include "base/status.h"
 #include "core/plan.h"
 
@@ -53,9 +53,7 @@ tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const
                                 .threads = plan->options.threads,
                                 .type = problem->type,
                                 .edge = problem->edge,
-                                .scale = problem->edge_scale,
-                                .slope = problem->edge_slope,
-                                .epsilon = problem->edge_epsilon,
+                                .constants = problem->edge_constants,
                                 .rows = problem->rows,
                                 .nnz = problem->nnz,
                                 .batch = plan->options.batch,

@@ -37,7 +37,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
     if (!out && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
     const tamis_options *const o = &plan->options;
-    const tamis_profile *const profile = &plan->profile;
+    const tamis_profile *const profile = &plan->evidence.profile;
     const tamis_choice *const choice = &plan->choice;
     text t = {out, bytes, 0};
     add(&t, "operation    %s", tamis_operation_name(o->operation));
@@ -51,7 +51,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
         (long long)profile->max, profile->variation, (long long)profile->empty_rows, 100 * profile->density);
     add(&t, "device       %s, %s, %d thread%s%s\n", plan->device->description.name,
         plan->device->description.instruction_set, o->threads, o->threads == 1 ? "" : "s",
-        plan->ceilings.measured ? "" : " (built-in ceilings: no probe has run)");
+        plan->evidence.ceilings.measured ? "" : " (built-in ceilings: no probe has run)");
     add(&t, "algorithm    %s (%s)%s%s%s\n", choice->algorithm->description.name, choice->algorithm->description.source,
         plan->sizes.parameters[0] ? ", " : "", plan->sizes.parameters,
         plan->sizes.math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");

@@ -35,7 +35,7 @@ struct tamis_gradient {
 static bool by_samples(const tamis_gradient *g) { return g->options.operation != TAMIS_OP_SPMM; }
 
 static bool has_values(const tamis_gradient *g) {
-    return g->S.values && !(by_samples(g) && g->options.edge == TAMIS_EDGE_MASK);
+    return g->S.values && tamis_needs_values(g->options.operation, g->options.edge);
 }
 
 /* ------------------------------------------------------------------------------------------ making: plans */
@@ -345,7 +345,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
     TRY(tamis_execution_check_stream(g->device, &b->given));
     TRY(check_views(b));
     TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type,
-                          !by_samples(g) || g->options.edge != TAMIS_EDGE_MASK, &b->given));
+                          tamis_needs_values(g->options.operation, g->options.edge), &b->given));
     TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));
     return tamis_workspace_take(g->device, g->own, g->workspace_bytes, "tamis_gradient_workspace_size", &b->given,
                                 &b->loan);
@@ -448,9 +448,7 @@ static tamis_status differentiate(const back *b, const needs *n) {
                           .threads = o->threads,
                           .type = o->type,
                           .edge = o->edge,
-                          .scale = o->edge_scale,
-                          .slope = o->edge_slope,
-                          .epsilon = o->edge_epsilon,
+                          .constants = tamis_edge_constants_of(o),
                           .rows = g->rows,
                           .nnz = g->S.nnz,
                           .batch = o->batch,

@@ -115,22 +115,19 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->has_values = S->values != NULL && tamis_plan_needs_values(plan);
     p->inner = o->inner;
     p->width = o->width;
-    p->edge_scale = o->edge_scale;
-    p->edge_slope = o->edge_slope;
-    p->edge_epsilon = o->edge_epsilon;
-    p->expected_calls = o->expected_calls;
+    p->edge_constants = tamis_edge_constants_of(o);
     p->batch = o->batch;
     p->keep_softmax = o->keep_softmax;
     p->threads = o->threads;
     p->deterministic = !o->any_order;
     p->math = o->math;
     p->parameters = o->parameters ? o->parameters : "";
-    p->profile = &plan->profile;
-    p->ceilings = &plan->ceilings;
+    p->evidence = &plan->evidence;
     p->device = plan->device->handle;
-    p->cache_l1 = plan->device->description.cache_l1;
-    p->cache_l2 = plan->device->description.cache_l2;
-    p->cache_l3 = plan->device->description.cache_l3;
+    plan->evidence.expected_calls = o->expected_calls;
+    plan->evidence.cache_l1 = plan->device->description.cache_l1;
+    plan->evidence.cache_l2 = plan->device->description.cache_l2;
+    plan->evidence.cache_l3 = plan->device->description.cache_l3;
 }
 
 /* Every backend works on CSR whose offsets begin at 0: of COO, of a slice of rows and for the transpose the plan makes
@@ -190,12 +187,12 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(check_pattern(plan, S));
     plan->check_seconds = tamis_clock_seconds() - start;
 
-    tamis_ceilings_get(device->backend, device->number, device->description.threads, !once, &plan->ceilings);
+    tamis_ceilings_get(device->backend, device->number, device->description.threads, !once, &plan->evidence.ceilings);
     start = tamis_clock_seconds(); /* the probe runs once a machine and is not this plan's */
     plan->pattern = *S;
     fill_problem(plan, S);
     TRY(take_pattern(plan));
-    TRY(device->backend->look(&plan->problem, &plan->profile));
+    TRY(device->backend->look(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
     TRY(device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared));
     device->backend->sizes(plan->prepared, &plan->sizes);

@@ -4,8 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "base/edge.h"
-#include "base/source.h"
+#include "backend/edge.h"
 #include "core/device.h"
 #include "select/choose.h"
 
@@ -31,8 +30,7 @@ struct tamis_plan {
     tamis_options options; /* defaults filled in; its pointers to strings are not kept */
     tamis_sparse pattern;  /* the caller's view */
     tamis_problem problem;
-    tamis_profile profile;
-    tamis_ceilings ceilings;
+    tamis_evidence evidence;
     tamis_choice choice;
     tamis_prepared *prepared;
     tamis_prepared_sizes sizes;
@@ -55,17 +53,9 @@ tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const 
                              tamis_plan **plan);
 void tamis_plan_release(tamis_plan *plan);
 
-/* destroy.c: waits for the device's work where memory goes back to an allocator of the caller's, which knows one stream
-   of it; has `release` called when the stream has come to where it is now; those of a device whose time has come;
-   all of a device, after waiting for it. */
-void tamis_destroy_wait(const tamis_device *device, const tamis_source *source);
-void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object);
-void tamis_destroy_passed(const tamis_device *device);
-void tamis_destroy_rest(const tamis_device *device);
-
 /* Whether the operation reads S's values. */
 static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
-    return plan->options.operation == TAMIS_OP_SPMM || plan->options.edge != TAMIS_EDGE_MASK;
+    return tamis_needs_values(plan->options.operation, plan->options.edge);
 }
 
 /* plan.c: whether S is a view that the device can compute on, with values of options.type; and whether the device can

@@ -1,5 +1,5 @@
 /* The backends of this build and, over them, the public list of algorithms. */
-#include "core/registry.h"
+#include "core/device.h"
 
 #include "base/status.h"
 #include "cpu/backend.h"

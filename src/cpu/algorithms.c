@@ -38,9 +38,9 @@ static const cpu_algorithm *row_of(const tamis_algorithm *algorithm) {
 /* ------------------------------------------------------------------------------------------ accepting */
 
 static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t bytes) {
-    if (problem->profile->max > UINT32_MAX) {
+    if (problem->evidence->profile.max > UINT32_MAX) {
         snprintf(reason, bytes, "the longest row has %lld nonzeros, but positions within a row have 32 bits",
-                 (long long)problem->profile->max);
+                 (long long)problem->evidence->profile.max);
         return false;
     }
     if (problem->nnz == 0 || tamis_cpu_row_bytes(problem) == 0) {
@@ -68,7 +68,7 @@ static bool accepts_naive(const tamis_problem *problem, char *reason, size_t byt
 /* Rows handed out whole: at the end, threads wait for the longest row that was begun last. */
 static double wait_for_longest(const tamis_problem *problem, double seconds) {
     if (problem->threads <= 1 || problem->nnz == 0) return 0;
-    return seconds * (double)problem->profile->max / (double)problem->nnz * (problem->threads - 1);
+    return seconds * (double)problem->evidence->profile.max / (double)problem->nnz * (problem->threads - 1);
 }
 
 static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -76,7 +76,7 @@ static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *pre
     snprintf(prediction->reason, sizeof prediction->reason,
              "rows of B from a table of %.3g MB, %.0f %% of them new within a window of L2's size; equal numbers of "
              "nonzeros per thread",
-             (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->fresh_share);
+             (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->evidence->fresh_share);
 }
 
 static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -85,7 +85,7 @@ static void predict_rows(const tamis_problem *problem, tamis_prediction *predict
     prediction->call_seconds = seconds * 1.01 + wait;
     snprintf(prediction->reason, sizeof prediction->reason,
              "like cpu-nonzeros with whole rows: the longest (%lld of %lld nonzeros) can delay the end by %.3g ms",
-             (long long)problem->profile->max, (long long)problem->nnz, wait * 1e3);
+             (long long)problem->evidence->profile.max, (long long)problem->nnz, wait * 1e3);
 }
 
 static void predict_simd(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -110,8 +110,8 @@ static void predict_tiled(const tamis_problem *problem, tamis_prediction *predic
     }
     snprintf(prediction->reason, sizeof prediction->reason,
              "%lld tiles of %lld columns, %.1f nonzeros per row and tile, rows in blocks of %lld",
-             (long long)tiles.tiles, (long long)tiles.tile_columns, problem->profile->mean / (double)tiles.tiles,
-             (long long)tiles.block_rows);
+             (long long)tiles.tiles, (long long)tiles.tile_columns,
+             problem->evidence->profile.mean / (double)tiles.tiles, (long long)tiles.block_rows);
 }
 
 static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -126,7 +126,9 @@ static void predict_naive(const tamis_problem *problem, tamis_prediction *predic
 static int64_t choose_prefetch(const tamis_problem *problem) {
     const double row_bytes = (double)(problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner) *
                              (double)tamis_type_size(problem->type);
-    if (problem->fresh_share < 0.25 || (double)problem->cols * row_bytes < 4 * (double)problem->cache_l2) return 0;
+    if (problem->evidence->fresh_share < 0.25 ||
+        (double)problem->cols * row_bytes < 4 * (double)problem->evidence->cache_l2)
+        return 0;
     const int64_t ahead = row_bytes > 0 ? (int64_t)(16384 / row_bytes) : 0;
     return ahead < 8 ? 8 : ahead > 64 ? 64 : ahead;
 }
@@ -236,8 +238,7 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
         p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
     TRY_GOTO(failed, tamis_allocate(p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
     tamis_cpu_partition(&p->problem, p->threads, p->ranges);
-    p->problem.profile = NULL;
-    p->problem.ceilings = NULL;
+    p->problem.evidence = NULL;
     p->problem.parameters = NULL;
     *prepared = p;
     return TAMIS_OK;

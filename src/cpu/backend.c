@@ -3,15 +3,9 @@
 
 #include "base/status.h"
 #include "base/threads.h"
-#include "cpu/ceilings.h"
-#include "cpu/dense.h"
-#include "cpu/edges.h"
-#include "cpu/machine.h"
 #include "cpu/memory.h"
-#include "cpu/pattern.h"
+#include "cpu/parts.h"
 #include "cpu/plan.h"
-#include "cpu/staging.h"
-#include "cpu/variants.h"
 
 static int device_count(void) { return 1; }
 

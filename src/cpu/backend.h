@@ -2,7 +2,7 @@
 #ifndef TAMIS_CPU_BACKEND_H
 #define TAMIS_CPU_BACKEND_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 extern const tamis_backend tamis_cpu_backend;
 

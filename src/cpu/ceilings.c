@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "cpu/ceilings.h"
+#include "cpu/parts.h"
 
 enum { GATHER_ROWS = 1 << 14 };
 

@@ -2,11 +2,10 @@
  * The dense companions on the CPU: rows are split evenly between threads where each is by itself; sums over rows go by
  * chunks that the sizes alone decide, whoever computes them, and are added in the chunks' order.
  */
-#include "cpu/dense.h"
+#include "cpu/parts.h"
 
 #include "base/status.h"
 #include "base/threads.h"
-#include "cpu/variants.h"
 
 /* Elements that are worth waking a thread for; columns of a Gram product or of column sums that one takes at once. */
 enum { THREAD_WORTH = 16384, BAND = 64, SUMS_BAND = 1024 };

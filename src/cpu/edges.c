@@ -3,7 +3,7 @@
  * takes stretches of nonzeros, dealt out by their number alone; rows of a softmax that a stretch cuts are brought
  * together in between, in order. Any number of threads gives the same bits.
  */
-#include "cpu/edges.h"
+#include "cpu/parts.h"
 
 #include <math.h>
 
@@ -74,27 +74,27 @@ static void load_or(double *to, const span *r, const tamis_edge_array *a, double
 /* p of x and s; *by_x and *by_s its derivatives. */
 TAMIS_INLINE double edge_of(const tamis_edge_job *job, tamis_edge edge, double x, double s, double *by_x,
                             double *by_s) {
-    const double y = job->scale * x;
+    const double y = job->constants.scale * x;
     double f, slope; /* of what s is a factor */
     switch (edge) {
     case TAMIS_EDGE_RESIDUAL: *by_x = -1, *by_s = 1; return s - x;
     case TAMIS_EDGE_QUOTIENT:
-        f = 1 / (x <= job->epsilon ? job->epsilon : x);
-        slope = x <= job->epsilon ? 0 : -f * f;
+        f = 1 / (x <= job->constants.epsilon ? job->constants.epsilon : x);
+        slope = x <= job->constants.epsilon ? 0 : -f * f;
         break;
     case TAMIS_EDGE_SIGMOID: { /* by the exponential that cannot overflow */
         const double e = exp(-fabs(y));
         f = (y < 0 ? e : 1) / (1 + e);
-        slope = job->scale * (e / ((1 + e) * (1 + e)));
+        slope = job->constants.scale * (e / ((1 + e) * (1 + e)));
         break;
     }
     case TAMIS_EDGE_EXP:
         f = exp(y);
-        slope = job->scale * f;
+        slope = job->constants.scale * f;
         break;
     case TAMIS_EDGE_LEAKY_RELU:
-        f = y < 0 ? job->slope * y : y;
-        slope = y < 0 ? job->slope * job->scale : job->scale;
+        f = y < 0 ? job->constants.slope * y : y;
+        slope = y < 0 ? job->constants.slope * job->constants.scale : job->constants.scale;
         break;
     case TAMIS_EDGE_SCALE:
     case TAMIS_EDGE_MASK:
@@ -206,7 +206,7 @@ static void load_scores(const span *r, scores *x) {
     double bias[STRETCH];
     load(x->y, r, &r->job->x);
     load_or(bias, r, &r->job->values, 0);
-    for (int t = 0; t < r->count; t++) x->y[t] = r->job->scale * x->y[t] + bias[t];
+    for (int t = 0; t < r->count; t++) x->y[t] = r->job->constants.scale * x->y[t] + bias[t];
     load_or(x->dp, r, &r->job->dp, 0);
     for (int t = 0; t < r->count; t++) x->dp[t] *= r->job->dp_factor;
 }
@@ -244,7 +244,7 @@ static void store_piece(const span *r, const scores *x, int begin, int end) {
     const tamis_edge_job *const job = r->job;
     const span run = {job, r->member, r->first + begin, end - begin};
     store(x->y + begin, &run, &job->p, job->p_factor, job->p_keep);
-    store(x->dp + begin, &run, &job->dx, job->scale, 0);
+    store(x->dp + begin, &run, &job->dx, job->constants.scale, 0);
     store(x->dp + begin, &run, &job->ds, 1, job->ds_keep);
 }
 

@@ -1,5 +1,5 @@
 /* What this machine is, from the C library and /proc. */
-#include "cpu/machine.h"
+#include "cpu/parts.h"
 
 #include <pthread.h>
 #include <stdio.h>

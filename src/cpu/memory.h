@@ -1,8 +1,8 @@
-/* Memory and time as src/base/backend.h asks for them. */
+/* Memory and time as src/backend/backend.h asks for them. */
 #ifndef TAMIS_CPU_MEMORY_H
 #define TAMIS_CPU_MEMORY_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 tamis_status tamis_cpu_allocate(void *device, void *stream, size_t bytes, const char *what, void **memory);
 void tamis_cpu_release_memory(void *device, void *stream, void *memory);

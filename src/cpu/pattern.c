@@ -1,5 +1,5 @@
 /* Checking, ordering and profiling a pattern on the CPU: src/sparse does the work. */
-#include "cpu/pattern.h"
+#include "cpu/parts.h"
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -80,7 +80,7 @@ done:
 }
 
 /* The rows exactly, the columns by sample. */
-tamis_status tamis_cpu_look(tamis_problem *p, tamis_profile *profile) {
+tamis_status tamis_cpu_look(const tamis_problem *p, tamis_evidence *evidence) {
     const tamis_sparse csr = {.format = TAMIS_CSR,
                               .rows = p->rows,
                               .cols = p->cols,
@@ -90,10 +90,10 @@ tamis_status tamis_cpu_look(tamis_problem *p, tamis_profile *profile) {
                               .value_type = p->type,
                               .offsets = p->offsets,
                               .columns = p->columns};
-    tamis_profile_rows(&csr, p->threads, profile);
+    tamis_profile_rows(&csr, p->threads, &evidence->profile);
     const int64_t wider = p->inner > p->width ? p->inner : p->width;
     const int64_t row_bytes = wider * (int64_t)tamis_type_size(p->type);
-    p->fresh_share =
-        tamis_fresh_share(p->columns, p->index_type, p->nnz, row_bytes > 0 ? p->cache_l2 / row_bytes : 2048);
+    evidence->fresh_share =
+        tamis_fresh_share(p->columns, p->index_type, p->nnz, row_bytes > 0 ? evidence->cache_l2 / row_bytes : 2048);
     return TAMIS_OK;
 }

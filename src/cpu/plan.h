@@ -5,7 +5,7 @@
 #ifndef TAMIS_CPU_PLAN_H
 #define TAMIS_CPU_PLAN_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 #include "cpu/kernels/kernels.h"
 
 /* Nonzeros of a chunk of fused by tiles: see kernels/fused.h. */

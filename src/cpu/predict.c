@@ -11,7 +11,7 @@ static double at_threads(const double rate[2], int threads, int all) {
 }
 
 double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes) {
-    const tamis_ceilings *const c = problem->ceilings;
+    const tamis_ceilings *const c = &problem->evidence->ceilings;
     double lower = at_threads(c->gather_gbs[0], 1, 1), lower_bytes = 1;
     for (int i = 0; i < 6; i++) {
         const double rates[2] = {c->gather_gbs[0][i], c->gather_gbs[1][i]};
@@ -39,7 +39,7 @@ double tamis_cpu_row_bytes(const tamis_problem *problem) {
 }
 
 double tamis_cpu_stream_seconds(const tamis_problem *problem) {
-    const tamis_ceilings *const c = problem->ceilings;
+    const tamis_ceilings *const c = &problem->evidence->ceilings;
     const double size = (double)tamis_type_size(problem->type);
     const double index_bytes = (double)tamis_index_size(problem->index_type) + size * (problem->has_values ? 1 : 0);
     const double bytes = index_bytes + (problem->operation == TAMIS_OP_SDDMM ? size : 0);
@@ -47,11 +47,11 @@ double tamis_cpu_stream_seconds(const tamis_problem *problem) {
 }
 
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero) {
-    const tamis_ceilings *const c = problem->ceilings;
+    const tamis_ceilings *const c = &problem->evidence->ceilings;
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
     const double size = (double)tamis_type_size(problem->type);
-    const double fresh = problem->fresh_share;
-    const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->cache_l2);
+    const double fresh = problem->evidence->fresh_share;
+    const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
     const double far_rate = tamis_cpu_gather_rate(problem, (double)problem->cols * row_bytes);
     const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
     const double peak =

@@ -3,7 +3,7 @@
  * whose lines stay in L1 on both sides; threads take bands of rows. Each element moves twice, which is little beside
  * nnz * K reads of them.
  */
-#include "cpu/staging.h"
+#include "cpu/parts.h"
 
 #include <string.h>
 

@@ -36,8 +36,9 @@ static const double nonzero_seconds = 0.45e-9; /* index, address, share of a red
 /* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have.
  */
 static double tile_rate(const tamis_problem *problem, double tile_bytes) {
-    const int level = tile_bytes <= 0.7 * (double)problem->cache_l1 ? 1 : 0;
-    return tamis_cpu_gather_rate(problem, 0.5 * (double)(level ? problem->cache_l1 : problem->cache_l2));
+    const int level = tile_bytes <= 0.7 * (double)problem->evidence->cache_l1 ? 1 : 0;
+    return tamis_cpu_gather_rate(problem,
+                                 0.5 * (double)(level ? problem->evidence->cache_l1 : problem->evidence->cache_l2));
 }
 
 static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int64_t block_rows) {
@@ -48,9 +49,9 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     /* fused goes through B's part of a tile and then D's: one of them at a time is in the cache */
     const double wider = (double)(problem->inner > problem->width ? problem->inner : problem->width) * size;
     const double tile_bytes = (double)tile_columns * wider;
-    if (tile_bytes + (double)block_rows * kept > 0.9 * (double)problem->cache_l2) return INFINITY;
+    if (tile_bytes + (double)block_rows * kept > 0.9 * (double)problem->evidence->cache_l2) return INFINITY;
     const double tiles = ceil((double)problem->cols / (double)tile_columns);
-    const double mean = problem->profile->mean, rows = (double)problem->rows;
+    const double mean = problem->evidence->profile.mean, rows = (double)problem->rows;
     if (rows * tiles > entries_most(problem)) return INFINITY;
     if (problem->operation == TAMIS_OP_FUSED && (double)block_rows * mean / tiles > TAMIS_CPU_FUSED_CHUNK)
         return INFINITY; /* a chunk must take all of a block's part in a tile */
@@ -58,7 +59,7 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     const double length = segments > 0 ? (double)problem->nnz / segments : 0;
     const double work = length * row_bytes * threads / tile_rate(problem, tile_bytes);
     const double wait = fmax(0, fmin(length * wait_nonzero_seconds, wait_most_seconds) - work);
-    const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->cache_l2);
+    const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
     const double dense_bytes = (double)problem->cols * row_bytes;
     return (double)problem->nnz * (row_bytes / tile_rate(problem, tile_bytes) + nonzero_seconds / threads) +
            rows * tiles * entry_seconds / threads + segments * ((segment_seconds + wait) / threads + kept / l2_rate) +

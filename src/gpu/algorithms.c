@@ -74,7 +74,7 @@ bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
                        "it reads S's values in the type of its operands, not fp32 beside 16-bit operands");
     if (a->common.description.any_order && problem->deterministic && !a->orders)
         return decline(reason, bytes, "it adds floats atomically, in whatever order: ask for it with any_order = true");
-    if (a->sorted && !problem->profile->sorted)
+    if (a->sorted && !problem->evidence->profile.sorted)
         return decline(reason, bytes, "it walks tiles of columns: they must rise within every row (tamis_sort)");
     if (a->no_softmax && problem->operation == TAMIS_OP_FUSED && problem->edge == TAMIS_EDGE_SOFTMAX)
         return decline(reason, bytes, "a row's softmax needs the whole row, and it sees blocks of rows by themselves");

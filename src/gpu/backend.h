@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_BACKEND_H
 #define TAMIS_GPU_BACKEND_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 extern const tamis_backend tamis_cuda_backend, tamis_opencl_backend;
 

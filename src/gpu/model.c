@@ -15,12 +15,14 @@ static const double fitted_l2 = 8000; /* GB/s of the device that the constants w
 const double tamis_gpu_launch_seconds = 5e-6;
 
 double tamis_gpu_scale(const tamis_problem *p) {
-    return p->ceilings->measured && p->ceilings->l2_gbs[0] > 0 ? fitted_l2 / p->ceilings->l2_gbs[0] : 1;
+    return p->evidence->ceilings.measured && p->evidence->ceilings.l2_gbs[0] > 0
+               ? fitted_l2 / p->evidence->ceilings.l2_gbs[0]
+               : 1;
 }
 
 /* Bytes a second of random rows out of a table of that many bytes. */
 double tamis_gpu_gather_rate(const tamis_problem *p, double bytes) {
-    const tamis_ceilings *const c = p->ceilings;
+    const tamis_ceilings *const c = &p->evidence->ceilings;
     for (int i = 0; i < 6; i++)
         if (bytes <= (double)c->gather_bytes[i]) {
             if (i == 0) return 1e9 * c->gather_gbs[0][0];
@@ -48,13 +50,13 @@ double tamis_gpu_row_each(const tamis_problem *p, double bytes) {
     const double near = (3.3 + 0.0722 * bytes) * 1e-12 * tamis_gpu_scale(p),
                  seen = 0.0702 * bytes * 1e-12 * tamis_gpu_scale(p);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - seen);
-    return near + 0.68 * p->fresh_share * beyond;
+    return near + 0.68 * p->evidence->fresh_share * beyond;
 }
 
 /* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
 double tamis_gpu_sums_each(const tamis_problem *p, double slices) {
     const double bytes = 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1);
-    return bytes / (1e9 * (p->ceilings->memory_gbs[0] > 0 ? p->ceilings->memory_gbs[0] : 4000));
+    return bytes / (1e9 * (p->evidence->ceilings.memory_gbs[0] > 0 ? p->evidence->ceilings.memory_gbs[0] : 4000));
 }
 
 double tamis_gpu_slices(const tamis_problem *p, int64_t slice) {

@@ -44,15 +44,14 @@ tamis_status tamis_gpu_prepare(const tamis_gpu_method *method, const tamis_probl
     p->method = method;
     p->device = problem->device;
     p->problem = *problem;
-    p->profile = *problem->profile;
+    p->profile = problem->evidence->profile;
     p->unit = unit_of(p);
     TRY_GOTO(failed, tamis_allocate_zeroed((int64_t)method->state_bytes, 1, "a plan's state", &p->state));
     if (method->defaults) method->defaults(problem, p->device, p->parameters);
     TRY_GOTO(failed, tamis_parameters_parse(method->name, problem->parameters, method->parameters,
                                             parameter_count(method), p->parameters));
     TRY_GOTO(failed, prepare(p));
-    p->problem.profile = NULL;
-    p->problem.ceilings = NULL;
+    p->problem.evidence = NULL;
     p->problem.parameters = "";
     *prepared = p;
     return TAMIS_OK;
@@ -285,9 +284,9 @@ tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operan
         .has_values = problem->has_values,
         .wide = tamis_gpu_wide(p, x),
         .keeps = x->softmax_rows.base != NULL,
-        .edge_scale = problem->edge_scale,
-        .edge_slope = problem->edge_slope,
-        .edge_epsilon = problem->edge_epsilon,
+        .edge_scale = problem->edge_constants.scale,
+        .edge_slope = problem->edge_constants.slope,
+        .edge_epsilon = problem->edge_constants.epsilon,
         .alpha = x->alpha,
         .beta = x->beta,
         .members = x->batch,

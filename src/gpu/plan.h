@@ -5,7 +5,7 @@
 #ifndef TAMIS_GPU_PLAN_H
 #define TAMIS_GPU_PLAN_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 #include "base/parameters.h"
 #include "gpu/compile/jit.h"
 #include "gpu/runtime/arguments.h"

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "io/ids.h"
+#include "io/entries.h"
 #include "io/lines.h"
 
 typedef struct list_kind {

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "io/dense.h"
 #include "io/lines.h"
 #include "sparse/check.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/half.h"
 #include "base/status.h"
-#include "io/dense.h"
 #include "io/number.h"
 #include "io/reading.h"
 #include "sparse/element.h"

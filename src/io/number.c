@@ -1,5 +1,5 @@
-/* Text to number and back: integers by eight digits at a time, decimals by the method of Eisel and Lemire (one or two
-   64-bit products, correctly rounded), strtod in the C locale for the rare rest. */
+/* Text to number and back: digits by eight at a time; short decimals by one multiplication or division, the others by
+   strtod in the C locale. */
 #define _GNU_SOURCE
 #include "io/number.h"
 
@@ -11,10 +11,6 @@
 #if defined(__APPLE__)
 #include <xlocale.h>
 #endif
-
-#include "io/powers.h"
-
-__extension__ typedef unsigned __int128 wide;
 
 /* A decimal number taken apart: (-1)^negative * digits * 10^exponent, digits cut to 19. */
 typedef struct decimal {
@@ -102,37 +98,14 @@ static const char *take_exponent(const char *p, bool letter_needed, decimal *num
     return q;
 }
 
-/* digits * 10^exponent rounded to double by Eisel and Lemire's method; false where it cannot tell. */
-static bool round_decimal(uint64_t digits, int64_t exponent, double *value) {
-    if (digits == 0) {
-        *value = 0;
-        return true;
-    }
-    if (exponent < TAMIS_POWER_LOWEST || exponent > TAMIS_POWER_HIGHEST) return false;
-    const uint64_t *const power = tamis_powers_of_five[exponent - TAMIS_POWER_LOWEST];
-    const int shift = __builtin_clzll(digits);
-    const uint64_t normal = digits << shift;
-    const wide first = (wide)normal * power[0];
-    uint64_t high = (uint64_t)(first >> 64), low = (uint64_t)first;
-    if ((high & 0x1ff) == 0x1ff) { /* the discarded half of the power could carry into the kept bits */
-        const uint64_t more = (uint64_t)(((wide)normal * power[1]) >> 64);
-        low += more;
-        if (low < more) high++;
-        if (low == UINT64_MAX && (exponent < -27 || exponent > 55)) return false;
-    }
-    const int top = (int)(high >> 63);
-    uint64_t mantissa = high >> (top + 9); /* 54 bits: one to round with */
-    int binary = (int)((217706 * exponent) >> 16) + 63 + top - shift + 1023;
-    if (binary <= 0 || binary >= 2046) return false;
-    if (low <= 1 && exponent >= -4 && exponent <= 23 && (mantissa & 3) == 1 && mantissa << (top + 9) == high)
-        mantissa &= ~UINT64_C(1); /* exactly between two doubles: to even */
-    mantissa = (mantissa + (mantissa & 1)) >> 1;
-    if (mantissa >> 53) {
-        mantissa >>= 1;
-        binary++;
-    }
-    const uint64_t bits = (mantissa & ((UINT64_C(1) << 52) - 1)) | ((uint64_t)binary << 52);
-    memcpy(value, &bits, sizeof bits);
+/* digits * 10^exponent where both are exact doubles, so that one operation rounds correctly (Clinger, How to read
+   floating point numbers accurately, 1990): short numbers, which most files have. */
+static bool round_short(const decimal *number, int64_t exponent, double *value) {
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    if (number->digits >> 53 || number->cut || exponent < -22 || exponent > 22) return false;
+    const double digits = (double)number->digits;
+    *value = exponent < 0 ? digits / powers[-exponent] : digits * powers[exponent];
     return true;
 }
 
@@ -146,9 +119,9 @@ static locale_t c_locale(void) {
     return locale;
 }
 
-/* The slow path: all digits of p .. end, read as one integer, times 10^exponent, by strtod. Digits beyond the 800th
+/* All digits of p .. end, read as one integer, times 10^exponent, by strtod. Digits beyond the 800th
    only matter as "not zero": a point between two doubles has at most 768. */
-static double round_slowly(const char *p, const char *end, int64_t exponent) {
+static double round_by_library(const char *p, const char *end, int64_t exponent) {
     enum { KEPT = 800 };
     char text[KEPT + 40];
     int count = 0;
@@ -212,11 +185,9 @@ static inline const char *parse_decimal(const char *p, int decimals, int scale, 
     p = take_exponent(p, letter_needed, &number, &has_exponent);
     number.exponent -= fraction;
     if (!has_exponent) number.exponent -= scale;
-    double magnitude, above;
-    bool done = round_decimal(number.digits, number.exponent + dropped, &magnitude);
-    if (done && number.cut) /* the number lies between this one and the next: are both the same double? */
-        done = round_decimal(number.digits + 1, number.exponent + dropped, &above) && above == magnitude;
-    if (!done) magnitude = round_slowly(start, digits_end, number.exponent);
+    double magnitude;
+    if (!round_short(&number, number.exponent + dropped, &magnitude))
+        magnitude = round_by_library(start, digits_end, number.exponent);
     *value = number.negative ? -magnitude : magnitude;
     return p;
 }

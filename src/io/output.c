@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/source.h"
+#include "io/unpack.h"
 
 #if TAMIS_HAVE_ZLIB
 #include "io/zlib_memory.h"

@@ -1,4 +1,4 @@
-/* The public entry points for reading, and the last step that every reader shares. */
+/* The public entry points for reading. */
 #include <limits.h>
 #include <string.h>
 #include <tamis/matrix.h>
@@ -6,39 +6,11 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "io/dense.h"
 #include "io/formats.h"
 #include "io/source.h"
 
 /* Shares of the whole that the progress callback sees. */
 static const double LOADED = 0.25, PARSED = 0.9;
-
-tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64_t cols, int64_t nnz) {
-    const tamis_read_options *const options = &reading->options;
-    const char *const name = reading->text.name;
-    const bool row_indices = options->format == TAMIS_COO;
-    if (options->index_type == TAMIS_I32 && (tamis_needs_wide(cols) || (row_indices && tamis_needs_wide(rows))))
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld rows and %lld columns need index_type = int64", name,
-                          (long long)rows, (long long)cols);
-    if (options->offset_type == TAMIS_I32 && !row_indices && nnz > INT32_MAX)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld nonzeros need offset_type = int64", name, (long long)nnz);
-    return TAMIS_OK;
-}
-
-tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
-                                tamis_owned_sparse **matrix) {
-    TRY(tamis_check_sizes(reading, view->rows, view->cols, view->nnz));
-    const tamis_read_options *const wanted = &reading->options;
-    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.format = wanted->format;
-    options.index_type = wanted->index_type;
-    options.offset_type = wanted->offset_type;
-    options.value_type = wanted->value_type;
-    options.values = wanted->values;
-    options.duplicates = wanted->duplicates;
-    options.sort = sort;
-    return tamis_convert(view, &options, matrix);
-}
 
 static tamis_status take_options(const tamis_read_options *given, tamis_read_options *options) {
     *options = (tamis_read_options)TAMIS_READ_OPTIONS_INIT;

@@ -25,6 +25,10 @@ tamis_reader tamis_read_matrix_market, tamis_read_harwell_boeing, tamis_read_met
 tamis_sniffer tamis_sniff_matrix_market, tamis_sniff_harwell_boeing, tamis_sniff_metis, tamis_sniff_smtx,
     tamis_sniff_edges, tamis_sniff_docword, tamis_sniff_ldac, tamis_sniff_ratings, tamis_sniff_npy, tamis_sniff_npz;
 
+/* Readers of dense matrices. */
+tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_owned_dense **array);
+tamis_status tamis_read_market_array(const tamis_text *text, tamis_type type, tamis_owned_dense **array);
+
 /* Does the reader have to keep values at all? */
 static inline bool tamis_wants_values(const tamis_reading *reading) {
     return reading->options.values != TAMIS_VALUES_NONE;

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/source.h"
+#include "io/unpack.h"
 #include "io/zip.h"
 
 #if TAMIS_HAVE_ZLIB

@@ -2,7 +2,7 @@
  * Inside of a model, for the files of src/ml. A method is one table of functions (ml_method); what all methods share is
  * done once around it: checking, the loop over iterations, timing, checkpoints, prediction.
  *
- *   options.c    defaults and checks         model.c     making, describing, freeing
+ *   options.c    defaults, checks, making    model.c     matrices and names, describing, freeing
  *   fit.c        the loop over iterations    place.c     matrices on the device
  *   calls.c      plans and timed calls       methods.c   the table of methods
  *   canonical.c  data as methods take them   fit_stream.c partial_fit, fits of streams
@@ -224,12 +224,10 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *data);
    offsets, the model's type; checks the values for the method's kind. `what` names S in messages. */
 tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_sparse **data);
 
-/* model.c: an empty model of options that were checked; for create and load. */
+/* options.c: an empty model of options that were checked; for create and load. */
 tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **model);
 /* options.c: options.algorithms, taken apart. */
 tamis_status ml_algorithms(const char *text, char algorithms[3][48]);
-/* model.c: a copy for tamis_release; NULL of NULL. */
-tamis_status ml_copy_text(const char *text, char **copy);
 /* options.c */
 tamis_status ml_options_check(const tamis_model_options *options);
 /* score.c: the number that a fit's callback gets as metric. */

@@ -1,4 +1,4 @@
-/* Defaults and checks of a model's options. */
+/* Options of models, their defaults and checks, and models made of them. */
 #include "ml/model.h"
 
 #include <math.h>
@@ -64,6 +64,48 @@ tamis_status ml_options_check(const tamis_model_options *options) {
     return method->check ? method->check(options) : TAMIS_OK;
 }
 
+/* A copy for tamis_release; NULL of NULL. */
+static tamis_status copy_text(const char *text, char **copy) {
+    *copy = NULL;
+    if (!text) return TAMIS_OK;
+    const size_t length = strlen(text) + 1;
+    TRY(tamis_allocate((int64_t)length, 1, "a path", (void **)copy));
+    memcpy(*copy, text, length);
+    return TAMIS_OK;
+}
+
+tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **made) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(device, &description));
+    tamis_model *model;
+    TRY(tamis_allocate_zeroed(1, sizeof *model, "a model", (void **)&model));
+    model->device = device;
+    model->location = description.location;
+    model->method = ml_methods[options->method];
+    model->options = *options;
+    model->options.checkpoint = model->options.algorithms = NULL;
+    model->width = options->factors + (options->method == TAMIS_ALS && options->biases ? 1 : 0);
+    model->loss = model->metric = NAN;
+    char *checkpoint = NULL;
+    tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
+    if (status == TAMIS_OK) status = copy_text(options->checkpoint, &checkpoint);
+    model->options.checkpoint = checkpoint;
+    if (status != TAMIS_OK) {
+        tamis_model_free(model);
+        return status;
+    }
+    *made = model;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_create(tamis_device *device, const tamis_model_options *options, tamis_model **model) {
+    tamis_clear_error();
+    if (!device || !model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", device ? "model" : "device");
+    *model = NULL;
+    TRY(ml_options_check(options));
+    return ml_model_make(device, options, model);
+}
+
 tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_options *options) {
     tamis_clear_error();
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
@@ -72,7 +114,7 @@ tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_opt
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.method = %s, but the model's is %s",
                           tamis_method_name(options->method), tamis_method_name(model->options.method));
     char *checkpoint;
-    TRY(ml_copy_text(options->checkpoint, &checkpoint));
+    TRY(copy_text(options->checkpoint, &checkpoint));
     tamis_model_options *const own = &model->options;
     tamis_release((void *)(uintptr_t)own->checkpoint);
     own->checkpoint = checkpoint;

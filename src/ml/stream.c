@@ -9,12 +9,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/number.h"
-#include "ml/stream_bytes.h"
+#include "io/unpack.h"
 
 enum { BLOCK = 256 << 10, SHOWN = 32 /* characters of a bad token that a message quotes */, NUMBER_MOST = 255 };
 
 struct ml_stream {
-    ml_bytes bytes;
+    tamis_unpacker bytes;
     char *path;
     char *block;
     size_t at, end;
@@ -28,7 +28,7 @@ struct ml_stream {
 static void fill(ml_stream *stream) {
     stream->at = stream->end = 0;
     if (stream->ended) return;
-    stream->status = ml_bytes_read(&stream->bytes, stream->block, BLOCK, &stream->end);
+    stream->status = tamis_unpacker_read(&stream->bytes, stream->block, BLOCK, &stream->end);
     if (stream->status != TAMIS_OK) stream->end = 0;
     stream->ended = stream->end == 0;
 }
@@ -75,7 +75,7 @@ tamis_status ml_stream_open(const char *path, ml_stream **stream) {
     memcpy(made->path, path, length);
     TRY_GOTO(failed, tamis_allocate(BLOCK, 1, "a block of the file", &memory));
     made->block = memory;
-    TRY_GOTO(failed, ml_bytes_open(made->path, &made->bytes));
+    TRY_GOTO(failed, tamis_unpacker_open(made->path, &made->bytes));
     begin(made);
     TRY_GOTO(failed, made->status);
     *stream = made;
@@ -87,14 +87,14 @@ failed:
 
 void ml_stream_close(ml_stream *stream) {
     if (!stream) return;
-    ml_bytes_close(&stream->bytes);
+    tamis_unpacker_close(&stream->bytes);
     tamis_release(stream->block);
     tamis_release(stream->path);
     tamis_release(stream);
 }
 
 tamis_status ml_stream_rewind(ml_stream *stream) {
-    TRY(ml_bytes_rewind(&stream->bytes));
+    TRY(tamis_unpacker_rewind(&stream->bytes));
     begin(stream);
     return stream->status;
 }

@@ -2,7 +2,7 @@
 #ifndef TAMIS_SELECT_CEILINGS_H
 #define TAMIS_SELECT_CEILINGS_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 /*
  * From memory, else from $XDG_CACHE_HOME/tamis (or ~/.cache/tamis), else measured and kept in both, else the built-in

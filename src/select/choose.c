@@ -59,7 +59,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     choice->declined_count = 0;
     if (name && strcmp(name, "auto") != 0) return by_name(backend, problem, name, choice);
 
-    const double calls = (double)problem->expected_calls;
+    const double calls = (double)problem->evidence->expected_calls;
     double best = INFINITY;
     for (int i = 0; i < TAMIS_CHOICES_MOST && (algorithm = backend->algorithm(i)) != NULL; i++) {
         static const char *const others[] = {"it does not compute sddmm", "it does not compute spmm",
@@ -107,6 +107,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         decline(choice, problem, algorithm, reason);
     }
     snprintf(choice->reason, sizeof choice->reason, "smallest predicted time for %lld call%s: %s",
-             (long long)problem->expected_calls, problem->expected_calls == 1 ? "" : "s", choice->prediction.reason);
+             (long long)problem->evidence->expected_calls, problem->evidence->expected_calls == 1 ? "" : "s",
+             choice->prediction.reason);
     return TAMIS_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef TAMIS_SELECT_CHOOSE_H
 #define TAMIS_SELECT_CHOOSE_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 enum { TAMIS_CHOICES_MOST = 48 };
 

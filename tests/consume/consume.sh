@@ -36,4 +36,11 @@ else
     echo 'no g++: the headers were not tried from C++'
 fi
 [ -x "$work/prefix/bin/tamis" ] && "$work/prefix/bin/tamis" --version
-find "$work/prefix" -name tamis.1 | grep -q .
+installed() { # NAME OPTION...: the text of this name is there, and is what the program prints
+    file=$(find "$work/prefix/share" -type f -path "*$1")
+    shift
+    [ -n "$file" ] && "$work/prefix/bin/tamis" "$@" | cmp - "$file"
+}
+installed /man1/tamis.1 --manual
+installed /bash-completion/completions/tamis --completion bash
+installed /zsh/site-functions/_tamis --completion zsh

@@ -90,8 +90,10 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
 
 tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
     char reason[256] = "";
-    const tamis_profile profile = profile_of(x->rows, x->hub);
-    const tamis_ceilings ceilings = tamis_gpu_default_ceilings();
+    const tamis_evidence evidence = {.profile = profile_of(x->rows, x->hub),
+                                     .ceilings = tamis_gpu_default_ceilings(),
+                                     .fresh_share = 1,
+                                     .expected_calls = x->calls};
     const tamis_problem problem = {.operation = x->operation,
                                    .edge = x->edge,
                                    .type = x->type,
@@ -108,18 +110,13 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
                                    .has_values = x->has_values,
                                    .inner = x->inner,
                                    .width = x->width,
-                                   .edge_scale = 1,
-                                   .edge_slope = 0.2,
-                                   .edge_epsilon = 1e-10,
-                                   .expected_calls = x->calls,
+                                   .edge_constants = {1, 0.2, 1e-10},
                                    .batch = x->batch,
                                    .keep_softmax = x->keep_softmax,
                                    .threads = 1,
                                    .deterministic = !x->algorithm->description.any_order,
                                    .parameters = x->parameters,
-                                   .profile = &profile,
-                                   .ceilings = &ceilings,
-                                   .fresh_share = 1,
+                                   .evidence = &evidence,
                                    .device = &x->device->shared,
                                    .stream = x->device->stream,
                                    .once = x->once};
@@ -142,7 +139,7 @@ static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis
                       .columns = instance_zeros(),
                       .location = TAMIS_DEVICE};
     tamis_row_order rows = {.offsets = NULL};
-    tamis_profile profile;
+    tamis_evidence evidence;
     tamis_problem problem = {.rows = ROWS,
                              .cols = ROWS,
                              .nnz = NONZEROS,
@@ -152,7 +149,7 @@ static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis
                              .offset_type = offset,
                              .device = d,
                              .unchecked = true};
-    TRY(tamis_gpu_look(&problem, &profile));
+    TRY(tamis_gpu_look(&problem, &evidence));
     S.format = TAMIS_COO;
     S.row_indices = instance_zeros();
     TRY(tamis_gpu_order_rows(&problem, &S, false, &rows));

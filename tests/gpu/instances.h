@@ -2,7 +2,7 @@
 #ifndef TAMIS_TESTS_GPU_INSTANCES_H
 #define TAMIS_TESTS_GPU_INSTANCES_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 #include "base/random.h"
 #include "fake.h"
 

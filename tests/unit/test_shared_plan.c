@@ -239,8 +239,8 @@ static void test_profiles(void **state) {
             empty += lengths[i] == 0;
         }
         gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-        assert_int_equal(plan->profile.max, longest);
-        assert_int_equal(plan->profile.empty_rows, empty);
+        assert_int_equal(plan->evidence.profile.max, longest);
+        assert_int_equal(plan->evidence.profile.empty_rows, empty);
         tamis_plan_destroy(plan);
         gradient_case_free(c);
     }

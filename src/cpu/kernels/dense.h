@@ -2,7 +2,7 @@
 #ifndef TAMIS_CPU_KERNELS_DENSE_H
 #define TAMIS_CPU_KERNELS_DENSE_H
 
-#include "base/dense.h"
+#include "backend/dense.h"
 
 typedef struct tamis_cpu_dense {
     void (*map)(const tamis_dense_job *job, int64_t begin, int64_t end);

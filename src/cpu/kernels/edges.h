@@ -14,7 +14,8 @@ typedef struct edge_arguments {
 } edge_arguments;
 
 INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
-    return (edge_arguments){job->edge, (real)job->edge_scale, (real)job->edge_slope, (real)job->edge_epsilon};
+    return (edge_arguments){job->edge, (real)job->edge_constants.scale, (real)job->edge_constants.slope,
+                            (real)job->edge_constants.epsilon};
 }
 
 /* One vector of samples. `with_values` is constant: s is not looked at where S has no values (they then mean ones). */

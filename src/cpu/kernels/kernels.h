@@ -39,7 +39,7 @@ typedef struct tamis_cpu_job {
     double alpha, beta;
 
     tamis_edge edge;
-    double edge_scale, edge_slope, edge_epsilon;
+    tamis_edge_constants edge_constants;
 
     int64_t prefetch;             /* nonzeros to look ahead for rows of B and D; 0: leave it to the hardware */
     int64_t chunk;                /* nonzeros a chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */

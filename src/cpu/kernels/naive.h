@@ -23,14 +23,15 @@ INLINE real naive_dot(const real *restrict a, const real *restrict b, int64_t in
 }
 
 INLINE real naive_edge(const tamis_cpu_job *job, real x, const real *s) {
-    const real scaled = (real)job->edge_scale * x, value = s ? *s : 1;
+    const real scaled = (real)job->edge_constants.scale * x, value = s ? *s : 1;
     switch (job->edge) {
     case TAMIS_EDGE_SCALE: return value * x;
     case TAMIS_EDGE_RESIDUAL: return value - x;
-    case TAMIS_EDGE_QUOTIENT: return value / (x <= (real)job->edge_epsilon ? (real)job->edge_epsilon : x);
+    case TAMIS_EDGE_QUOTIENT:
+        return value / (x <= (real)job->edge_constants.epsilon ? (real)job->edge_constants.epsilon : x);
     case TAMIS_EDGE_SIGMOID: return value / (1 + REAL_EXP(-scaled));
     case TAMIS_EDGE_EXP: return value * REAL_EXP(scaled);
-    case TAMIS_EDGE_LEAKY_RELU: return value * (scaled < 0 ? (real)job->edge_slope * scaled : scaled);
+    case TAMIS_EDGE_LEAKY_RELU: return value * (scaled < 0 ? (real)job->edge_constants.slope * scaled : scaled);
     case TAMIS_EDGE_MASK:
     case TAMIS_EDGE_SOFTMAX:
     default: return x;

@@ -1,6 +1,7 @@
 /*
  * The machine's ceilings as the kernels could at best reach them: fused multiply-adds from registers, reads of a buffer
- * in whole vectors, reads of random rows of 512 bytes. Compiled as dense.c is; TAMIS_PROBE_TABLE is the table's name.
+ * in whole vectors, reads of random rows of 512 bytes. Compiled as dense_table.c is; TAMIS_PROBE_TABLE is the table's
+ * name.
  */
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/vector.h"

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_DENSE_DENSE_H
 #define TAMIS_GPU_DENSE_DENSE_H
 
-#include "base/dense.h"
+#include "backend/dense.h"
 
 extern const tamis_dense_functions tamis_gpu_dense_functions;
 

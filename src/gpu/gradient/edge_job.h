@@ -8,7 +8,7 @@
 #include "edges.h"
 
 #define TEAMS   (GROUP / TEAM)
-#define STRETCH 2048 /* and PARTS: as base/edge.h has them */
+#define STRETCH 2048 /* and PARTS: as backend/edge.h has them */
 #define PARTS   3
 
 /* An element for each nonzero. `kind` has bits: */

@@ -50,9 +50,9 @@ static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     to[count++] = tamis_gpu_integer("permuted", job->permutation != NULL);
     to[count++] = tamis_gpu_integer("kinds", kinds);
     to[count++] = tamis_gpu_integer("edge_kind", job->edge);
-    to[count++] = tamis_gpu_real("edge_scale", job->scale);
-    to[count++] = tamis_gpu_real("edge_slope", job->slope);
-    to[count++] = tamis_gpu_real("edge_epsilon", job->epsilon);
+    to[count++] = tamis_gpu_real("edge_scale", job->constants.scale);
+    to[count++] = tamis_gpu_real("edge_slope", job->constants.slope);
+    to[count++] = tamis_gpu_real("edge_epsilon", job->constants.epsilon);
     to[count++] = tamis_gpu_real("dp_factor", job->dp_factor);
     to[count++] = tamis_gpu_real("p_factor", job->p_factor);
     to[count++] = tamis_gpu_real("p_keep", job->p_keep);

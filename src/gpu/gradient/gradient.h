@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_GRADIENT_GRADIENT_H
 #define TAMIS_GPU_GRADIENT_GRADIENT_H
 
-#include "base/edge.h"
+#include "backend/edge.h"
 
 extern const tamis_edge_functions tamis_gpu_edge_functions;
 

@@ -11,10 +11,10 @@
 /* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not; the
    larger, since one hides the other. Rows of more than two kilobytes leave L1 room for too few of them. */
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
-    const double work = 4.2 + 0.061 * bytes + 1.3 * p->fresh_share;
-    const double rows = (0.0615 + 0.0527 * p->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
+    const double work = 4.2 + 0.061 * bytes + 1.3 * p->evidence->fresh_share;
+    const double rows = (0.0615 + 0.0527 * p->evidence->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, table) - bytes / tamis_gpu_gather_rate(p, 1 << 20));
-    return fmax(work, rows) * 1e-12 * tamis_gpu_scale(p) + 0.3 * p->fresh_share * beyond;
+    return fmax(work, rows) * 1e-12 * tamis_gpu_scale(p) + 0.3 * p->evidence->fresh_share * beyond;
 }
 
 /* What all launches take for a nonzero. */
@@ -44,7 +44,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them not seen within 2048 nonzeros, those at "
              "%.3g TB/s",
-             bytes, tamis_gpu_slices(p, slice), 100 * p->fresh_share,
+             bytes, tamis_gpu_slices(p, slice), 100 * p->evidence->fresh_share,
              1e-12 * tamis_gpu_gather_rate(p, table / tamis_gpu_slices(p, slice)));
 }
 

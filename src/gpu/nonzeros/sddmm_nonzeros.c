@@ -23,7 +23,7 @@ static void walk(int64_t *parameters) {
    most of the time anyway; that they are near (meshes) is worth large groups. */
 static bool walks(const tamis_problem *problem, int64_t pieces, bool few) {
     if (few) return false;
-    const double mean = problem->profile->mean, fresh = problem->fresh_share;
+    const double mean = problem->evidence->profile.mean, fresh = problem->evidence->fresh_share;
     if (pieces >= 64) return mean < 16 || mean < 110 * fresh || fresh > 0.4;
     return pieces >= 32 && fresh > 0.78;
 }

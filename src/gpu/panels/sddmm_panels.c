@@ -38,10 +38,11 @@ static int64_t power_below(double x, int64_t lowest, int64_t highest) {
  */
 static int64_t height_of(const tamis_problem *p, double columns, double *fresh) {
     enum { LOWEST = 256, HIGHEST = 2048, ENOUGH = 6000, PANELS = 4 /* at least */ };
-    const double ratio = p->panel_fresh[0] > 0 ? p->panel_fresh[1] / p->panel_fresh[0] : 1;
+    const double ratio =
+        p->evidence->panel_fresh[0] > 0 ? p->evidence->panel_fresh[1] / p->evidence->panel_fresh[0] : 1;
     int64_t height = LOWEST;
-    *fresh = fmax(p->panel_fresh[1], 1e-6);
-    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && p->fresh_share > 0.35 &&
+    *fresh = fmax(p->evidence->panel_fresh[1], 1e-6);
+    while (height < HIGHEST && 2 * height * PANELS <= p->rows && ratio < 0.7 && p->evidence->fresh_share > 0.35 &&
            columns / *fresh < ENOUGH) {
         height *= 2;
         *fresh *= ratio;

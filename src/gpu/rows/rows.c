@@ -51,9 +51,9 @@ static int64_t pieces_most_of(const tamis_problem *problem) {
 static int64_t usual_slice(const tamis_problem *problem) {
     enum { LINE = 128 };
     const int64_t size = (int64_t)tamis_type_size(problem->type), row = problem->width * size;
-    const double mean = problem->profile->mean;
-    const bool is_near = problem->fresh_share < 0.35;
-    const bool differ = mean >= VERY_LONG && problem->profile->variation > 0.5 && row % 256 == 0;
+    const double mean = problem->evidence->profile.mean;
+    const bool is_near = problem->evidence->fresh_share < 0.35;
+    const bool differ = mean >= VERY_LONG && problem->evidence->profile.variation > 0.5 && row % 256 == 0;
     const int64_t bytes = mean < SHORT ? 1024 : is_near ? 2048 : differ ? 256 : 512;
     const int64_t widest = LANES_MOST * pieces_most_of(problem) * piece_of(problem);
     /* one that is half as long again is no worse than two */
@@ -72,7 +72,7 @@ static int64_t team_of(const tamis_problem *problem, int64_t *lanes, int64_t *pi
     while (*lanes < LANES_USUAL && *lanes < across) *lanes *= 2;
     if (across > pieces_most_of(problem) * *lanes) *lanes = LANES_MOST;
     *pieces = up(across, *lanes);
-    return problem->profile->mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
+    return problem->evidence->profile.mean < LONG ? most(*lanes, LANES_FEWEST) : LANES_MOST;
 }
 
 static int64_t usual_team(const tamis_problem *problem) {
@@ -85,7 +85,7 @@ static int64_t usual_team(const tamis_problem *problem) {
 static int64_t usual_limit(const tamis_problem *problem) {
     enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */ };
     const int64_t teams = problem->device ? teams_of(problem->device, usual_team(problem)) : 1;
-    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->profile->mean;
+    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->evidence->profile.mean;
     const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
     return up(most((int64_t)limit, LEAST), LANES_MOST) * LANES_MOST;
 }
@@ -96,11 +96,11 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     /* past the end of a row the last one is loaded again; more under way helps in between alone */
-    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->profile->mean >= SHORT) ? 4 : 2;
+    v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->evidence->profile.mean >= SHORT) ? 4 : 2;
     v[LIMIT] = usual_limit(problem);
     v[SLICE] = usual_slice(problem);
     /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
-    v[ORDERED] = !problem->once && problem->profile->variation > 0.5 && problem->fresh_share > 0.6;
+    v[ORDERED] = !problem->once && problem->evidence->profile.variation > 0.5 && problem->evidence->fresh_share > 0.6;
 }
 
 /* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
@@ -348,22 +348,22 @@ static const tamis_gpu_method method = {
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double size = (double)tamis_type_size(p->type), limit = (double)usual_limit(p);
     const double width = fmax((double)p->width, 1), slices = ceil(width / (double)usual_slice(p));
-    const double bytes = width / slices * size, longest = fmin((double)p->profile->max, limit);
+    const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
     const double seen = 0.0702 * bytes * 1e-12 * tamis_gpu_scale(p);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - seen);
-    const double each = (2.5 + 0.05 * bytes) * 1e-12 * tamis_gpu_scale(p) + 0.68 * p->fresh_share * beyond;
+    const double each = (2.5 + 0.05 * bytes) * 1e-12 * tamis_gpu_scale(p) + 0.68 * p->evidence->fresh_share * beyond;
     const double row = (50 + 11 * (double)usual_team(p)) * 1e-12 * tamis_gpu_scale(p);
     const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
     const double tail = longest * (20e-9 + 90e-12 * bytes) * tamis_gpu_scale(p);
-    const bool cuts = (double)p->profile->max > limit;
+    const bool cuts = (double)p->evidence->profile.max > limit;
     const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
     prediction->call_seconds =
         fmax(tamis_gpu_filling(seconds), tail) + (cuts ? 3e-6 + sums / tamis_gpu_gather_rate(p, sums) : 0);
-    prediction->setup_seconds = cuts || p->profile->variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
+    prediction->setup_seconds = cuts || p->evidence->profile.variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",
-             limit, (long long)p->profile->max);
+             limit, (long long)p->evidence->profile.max);
 }
 
 const tamis_gpu_algorithm tamis_gpu_rows = {

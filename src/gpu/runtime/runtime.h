@@ -9,7 +9,7 @@
 #ifndef TAMIS_GPU_RUNTIME_RUNTIME_H
 #define TAMIS_GPU_RUNTIME_RUNTIME_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 #include "gpu/runtime/signature.h"
 
 /* What a device is and can take; sizes in bytes, 0 where unknown. */

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_STAGING_STAGING_H
 #define TAMIS_GPU_STAGING_STAGING_H
 
-#include "base/backend.h"
+#include "backend/backend.h"
 
 tamis_status tamis_gpu_ready(void *device, tamis_type type, bool transposes, bool permutes);
 tamis_status tamis_gpu_transpose(void *device, void *stream, const tamis_transposition *transposition);

@@ -135,7 +135,7 @@ static tamis_status count_panel(const tamis_problem *p, int64_t begin, int64_t c
 
 /* How far rows near each other share columns, from some panels spread over the matrix; `ends`: where they begin and
    end, of 128 rows, then of 256. */
-static tamis_status sample_panels(tamis_problem *p, const int64_t *ends) {
+static tamis_status sample_panels(const tamis_problem *p, const int64_t *ends, tamis_evidence *evidence) {
     tamis_status status = TAMIS_OK;
     void *columns = NULL, *seen = NULL;
     int64_t total[2] = {0, 0}, distinct[2] = {0, 0};
@@ -149,7 +149,7 @@ static tamis_status sample_panels(tamis_problem *p, const int64_t *ends) {
         distinct[i % 2] += columns_used;
     }
     for (int wide = 0; wide < 2; wide++)
-        p->panel_fresh[wide] = total[wide] > 0 ? (double)distinct[wide] / (double)total[wide] : 1;
+        evidence->panel_fresh[wide] = total[wide] > 0 ? (double)distinct[wide] / (double)total[wide] : 1;
 done:
     tamis_release(columns);
     tamis_release(seen);
@@ -160,7 +160,8 @@ done:
 
 /* By the sizes alone. Few nonzeros are taken to be spread over the rows: what that costs where it is not so is bounded
    by their number. Of many all might be in one row, and what is chosen must not mind. */
-static void guess(tamis_problem *p, tamis_profile *profile) {
+static void guess(const tamis_problem *p, tamis_evidence *evidence) {
+    tamis_profile *const profile = &evidence->profile;
     enum { FEW = 1 << 14 };
     const int64_t even = 2 * (p->nnz / p->rows + 1);
     profile->max = p->nnz > FEW || even > p->nnz ? p->nnz : even;
@@ -168,10 +169,10 @@ static void guess(tamis_problem *p, tamis_profile *profile) {
     profile->mean_span = (double)p->cols;
     profile->variation = 0.5;
     profile->sorted = false; /* for all that is known */
-    p->fresh_share = 0.5;
+    evidence->fresh_share = 0.5;
 }
 
-static tamis_status read_facts(tamis_problem *p, int64_t groups, tamis_gpu_desk *desk) {
+static tamis_status read_facts(const tamis_problem *p, int64_t groups, tamis_gpu_desk *desk) {
     tamis_gpu_device *const device = p->device;
     const tamis_gpu_kinds kinds = {TAMIS_F32, p->index_type, p->offset_type};
     TRY(tamis_gpu_utility(
@@ -184,18 +185,19 @@ static tamis_status read_facts(tamis_problem *p, int64_t groups, tamis_gpu_desk 
     return device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), bytes);
 }
 
-tamis_status tamis_gpu_look(tamis_problem *p, tamis_profile *profile) {
+tamis_status tamis_gpu_look(const tamis_problem *p, tamis_evidence *evidence) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_desk *desk = NULL;
     int64_t groups = tamis_gpu_groups(p->rows + 1 > p->nnz ? p->rows + 1 : p->nnz), ends[4 * PANELS];
     bool wrong = false;
+    tamis_profile *const profile = &evidence->profile;
     *profile = (tamis_profile){.rows = p->rows, .cols = p->cols, .nnz = p->nnz, .duplicates = -1, .sorted = true};
-    p->fresh_share = p->panel_fresh[0] = p->panel_fresh[1] = 1;
+    evidence->fresh_share = evidence->panel_fresh[0] = evidence->panel_fresh[1] = 1;
     if (p->rows > 0) profile->mean = (double)p->nnz / (double)p->rows;
     if (p->cols > 0) profile->density = profile->mean / (double)p->cols;
     if (!p->unchecked && p->rows == 0) return TAMIS_OK;
     if (!p->unchecked && p->may_guess) {
-        guess(p, profile);
+        guess(p, evidence);
         return TAMIS_OK;
     }
     if (groups > GROUPS_MOST) groups = GROUPS_MOST;
@@ -205,12 +207,12 @@ tamis_status tamis_gpu_look(tamis_problem *p, tamis_profile *profile) {
     if (p->rows > 0) add_up(profile, facts, groups, &wrong);
     wrong = wrong || (p->rows == 0 && facts[7]);
     if (wrong && p->unchecked) TRY_GOTO(done, say_what_csr(p));
-    p->fresh_share = fresh_share_of(p, facts + groups * FACTS);
+    evidence->fresh_share = fresh_share_of(p, facts + groups * FACTS);
     memcpy(ends, facts + (groups + WINDOWS) * FACTS, sizeof ends);
 done:
     tamis_gpu_desk_give(desk, p->stream, status);
     /* only plans prepare panels */
-    return status == TAMIS_OK && !p->once && p->nnz > 0 && p->rows > 0 ? sample_panels(p, ends) : status;
+    return status == TAMIS_OK && !p->once && p->nnz > 0 && p->rows > 0 ? sample_panels(p, ends, evidence) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ COO */
@@ -240,7 +242,7 @@ done:
 /* ------------------------------------------------------------------------------------------ checking alone */
 
 static tamis_status check_csr(const tamis_problem *asked, const tamis_sparse *S) {
-    tamis_profile profile;
+    tamis_evidence evidence = {0};
     tamis_problem problem = *asked;
     problem.rows = S->rows;
     problem.cols = S->cols;
@@ -249,7 +251,7 @@ static tamis_status check_csr(const tamis_problem *asked, const tamis_sparse *S)
     problem.offset_type = S->offset_type;
     problem.offsets = S->offsets;
     problem.columns = S->columns;
-    return tamis_gpu_look(&problem, &profile);
+    return tamis_gpu_look(&problem, &evidence);
 }
 
 tamis_status tamis_gpu_validate(void *device, void *stream, int threads, const tamis_sparse *S) {

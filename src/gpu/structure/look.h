@@ -5,7 +5,7 @@
 #include "gpu/runtime/runtime.h"
 
 /* tamis_backend's look: sets fresh_share and panel_fresh too, and checks the pattern where that is `unchecked`. */
-tamis_status tamis_gpu_look(tamis_problem *problem, tamis_profile *profile);
+tamis_status tamis_gpu_look(const tamis_problem *problem, tamis_evidence *evidence);
 
 /* Of COO: whether its rows rise; and, where that is `unchecked`, whether its indices are in range. */
 tamis_status tamis_gpu_look_entries(const tamis_problem *problem, const tamis_sparse *S, bool *rise);

@@ -15,7 +15,7 @@ tamis_status tamis_gpu_rebase(tamis_gpu_device *device, void *stream, void *kept
                               tamis_gpu_rebased *rebased);
 void tamis_gpu_rebased_release(tamis_gpu_device *device, void *kept, tamis_gpu_rebased *rebased);
 
-/* As src/base/backend.h asks for it. */
+/* As src/backend/backend.h asks for it. */
 tamis_status tamis_gpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order);
 

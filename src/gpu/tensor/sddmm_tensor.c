@@ -29,7 +29,7 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 /* One product of TF32 in place of three: its half is derived, not measured, from a third of the products, two fifths of
    the instructions and all of the copies. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const double nnz = (double)p->nnz, fresh = p->panel_fresh[0], cells = nnz * fresh / 128;
+    const double nnz = (double)p->nnz, fresh = p->evidence->panel_fresh[0], cells = nnz * fresh / 128;
     const bool once = p->math == TAMIS_MATH_TF32;
     const double cell = (14.8 + (once ? 0.313 : 0.626) * (double)p->inner) * 1e-9 * tamis_gpu_scale(p);
     prediction->call_seconds = tamis_gpu_filling(cells * cell + nnz * 2.85e-12 * tamis_gpu_scale(p)) + 6e-6;

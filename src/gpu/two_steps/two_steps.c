@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "base/edge.h"
+#include "backend/edge.h"
 #include "base/status.h"
 #include "gpu/algorithms.h"
 #include "gpu/methods.h"
@@ -30,7 +30,7 @@ static tamis_problem half_of(const tamis_problem *problem, bool second) {
 }
 
 static double seconds_of(const tamis_problem *problem, const tamis_prediction *prediction) {
-    const double calls = problem->expected_calls > 1 ? (double)problem->expected_calls : 1;
+    const double calls = problem->evidence->expected_calls > 1 ? (double)problem->evidence->expected_calls : 1;
     return prediction->call_seconds + prediction->setup_seconds / calls;
 }
 

@@ -1,5 +1,5 @@
 # Completes a line as bash would and prints the candidates.
-. "$SOURCE/tools/tamis/completions/tamis.bash"
+. <(tamis --completion bash)
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 _tamis

@@ -15,7 +15,7 @@ void tamis_study_defaults(const tamis_problem *problem, const tamis_gpu_device *
 void tamis_study_row_defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     int64_t block = LEAST_BLOCK;
     tamis_study_defaults(problem, device, parameters);
-    while (block < parameters[TAMIS_STUDY_BLOCK] && (double)block < problem->profile->mean) block *= 2;
+    while (block < parameters[TAMIS_STUDY_BLOCK] && (double)block < problem->evidence->profile.mean) block *= 2;
     parameters[TAMIS_STUDY_BLOCK] = block;
 }
 

@@ -1,0 +1,228 @@
+/*
+ * What a backend is to the layers above it: a table of algorithms over a common description of the problem. A backend
+ * includes this header and never another backend; src/core walks the table.
+ */
+#ifndef TAMIS_BACKEND_BACKEND_H
+#define TAMIS_BACKEND_BACKEND_H
+
+#include <tamis/algorithms.h>
+#include <tamis/ceilings.h>
+#include <tamis/structure.h>
+#include <tamis/tamis.h>
+
+/* In place of a stream, where memory is allocated and released: work of any stream may be on it. Both may then wait for
+   the device. */
+#define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
+
+/* The numbers of tamis_options that edges take. */
+typedef struct tamis_edge_constants {
+    double scale, slope, epsilon;
+} tamis_edge_constants;
+
+static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *options) {
+    return (tamis_edge_constants){options->edge_scale, options->edge_slope, options->edge_epsilon};
+}
+
+/* What algorithms are predicted, chosen and parameterised by: the pattern's profile, the machine, the use to come. */
+typedef struct tamis_evidence {
+    tamis_profile profile; /* exact for the rows; bandwidth and span are estimates */
+    tamis_ceilings ceilings;
+    double fresh_share;    /* share of the column accesses that a window of L2's size has not seen: 1 = no reuse */
+    double panel_fresh[2]; /* of a GPU: columns of panels of 128 and of 256 rows over their nonzeros; 1: none shared */
+    int64_t cache_l1, cache_l2, cache_l3;
+    int64_t expected_calls;
+} tamis_evidence;
+
+/*
+ * The problem of a plan after all checks: always CSR, row-major, defaults filled in. Arrays stay the caller's or the
+ * plan's. The pattern is fixed, the values are handed over with each execution.
+ */
+typedef struct tamis_problem {
+    tamis_operation operation;
+    tamis_edge edge; /* scale for SpMM */
+    tamis_type type;
+    tamis_type output_type; /* of p, C or E: `type`, or fp32 where that has 16 bits */
+    tamis_type value_type;  /* of S's values: `type`, or in SpMM fp32 where that has 16 bits */
+    tamis_math math;        /* TF32: fp32 inputs may be rounded to it; who does not is exact */
+    int64_t rows, cols, nnz;
+    const void *offsets, *columns;
+    tamis_index_type offset_type, index_type;
+    bool has_values;
+    int64_t inner, width; /* K and L; 0 where the operation has none */
+    tamis_edge_constants edge_constants;
+    int64_t batch;     /* members of an execution, 1 or more */
+    bool keep_softmax; /* of the edge softmax: executions may ask for softmax_rows */
+    int threads;
+    bool deterministic;
+    const char *parameters;         /* the user's, "" when none */
+    const tamis_evidence *evidence; /* no part of the problem: what it is best solved with is read from it */
+    void *device;                   /* the backend's handle of it */
+    void *stream;   /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
+    bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
+    bool unchecked; /* the pattern has not been checked: order_rows (COO) or look (CSR) does */
+    bool may_guess; /* what look finds out may be guessed from the sizes, so that nobody waits for the device */
+} tamis_problem;
+
+/* The stream of what lives as long as the plan: executions of a plan that stays may come in any. */
+static inline void *tamis_kept_stream(const tamis_problem *problem) {
+    return problem->once ? problem->stream : TAMIS_ALL_STREAMS;
+}
+
+/* A place in memory: on OpenCL a buffer's handle and a distance within it, else a pointer and a distance. */
+typedef struct tamis_place {
+    void *base; /* NULL: no memory */
+    int64_t bytes;
+} tamis_place;
+
+/* From one member of a batch to the next, in elements; 0: it is the same for all. */
+typedef struct tamis_apart {
+    int64_t values, a, b, d, out;
+} tamis_apart;
+
+/* One execution of one or more members of a batch: row-major operands, strides in elements. Places are those of the
+   first member. values.base is NULL where S has none. */
+typedef struct tamis_operands {
+    tamis_place values;
+    tamis_place a, b, d;
+    int64_t a_stride, b_stride, d_stride;
+    tamis_place out; /* p, C or E */
+    int64_t out_stride;
+    tamis_place softmax_rows; /* see tamis_execution; of members 2 * rows apart; base NULL: not asked for */
+    int64_t batch;            /* members, 1 or more */
+    tamis_apart apart;
+    double alpha, beta;
+    tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
+    /* bytes from one member's scratch to the next, multiples of 64; 0: they share it, one after another */
+    int64_t scratch_apart;
+} tamis_operands;
+
+/* What the cost model says of an algorithm for a problem. */
+typedef struct tamis_prediction {
+    double call_seconds, setup_seconds;
+    char reason[192]; /* the figures behind it, for explain */
+} tamis_prediction;
+
+typedef struct tamis_prepared tamis_prepared; /* an algorithm made ready for a problem; the backend's own */
+
+typedef struct tamis_prepared_sizes {
+    size_t scratch_bytes;  /* of a member of an execution, from the plan's workspace */
+    bool own_scratch;      /* members are worked on at once: each needs scratch of its own */
+    size_t prepared_bytes; /* kept by the algorithm */
+    tamis_math math;       /* TF32: the algorithm rounds inputs to it */
+    char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */
+} tamis_prepared_sizes;
+
+/* What the layers above see of an algorithm; the backend's own rows begin with it. */
+typedef struct tamis_algorithm {
+    tamis_algorithm_description description;
+    bool needs_preparation; /* more than the split between threads: left out of one-shot calls */
+} tamis_algorithm;
+
+/* The CSR, with offsets from 0, of a COO view, of a slice of rows, or of the transpose of any view: arrays in the
+   backend's memory, released with it. */
+typedef struct tamis_row_order {
+    void *offsets;
+    const void *columns; /* own_columns, or a place in the view's own */
+    void *own_columns;
+    void *permutation; /* int64: entry t of the CSR is entry permutation[t] of the view; NULL: the same */
+    tamis_index_type offset_type;
+} tamis_row_order;
+
+/* A column-major matrix on its way in or out: `packed` is row-major rows x cols without padding. */
+typedef struct tamis_transposition {
+    tamis_type type;
+    int threads;
+    tamis_place packed, strided;
+    int64_t stride, rows, cols;
+    bool out; /* from packed to strided; else the other way */
+} tamis_transposition;
+
+/* Elements through a permutation: packed[t] and scattered[permutation[t]]. */
+typedef struct tamis_permutation {
+    tamis_type type;
+    int64_t nnz;
+    const void *permutation;
+    tamis_place packed, scattered;
+    bool out; /* from packed to scattered; else the other way */
+} tamis_permutation;
+
+typedef struct tamis_dense_functions tamis_dense_functions; /* backend/dense.h */
+typedef struct tamis_edge_functions tamis_edge_functions;   /* backend/edge.h */
+
+typedef struct tamis_backend {
+    const char *name;
+    const tamis_algorithm *(*algorithm)(int number); /* NULL past the last */
+    /* false with the reason when the algorithm cannot serve the problem */
+    bool (*accepts)(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
+    void (*predict)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
+    tamis_status (*prepare)(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared);
+    int (*device_count)(void);
+    /* makes a device usable; the handle is NULL on the CPU and lives as long as the process elsewhere */
+    tamis_status (*open)(int number, void **device);
+    tamis_status (*describe)(int number, tamis_device_description *description);
+    const char *(*why_absent)(int number); /* "" when present */
+    /* measures; caching is src/select's */
+    tamis_status (*ceilings)(int number, int threads, tamis_ceilings *ceilings);
+    tamis_ceilings (*default_ceilings)(int number, int threads); /* where nothing can be measured */
+    tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+    void (*sizes)(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
+    void (*release)(tamis_prepared *prepared);
+
+    /* memory where operands live: the host's on the CPU */
+    tamis_location location;
+    bool handles; /* memory is known by handles, which are no addresses (OpenCL) */
+    /* Memory for work that comes later in `stream`, or TAMIS_ALL_STREAMS. It is released with what it was allocated
+       with, and is then free for others after the work that is in the stream by then. */
+    tamis_status (*allocate)(void *device, void *stream, size_t bytes, const char *what, void **memory);
+    void (*release_memory)(void *device, void *stream, void *memory);
+    tamis_status (*copy_in)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
+    tamis_status (*copy_out)(void *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*copy_in_async)(void *device, void *stream, tamis_place to, const void *from, size_t bytes);
+    tamis_status (*copy_out_async)(void *device, void *stream, void *to, tamis_place from, size_t bytes);
+    tamis_status (*copy_from)(void *device, void *stream, tamis_place to, void *from_device, tamis_place from,
+                              size_t bytes); /* another device of this backend */
+    tamis_status (*copy_within)(void *device, void *stream, tamis_place to, tamis_place from, size_t bytes);
+    tamis_status (*finish)(void *device, void *stream); /* waits for all work of the stream */
+
+    /* host memory that the device copies by itself */
+    tamis_status (*host_allocate)(void *device, size_t bytes, void **memory);
+    void (*host_release)(void *device, void *memory);
+
+    /* streams beside the default one; NULL on the CPU */
+    tamis_status (*stream_create)(void *device, void **stream);
+    void (*stream_destroy)(void *device, void *stream);
+    tamis_status (*stream_wait)(void *device, void *stream, void *event);
+
+    /* points in time of a stream; *mark of NULL makes one */
+    tamis_status (*mark)(void *device, void *stream, void **mark);
+    tamis_status (*between)(void *device, void *start, void *end, double *seconds);
+    void (*release_mark)(void *device, void *mark);
+    bool (*mark_passed)(void *device, void *mark); /* without waiting */
+
+    /* whether a plan can be made in that stream, which a graph's capture forbids; NULL: in any */
+    tamis_status (*check_stream)(void *device, void *stream);
+
+    /* whether kernels of the device can use what lies at that address: an error that names it `name`; NULL: not known
+     */
+    tamis_status (*check_place)(void *device, const void *pointer, const char *name);
+
+    /* the pattern, where it lies, read in the stream; views have passed tamis_sparse_check. order_rows reads device,
+       stream, once, unchecked and threads of the problem, its arrays are of tamis_kept_stream. Where the backend
+       checks_as_it_looks, a pattern that is `unchecked` is checked on the way: COO by order_rows, CSR, also that of a
+       slice, by look; one to be transposed must have passed validate */
+    bool checks_as_it_looks;
+    tamis_status (*validate)(void *device, void *stream, int threads, const tamis_sparse *S);
+    tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
+                               tamis_row_order *order);
+    tamis_status (*look)(const tamis_problem *problem, tamis_evidence *evidence); /* profile and what is fresh */
+
+    /* what executions need beside the algorithm; `ready` makes all that a plan will use, no data among it */
+    tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
+    tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
+    tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);
+
+    const tamis_dense_functions *dense; /* NULL: none */
+    const tamis_edge_functions *edges;
+} tamis_backend;
+
+#endif

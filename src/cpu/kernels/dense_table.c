@@ -1,0 +1,24 @@
+/*
+ * The table of the dense companions' kernels of one variant. Like table.c this file is compiled for every instruction
+ * set, with and without TAMIS_KERNEL_F64; TAMIS_DENSE_TABLE is its name.
+ */
+#include "cpu/kernels/dense.h"
+
+#include "cpu/kernels/dense_elements.h"
+#include "cpu/kernels/dense_products.h"
+#include "cpu/kernels/dense_sums.h"
+
+extern const tamis_cpu_dense TAMIS_DENSE_TABLE;
+
+const tamis_cpu_dense TAMIS_DENSE_TABLE = {
+    .map = map_rows,
+    .scale = scale_rows,
+    .multiply = multiply_rows,
+    .row_dots = dot_rows,
+    .conjugate_step = conjugate_rows,
+    .dot = dot_range,
+    .column_sums = column_sums,
+    .column_finish = column_finish,
+    .gram = gram_range,
+    .gram_finish = gram_finish,
+};

@@ -1,0 +1,127 @@
+/*
+ * Kinds that can be made row by row, each row from random numbers of its own: uniform, banded, blocks, attention
+ * windows and meshes. A first pass counts, a second one fills; both in parallel.
+ */
+#include "generate/rows.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "sparse/structure.h"
+
+static const tamis_row_kind *row_kind_of(tamis_kind kind) {
+    static const tamis_row_kind *const kinds[] = {
+        [TAMIS_KIND_UNIFORM] = &tamis_row_kind_uniform, [TAMIS_KIND_BANDED] = &tamis_row_kind_banded,
+        [TAMIS_KIND_FEM] = &tamis_row_kind_fem,         [TAMIS_KIND_BLOCK] = &tamis_row_kind_block,
+        [TAMIS_KIND_WINDOW] = &tamis_row_kind_window,
+    };
+    return kinds[kind];
+}
+
+typedef struct making {
+    tamis_row_plan plan;
+    const tamis_row_kind *kind;
+    int threads;
+    tamis_row_room *rooms; /* one a thread */
+    int64_t *counts;       /* entries of each thread's rows, then where they begin */
+    tamis_owned_sparse *matrix;
+} making;
+
+static void count_thread(void *context, int thread, int threads) {
+    making *const m = context;
+    const int64_t rows = m->plan.recipe->rows;
+    const int64_t end = tamis_partition_even(rows, threads, thread + 1);
+    int64_t count = 0;
+    for (int64_t row = tamis_partition_even(rows, threads, thread); row < end; row++)
+        count += m->kind->row(&m->plan, &m->rooms[thread], row, NULL);
+    m->counts[thread] = count;
+}
+
+TAMIS_INLINE void store_row(void *to, tamis_index_type type, int64_t begin, int64_t count, const int64_t *columns) {
+    for (int64_t i = 0; i < count; i++) tamis_index_store(to, type, begin + i, columns[i]);
+}
+
+static void fill_thread(void *context, int thread, int threads) {
+    making *const m = context;
+    const tamis_sparse *const view = &m->matrix->view;
+    const int64_t end = tamis_partition_even(view->rows, threads, thread + 1);
+    tamis_row_room *const room = &m->rooms[thread];
+    int64_t place = m->counts[thread];
+    for (int64_t row = tamis_partition_even(view->rows, threads, thread); row < end; row++) {
+        const int64_t count = m->kind->row(&m->plan, room, row, room->columns);
+        tamis_index_store(m->matrix->offsets, view->offset_type, row, place);
+        if (view->index_type == TAMIS_I32)
+            store_row(m->matrix->columns, TAMIS_I32, place, count, room->columns);
+        else
+            store_row(m->matrix->columns, TAMIS_I64, place, count, room->columns);
+        place += count;
+    }
+}
+
+static tamis_status make_rooms(making *m) {
+    void *memory;
+    TRY(tamis_allocate_zeroed(m->threads, sizeof *m->rooms, "rooms of threads", &memory));
+    m->rooms = memory;
+    TRY(tamis_allocate(m->threads, sizeof *m->counts, "counts of threads", &memory));
+    m->counts = memory;
+    for (int t = 0; t < m->threads; t++) {
+        tamis_row_room *const room = &m->rooms[t];
+        room->group = -1;
+        TRY(tamis_allocate(m->plan.longest, sizeof(int64_t), "a row", &memory));
+        room->columns = memory;
+        TRY(tamis_allocate(m->plan.group_longest, sizeof(int64_t), "a row of blocks", &memory));
+        room->chosen = memory;
+        TRY(tamis_subset_room_create(m->plan.recipe->seed, m->plan.bound, m->plan.most, &room->subsets));
+    }
+    return TAMIS_OK;
+}
+
+static void free_rooms(making *m) {
+    for (int t = 0; m->rooms && t < m->threads; t++) {
+        tamis_release(m->rooms[t].columns);
+        tamis_release(m->rooms[t].chosen);
+        tamis_subset_room_free(&m->rooms[t].subsets);
+    }
+    tamis_release(m->rooms);
+    tamis_release(m->counts);
+}
+
+/* Counts become the places of the threads' rows. */
+static int64_t place_threads(making *m) {
+    int64_t nnz = 0;
+    for (int t = 0; t < m->threads; t++) {
+        const int64_t count = m->counts[t];
+        m->counts[t] = nnz;
+        nnz += count;
+    }
+    return nnz;
+}
+
+tamis_status tamis_make_rows(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
+    enum { SHARE = 1 << 14 };
+    tamis_status status = TAMIS_OK;
+    making m = {.plan = {.recipe = recipe}, .kind = row_kind_of(recipe->kind), .threads = recipe->threads};
+    const int64_t work = recipe->rows > recipe->nnz ? recipe->rows : recipe->nnz;
+    if (m.threads > 1 + work / SHARE) m.threads = (int)(1 + work / SHARE);
+    TRY_GOTO(failed, m.kind->plan(&m.plan));
+    TRY_GOTO(failed, make_rooms(&m));
+    tamis_threads_run(m.threads, count_thread, &m);
+    const tamis_sparse shape = {.format = TAMIS_CSR,
+                                .rows = recipe->rows,
+                                .cols = recipe->cols,
+                                .nnz = place_threads(&m),
+                                .index_type = recipe->index_type,
+                                .offset_type = recipe->offset_type};
+    if (!tamis_index_holds(shape.offset_type, shape.nnz)) {
+        status = tamis_fail(TAMIS_ERROR_OVERFLOW, "nnz = %lld: an offset_type of %s cannot hold it",
+                            (long long)shape.nnz, tamis_index_type_name(shape.offset_type));
+        goto failed;
+    }
+    TRY_GOTO(failed, tamis_owned_sparse_create(&shape, false, &m.matrix));
+    tamis_threads_run(m.threads, fill_thread, &m);
+    tamis_index_store(m.matrix->offsets, shape.offset_type, shape.rows, shape.nnz);
+    *matrix = m.matrix;
+failed:
+    free_rooms(&m);
+    tamis_release(m.plan.reaches);
+    return status;
+}

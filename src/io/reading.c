@@ -1,0 +1,29 @@
+/* The last step that every reader of sparse matrices shares. */
+#include "io/reading.h"
+
+tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64_t cols, int64_t nnz) {
+    const tamis_read_options *const options = &reading->options;
+    const char *const name = reading->text.name;
+    const bool row_indices = options->format == TAMIS_COO;
+    if (options->index_type == TAMIS_I32 && (tamis_needs_wide(cols) || (row_indices && tamis_needs_wide(rows))))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld rows and %lld columns need index_type = int64", name,
+                          (long long)rows, (long long)cols);
+    if (options->offset_type == TAMIS_I32 && !row_indices && nnz > INT32_MAX)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld nonzeros need offset_type = int64", name, (long long)nnz);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_convert_read(const tamis_reading *reading, const tamis_sparse *view, bool sort,
+                                tamis_owned_sparse **matrix) {
+    TRY(tamis_check_sizes(reading, view->rows, view->cols, view->nnz));
+    const tamis_read_options *const wanted = &reading->options;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = wanted->format;
+    options.index_type = wanted->index_type;
+    options.offset_type = wanted->offset_type;
+    options.value_type = wanted->value_type;
+    options.values = wanted->values;
+    options.duplicates = wanted->duplicates;
+    options.sort = sort;
+    return tamis_convert(view, &options, matrix);
+}

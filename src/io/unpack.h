@@ -1,0 +1,48 @@
+/* The bytes of a file, or of memory, from beginning to end, unpacked where the first of them say that they are packed.
+ */
+#ifndef TAMIS_IO_UNPACK_H
+#define TAMIS_IO_UNPACK_H
+
+#include "base/private.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tamis/tamis.h>
+
+/* What the build found. */
+#ifndef TAMIS_HAVE_ZLIB
+#define TAMIS_HAVE_ZLIB 0
+#endif
+#ifndef TAMIS_HAVE_LZMA
+#define TAMIS_HAVE_LZMA 0
+#endif
+#ifndef TAMIS_HAVE_ZSTD
+#define TAMIS_HAVE_ZSTD 0
+#endif
+
+typedef struct tamis_unpacker {
+    const char *name;                  /* for messages, the caller's */
+    const struct tamis_packer *packer; /* NULL: not packed */
+    void *state;                       /* the packer's */
+    const unsigned char *at, *end;     /* input that is yet to be unpacked */
+    int64_t told;                      /* bytes of the input; 0 where the file does not tell */
+    int64_t taken;                     /* of these, what was read so far */
+    bool input_ended;                  /* there is no more input */
+    bool ended;                        /* nor has its content more */
+    int descriptor;                    /* of a file, -1: all of the input is in memory */
+    unsigned char *block;              /* of a file: where input is read to */
+} tamis_unpacker;
+
+/* TAMIS_ERROR_UNSUPPORTED for a packer that this build does not include. Nothing to close after an error. */
+TAMIS_PRIVATE_API tamis_status tamis_unpacker_open(const char *path, tamis_unpacker *unpacker);
+tamis_status tamis_unpacker_open_memory(const char *name, const void *data, size_t bytes, tamis_unpacker *unpacker);
+TAMIS_PRIVATE_API void tamis_unpacker_close(tamis_unpacker *unpacker);
+
+/* Back to the beginning of a file. */
+TAMIS_PRIVATE_API tamis_status tamis_unpacker_rewind(tamis_unpacker *unpacker);
+
+/* Up to `room` bytes, at least one unless the content has ended. */
+TAMIS_PRIVATE_API tamis_status tamis_unpacker_read(tamis_unpacker *unpacker, char *to, size_t room, size_t *got);
+
+#endif

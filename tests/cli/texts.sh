@@ -1,0 +1,66 @@
+#!/bin/bash
+# The man page and the completions that the build made: they are those of this program, and offer every command, every
+# action of a model and every option that --help prints.   texts.sh PROGRAM FOLDER
+set -u
+export LC_ALL=C
+program=$1 texts=$2
+failed=0
+fail() { echo "$*" >&2; failed=1; }
+
+"$program" --manual | cmp - "$texts/tamis.1" || fail 'tamis.1 is not what --manual prints'
+for shell in bash zsh; do
+    "$program" --completion "$shell" | cmp - "$texts/tamis.$shell" || fail "tamis.$shell is not what --completion $shell prints"
+done
+
+tamis() { "$program" "$@"; } # the completions ask it for names
+# shellcheck disable=SC1091
+. "$texts/tamis.bash"
+offered() { # what bash offers for the last word
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    _tamis
+    printf '%s\n' "${COMPREPLY[@]}"
+}
+# the part of a text from a line with $2 to the next with $3
+part() { awk -v from="$2" -v to="$3" '!on && index($0, from) { on = 1; next } on && index($0, to) { exit } on' "$texts/$1"; }
+# the names in the first column of a section of --help
+names() { awk -v section="$1:" '$0 == section { on = 1; next } on && !NF { exit } on && /^  [^ ]/ { print $1 }'; }
+options() {
+    awk '$0 == "Options:" { on = 1; next } on && !NF { exit } on' |
+        sed -nE 's/^ +(-[a-zA-Z], )?--(\[no-\])?([a-z0-9-]+).*/\2\3/p' | sed -nE 's/^\[no-\](.*)/\1\nno-\1/; p'
+}
+
+compare() { # WHO WANTED THERE: fails where a line of WANTED is not in THERE
+    local lines
+    lines=$(comm -23 <(echo "$2" | sort -u) <(echo "$3" | sort -u))
+    [ -z "$lines" ] || fail "$1 lacks" $lines
+}
+check_options() { # COMMAND...
+    local wanted title="tamis $*" pattern="    $1)"
+    [ $# -eq 1 ] || { title="tamis METHOD $2" && pattern="\"$1 $2\""; }
+    wanted=$(tamis "$@" --help | options)
+    checked=$((checked + $(echo "$wanted" | wc -l)))
+    compare "bash for tamis $*" "$wanted" "$(offered tamis "$@" -- | sed 's/^--//')"
+    compare "zsh for tamis $*" "$wanted" "$(part tamis.zsh "$pattern" ';;' |
+        grep -oE -e "--[a-z0-9-]+(=-)?(\[|\}')" | sed -E "s/^--//; s/(=-)?(\[|\}')$//")"
+    compare "the man page for $title" "$wanted" "$(echo help; part tamis.1 ".Ss $title" '.S' |
+        grep -oE 'Fl -[a-z0-9-]+' | sed 's/^Fl -//')"
+}
+
+checked=0
+commands=$(tamis --help | names Commands)
+for command in $commands; do
+    offered tamis "$command" | grep -qx "$command" || fail "bash does not offer $command"
+    grep -q "^        '$command:" "$texts/tamis.zsh" || fail "zsh does not offer $command"
+    actions=$(tamis "$command" --help | names Actions)
+    for action in $actions; do
+        offered tamis "$command" "$action" | grep -qx "$action" || fail "bash does not offer $command $action"
+        part tamis.zsh "    $command) commands=(" ';;' | grep -q "^        '$action:" ||
+            fail "zsh does not offer $command $action"
+        check_options "$command" "$action"
+    done
+    [ -n "$actions" ] || check_options "$command"
+done
+echo "$checked options of $(echo "$commands" | wc -w) commands"
+[ $checked -gt 300 ] || fail 'fewer than there are: how --help prints them must have changed'
+exit $failed
