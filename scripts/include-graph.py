@@ -29,11 +29,7 @@ BELOW = {
     "ml": ("base", "sparse", "io"),  # and the public headers, by which it calls the core
 }
 # circles that are still there, as (file, file it should not need)
-EXCEPTIONS = {
-    ("src/gpu/definitions", "src/gpu/utility"),
-    ("src/gpu/look", "src/gpu/order"),
-    ("src/gpu/plan", "src/gpu/softmax"),
-}
+EXCEPTIONS = set()
 
 
 def node(path):

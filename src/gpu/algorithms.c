@@ -6,6 +6,7 @@
 
 #include "gpu/methods.h"
 #include "gpu/nonzeros/nonzeros.h"
+#include "gpu/plan.h"
 #include "sparse/index.h"
 
 static const tamis_gpu_algorithm *const algorithms[] = {

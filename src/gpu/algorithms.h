@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_ALGORITHMS_H
 #define TAMIS_GPU_ALGORITHMS_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 /* By number, in the order of the catalogue; NULL past the end. */
 const tamis_gpu_algorithm *tamis_gpu_algorithm_at(int number);

@@ -10,11 +10,13 @@
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
+#include "gpu/method.h"
 #include "gpu/plan.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/look.h"
 #include "gpu/structure/order.h"
 #include "gpu/structure/sort.h"
+#include "gpu/structure/validate.h"
 
 /* ------------------------------------------------------------------------------------------ devices */
 

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_METHODS_H
 #define TAMIS_GPU_METHODS_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 /* ours */
 extern const tamis_gpu_algorithm tamis_gpu_nonzeros, tamis_gpu_rows, tamis_gpu_panels, tamis_gpu_tensor,

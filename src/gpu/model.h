@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_MODEL_H
 #define TAMIS_GPU_MODEL_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 extern const double tamis_gpu_launch_seconds;
 

@@ -6,7 +6,7 @@
 #ifndef TAMIS_GPU_NONZEROS_SLICES_H
 #define TAMIS_GPU_NONZEROS_SLICES_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 /* Elements of even slices of at most so many bytes of a row, but whole cache lines; K where one will do. */
 int64_t tamis_gpu_slice_even(const tamis_problem *problem, int64_t bytes);

@@ -11,7 +11,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
-#include "gpu/plan.h"
+#include "gpu/method.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/look.h"
 #include "gpu/structure/order.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fake.h"
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 enum { UNIT = 16 }; /* bytes */
 

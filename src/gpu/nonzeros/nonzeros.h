@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_NONZEROS_NONZEROS_H
 #define TAMIS_GPU_NONZEROS_NONZEROS_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 extern const tamis_gpu_method tamis_gpu_sddmm_nonzeros, tamis_gpu_spmm_chunks, tamis_gpu_fused_chunks;
 

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_PANELS_PANELS_BUILD_H
 #define TAMIS_GPU_PANELS_PANELS_BUILD_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 /* What a plan keeps of them. `part_count` is how many groups there are to launch. */
 typedef struct tamis_gpu_cells {

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_PAPERS_INDEX_H
 #define TAMIS_GPU_PAPERS_INDEX_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 /* What to index: panels of x_tile rows and in each the tiles of y_tile columns; the two change roles with
  * columns_first. */

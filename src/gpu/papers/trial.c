@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
+#include "gpu/plan.h"
 
 enum { TIMES = 3, ARRAYS = 4 };
 

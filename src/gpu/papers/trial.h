@@ -3,7 +3,7 @@
 #ifndef TAMIS_GPU_PAPERS_TRIAL_H
 #define TAMIS_GPU_PAPERS_TRIAL_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 enum { TAMIS_GPU_CANDIDATES = 128 };
 

@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_SOFTMAX_SOFTMAX_H
 #define TAMIS_GPU_SOFTMAX_SOFTMAX_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p);
 tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands);

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/desk.h"
-#include "gpu/structure/order.h"
 #include "sparse/index.h"
 #include "sparse/locality.h"
 #include "sparse/structure.h"
@@ -236,32 +235,5 @@ tamis_status tamis_gpu_look_entries(const tamis_problem *p, const tamis_sparse *
     if (flags[0] && p->unchecked) TRY_GOTO(done, say_what(device, p->stream, S));
 done:
     tamis_gpu_desk_give(desk, p->stream, status);
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------ checking alone */
-
-static tamis_status check_csr(const tamis_problem *asked, const tamis_sparse *S) {
-    tamis_evidence evidence = {0};
-    tamis_problem problem = *asked;
-    problem.rows = S->rows;
-    problem.cols = S->cols;
-    problem.nnz = S->nnz;
-    problem.index_type = S->index_type;
-    problem.offset_type = S->offset_type;
-    problem.offsets = S->offsets;
-    problem.columns = S->columns;
-    return tamis_gpu_look(&problem, &evidence);
-}
-
-tamis_status tamis_gpu_validate(void *device, void *stream, int threads, const tamis_sparse *S) {
-    const tamis_problem problem = {.device = device, .stream = stream, .once = true, .unchecked = true};
-    tamis_gpu_rebased rebased;
-    bool rise;
-    (void)threads;
-    if (S->format == TAMIS_COO) return S->nnz > 0 ? tamis_gpu_look_entries(&problem, S, &rise) : TAMIS_OK;
-    TRY(tamis_gpu_rebase(device, stream, stream, S, &rebased));
-    const tamis_status status = check_csr(&problem, &rebased.view);
-    tamis_gpu_rebased_release(device, stream, &rebased);
     return status;
 }

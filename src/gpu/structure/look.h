@@ -10,7 +10,4 @@ tamis_status tamis_gpu_look(const tamis_problem *problem, tamis_evidence *eviden
 /* Of COO: whether its rows rise; and, where that is `unchecked`, whether its indices are in range. */
 tamis_status tamis_gpu_look_entries(const tamis_problem *problem, const tamis_sparse *S, bool *rise);
 
-/* tamis_backend's validate, for what is not looked at as it is: patterns of gradients, and those to be transposed. */
-tamis_status tamis_gpu_validate(void *device, void *stream, int threads, const tamis_sparse *S);
-
 #endif

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "gpu/algorithms.h"
 #include "gpu/methods.h"
+#include "gpu/plan.h"
 
 /* The first part's problem, or the second's. */
 static tamis_problem half_of(const tamis_problem *problem, bool second) {

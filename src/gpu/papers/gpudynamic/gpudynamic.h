@@ -2,7 +2,7 @@
 #ifndef TAMIS_GPU_PAPERS_GPUDYNAMIC_GPUDYNAMIC_H
 #define TAMIS_GPU_PAPERS_GPUDYNAMIC_GPUDYNAMIC_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 extern const tamis_gpu_method tamis_gpudynamic_shared_method, tamis_gpudynamic_preprocessing_method,
     tamis_gpudynamic_convert_method;

@@ -5,7 +5,7 @@
 #ifndef TAMIS_GPU_PAPERS_STUDY_STUDY_H
 #define TAMIS_GPU_PAPERS_STUDY_STUDY_H
 
-#include "gpu/plan.h"
+#include "gpu/method.h"
 
 /* Parameters by number: `block`, the work-items of a group, and `slice`, the reals of a row of A in shared memory. */
 enum { TAMIS_STUDY_BLOCK, TAMIS_STUDY_SLICE };

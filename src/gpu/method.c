@@ -1,0 +1,177 @@
+/* What all methods of the GPU have in common: parameters, definitions, memory, launches. */
+#include "gpu/method.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "gpu/compile/definitions.h"
+#include "gpu/compile/utility.h"
+#include "gpu/compile/wanted.h"
+
+int64_t tamis_gpu_parameter(const tamis_prepared *p, const char *name) {
+    int i = 0;
+    while (strcmp(p->method->parameters[i].name, name) != 0) i++;
+    return p->parameters[i];
+}
+
+tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last) {
+    for (int i = first; i <= last; i++)
+        if (p->parameters[i] & (p->parameters[i] - 1))
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: %s = %lld is not a power of two",
+                              p->method->parameters[i].name, (long long)p->parameters[i]);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ kernels */
+
+void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group, int team) {
+    const tamis_problem *const problem = &p->problem;
+    tamis_gpu_define(definitions, "GROUP", group);
+    tamis_gpu_define(definitions, "TEAM", team);
+    tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
+    tamis_gpu_define(definitions, "VALUE", tamis_gpu_element(problem->value_type));
+    tamis_gpu_define(definitions, "OUTPUT", tamis_gpu_element(problem->output_type));
+    if (tamis_gpu_compiles_fast(p)) {
+        tamis_gpu_define(definitions, "EDGE", problem->edge);
+        tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
+    } else {
+        tamis_gpu_define_text(definitions, "EDGE", "edge_kind");
+        tamis_gpu_define_text(definitions, "HAS_VALUES", "has_values");
+    }
+    tamis_gpu_define(definitions, "BATCHED", problem->batch > 1 || !tamis_gpu_compiles_fast(p));
+    tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
+    tamis_gpu_define(definitions, "UNIT", p->unit);
+}
+
+int64_t tamis_gpu_lane_pieces(int64_t pieces, int64_t team, int64_t pieces_most) {
+    const int64_t steps = (pieces + team * pieces_most - 1) / (team * pieces_most);
+    return steps > 0 ? (pieces + team * steps - 1) / (team * steps) : 1;
+}
+
+/* An exact K makes the fastest code, with a third fewer registers, and one more kernel to compile. Rows of more than
+   1024 pass in a loop anyway, which hides it. */
+int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepared *p, int64_t inner, int team,
+                           int pieces_most) {
+    const int64_t piece = 16 / (int64_t)tamis_type_size(p->problem.type);
+    const int64_t pieces = (inner + piece - 1) / piece;
+    const bool quick = tamis_gpu_compiles_fast(p);
+    const int64_t lane = quick ? tamis_gpu_lane_pieces(pieces, team, pieces_most) : pieces_most;
+    const bool exact = quick && inner > 0 && inner % (team * piece * lane) == 0;
+    const bool one_step = inner <= team * piece * lane;
+    tamis_gpu_define(definitions, "K", quick && inner > 0 && inner <= 1024 ? inner : 0);
+    tamis_gpu_define(definitions, "WHOLE_UNITS", quick);
+    tamis_gpu_define(definitions, "PIECES", lane);
+    tamis_gpu_define(definitions, "EXACT", exact);
+    tamis_gpu_define(definitions, "UNITS_FULL",
+                     exact               ? lane * piece / p->unit
+                     : quick && one_step ? inner / (team * p->unit)
+                                         : 0);
+    tamis_gpu_define(definitions, "ONE_STEP", one_step);
+    return (int)lane;
+}
+
+tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
+                                  const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
+    return tamis_gpu_want(p->device, file, definitions->text, false, kernel, shared_bytes, &p->kernels[number]);
+}
+
+tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
+                                        const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
+    tamis_gpu_kernel **const kernels[2] = {&p->narrow[number], &p->kernels[number]};
+    if (strcmp(p->device->runtime->name, "cuda") != 0)
+        return tamis_gpu_add_kernel(p, number, file, kernel, definitions, shared_bytes);
+    for (int wide = 1; wide >= 0; wide--) {
+        tamis_gpu_definitions one = *definitions;
+        tamis_gpu_define(&one, "WIDE", wide);
+        TRY(tamis_gpu_want(p->device, file, one.text, false, kernel, shared_bytes, kernels[wide]));
+    }
+    return TAMIS_OK;
+}
+
+void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes) {
+    if (!memory) return;
+    p->kept[p->kept_count++] = memory;
+    p->prepared_bytes += bytes;
+}
+
+tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count, size_t size, const char *what) {
+    const size_t bytes = (size_t)count * size;
+    TRY(tamis_gpu_allocate(p->device, tamis_kept_stream(&p->problem), bytes, what, memory));
+    tamis_gpu_keep(p, *memory, bytes);
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ arguments */
+
+bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t apart, size_t size,
+                       size_t bytes) {
+    /* buffers of OpenCL begin at 128 bytes and more; a CUDA place is an address */
+    const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
+    return (base + (uintptr_t)place.bytes) % bytes == 0 && (uint64_t)stride * size % bytes == 0 &&
+           (uint64_t)apart * size % bytes == 0 && (uint64_t)stride * size <= INT32_MAX;
+}
+
+int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
+    const size_t size = tamis_type_size(p->problem.type);
+    const tamis_place columns = {(void *)(uintptr_t)p->problem.columns, 0};
+    const size_t bytes = (size_t)p->unit * size;
+    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, x->apart.a, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->b, x->b_stride, x->apart.b, size, bytes) &&
+                      tamis_gpu_aligned(p->device, x->d, x->d_stride, x->apart.d, size, bytes);
+    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 0, 1, 16) ? 2 : 0);
+}
+
+tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operands *x) {
+    const tamis_problem *const problem = &p->problem;
+    return (tamis_gpu_common){
+        .rows = problem->rows,
+        .cols = problem->cols,
+        .nnz = problem->nnz,
+        .inner = problem->inner,
+        .width = problem->width,
+        .offsets = {(void *)(uintptr_t)problem->offsets, 0},
+        .columns = {(void *)(uintptr_t)problem->columns, 0},
+        .values = x->values,
+        .a = x->a,
+        .b = x->b,
+        .d = x->d,
+        .out = x->out,
+        .pairs = x->softmax_rows,
+        .a_stride = x->a_stride,
+        .b_stride = x->b_stride,
+        .d_stride = x->d_stride,
+        .out_stride = x->out_stride,
+        .values_apart = x->apart.values,
+        .a_apart = x->apart.a,
+        .b_apart = x->apart.b,
+        .d_apart = x->apart.d,
+        .out_apart = x->apart.out,
+        .scratch_apart = x->scratch_apart / (int64_t)tamis_gpu_real_size(problem->type),
+        .pairs_apart = 2 * problem->rows,
+        .edge_kind = problem->edge,
+        .has_values = problem->has_values,
+        .wide = tamis_gpu_wide(p, x),
+        .keeps = x->softmax_rows.base != NULL,
+        .edge_scale = problem->edge_constants.scale,
+        .edge_slope = problem->edge_constants.slope,
+        .edge_epsilon = problem->edge_constants.epsilon,
+        .alpha = x->alpha,
+        .beta = x->beta,
+        .members = x->batch,
+    };
+}
+
+tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,
+                                     const tamis_gpu_common *common, const tamis_gpu_named *own) {
+    const tamis_gpu_limits *const limits = &p->device->limits;
+    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
+    if (launch.groups[0] > limits->groups_most[0] || launch.groups[1] > limits->groups_most[1])
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld x %lld groups exceed the %lld x %lld of a launch on %s",
+                          p->method->name, (long long)launch.groups[0], (long long)launch.groups[1],
+                          (long long)limits->groups_most[0], (long long)limits->groups_most[1], limits->name);
+    TRY(tamis_gpu_await()); /* a plan that is still being made measures with its kernels */
+    tamis_gpu_kernel *const kernel = p->narrow[number] && !(common->wide & 1) ? p->narrow[number] : p->kernels[number];
+    TRY(tamis_gpu_bind(kernel, common, own, values));
+    launch.members = common->members;
+    return p->device->runtime->launch(p->device, stream, kernel, &launch, values, kernel->signature.count);
+}
