@@ -18,7 +18,7 @@ UBSAN_OPTIONS=print_stacktrace=1 suite asan quick
 
 step 'ThreadSanitizer: tests where threads share something'
 TARGET=tamis_thread_tests build tsan
-suite tsan threads
+TAMIS_TEST_BRIEF=1 suite tsan threads
 
 step 'aarch64, without OpenMP: the NEON kernels against the oracle, under emulation'
 check aarch64 scripts/test-aarch64.sh
