@@ -102,11 +102,13 @@ def library_code():
 
 def tests(labels, pattern=None, limits={}):
     """The test that fails, None when all pass. A change may well make a loop that does not end, or threads that wait for each
-    other: each process has a limit of its own time, all of them together one of time that goes by."""
+    other: each process has a limit of its own time, all of them together one of time that goes by. A test must fail twice, since
+    some wait for others and a busy machine may fail them."""
     def limit():
         if labels in limits:
             resource.setrlimit(resource.RLIMIT_CPU, (limits[labels][0], limits[labels][0] + 5))
-    command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure"] + (["-R", pattern] if pattern else [])
+    command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure",
+               "--repeat", "until-pass:2"] + (["-R", pattern] if pattern else [])
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
                           preexec_fn=limit) as process:
         try:
