@@ -2,7 +2,7 @@
 # One format, and clang-tidy over the library's host code and the program. Kernels are left to the compilers' own warnings:
 # clang 14 does not know all of gcc's vector built-ins, and what they include is checked through them.
 #   lint.sh           all checks, the static analyser as deep as it goes: half an hour of a core
-#   lint.sh quick     all checks, the analyser as deep as it comes in a quarter of a second a file
+#   lint.sh quick     all checks, the analyser as deep as it comes in a tenth of a second a file
 #   lint.sh changed   as quick, of what differs from the last commit alone
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ folder=build/release
 [ $mode != changed ] || folder=build/check
 [ -f $folder/compile_commands.json ] || cmake --preset "$(basename $folder)" >/dev/null
 depth=
-[ $mode = all ] || depth='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=12000'
+[ $mode = all ] || depth='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=3000'
 mkdir -p build
 # a file a process: in one that has seen others the analyser takes a va_list for one that was never begun
 # shellcheck disable=SC2086

@@ -5,13 +5,15 @@
 Draws N places from the C files that changed since COMMIT (or all of them), layer after layer, changes each with
 universalmutator's rules, builds the preset "check" in a copy of the tree and runs its quick tests: first those of the
 layer, then all; with --medium the medium tier too, for those that are left. A change that does not compile, or that
-compiles to the same code, is drawn again. Prints the score and each survivor, and exits with 1 below 90 percent.
+compiles to the same code, is drawn again. A test that takes ten times what the longest takes of the unchanged tree, which is
+measured first, has noticed too. Prints the score and each survivor, and exits with 1 below 90 percent.
 The copy is build/mutants; the sources are left as they are."""
 import argparse
 import hashlib
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -20,7 +22,7 @@ import time
 FOLDER = os.path.abspath("build/mutants")
 TREE, BUILD = FOLDER + "/tree", FOLDER + "/tree/build/check"
 JOBS = str(os.cpu_count())
-LONGEST = {"quick": 240, "medium": 1200}  # seconds for all tests of a label
+SLOWER = 10  # so many times what the tests take unchanged: then a loop does not end, however slow the machine
 # what notices a change of a layer soonest: targets to build, tests to run
 FIRST = {
     "src/base": ("test_io_number test_dense test_threads", "test_io_number|test_dense$|test_threads"),
@@ -98,15 +100,29 @@ def library_code():
     return {name: code_of(BUILD + "/" + name) for name in ("src/libtamis.so", "src/ml/libtamis_ml.so", "tools/tamis/tamis")}
 
 
-def tests(labels, pattern=None):
-    """The test that fails, None when all pass. A change may well make a loop that does not end: then all of them die."""
-    command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure"] + (["-R", pattern] if pattern else [])
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
+def tests(labels, pattern=None, limits={}):
+    """The test that fails, None when all pass. A change may well make a loop that does not end, or threads that wait for each
+    other: each process has a limit of its own time, all of them together one of time that goes by. A test must fail twice, since
+    some wait for others and a busy machine may fail them."""
+    def limit():
+        if labels in limits:
+            resource.setrlimit(resource.RLIMIT_CPU, (limits[labels][0], limits[labels][0] + 5))
+    command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure",
+               "--repeat", "until-pass:2"] + (["-R", pattern] if pattern else [])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                          preexec_fn=limit) as process:
         try:
-            output, _ = process.communicate(timeout=LONGEST[labels])
+            output, _ = process.communicate(timeout=limits[labels][1] if labels in limits else None)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return "the time limit"
+    if labels not in limits: # the first run is of the unchanged tree
+        if process.returncode != 0:
+            sys.exit(f"mutants.py: the {labels} tests fail without a change:\n" + output)
+        longest = max(float(seconds) for seconds in re.findall(r" ([0-9.]+) sec$", output, re.M))
+        total = float(re.search(r"Total Test time \(real\) = *([0-9.]+)", output).group(1))
+        limits[labels] = int(60 + SLOWER * os.cpu_count() * longest), 60 + SLOWER * total
+        return None
     failed = re.search(r"\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT|Child|Subprocess|SIG|ILLEGAL|Exception|NUMERICAL)", output)
     return None if process.returncode == 0 else failed.group(1) if failed else "a test"
 
@@ -144,6 +160,8 @@ def main():
         sys.exit("mutants.py: no C file of the library or the program changed since " + o.since)
     prepare()
     same = library_code()
+    for labels in ("quick", "medium") if o.medium else ("quick",):
+        tests(labels)
     dice = random.Random(o.seed)
     layers = sorted({layer_of(path) for path in files})
     print(f"{o.count} mutants of {len(files)} files in {len(layers)} layers, seed {o.seed}", flush=True)

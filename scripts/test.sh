@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit
 . scripts/test-steps.sh
 
 step 'format and static checks'
-build release -DBUILD_TESTING=ON
+TARGET=tamis_kernel_tests build release -DBUILD_TESTING=ON
 check lint scripts/lint.sh quick
 
 step 'release: quick and medium tests, but those of files and structure'
@@ -14,11 +14,11 @@ suite release 'quick|medium' host
 
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
 build asan
-UBSAN_OPTIONS=print_stacktrace=1 suite asan quick
+UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release
 
 step 'ThreadSanitizer: tests where threads share something'
 TARGET=tamis_thread_tests build tsan
-suite tsan threads
+TAMIS_TEST_BRIEF=1 suite tsan threads
 
 step 'aarch64, without OpenMP: the NEON kernels against the oracle, under emulation'
 check aarch64 scripts/test-aarch64.sh

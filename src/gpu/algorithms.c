@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gpu/methods.h"
-#include "gpu/nonzeros/nonzeros.h"
+#include "gpu/nonzeros/prediction.h"
 #include "gpu/plan.h"
 #include "sparse/index.h"
 
@@ -74,7 +74,7 @@ bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
         return decline(reason, bytes,
                        "it reads S's values in the type of its operands, not fp32 beside 16-bit operands");
     if (a->common.description.any_order && problem->deterministic && !a->orders)
-        return decline(reason, bytes, "it adds floats atomically, in whatever order: ask for it with any_order = true");
+        return decline(reason, bytes, "it adds floats atomically, in any order: request it with any_order = true");
     if (a->sorted && !problem->evidence->profile.sorted)
         return decline(reason, bytes, "it walks tiles of columns: they must rise within every row (tamis_sort)");
     if (a->no_softmax && problem->operation == TAMIS_OP_FUSED && problem->edge == TAMIS_EDGE_SOFTMAX)

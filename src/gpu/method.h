@@ -43,7 +43,6 @@ typedef struct tamis_gpu_algorithm {
     const tamis_gpu_method *methods[3];
     tamis_gpu_predictor *predict;
     double relative;       /* without a predictor: calls of gpu-nonzeros, the mean of what was measured */
-    bool is_part;          /* gpu-two-steps may choose it for its SDDMM or its SpMM */
     bool sorted;           /* columns must rise within rows */
     const char *cuda_only; /* why OpenCL cannot; NULL: it can */
     bool (*also)(const tamis_problem *problem, char *reason, size_t bytes); /* more that it needs */

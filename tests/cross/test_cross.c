@@ -16,6 +16,7 @@
 #include <tamis/algorithms.h>
 
 #include "cross.h"
+#include "support/brief.h"
 
 static int share = 100, rounds = 1;
 static const char *device = "cpu";
@@ -126,6 +127,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_widths), cmocka_unit_test(test_narrow),
                                        cmocka_unit_test(test_sweep)};
     if (argc > 1) share = atoi(argv[1]);
+    share = test_rounds(share, (share + 1) / 2);
     if (argc > 2) rounds = atoi(argv[2]);
     if (argc > 3) device = argv[3];
     tamis_device *opened = NULL;

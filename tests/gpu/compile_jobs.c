@@ -94,21 +94,21 @@ static void swap(job_list *list, int64_t i, int64_t j) {
     list->jobs[j] = kept;
 }
 
-static bool is_first(const job_list *list, int64_t firsts, int64_t i) {
+static bool is_first(const job_list *list, int64_t firsts, int64_t i, bool any_chip) {
     for (int64_t f = 0; f < firsts; f++)
-        if (list->jobs[f].architecture == list->jobs[i].architecture &&
+        if ((any_chip || list->jobs[f].architecture == list->jobs[i].architecture) &&
             strcmp(list->jobs[f].name, list->jobs[i].name) == 0)
             return false;
     return true;
 }
 
 /* How many must be compiled whatever the time. */
-static int64_t put_in_order(job_list *list, uint64_t seed) {
+static int64_t put_in_order(job_list *list, uint64_t seed, bool any_chip) {
     tamis_random random = tamis_random_start(seed, UINT64_MAX);
     int64_t firsts = 0;
     for (int64_t i = list->count - 1; i > 0; i--) swap(list, i, tamis_random_below(&random, i + 1));
     for (int64_t i = 0; i < list->count; i++)
-        if (is_first(list, firsts, i)) swap(list, i, firsts++);
+        if (is_first(list, firsts, i, any_chip)) swap(list, i, firsts++);
     return firsts;
 }
 
@@ -121,9 +121,9 @@ static void work(const job_list *list, board *shared, int64_t firsts, double end
 }
 
 /* Processes and not threads: one that dies takes a single kernel with it. */
-void jobs_run(job_list *list, uint64_t seed, int seconds) {
+void jobs_run(job_list *list, uint64_t seed, int seconds, bool any_chip) {
     const size_t bytes = sizeof(board) + (size_t)list->count * sizeof(job_result);
-    const int64_t firsts = put_in_order(list, seed);
+    const int64_t firsts = put_in_order(list, seed, any_chip);
     const double end = now() + seconds;
     long workers = sysconf(_SC_NPROCESSORS_ONLN);
     board *const shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

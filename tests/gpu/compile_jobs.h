@@ -28,9 +28,9 @@ typedef struct job_list {
 } job_list;
 
 void job_add(job_list *list, int architecture, const char *name, const char *definitions, bool linked);
-/* The first of each file and architecture come first, the others in an order that is drawn; those not begun after
-   `seconds` stay waiting. */
-void jobs_run(job_list *list, uint64_t seed, int seconds);
+/* The first of each file and architecture come first, or with `any_chip` of each file; the others in an order that is
+   drawn. Those not begun after `seconds` stay waiting. */
+void jobs_run(job_list *list, uint64_t seed, int seconds, bool any_chip);
 void jobs_free(job_list *list);
 
 /* What `log` of the assembler says, into `result`. */

@@ -75,8 +75,8 @@ static const missing cases[] = {
      "FAKE_CUDA_CHIP",
      "130",
      "cuda:0",
-     {"does not know sm_130", "NVRTC 13.0"}},
-    {"a chip that the compiler has forgotten", "FAKE_CUDA_CHIP", "52", "cuda:0", {"does not know sm_52"}},
+     {"does not support sm_130", "NVRTC 13.0"}},
+    {"a chip that the compiler has forgotten", "FAKE_CUDA_CHIP", "52", "cuda:0", {"does not support sm_52"}},
     {"a device in use by another", "FAKE_CUDA_FAULT", "cuDevicePrimaryCtxRetain=46", "cuda:0", {"FAKE_ERROR_46"}},
 };
 

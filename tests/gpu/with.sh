@@ -6,7 +6,8 @@
 #   with.sh optimised FOLDER COMMAND...   the same, compiled as users do
 #   with.sh intel FOLDER COMMAND...   with Intel's for processors, from build/python, as the only one
 #   with.sh oclgrind FOLDER COMMAND...   with oclgrind as the only one: what it complains of fails the test
-# FOLDER is for caches and the like.
+# FOLDER is for what the test leaves. Caches of kernels are shared by all such folders in one place, as by all programs of a
+# user: what tests have in common is compiled once.
 set -eu
 what=$1
 folder=$2
@@ -24,10 +25,11 @@ first() { for file in "$@"; do [ ! -e "$file" ] || { echo "$file"; return; }; do
 # the only .icd file that loaders will see; both names, for there are two loaders
 only() {
     rm -rf "$folder/vendors"
-    mkdir -p "$folder/vendors" "$folder/cache"
+    caches=$(dirname "$folder")/caches
+    mkdir -p "$folder/vendors" "$caches/cache"
     echo "$1" >"$folder/vendors/only.icd"
     export OCL_ICD_VENDORS="$folder/vendors" OPENCL_VENDOR_PATH="$folder/vendors"
-    export XDG_CACHE_HOME="$folder/cache" POCL_CACHE_DIR="$folder/pocl"
+    export XDG_CACHE_HOME="$caches/cache" POCL_CACHE_DIR="$caches/pocl"
 }
 
 mkdir -p "$folder"

@@ -16,6 +16,7 @@
 #include "core/plan.h"
 #include "named_device.h"
 #include "softmax_kept.h"
+#include "support/brief.h"
 #include "support/skip.h"
 
 static const char *name = "cpu";
@@ -349,13 +350,13 @@ static void destroy(bool later, bool pooled) {
     pool p = pool_of(100);
     const tamis_allocator table = table_of(&p);
     const int64_t before = tamis_memory_live();
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < test_rounds(3, 1); round++) {
         tamis_plan *plan = NULL;
         c->options.allocator = pooled ? &table : NULL;
         c->options.stream = stream; /* where memory goes back */
         gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
         kept_poison(c, &k);
-        for (int i = 0; i < UNDER_WAY; i++) gradient_works(kept_forward(c, plan, &k, &c->there));
+        for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++) gradient_works(kept_forward(c, plan, &k, &c->there));
         if (later)
             tamis_plan_destroy_async(plan, executing);
         else
@@ -392,12 +393,13 @@ static void test_gradient_destroyed_later(void **state) {
     const tamis_allocator table = table_of(&p);
     const int64_t before = tamis_memory_live();
     gradient_case_expect(c);
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < test_rounds(6, 2); round++) {
         tamis_gradient *gradient = NULL;
         c->options.allocator = round % 2 ? &table : NULL;
         gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         gradient_case_poison(c);
-        for (int i = 0; i < UNDER_WAY; i++) gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+        for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++)
+            gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
         tamis_gradient_destroy_async(gradient, stream);
         gradient_works(tamis_stream_synchronize(device, stream));
         gradient_case_check(c, outputs_of(c), "destroyed meanwhile");

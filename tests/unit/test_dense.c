@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "cpu/variants.h"
 #include "dense_tests.h"
+#include "support/brief.h"
 
 static const char *name = "cpu";
 tamis_device *dense_device;
@@ -66,7 +67,7 @@ static void rounds(void (*operation)(int64_t m, int64_t n)) {
     static const int64_t always[][2] = {{0, 5}, {5, 0}, {0, 0}, {1, 1}, {1500, 1}, {1, DENSE_WIDEST}, {601, 67}};
     for (dense_type = TAMIS_F32; dense_type <= TAMIS_F64; dense_type++) {
         for (int i = 0; i < (most < 100 ? 5 : 7); i++) operation(at_most(always[i][0]), at_most(always[i][1]));
-        for (int i = 0; i < (most < 100 ? 2 : 12); i++) operation(dense_draw_rows(), dense_draw_cols());
+        for (int i = 0; i < (most < 100 ? 2 : test_rounds(12, 3)); i++) operation(dense_draw_rows(), dense_draw_cols());
     }
     dense_type = TAMIS_F32;
 }

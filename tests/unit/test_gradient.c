@@ -17,13 +17,10 @@
 #include "cpu/variants.h"
 #include "gradient_case.h"
 #include "named_device.h"
+#include "support/brief.h"
 
 static const char *name = "cpu";
-#ifdef __SANITIZE_THREAD__
-static int rounds = 1; /* it takes ten times as long there */
-#else
 static int rounds = 6;
-#endif
 static bool quick; /* a few cases in fp32 */
 static tamis_device *device;
 static tamis_random dice;
@@ -32,6 +29,8 @@ static int64_t live;
 /* ------------------------------------------------------------------------------------------ cases */
 
 static bool heads(void) { return tamis_random_below(&dice, 2); }
+
+static int last_type(void) { return quick ? TAMIS_F32 : TAMIS_BF16; }
 
 /* Any six rounds in a row go through the formats, for each of which all else is drawn. */
 static gradient_shape draw_shape(tamis_operation operation, int round) {
@@ -99,7 +98,7 @@ static void test_cases(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++)
-            for (int type = 0; type <= (quick ? TAMIS_F32 : TAMIS_BF16); type++) {
+            for (int type = 0; type <= last_type(); type += test_rounds(1, 3)) {
                 const int from = (int)tamis_random_below(&dice, 6);
                 for (int round = from; round < from + rounds; round++) {
                     if (operation == TAMIS_OP_SPMM && edge != TAMIS_EDGE_SCALE) continue;
@@ -113,7 +112,7 @@ static void test_cases(void **state) {
 /* Rows of a softmax that several stretches share, in all that ends up in the order of rows, and of columns. */
 static void test_hubs(void **state) {
     (void)state;
-    for (int type = 0; type <= (quick ? TAMIS_F32 : TAMIS_BF16); type++)
+    for (int type = 0; type <= last_type(); type += test_rounds(1, 3))
         for (int operation = quick ? TAMIS_OP_FUSED : 0; operation <= TAMIS_OP_FUSED; operation += 2)
             for (int k = 0; k < (quick ? 1 : 3); k++) {
                 gradient_shape s = draw_shape((tamis_operation)operation, k == 2 ? 3 : k * 2);
@@ -169,7 +168,7 @@ static void edge_case(tamis_edge edge, tamis_type type, int round) {
 static void test_edges(void **state) {
     (void)state;
     for (int edge = 0; edge <= TAMIS_EDGE_SOFTMAX; edge++)
-        for (int type = 0; type <= (quick ? TAMIS_F32 : TAMIS_BF16); type++)
+        for (int type = 0; type <= last_type(); type += test_rounds(1, 3))
             for (int round = 0; round < (quick ? 1 : 3); round++) edge_case((tamis_edge)edge, (tamis_type)type, round);
 }
 
@@ -483,6 +482,7 @@ int main(int argc, char **argv) {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
+    rounds = test_rounds(6, 1);
     if (argc > 1 && strcmp(argv[1], "cpu") != 0) rounds = 2;
     if (argc > 2) rounds = atoi(argv[2]);
     if (rounds == 0) quick = true, rounds = 1;

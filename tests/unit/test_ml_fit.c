@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tamis/data.h>
 #include <tamis/ml.h>
 
 #include "base/memory.h"
@@ -391,6 +392,43 @@ static void bad_data_are_named(void **state) {
     drop(&r);
 }
 
+static tamis_names *names_of(int64_t count) {
+    tamis_names *names;
+    works(tamis_names_create(&names));
+    for (int64_t i = 0; i < count; i++) {
+        char name[24];
+        int64_t index;
+        snprintf(name, sizeof name, "%lld", (long long)i);
+        works(tamis_names_add(names, name, strlen(name), &index));
+    }
+    return names;
+}
+
+/* As many as there are rows and columns, no fewer and no more. */
+static void names_are_counted(void **state) {
+    static const int counts[][2] = {{39, 30}, {41, 30}, {40, 29}, {40, 31}, {40, 30}};
+    (void)state;
+    ratings r = draw(40, 30, 0.5, 2, 0, 3);
+    const tamis_sparse S = view_of(&r);
+    tamis_model_options options = options_of(TAMIS_ALS);
+    options.factors = 3;
+    for (int i = 0; i < 5; i++) {
+        tamis_names *const rows = names_of(counts[i][0]), *const columns = names_of(counts[i][1]);
+        tamis_model *const model = model_of(&options);
+        char text[80];
+        works(tamis_model_set_names(model, rows, columns));
+        const bool of_rows = counts[i][0] != 40;
+        snprintf(text, sizeof text, "S has %d %s, the model has names for %d", of_rows ? 40 : 30,
+                 of_rows ? "rows" : "columns", counts[i][!of_rows]);
+        assert_int_equal(tamis_model_fit(model, &S, NULL), i < 4 ? TAMIS_ERROR_ARGUMENT : TAMIS_OK);
+        if (i < 4) assert_string_equal(tamis_last_error(), text);
+        tamis_model_free(model);
+        tamis_names_free(rows);
+        tamis_names_free(columns);
+    }
+    drop(&r);
+}
+
 static void nothing_to_fit(void **state) {
     (void)state;
     const int32_t offsets[] = {0, 0, 0};
@@ -450,6 +488,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(tolerance_ends_it),
         cmocka_unit_test(bad_options_are_named),
         cmocka_unit_test(bad_data_are_named),
+        cmocka_unit_test(names_are_counted),
         cmocka_unit_test(nothing_to_fit),
         cmocka_unit_test(faults_leak_nothing),
     };

@@ -15,8 +15,9 @@
 #include "core/plan.h"
 #include "named_device.h"
 #include "softmax_kept.h"
+#include "support/brief.h"
 
-enum { THREADS = 4, ROUNDS = 6 };
+enum { THREADS = 4 };
 
 static const char *name = "cpu";
 static tamis_device *device;
@@ -68,7 +69,7 @@ static bool fetch(worker *w) {
 
 static void *work(void *context) {
     worker *const w = context;
-    for (int round = 0; round < ROUNDS && !w->failed; round++) {
+    for (int round = 0; round < test_rounds(6, 3) && !w->failed; round++) {
         if (kept_forward(w->c, w->plan, &w->mine, &w->execution) != TAMIS_OK)
             w->failed = "an execution failed";
         else if (!fetch(w))
@@ -159,7 +160,7 @@ static int outputs_of(const gradient_case *c) {
 
 static void *train(void *context) {
     trainer *const t = context;
-    for (int round = 0; round < ROUNDS && t->status == TAMIS_OK; round++) {
+    for (int round = 0; round < test_rounds(6, 3) && t->status == TAMIS_OK; round++) {
         t->status = gradient_case_run(t->c, t->gradient, outputs_of(t->c));
         if (t->status == TAMIS_OK) t->status = tamis_stream_synchronize(device, t->c->there.stream);
     }

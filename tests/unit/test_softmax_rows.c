@@ -17,13 +17,10 @@
 #include "named_device.h"
 #include "softmax_kept.h"
 #include "sparse/element.h"
+#include "support/brief.h"
 
 static const char *name = "cpu";
-#ifdef __SANITIZE_THREAD__
-static int rounds = 1; /* it takes ten times as long there */
-#else
 static int rounds = 4;
-#endif
 static bool quick, is_cpu;
 static tamis_device *device;
 static tamis_random dice;
@@ -135,7 +132,7 @@ static tamis_type last_type(void) { return quick ? TAMIS_F32 : TAMIS_BF16; }
 static void test_forward(void **state) {
     (void)state;
     for (int k = 0; k < CHOICES; k++)
-        for (int type = 0; type <= (int)last_type() && choices[k].cpu == is_cpu; type++)
+        for (int type = 0; type <= (int)last_type() && choices[k].cpu == is_cpu; type += test_rounds(1, 3))
             for (int round = 0; round < rounds; round++) {
                 const tamis_operation operation = choices[k].operation;
                 gradient_shape s = draw_shape(operation, is_cpu ? round : round + k);
@@ -150,7 +147,7 @@ static void test_forward(void **state) {
 static void test_hubs(void **state) {
     (void)state;
     for (int k = 0; k < CHOICES; k++)
-        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F64 - quick); type++)
+        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F64 - quick); type += test_rounds(1, 3))
             for (int round = 0; round < 2 - quick && choices[k].cpu == is_cpu; round++) {
                 gradient_shape s = draw_shape(choices[k].operation, 3 * round);
                 s.rows = round ? 5 : 30, s.cols = 40, s.nnz = quick ? 4500 : 9000, s.hub = round ? 0 : 0.8;
@@ -200,7 +197,7 @@ static void test_masked(void **state) {
     (void)state;
     for (int k = 0; k < CHOICES; k++)
         for (int round = 0; round < 2 && choices[k].cpu == is_cpu; round++)
-            for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type++) {
+            for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 3)) {
                 const gradient_shape s = masked_shape(choices[k].operation, round);
                 gradient_case *const c = make(choices[k].operation, (tamis_type)type, &s);
                 mask(c);
@@ -303,7 +300,7 @@ static void there_and_back(gradient_case *c, bool bounded) {
 static void test_backward(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED)
-        for (int type = 0; type <= (int)last_type(); type++)
+        for (int type = 0; type <= (int)last_type(); type += test_rounds(1, 3))
             for (int round = 0; round < rounds; round++) {
                 const gradient_shape s = draw_shape((tamis_operation)operation, round);
                 there_and_back(make((tamis_operation)operation, (tamis_type)type, &s), true);
@@ -313,7 +310,7 @@ static void test_backward(void **state) {
 static void test_backward_hubs(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED)
-        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type++)
+        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 3))
             for (int round = 0; round < 2; round++) {
                 gradient_shape s = draw_shape((tamis_operation)operation, 3 * round);
                 s.rows = round ? 5 : 30, s.cols = 40, s.nnz = quick ? 4500 : 9000, s.hub = round ? 0 : 0.8;
@@ -440,6 +437,7 @@ int main(int argc, char **argv) {
     const char *const text = getenv("TAMIS_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
+    rounds = test_rounds(4, 1);
     if (argc > 1 && strcmp(argv[1], "cpu") != 0) rounds = 1;
     if (argc > 2) rounds = atoi(argv[2]);
     if (rounds == 0) quick = true, rounds = 1;

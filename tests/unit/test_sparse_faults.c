@@ -2,6 +2,7 @@
 #include <tamis/generate.h>
 #include <tamis/structure.h>
 
+#include "support/brief.h"
 #include "test_sparse_support.h"
 
 /* One of the calls below, with everything released that it gave. */
@@ -46,7 +47,7 @@ static void conversions(void **state) {
         sample s = sample_draw(11, 60, 50, 700);
         if (format == TAMIS_CSR) order_entries(&s, by_row);
         sample_build(&s, (tamis_format)format, TAMIS_I64, TAMIS_I64, TAMIS_F64, true);
-        for (int wish = 0; wish < 64; wish++) {
+        for (int wish = 0; wish < 64; wish += test_rounds(1, 5)) {
             conversion c = {&s.view, TAMIS_CONVERT_OPTIONS_INIT};
             c.options.format = (tamis_format)(wish & 1);
             c.options.sort = wish >> 1 & 1;
@@ -72,7 +73,7 @@ static tamis_status generate(const void *argument) {
 static void generators(void **state) {
     (void)state;
     for (int kind = TAMIS_KIND_UNIFORM; kind <= TAMIS_KIND_WINDOW; kind++)
-        for (int wish = 0; wish < 4; wish++) {
+        for (int wish = 0; wish < 4; wish += test_rounds(1, 3)) {
             tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
             options.kind = (tamis_kind)kind;
             options.rows = 80;

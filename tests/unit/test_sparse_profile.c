@@ -5,6 +5,7 @@
 #include <math.h>
 #include <sys/mman.h>
 
+#include "support/brief.h"
 #include "test_sparse_support.h"
 
 #include "sparse/structure.h"
@@ -74,7 +75,7 @@ static void expect_profile(const tamis_profile *actual, const tamis_profile *exp
 static void profiles_samples(void **state) {
     (void)state;
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
-        for (int types = 0; types < 4; types++)
+        for (int types = 0; types < 4; types += test_rounds(1, 3))
             for (int order = 0; order < 3; order++) { /* any, by row, by row and column */
                 sample s = sample_draw((uint64_t)(100 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
                                        sample_shapes[shape].nnz);

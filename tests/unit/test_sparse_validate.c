@@ -1,6 +1,7 @@
 /* Every broken entry is found, wherever it is, and the first one is named. */
 #include <tamis/structure.h>
 
+#include "support/brief.h"
 #include "test_sparse_support.h"
 
 #include "sparse/structure.h"
@@ -42,7 +43,7 @@ static void names_the_first_bad_entry(void **state) {
         sample_build(&s, types & 1 ? TAMIS_COO : TAMIS_CSR, index_type, offset_type, TAMIS_F32, false);
         const int64_t wrong[] = {-1, 80, 90, INT32_MAX, INT32_MIN};
         char text[128];
-        for (int round = 0; round < 10; round++) {
+        for (int round = 0; round < test_rounds(10, 4); round++) {
             const int64_t bad = round == 0 ? 0 : round == 1 ? s.nnz - 1 : tamis_random_below(&random, s.nnz);
             const int64_t later = bad + (round > 1 ? tamis_random_below(&random, s.nnz - bad) : 0);
             const int64_t value = wrong[round % 5];
@@ -74,7 +75,7 @@ static void names_the_first_bad_offset(void **state) {
         order_entries(&s, by_row);
         sample_build(&s, TAMIS_CSR, TAMIS_I32, type, TAMIS_F32, false);
         char text[128];
-        for (int round = 0; round < 10; round++) {
+        for (int round = 0; round < test_rounds(10, 4); round++) {
             const int64_t bad = 1 + tamis_random_below(&random, s.rows);
             const int64_t old = tamis_index_load(s.offsets, type, bad),
                           before = tamis_index_load(s.offsets, type, bad - 1);

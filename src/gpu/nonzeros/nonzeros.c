@@ -1,60 +1,9 @@
-/* gpu-nonzeros: its row of the table, and what it is predicted to cost, in terms of which other methods are told. */
+/* gpu-nonzeros: SDDMM by equal nonzeros, SpMM and fused by equal shares of nonzeros and rows. */
 #include "gpu/nonzeros/nonzeros.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "base/papers.h"
-#include "gpu/model.h"
-#include "gpu/slices.h"
-
-/* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not; the
-   larger, since one hides the other. Rows of more than two kilobytes leave L1 room for too few of them. */
-static double sddmm_each(const tamis_problem *p, double bytes, double table) {
-    const double work = 4.2 + 0.061 * bytes + 1.3 * p->evidence->fresh_share;
-    const double rows = (0.0615 + 0.0527 * p->evidence->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
-    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, table) - bytes / tamis_gpu_gather_rate(p, 1 << 20));
-    return fmax(work, rows) * 1e-12 * tamis_gpu_scale(p) + 0.3 * p->evidence->fresh_share * beyond;
-}
-
-/* What all launches take for a nonzero. */
-static double nonzeros_each(const tamis_problem *p, int64_t slice) {
-    const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
-    return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + tamis_gpu_sums_each(p, slices);
-}
-
-int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
-    enum { WIDEST = 2048 }; /* bytes; as measured, slices of fewer gain nothing */
-    if (p->inner * (int64_t)tamis_type_size(p->type) <= WIDEST) return tamis_gpu_slice_even(p, (int64_t)1 << 40);
-    return tamis_gpu_cheapest_slice(p, WIDEST, INT64_MAX, nonzeros_each);
-}
-
-static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    /* one form serves SpMM and fused; they carry rows of sums beside it */
-    static const double by_operation[] = {1, 2.0, 2.2};
-    const double bytes = tamis_gpu_row_bytes(p), table = (double)p->cols * bytes;
-    const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
-    const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : tamis_gpu_row_each(p, bytes);
-    const double seconds = (double)p->nnz * each * by_operation[p->operation];
-    /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
-    prediction->call_seconds =
-        (p->operation == TAMIS_OP_SDDMM ? tamis_gpu_filling(seconds) : tamis_gpu_filling_of(seconds, 18e-6)) + 2e-6 +
-        (tamis_gpu_slices(p, slice) - 1) * tamis_gpu_launch_seconds;
-    if (p->once) return; /* nobody asks why */
-    snprintf(prediction->reason, sizeof prediction->reason,
-             "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them not seen within 2048 nonzeros, those at "
-             "%.3g TB/s",
-             bytes, tamis_gpu_slices(p, slice), 100 * p->evidence->fresh_share,
-             1e-12 * tamis_gpu_gather_rate(p, table / tamis_gpu_slices(p, slice)));
-}
-
-void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
-    predict(p, prediction);
-    prediction->call_seconds *= relative;
-    if (p->once) return; /* nobody asks why */
-    snprintf(prediction->reason, sizeof prediction->reason, "a method to compare with: about %.3g times gpu-nonzeros",
-             relative);
-}
+#include "gpu/methods.h"
+#include "gpu/nonzeros/prediction.h"
 
 const tamis_gpu_algorithm tamis_gpu_nonzeros = {
     .common.description =
@@ -67,11 +16,10 @@ const tamis_gpu_algorithm tamis_gpu_nonzeros = {
                 "the row of each nonzero (sddmm) or the split (others), written by the plan; scratch for sums where K comes in slices",
             .when = "rows of any length, hubs; one call; rows of B that few rows of S share",
             .parameters =
-                "team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; loads (1 to 8): rows of B under way; pieces (1 to 8): 16-byte pieces a lane reads of a row at most; group (32 to 1024): work-items; chunk: nonzeros a group, run: batches in a row a team, slice: elements of K a launch (0 by the model), walk (0, 1): wide rows a few nonzeros at a time (sddmm); items: nonzeros and rows a team (spmm, fused)",
+                "team (1 to 32): lanes per row of B; batch (4, 8): nonzeros that a team reduces at once; loads (1 to 8): rows of B in flight; pieces (1 to 8): 16-byte pieces that a lane reads of a row at most; group (32 to 1024): work-items; chunk: nonzeros per group, run: consecutive batches per team, slice: elements of K per launch (0 by the model), walk (0, 1): wide rows a few nonzeros at a time (sddmm); items: nonzeros and rows per team (spmm, fused)",
         },
     .methods = {[TAMIS_OP_SDDMM] = &tamis_gpu_sddmm_nonzeros,
                 [TAMIS_OP_SPMM] = &tamis_gpu_spmm_chunks,
                 [TAMIS_OP_FUSED] = &tamis_gpu_fused_chunks},
-    .predict = predict,
-    .is_part = true,
+    .predict = tamis_gpu_predict_nonzeros,
 };

@@ -1,6 +1,7 @@
 /* Host side of sddmm_nonzeros.simt: ours, equal nonzeros whatever the rows. */
 #include "base/status.h"
 #include "gpu/nonzeros/nonzeros.h"
+#include "gpu/nonzeros/prediction.h"
 #include "gpu/slices.h"
 #include "gpu/structure/order.h"
 

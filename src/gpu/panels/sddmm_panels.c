@@ -228,14 +228,13 @@ const tamis_gpu_algorithm tamis_gpu_panels = {
             .operations = TAMIS_GPU_SDDMM,
             .source = "ours; ideas of " PAPER_GPU_DYNAMIC ", and of " PAPER_CUSDDMM,
             .needs =
-                "nonzeros sorted into cells by the plan, on the device: 12 bytes a nonzero; scratch for sums where K comes in slices",
-            .when = "rows near each other share columns: densities of some per cent, meshes; a plan of several calls",
+                "nonzeros sorted into cells by the plan, on the device: 12 bytes per nonzero; scratch for sums where K comes in slices",
+            .when = "rows near each other share columns: densities of a few per cent, meshes; a plan of several calls",
             .parameters =
-                "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros a group; team (1 to 32): lanes a row of B; batch (4, 8): nonzeros a team reduces at once; pieces (1 to 8): 16-byte pieces a lane holds of a row at most; group (32 to 1024): work-items; run: batches in a row a team; slice: elements of K a launch, 0 by the model",
+                "panel (1 to 65536): rows of a panel; columns: rows of B in shared memory; part: nonzeros per group; team (1 to 32): lanes per row of B; batch (4, 8): nonzeros that a team reduces at once; pieces (1 to 8): 16-byte pieces that a lane holds of a row at most; group (32 to 1024): work-items; run: consecutive batches per team; slice: elements of K per launch, 0 by the model",
         },
     .common.needs_preparation = true,
     .methods = {[TAMIS_OP_SDDMM] = &method},
     .predict = predict,
-    .is_part = true,
     .also = tamis_gpu_cells_accept,
 };

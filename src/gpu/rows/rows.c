@@ -376,11 +376,10 @@ const tamis_gpu_algorithm tamis_gpu_rows = {
             .needs =
                 "lists of cut rows and an order of the rows, built by the plan on the device; scratch for the sums of pieces",
             .when =
-                "SpMM of any matrix, above all of rows that differ: graphs, genes, attention masks; wide C, by slices",
+                "SpMM of any matrix, above all of rows of different length: graphs, genes, attention masks; wide C, by slices",
             .parameters =
-                "team (4 to 32): lanes a row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B under way; limit: nonzeros from which a row is cut; slice: columns of C a team, 0 by the model; order (0, 1): rows by falling length",
+                "team (4 to 32): lanes per row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B in flight; limit: nonzeros from which a row is cut; slice: columns of C per team, 0 by the model; order (0, 1): rows by falling length",
         },
     .methods = {[TAMIS_OP_SPMM] = &method},
     .predict = predict,
-    .is_part = true,
 };

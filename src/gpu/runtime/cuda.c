@@ -218,7 +218,7 @@ static tamis_status open_locked(cuda_device *device, int number) {
     TRY(tamis_nvrtc_open(&version));
     read_limits(device);
     if (!tamis_nvrtc_knows(device->architecture))
-        return tamis_fail(TAMIS_ERROR_DEVICE, "%s: NVRTC %d.%d does not know %s: a newer or older one is needed",
+        return tamis_fail(TAMIS_ERROR_DEVICE, "%s: NVRTC %d.%d does not support %s: a newer or older one is needed",
                           device->shared.limits.name, version / 1000, version % 1000,
                           device->shared.limits.architecture);
     TRY(check(&device->shared, api.context_retain(&device->context, device->handle), "its primary context"));
@@ -229,7 +229,7 @@ static tamis_status open_locked(cuda_device *device, int number) {
 
 static tamis_status open_device(int number, tamis_gpu_device **device) {
     if (number < 0 || number >= count(NULL))
-        return tamis_fail(TAMIS_ERROR_DEVICE, "cuda:%d: %s", number, found ? "there is no such device" : failure);
+        return tamis_fail(TAMIS_ERROR_DEVICE, "cuda:%d: %s", number, found ? "no such device" : failure);
     pthread_mutex_lock(&lock);
     const tamis_status status = open_locked(&devices[number], number);
     pthread_mutex_unlock(&lock);
@@ -374,7 +374,7 @@ static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t byte
     const cu_result result = take((cuda_device *)device, stream, bytes, &pointer);
     leave_apart(mode);
     if (result == CU_ERROR_OUT_OF_MEMORY)
-        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes wanted", device->limits.name, bytes);
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes needed", device->limits.name, bytes);
     TRY(check(device, result, "allocating memory"));
     *memory = (void *)pointer;
     return TAMIS_OK;
@@ -497,7 +497,7 @@ static tamis_status host_memory(tamis_gpu_device *device, size_t bytes, void **m
     const cu_result result = api.host_allocate(memory, bytes, CU_HOST_ALLOC_PORTABLE);
     leave_apart(mode);
     if (result == CU_ERROR_OUT_OF_MEMORY)
-        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no pinned host memory: %zu bytes wanted", device->limits.name,
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no pinned host memory: %zu bytes needed", device->limits.name,
                           bytes);
     return check(device, result, "allocating pinned host memory");
 }

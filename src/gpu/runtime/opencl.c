@@ -197,7 +197,7 @@ static tamis_status open_locked(opencl_device *device, int number) {
 
 static tamis_status open_device(int number, tamis_gpu_device **device) {
     if (number < 0 || number >= count(NULL))
-        return tamis_fail(TAMIS_ERROR_DEVICE, "opencl:%d: %s", number, found ? "there is no such device" : failure);
+        return tamis_fail(TAMIS_ERROR_DEVICE, "opencl:%d: %s", number, found ? "no such device" : failure);
     pthread_mutex_lock(&lock);
     const tamis_status status = open_locked(&devices[number], number);
     pthread_mutex_unlock(&lock);
@@ -345,7 +345,7 @@ static tamis_status allocate(tamis_gpu_device *device, void *stream, size_t byte
     if (bytes == 0) return TAMIS_OK;
     ocl_memory made = api.buffer_create(own(device)->context, OCL_MEM_READ_WRITE, bytes, NULL, &error);
     if (error == OCL_MEM_OBJECT_ALLOCATION_FAILURE || error == OCL_INVALID_BUFFER_SIZE)
-        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes wanted, %lld in one piece at most",
+        return tamis_fail(TAMIS_ERROR_MEMORY, "%s: out of memory: %zu bytes needed, %lld in one piece at most",
                           device->limits.name, bytes, (long long)device->limits.memory_most);
     TRY(check(device, error, "allocating memory"));
     *memory = made;

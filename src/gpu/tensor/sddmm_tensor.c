@@ -18,7 +18,7 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     if (strcmp(device->runtime->name, "cuda") != 0)
         why = "tensor cores are programmed for CUDA only";
     else if (problem->type != TAMIS_F32)
-        why = "it splits fp32 numbers for tensor cores: other types are not its business";
+        why = "it splits fp32 numbers for tensor cores: it does not support other types";
     else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
@@ -73,12 +73,11 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .source = "ours",
             .needs = "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32",
             .when =
-                "panels of 128 rows in which one product in fifteen or more is wanted: meshes, attention, densities of some per cent",
+                "panels of 128 rows in which one product in fifteen or more is needed: meshes, attention, densities of a few per cent",
             .parameters = "",
         },
     .common.needs_preparation = true,
     .methods = {[TAMIS_OP_SDDMM] = &method},
     .predict = predict,
-    .is_part = true,
     .also = accepts,
 };

@@ -7,7 +7,6 @@
 
 #include "backend/edge.h"
 #include "base/status.h"
-#include "gpu/algorithms.h"
 #include "gpu/methods.h"
 #include "gpu/plan.h"
 
@@ -35,13 +34,21 @@ static double seconds_of(const tamis_problem *problem, const tamis_prediction *p
     return prediction->call_seconds + prediction->setup_seconds / calls;
 }
 
-/* The quickest of the algorithms that are parts. */
+/* What the two steps can be made of: ours, and the fastest of the papers'. */
+static const tamis_gpu_algorithm *const parts[] = {&tamis_gpu_nonzeros, &tamis_gpu_panels, &tamis_gpu_tensor,
+#if TAMIS_PAPERS
+                                                   &tamis_esimd_row_simd,
+#endif
+                                                   &tamis_gpu_rows};
+
+/* The fastest of them. */
 static const tamis_gpu_algorithm *choose(const tamis_problem *half, tamis_prediction *best) {
     char reason[256];
-    const tamis_gpu_algorithm *chosen = NULL, *part;
-    for (int i = 0; (part = tamis_gpu_algorithm_at(i)) != NULL; i++) {
+    const tamis_gpu_algorithm *chosen = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const tamis_gpu_algorithm *const part = parts[i];
         tamis_prediction prediction = {.setup_seconds = 0};
-        if (!part->is_part || !part->methods[half->operation]) continue;
+        if (!part->methods[half->operation]) continue;
         if (part->common.needs_preparation && half->once) continue;
         if (part->also && !part->also(half, reason, sizeof reason)) continue;
         part->predict(half, &prediction);
@@ -118,7 +125,7 @@ const tamis_gpu_algorithm tamis_gpu_two_steps = {
             .source = "ours",
             .needs = "scratch for nnz samples, fp32 or fp64; what its parts need",
             .when =
-                "where SDDMM and SpMM by themselves are faster than one pass: long rows of A and B, rows much alike",
+                "where SDDMM and SpMM by themselves are faster than one pass: long rows of A and B, rows of similar length",
             .parameters = "",
         },
     .methods = {[TAMIS_OP_FUSED] = &method},

@@ -267,9 +267,9 @@ const tamis_gpu_algorithm tamis_cusddmm_sm_l2 = {
             .operations = TAMIS_GPU_SDDMM,
             .source = PAPER_CUSDDMM ", s.IV-A",
             .needs = "entries by column tile and lists of active rows, built by the plan on the device; shared memory",
-            .when = "to compare with: tiles of columns sized to L2 by the paper's model",
+            .when = "for comparison: tiles of columns sized to L2 by the paper's model",
             .parameters =
-                "tj, tk, ti: tile sizes, 0 by the model; vwarp: lanes a dot product; block: work-items; stream (0 auto, 1 A, 2 B); tune (0 model, 1 model with all tk tried, 2 exhaustive); batch (1 to 8): nonzeros a team takes at once",
+                "tj, tk, ti: tile sizes, 0 by the model; vwarp: lanes per dot product; block: work-items; stream (0 auto, 1 A, 2 B); tune (0 model, 1 model with all tk tried, 2 exhaustive); batch (1 to 8): nonzeros that a team takes at once",
         },
     .common.needs_preparation = true,
     .methods = {[TAMIS_OP_SDDMM] = &method},

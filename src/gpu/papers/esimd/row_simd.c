@@ -226,11 +226,11 @@ const tamis_gpu_algorithm tamis_esimd_row_simd = {
             .operations = TAMIS_GPU_ALL,
             .source = PAPER_ESIMD ", s.3 and 4",
             .needs = "nothing",
-            .when = "SpMM and fused of rows much alike: members of a group a row, chunks of nonzeros, explicit vectors",
+            .when =
+                "SpMM and fused of rows of similar length: several members of a group per row, chunks of nonzeros, explicit vectors",
             .parameters =
-                "nt (0 to 16): members a row, 0 by the paper's occupancy; vlc (8 to 32): nonzeros a chunk; team (4 to 32): lanes a member",
+                "nt (0 to 16): members per row, 0 by the paper's occupancy; vlc (8 to 32): nonzeros per chunk; team (4 to 32): lanes per member",
         },
     .methods = {[TAMIS_OP_SDDMM] = &sddmm, [TAMIS_OP_SPMM] = &spmm, [TAMIS_OP_FUSED] = &fused},
     .predict = predict,
-    .is_part = true,
 };

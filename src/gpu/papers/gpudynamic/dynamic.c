@@ -91,7 +91,7 @@ const tamis_gpu_algorithm tamis_gpudynamic_dynamic = {
             .source = PAPER_GPU_DYNAMIC ", s.7",
             .needs = "as the method that it chooses",
             .when =
-                "to compare with: by density gpudynamic-preprocessing, as the authors' code does, or gpudynamic-shared, as their text says, or gpudynamic-convert",
+                "for comparison: by density gpudynamic-preprocessing, as the authors' code does, or gpudynamic-shared, as their text says, or gpudynamic-convert",
             .parameters =
                 "threshold: density in parts per million from which tiles are taken (100); dense (0, 1): 0 gpudynamic-preprocessing, 1 gpudynamic-shared; block, grid: see those, 0: their own; tune (0, 1): sweep them, and the sizes of tiles, when planning",
             .any_order = true,

@@ -70,9 +70,9 @@ const tamis_gpu_algorithm tamis_gpudynamic_convert = {
             .operations = TAMIS_GPU_SDDMM,
             .source = PAPER_GPU_DYNAMIC ", s.5",
             .needs = "row indices written by every call",
-            .when = "to compare with: equal nonzeros a work-item",
+            .when = "for comparison: equal numbers of nonzeros per work-item",
             .parameters =
-                "block (32 to 1024): work-items; grid: groups, 0 by the device; batch (1 to 4): nonzeros a work-item takes at once",
+                "block (32 to 1024): work-items; grid: groups, 0 by the device; batch (1 to 4): nonzeros that a work-item takes at once",
         },
     .methods = {[TAMIS_OP_SDDMM] = &tamis_gpudynamic_convert_method},
     .relative = 3,

@@ -211,9 +211,9 @@ const tamis_gpu_algorithm tamis_gpudynamic_shared = {
             .operations = TAMIS_GPU_SDDMM,
             .source = PAPER_GPU_DYNAMIC ", s.3",
             .needs = "atomic adds; shared memory; sorted columns",
-            .when = "to compare with: a row a work-item, tiles of B in shared memory",
+            .when = "for comparison: one row per work-item, tiles of B in shared memory",
             .parameters =
-                "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an entry and slice; batch (1 to 8): entries a team takes at once",
+                "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an entry and slice; batch (1 to 8): entries that a team takes at once",
             .any_order = true,
         },
     .methods = {[TAMIS_OP_SDDMM] = &tamis_gpudynamic_shared_method},
@@ -230,9 +230,9 @@ const tamis_gpu_algorithm tamis_gpudynamic_preprocessing = {
             .operations = TAMIS_GPU_SDDMM,
             .source = PAPER_GPU_DYNAMIC ", s.4",
             .needs = "columns renumbered by the plan, on the device; atomic adds; shared memory",
-            .when = "to compare with: as gpudynamic-shared, over the columns that occur in a panel",
+            .when = "for comparison: as gpudynamic-shared, over the columns that occur in a panel",
             .parameters =
-                "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an entry and slice; batch (1 to 8): entries a team takes at once",
+                "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an entry and slice; batch (1 to 8): entries that a team takes at once",
             .any_order = true,
         },
     .common.needs_preparation = true,

@@ -40,7 +40,7 @@ static tamis_status check(tamis_prepared *p) {
     const int64_t teams = v[TILE] / VECTOR, most = p->device->limits.group_most;
     if (teams * v[LANES] > most)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "parameters: ts = %lld with %lld lanes a dot product needs %lld "
+                          "parameters: ts = %lld with %lld lanes per dot product needs %lld "
                           "work-items, a group of %s has up to %lld",
                           (long long)v[TILE], (long long)v[LANES], (long long)(teams * v[LANES]),
                           p->device->limits.name, (long long)most);
@@ -101,9 +101,9 @@ const tamis_gpu_algorithm tamis_preds = {
             .operations = TAMIS_GPU_SDDMM,
             .source = PAPER_PREDS ", s.III",
             .needs = "nothing, or the row of each nonzero (coo=1)",
-            .when = "to compare with: tiles of a few nonzeros, several dot products reduced at once",
+            .when = "for comparison: tiles of a few nonzeros, several dot products reduced at once",
             .parameters =
-                "ts (1 to 1024): nonzeros a tile; scf (1 to 32): lanes a dot product; vct, iir, wmt (0, 1): the paper's three optimisations; coo (0, 1): rows known instead of searched for",
+                "ts (1 to 1024): nonzeros per tile; scf (1 to 32): lanes per dot product; vct, iir, wmt (0, 1): the paper's three optimisations; coo (0, 1): rows known instead of searched for",
         },
     .methods = {[TAMIS_OP_SDDMM] = &method},
     .relative = 1.1,

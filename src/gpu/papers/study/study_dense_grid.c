@@ -109,7 +109,7 @@ const tamis_gpu_algorithm tamis_study_dense_grid = {
             .source = PAPER_STUDY ", s.5.5",
             .needs = "sorted columns, which is ours: the authors' blocks take a row's nonzeros packed to the left",
             .when =
-                "to compare with: a grid over all M x N, empty blocks return; each block searches the row for its columns",
+                "for comparison: a grid over all M x N, empty blocks return; each block searches the row for its columns",
             .parameters = "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory",
         },
     .methods = {[TAMIS_OP_SDDMM] = &method},
@@ -125,7 +125,7 @@ const tamis_gpu_algorithm tamis_study_fused_dense_grid = {
             .operations = TAMIS_GPU_FUSED,
             .source = PAPER_STUDY ", s.6.2",
             .needs = "sorted columns; atomic adds; shared memory; scratch of rows x L reals for 16-bit types",
-            .when = "to compare with: one launch over blocks of S",
+            .when = "for comparison: one launch over blocks of S",
             .parameters = "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory",
             .any_order = true,
         },

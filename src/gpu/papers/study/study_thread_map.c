@@ -117,7 +117,7 @@ const tamis_gpu_algorithm tamis_study_thread_map = {
             .operations = TAMIS_GPU_SDDMM,
             .source = PAPER_STUDY ", s.5.2",
             .needs = "a padded map of work-items, built on the host by the plan",
-            .when = "to compare with: groups that stay in one row, its row of A shared",
+            .when = "for comparison: groups that stay in one row, its row of A shared",
             .parameters = "block (16 to 1024): work-items; slice (8 to 4096): elements of A in shared memory",
         },
     .common.needs_preparation = true,

@@ -1,0 +1,56 @@
+/* What gpu-nonzeros is predicted to cost, in terms of which the methods of papers are told. */
+#include "gpu/nonzeros/prediction.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "gpu/model.h"
+#include "gpu/slices.h"
+
+/* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not; the
+   larger, since one hides the other. Rows of more than two kilobytes leave L1 room for too few of them. */
+static double sddmm_each(const tamis_problem *p, double bytes, double table) {
+    const double work = 4.2 + 0.061 * bytes + 1.3 * p->evidence->fresh_share;
+    const double rows = (0.0615 + 0.0527 * p->evidence->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
+    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, table) - bytes / tamis_gpu_gather_rate(p, 1 << 20));
+    return fmax(work, rows) * 1e-12 * tamis_gpu_scale(p) + 0.3 * p->evidence->fresh_share * beyond;
+}
+
+/* What all launches take for a nonzero. */
+static double nonzeros_each(const tamis_problem *p, int64_t slice) {
+    const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
+    return slices * sddmm_each(p, bytes, (double)p->cols * bytes) + tamis_gpu_sums_each(p, slices);
+}
+
+int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
+    enum { WIDEST = 2048 }; /* bytes; as measured, slices of fewer gain nothing */
+    if (p->inner * (int64_t)tamis_type_size(p->type) <= WIDEST) return tamis_gpu_slice_even(p, (int64_t)1 << 40);
+    return tamis_gpu_cheapest_slice(p, WIDEST, INT64_MAX, nonzeros_each);
+}
+
+void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
+    /* one form serves SpMM and fused; they carry rows of sums beside it */
+    static const double by_operation[] = {1, 2.0, 2.2};
+    const double bytes = tamis_gpu_row_bytes(p), table = (double)p->cols * bytes;
+    const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
+    const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : tamis_gpu_row_each(p, bytes);
+    const double seconds = (double)p->nnz * each * by_operation[p->operation];
+    /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
+    prediction->call_seconds =
+        (p->operation == TAMIS_OP_SDDMM ? tamis_gpu_filling(seconds) : tamis_gpu_filling_of(seconds, 18e-6)) + 2e-6 +
+        (tamis_gpu_slices(p, slice) - 1) * tamis_gpu_launch_seconds;
+    if (p->once) return; /* nobody asks why */
+    snprintf(prediction->reason, sizeof prediction->reason,
+             "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "
+             "%.3g TB/s",
+             bytes, tamis_gpu_slices(p, slice), 100 * p->evidence->fresh_share,
+             1e-12 * tamis_gpu_gather_rate(p, table / tamis_gpu_slices(p, slice)));
+}
+
+void tamis_gpu_predict_relative(const tamis_problem *p, double relative, tamis_prediction *prediction) {
+    tamis_gpu_predict_nonzeros(p, prediction);
+    prediction->call_seconds *= relative;
+    if (p->once) return; /* nobody asks why */
+    snprintf(prediction->reason, sizeof prediction->reason, "a method for comparison: about %.3g times gpu-nonzeros",
+             relative);
+}

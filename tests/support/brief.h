@@ -1,0 +1,13 @@
+/*
+ * Tests that run once more where each step takes ten times as long: TAMIS_TEST_BRIEF, which `make test` sets for
+ * ThreadSanitizer. What is left out has run without it before, and runs there in `make test-long`.
+ */
+#ifndef TAMIS_TESTS_BRIEF_H
+#define TAMIS_TESTS_BRIEF_H
+
+#include <stdlib.h>
+
+/* So many rounds, steps or the like: the first number, or the second where the run is to be brief. */
+static inline int test_rounds(int whole, int brief) { return getenv("TAMIS_TEST_BRIEF") ? brief : whole; }
+
+#endif
