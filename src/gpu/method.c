@@ -173,5 +173,5 @@ tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int 
     tamis_gpu_kernel *const kernel = p->narrow[number] && !(common->wide & 1) ? p->narrow[number] : p->kernels[number];
     TRY(tamis_gpu_bind(kernel, common, own, values));
     launch.members = common->members;
-    return p->device->runtime->launch(p->device, stream, kernel, &launch, values, kernel->signature.count);
+    return p->device->runtime->launch(p->device, stream, kernel, &launch, values, kernel->signature->count);
 }

@@ -80,7 +80,8 @@ static void operands_are_looked_at(void **state) {
 static void grids(void **state) {
     (void)state;
     static const tamis_gpu_method method = {.name = "a-method"};
-    tamis_gpu_kernel kernel = {.name = "a_kernel"};
+    tamis_gpu_signature signature = {.count = 0};
+    tamis_gpu_kernel kernel = {.name = "a_kernel", .signature = &signature};
     tamis_prepared p = {.method = &method, .device = &chip.shared, .kernels = {&kernel}};
     const tamis_gpu_common common = {.members = 1};
     const int64_t *const most = chip.shared.limits.groups_most;

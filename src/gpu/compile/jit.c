@@ -127,6 +127,12 @@ void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int6
  * without any it stays, for the plan that comes again, until there is too much of that. The table is outside the
  * counted memory, for it has no end of life.
  */
+typedef struct known_signature {
+    struct known_signature *next;
+    char name[TAMIS_GPU_NAME_MOST];
+    tamis_gpu_signature signature;
+} known_signature;
+
 typedef struct tamis_gpu_code {
     struct tamis_gpu_code *next;
     tamis_gpu_device *device;
@@ -135,7 +141,8 @@ typedef struct tamis_gpu_code {
     bool linked, ready; /* not ready: another thread compiles it */
     tamis_gpu_module *module;
     tamis_gpu_kernel *kernels;
-    int64_t references, used; /* when last, by `clock_now` */
+    known_signature *signatures; /* of its kernels, for as long as it is there */
+    int64_t references, used;    /* when last, by `clock_now` */
 } code;
 
 enum { BUCKETS = 1024, MODULES_USUAL = 256 };
@@ -236,6 +243,11 @@ static void free_code(code *c) {
         c->kernels = kernel->next;
         c->device->runtime->release_function(c->device, kernel->function);
         free(kernel);
+    }
+    while (c->signatures) {
+        known_signature *const known = c->signatures;
+        c->signatures = known->next;
+        free(known);
     }
     if (c->module) c->device->runtime->unload(c->device, c->module);
     free(c->definitions);
@@ -347,14 +359,50 @@ static tamis_gpu_kernel *idle_kernel(const code *c, const char *name, int64_t sh
     return NULL;
 }
 
-static tamis_status read_signature(const code *c, const char *name, tamis_gpu_signature *signature) {
+static known_signature *find_signature(const code *c, const char *name) {
+    known_signature *k = c->signatures;
+    while (k && strcmp(k->name, name) != 0) k = k->next;
+    return k;
+}
+
+/* Another thread may have added it meanwhile: its one is taken then. */
+static tamis_gpu_signature *add_signature(code *c, known_signature *made) {
+    pthread_mutex_lock(&lock);
+    known_signature *const other = find_signature(c, made->name);
+    if (!other) {
+        made->next = c->signatures;
+        c->signatures = made;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!other) return &made->signature;
+    free(made);
+    return &other->signature;
+}
+
+/* Read once for all kernels of that name: it takes longer than all else that a plan does on the host. */
+static tamis_status get_signature(code *c, const char *name, tamis_gpu_signature **signature) {
+    tamis_status status = TAMIS_OK;
     char *text = NULL;
     const bool real_is_double = strstr(c->definitions, "-D ELEMENT=64 ") != NULL;
-    TRY(tamis_gpu_source_text(c->source->name, &text));
-    const tamis_status status = tamis_gpu_signature_read(text, name, real_is_double, signature);
-    for (int i = 0; status == TAMIS_OK && i < signature->count; i++)
-        signature->parameters[i].common = tamis_gpu_common_number(signature->parameters[i].name);
+    pthread_mutex_lock(&lock);
+    known_signature *known = find_signature(c, name);
+    pthread_mutex_unlock(&lock);
+    if (known) {
+        *signature = &known->signature;
+        return TAMIS_OK;
+    }
+    known = calloc(1, sizeof *known);
+    if (!known) return no_memory("a kernel's parameters");
+    snprintf(known->name, sizeof known->name, "%s", name);
+    TRY_GOTO(failed, tamis_gpu_source_text(c->source->name, &text));
+    TRY_GOTO(failed, tamis_gpu_signature_read(text, name, real_is_double, &known->signature));
     tamis_release(text);
+    tamis_gpu_signature_common(&known->signature);
+    *signature = add_signature(c, known);
+    return TAMIS_OK;
+failed:
+    tamis_release(text);
+    free(known);
     return status;
 }
 
@@ -365,7 +413,7 @@ static tamis_status make_kernel(code *c, const char *name, int64_t shared_bytes,
     if (!kernel) return no_memory("a kernel");
     *kernel = (tamis_gpu_kernel){.code = c, .shared_bytes = shared_bytes, .held = true};
     snprintf(kernel->name, sizeof kernel->name, "%s", name);
-    tamis_status status = read_signature(c, name, &kernel->signature);
+    tamis_status status = get_signature(c, name, &kernel->signature);
     if (status == TAMIS_OK) status = c->device->runtime->function(c->device, c->module, name, more, &kernel->function);
     if (status != TAMIS_OK) {
         free(kernel);

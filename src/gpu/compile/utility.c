@@ -80,7 +80,7 @@ tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const cha
     TRY(tamis_gpu_bind(e->kernel, NULL, arguments, values));
     pthread_mutex_lock(&e->launching);
     const tamis_status status =
-        device->runtime->launch(device, stream, e->kernel, &grid, values, e->kernel->signature.count);
+        device->runtime->launch(device, stream, e->kernel, &grid, values, e->kernel->signature->count);
     pthread_mutex_unlock(&e->launching);
     return status;
 }

@@ -95,7 +95,7 @@ static tamis_status launch_merge(const tamis_prepared *p, const char *name, int6
     tamis_status status = tamis_gpu_bind(kernel, NULL, arguments, values);
     if (status == TAMIS_OK)
         status =
-            p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, values, kernel->signature.count);
+            p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, values, kernel->signature->count);
     tamis_gpu_kernel_release(kernel);
     return status;
 }

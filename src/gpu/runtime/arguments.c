@@ -50,60 +50,66 @@ static const struct {
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-int tamis_gpu_common_number(const char *name) {
-    for (int i = 0; i < FIELDS; i++)
-        if (strcmp(fields[i].name, name) == 0) return i;
-    return -1;
+/* What kernels may take such a thing as. */
+static bool goes_with(int given, tamis_gpu_kind taken) {
+    return given == (taken == TAMIS_GPU_PLACE                               ? TAMIS_GPU_IS_PLACE
+                     : taken == TAMIS_GPU_INT32 || taken == TAMIS_GPU_INT64 ? TAMIS_GPU_IS_INTEGER
+                                                                            : TAMIS_GPU_IS_REAL);
 }
 
-static tamis_gpu_named common_field(const tamis_gpu_common *common, int number) {
-    const void *const at = (const char *)common + fields[number].at;
-    switch (fields[number].kind) {
-    case TAMIS_GPU_IS_INTEGER: return tamis_gpu_integer(fields[number].name, *(const int64_t *)at);
-    case TAMIS_GPU_IS_REAL: return tamis_gpu_real(fields[number].name, *(const double *)at);
-    default: return tamis_gpu_place(fields[number].name, *(const tamis_place *)at);
+void tamis_gpu_signature_common(tamis_gpu_signature *s) {
+    for (int i = 0; i < s->count; i++) {
+        s->parameters[i].common = -1;
+        for (int f = 0; f < FIELDS; f++)
+            if (strcmp(fields[f].name, s->parameters[i].name) == 0 && goes_with(fields[f].kind, s->parameters[i].kind))
+                s->parameters[i].common = (int)fields[f].at;
     }
 }
 
-/* The value as the kernel takes it. */
-static tamis_status convert(const tamis_gpu_kernel *kernel, const tamis_gpu_named *from, tamis_gpu_kind kind,
-                            tamis_gpu_argument *to) {
-    static const int wanted[] = {[TAMIS_GPU_PLACE] = TAMIS_GPU_IS_PLACE,
-                                 [TAMIS_GPU_INT32] = TAMIS_GPU_IS_INTEGER,
-                                 [TAMIS_GPU_INT64] = TAMIS_GPU_IS_INTEGER,
-                                 [TAMIS_GPU_FLOAT32] = TAMIS_GPU_IS_REAL,
-                                 [TAMIS_GPU_FLOAT64] = TAMIS_GPU_IS_REAL};
-    static const char *const kinds[] = {"a place in memory", "an integer", "a real number"};
-    if ((int)from->kind != wanted[kind])
-        return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s takes %s as %s, its launch gives %s", kernel->name,
-                          from->name, kinds[wanted[kind]], kinds[from->kind]);
+/* The value as the kernel takes it; false where that has too few bits. */
+static bool convert(const void *from, tamis_gpu_kind kind, tamis_gpu_argument *to) {
     to->kind = kind;
     switch (kind) {
-    case TAMIS_GPU_PLACE: to->value.place = from->value.place; break;
-    case TAMIS_GPU_INT64: to->value.int64 = from->value.integer; break;
-    case TAMIS_GPU_FLOAT32: to->value.float32 = (float)from->value.real; break;
-    case TAMIS_GPU_FLOAT64: to->value.float64 = from->value.real; break;
+    case TAMIS_GPU_PLACE: to->value.place = *(const tamis_place *)from; break;
+    case TAMIS_GPU_INT64: to->value.int64 = *(const int64_t *)from; break;
+    case TAMIS_GPU_FLOAT32: to->value.float32 = (float)*(const double *)from; break;
+    case TAMIS_GPU_FLOAT64: to->value.float64 = *(const double *)from; break;
     case TAMIS_GPU_INT32:
-        if (from->value.integer != (int32_t)from->value.integer)
-            return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s takes %s in 32 bits, its launch gives %lld",
-                              kernel->name, from->name, (long long)from->value.integer);
-        to->value.int32 = (int32_t)from->value.integer;
-        break;
+        to->value.int32 = (int32_t) * (const int64_t *)from;
+        return to->value.int32 == *(const int64_t *)from;
     }
-    return TAMIS_OK;
+    return true;
 }
 
-static const tamis_gpu_named *find(const tamis_gpu_named *own, const char *name) {
-    for (; own->name; own++)
-        if (strcmp(own->name, name) == 0) return own;
-    return NULL;
+static tamis_status wrong_kind(const tamis_gpu_kernel *kernel, const tamis_gpu_named *from, tamis_gpu_kind kind) {
+    static const char *const kinds[] = {"a place in memory", "an integer", "a real number"};
+    int taken = TAMIS_GPU_IS_PLACE;
+    while (!goes_with(taken, kind)) taken++;
+    if (taken == (int)from->kind)
+        return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s takes %s in 32 bits, its launch gives %lld", kernel->name,
+                          from->name, (long long)from->value.integer);
+    return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s takes %s as %s, its launch gives %s", kernel->name, from->name,
+                      kinds[taken], kinds[from->kind]);
+}
+
+/* Lists are in the kernel's order, as a rule: `next` is tried first. */
+static const tamis_gpu_named *find(tamis_gpu_signature *s, int i, const tamis_gpu_named *own,
+                                   const tamis_gpu_named *next) {
+    if (!own) return NULL;
+    if (next->name && next->name == __atomic_load_n(&s->parameters[i].seen, __ATOMIC_RELAXED)) return next;
+    if (!next->name || strcmp(next->name, s->parameters[i].name) != 0)
+        for (next = own; next->name && strcmp(next->name, s->parameters[i].name) != 0;) next++;
+    if (!next->name) return NULL;
+    __atomic_store_n(&s->parameters[i].seen, next->name, __ATOMIC_RELAXED);
+    return next;
 }
 
 static tamis_status not_taken(const tamis_gpu_kernel *kernel, const tamis_gpu_named *own) {
+    const tamis_gpu_signature *const s = kernel->signature;
     for (; own->name; own++) {
         int i = 0;
-        while (i < kernel->signature.count && strcmp(kernel->signature.parameters[i].name, own->name) != 0) i++;
-        if (i == kernel->signature.count)
+        while (i < s->count && strcmp(s->parameters[i].name, own->name) != 0) i++;
+        if (i == s->count)
             return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s does not take %s, which its launch gives", kernel->name,
                               own->name);
     }
@@ -112,25 +118,25 @@ static tamis_status not_taken(const tamis_gpu_kernel *kernel, const tamis_gpu_na
 
 tamis_status tamis_gpu_bind(const tamis_gpu_kernel *kernel, const tamis_gpu_common *common, const tamis_gpu_named *own,
                             tamis_gpu_argument *values) {
-    static const tamis_gpu_named none = {.name = NULL};
-    const tamis_gpu_signature *const s = &kernel->signature;
-    const tamis_gpu_named *next = own ? own : &none; /* lists are in the kernel's order, as a rule */
+    tamis_gpu_signature *const s = kernel->signature;
+    const tamis_gpu_named *next = own;
     int used = 0, given = 0;
     for (int i = 0; i < s->count; i++) {
-        const char *const name = s->parameters[i].name;
-        const bool is_next = next->name && next->name[0] == name[0] && strcmp(next->name, name) == 0;
-        const bool is_common = !is_next && common && s->parameters[i].common >= 0;
-        tamis_gpu_named field;
-        if (is_common) field = common_field(common, s->parameters[i].common);
-        const tamis_gpu_named *const from = is_next ? next : is_common ? &field : own ? find(own, name) : NULL;
+        const tamis_gpu_kind kind = s->parameters[i].kind;
+        if (common && s->parameters[i].common >= 0) {
+            if (!convert((const char *)common + s->parameters[i].common, kind, &values[i]))
+                return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s takes %s in 32 bits, and it has more", kernel->name,
+                                  s->parameters[i].name);
+            continue;
+        }
+        const tamis_gpu_named *const from = find(s, i, own, next);
         if (!from)
             return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s takes %s, which its launch does not give", kernel->name,
-                              name);
-        if (!is_common) {
-            used++;
-            next = from + 1;
-        }
-        TRY(convert(kernel, from, s->parameters[i].kind, &values[i]));
+                              s->parameters[i].name);
+        if (!goes_with(from->kind, kind) || !convert(&from->value, kind, &values[i]))
+            return wrong_kind(kernel, from, kind);
+        used++;
+        next = from + 1;
     }
     while (own && own[given].name) given++;
     return used == given ? TAMIS_OK : not_taken(kernel, own);

@@ -52,8 +52,8 @@ typedef struct tamis_gpu_common {
     int64_t members; /* of a batch, one or more: the grid's z */
 } tamis_gpu_common;
 
-/* The number of a name among those, or -1. */
-int tamis_gpu_common_number(const char *name);
+/* Looks up what of a signature those are. */
+void tamis_gpu_signature_common(tamis_gpu_signature *signature);
 
 /* Puts the arguments into the kernel's order. `common` and `own` may be NULL; a name is in one of them. `values` has
    room for TAMIS_GPU_PARAMETERS_MOST. */

@@ -52,7 +52,7 @@ typedef struct tamis_gpu_kernel {
     int64_t shared_bytes;
     bool held;
     char name[TAMIS_GPU_NAME_MOST];
-    tamis_gpu_signature signature;
+    tamis_gpu_signature *signature;
 } tamis_gpu_kernel;
 
 /* One argument of a kernel, in its place. */

@@ -21,7 +21,8 @@ typedef struct tamis_gpu_signature {
     struct {
         char name[TAMIS_GPU_NAME_MOST];
         tamis_gpu_kind kind;
-        int common; /* its number among the names that plans give to every kernel (arguments.h), or -1 */
+        int common; /* where it lies in tamis_gpu_common (arguments.h), which has one of that name and kind, or -1 */
+        const char *seen; /* the launch's own name for it, which is a constant: told by its address the next time */
     } parameters[TAMIS_GPU_PARAMETERS_MOST];
 } tamis_gpu_signature;
 

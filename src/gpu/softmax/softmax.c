@@ -40,7 +40,7 @@ tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, co
         if (i > 0 && stretches == 1) break; /* nothing is cut */
         TRY(tamis_gpu_bind(p->softmax[i], &common, i == 1 ? merging : own, values));
         TRY(p->device->runtime->launch(p->device, stream, p->softmax[i], &grid, values,
-                                       p->softmax[i]->signature.count));
+                                       p->softmax[i]->signature->count));
     }
     return TAMIS_OK;
 }
