@@ -142,6 +142,11 @@ FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 #define WIDE (wide & 1)
 #endif
 
+/* Where a compiler finds better registers for one kernel that has both, the host says so, and the kernel decides. */
+#ifndef BOTH_WIDTHS
+#define BOTH_WIDTHS 0
+#endif
+
 /* ---------------------------------------------------------------------------------------------- elements */
 
 #if INDEX == 64

@@ -37,7 +37,8 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], 1);
     tamis_gpu_define_inner(&definitions, p, problem->inner, 1, 1);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
-    TRY(tamis_gpu_add_split_kernel(p, 0, "dynamic_convert.simt", "dynamic_convert", &definitions, 0));
+    tamis_gpu_define(&definitions, "BOTH_WIDTHS", tamis_gpu_compiles_fast(p));
+    TRY(tamis_gpu_add_kernel(p, 0, "dynamic_convert.simt", "dynamic_convert", &definitions, 0));
     return tamis_gpu_expand_rows_ready(p->device, problem);
 }
 
