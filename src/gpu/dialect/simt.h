@@ -136,8 +136,8 @@ FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
 #define MEMBER(name, apart)
 #endif
 
-/* Whether rows can be read in units (below): on CUDA a constant of the kernel, which is compiled for either, since a test
-   costs a branch a load; elsewhere a bit of the argument `wide`. */
+/* Whether rows can be read in units (below): on CUDA a constant of the kernel, which is compiled for either, since a
+   test costs a branch a load; elsewhere a bit of the argument `wide`. */
 #ifndef WIDE
 #define WIDE (wide & 1)
 #endif

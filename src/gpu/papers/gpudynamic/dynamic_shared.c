@@ -44,9 +44,11 @@ static void indexed_defaults(const tamis_problem *problem, const tamis_gpu_devic
     parameters[BLOCK] = device->limits.is_cpu ? 32 : 256;
 }
 
+/* As many rows as asked for, or those that fill TILE_BYTES, or what there is. */
 static int64_t tile_bytes(const tamis_prepared *p, int64_t slices) {
     const int64_t row = slices * p->parameters[TK] * (int64_t)tamis_type_size(p->problem.type);
-    const int64_t fits = TILE_BYTES / row < TILE_LEAST ? TILE_LEAST : TILE_BYTES / row;
+    const int64_t most = p->device->limits.shared_most, room = most < TILE_BYTES ? most : TILE_BYTES;
+    const int64_t fits = room / row < TILE_LEAST ? TILE_LEAST : room / row;
     return (p->parameters[TJ] ? p->parameters[TJ] : fits) * row;
 }
 
