@@ -52,11 +52,13 @@ static int64_t tile_bytes(const tamis_prepared *p, int64_t slices) {
     return (p->parameters[TJ] ? p->parameters[TJ] : fits) * row;
 }
 
-/* Slices of K that one team holds side by side: all of K where that is no more than 32 lanes and the tile fits. */
+/* Slices of K that one team holds side by side: all of K where that is no more than 32 lanes and the tile fits. Devices
+   without shuffles take a slice a launch: a team would be a group there, and groups of less than a warp read tiles that
+   were not whole (NVIDIA's OpenCL, where lanes part on the way through load_tile). */
 static int64_t choose_slices(const tamis_prepared *p) {
     const int64_t slices = (p->problem.inner + p->parameters[TK] - 1) / p->parameters[TK];
     int64_t held = 1;
-    if (!p->parameters[REDUCE]) return 1;
+    if (!p->parameters[REDUCE] || p->device->limits.subgroup != 32) return 1;
     while (held * p->parameters[LANES] < 32 && held < slices &&
            tile_bytes(p, 2 * held) <= p->device->limits.shared_most)
         held *= 2;
@@ -69,6 +71,7 @@ static tamis_status choose(tamis_prepared *p) {
     TRY(tamis_gpu_check_powers(p, TK, TK));
     TRY(tamis_gpu_check_powers(p, BLOCK, BLOCK));
     TRY(tamis_gpu_check_powers(p, LANES, BATCH));
+    if (p->device->limits.subgroup != 32) v[LANES] = 1; /* see choose_slices */
     if (p->problem.deterministic && !v[REDUCE])
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "parameters: reduce = 0 adds floats in whatever order: with any_order = true only");
@@ -85,7 +88,7 @@ static tamis_status choose(tamis_prepared *p) {
                           (long long)p->device->limits.shared_most);
     s->team = slices * v[LANES];
     s->group = v[BLOCK];
-    if (s->team > 1 && (p->device->limits.subgroup != 32 || s->group < s->team)) s->group = s->team; /* see ONE_TEAM */
+    if (s->group < s->team) s->group = s->team;
     s->parts = p->problem.inner > 0 ? (p->problem.inner + width - 1) / width : 1;
     if (s->parts > 1) p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
     return TAMIS_OK;
