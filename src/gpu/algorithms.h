@@ -7,7 +7,7 @@
 /* By number, in the order of the catalogue; NULL past the end. */
 const tamis_gpu_algorithm *tamis_gpu_algorithm_at(int number);
 
-/* As src/base/backend.h asks for them. */
+/* As src/backend/backend.h asks for them. */
 const tamis_algorithm *tamis_gpu_catalogue(int number);
 bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);
 void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);

@@ -1,4 +1,4 @@
-/* Types as the dialect's definitions name them (kernels/simt.h). */
+/* Types as the dialect's definitions name them (dialect/simt.h). */
 #ifndef TAMIS_GPU_COMPILE_DEFINITIONS_H
 #define TAMIS_GPU_COMPILE_DEFINITIONS_H
 

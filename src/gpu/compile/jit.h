@@ -4,7 +4,7 @@
 
 #include "gpu/runtime/runtime.h"
 
-/* A kernel file of src/gpu/kernels, as the build embeds it. */
+/* A kernel file, or a header of kernels, as the build embeds it. */
 typedef struct tamis_gpu_source {
     const char *name; /* "sddmm_nonzeros.simt" */
     const unsigned char *text;

@@ -103,7 +103,7 @@ FUNCTION void finish_sample(GLOBAL sample *out, GLOBAL const element *values, in
 }
 
 /*
- * K in slices, a launch each (SLICED; see methods/slices.h): `sums` holds what the launches before have summed. `stage`
+ * K in slices, a launch each (SLICED; see gpu/slices.h): `sums` holds what the launches before have summed. `stage`
  * has bit 0 in the first, bit 1 in the last.
  */
 #define SLICE_PARAMETERS OUT(real, sums), int32 stage
