@@ -38,13 +38,9 @@ static const tamis_gpu_algorithm *const algorithms[] = {
 #endif
 };
 
-const tamis_gpu_algorithm *tamis_gpu_algorithm_at(int number) {
-    return number >= 0 && number < (int)(sizeof algorithms / sizeof algorithms[0]) ? algorithms[number] : NULL;
-}
-
 const tamis_algorithm *tamis_gpu_catalogue(int number) {
-    const tamis_gpu_algorithm *const algorithm = tamis_gpu_algorithm_at(number);
-    return algorithm ? &algorithm->common : NULL;
+    const int count = (int)(sizeof algorithms / sizeof algorithms[0]);
+    return number >= 0 && number < count ? &algorithms[number]->common : NULL;
 }
 
 /* The row that the common part is the first member of. */

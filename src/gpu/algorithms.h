@@ -4,9 +4,6 @@
 
 #include "gpu/method.h"
 
-/* By number, in the order of the catalogue; NULL past the end. */
-const tamis_gpu_algorithm *tamis_gpu_algorithm_at(int number);
-
 /* As src/backend/backend.h asks for them. */
 const tamis_algorithm *tamis_gpu_catalogue(int number);
 bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes);

@@ -394,6 +394,12 @@ FUNCTION void load_piece_shared(real *to, LOCAL const element *from) {
 #endif
 }
 
+/* Where the piece that a lane reads at step p of `pieces` begins in a row of shared memory, which a team reads side by
+   side. Teams that read in the same cycle begin with different pieces (`turn`), and so meet different banks. */
+FUNCTION int turned_piece(int lane, int turn, int p, int pieces) {
+    return ((int)((uint32)(p + turn) % (uint32)pieces) * TEAM + lane) * PIECE;
+}
+
 /* One piece as it is from memory to shared memory: `left` elements are there, zeros follow. */
 FUNCTION void copy_piece_shared(LOCAL element *to, GLOBAL const element *from, int64 left, int wide) {
 #if UNIT == PIECE
@@ -561,6 +567,13 @@ FUNCTION void team_sums(simt_team team, real *x) {
         }
     }
 }
+
+#define LANES_A_SUM (BATCH < TEAM ? TEAM / BATCH : 1)
+#define SUMS_A_LANE (BATCH > TEAM ? BATCH / TEAM : 1)
+
+/* Afterwards: the number of a lane's sum x[k], k < SUMS_A_LANE, and whether it is this lane that stores it. */
+FUNCTION int sum_number(simt_team team, int k) { return team.lane / LANES_A_SUM * SUMS_A_LANE + k; }
+FUNCTION int stores_sums(simt_team team) { return team.lane % LANES_A_SUM == 0; }
 #endif
 
 /* ---------------------------------------------------------------------------------------------- atomics */
