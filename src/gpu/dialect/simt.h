@@ -67,6 +67,8 @@ FUNCTION ushort float_to_half(float x) {
 FUNCTION int atomic_add_int(GLOBAL int *to, int x) { return atomic_add(to, x); }
 FUNCTION int atomic_add_shared(LOCAL int *to, int x) { return atomic_add(to, x); }
 FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
+FUNCTION void atomic_or_shared(LOCAL uint32 *to, uint32 x) { atomic_or(to, x); }
+FUNCTION int bits_set(uint32 x) { return (int)popcount(x); }
 
 #else /* -------------------------------------------------------------------------------------------- CUDA */
 
@@ -118,6 +120,8 @@ FUNCTION ushort float_to_half(float x) {
 FUNCTION int atomic_add_int(int *to, int x) { return atomicAdd(to, x); }
 FUNCTION int atomic_add_shared(int *to, int x) { return atomicAdd(to, x); }
 FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
+FUNCTION void atomic_or_shared(uint32 *to, uint32 x) { atomicOr(to, x); }
+FUNCTION int bits_set(uint32 x) { return __popc(x); }
 
 #endif
 
