@@ -1,10 +1,11 @@
 /*
- * Prefix sums and sorting on a device that computes, against loops on the host: sizes on both sides of a tile, of a
- * tile of tiles, and of a tile of those.
+ * Prefix sums, sorting and the look at panels on a device that computes, against loops on the host: sizes on both
+ * sides of a tile, of a tile of tiles, and of a tile of those.
  *   test_structure [DEVICE]      opencl:0 unless told otherwise
  */
 #include "unit/cmocka_first.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 #include "base/random.h"
 #include "core/device.h"
 #include "gpu/compile/utility.h"
+#include "gpu/structure/look.h"
 #include "gpu/structure/sort.h"
 #include "unit/named_device.h"
 
@@ -165,6 +167,57 @@ static void sorting_twice(void **state) {
     free(order);
 }
 
+/* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot, else about. */
+static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
+    enum { PANELS = 6 };
+    int64_t *const offsets = host(rows + 1);
+    int32_t *const columns = host(2 * rows * mean), *const last = host(cols);
+    double fresh[2];
+    for (int64_t i = 0; i < rows; i++) { /* half of them among few */
+        offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
+            columns[t] = (int32_t)tamis_random_below(&dice, t % 2 ? cols : cols / 50);
+    }
+    for (int64_t wide = 0, mark = 0; wide < 2; wide++) {
+        const int64_t height = 128 << wide;
+        int64_t distinct = 0, total = 0;
+        for (int64_t i = 0; i < PANELS; i++) {
+            const int64_t row = (rows > height ? rows - height : 0) / PANELS * i;
+            const int64_t end = offsets[row + height < rows ? row + height : rows];
+            mark++;
+            for (int64_t t = offsets[row]; t < end; total++, last[columns[t++]] = (int32_t)mark)
+                distinct += last[columns[t]] != mark;
+        }
+        fresh[wide] = (double)distinct / (double)total;
+    }
+    tamis_evidence evidence;
+    tamis_problem problem = {.rows = rows,
+                             .cols = cols,
+                             .nnz = offsets[rows],
+                             .offsets = on_device(offsets, (size_t)(rows + 1) * 8),
+                             .offset_type = TAMIS_I64,
+                             .columns = on_device(columns, (size_t)offsets[rows] * 4),
+                             .device = device->handle,
+                             .unchecked = true};
+    if (tamis_gpu_look(&problem, &evidence) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    for (int wide = 0; wide < 2; wide++)
+        if (fabs(evidence.panel_fresh[wide] / fresh[wide] - 1) > within)
+            fail_msg("of %lld columns %.6f are fresh, expected %.6f", (long long)cols, evidence.panel_fresh[wide],
+                     fresh[wide]);
+    tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
+    tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    free(offsets);
+    free(columns);
+    free(last);
+}
+
+static void looking(void **state) {
+    (void)state;
+    expect_fresh(2000, 5000, 30, 1e-12);
+    expect_fresh(100, 1 << 17, 50, 1e-12); /* as many columns as slots */
+    expect_fresh(3000, 3000000, 100, 0.01);
+}
+
 static int set_up(void **state) {
     (void)state;
     live = tamis_memory_live();
@@ -179,7 +232,8 @@ static int tear_down(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prefix_sums), cmocka_unit_test(no_sums_of_nothing),
-                                       cmocka_unit_test(sorting), cmocka_unit_test(sorting_twice)};
+                                       cmocka_unit_test(sorting), cmocka_unit_test(sorting_twice),
+                                       cmocka_unit_test(looking)};
     dice = tamis_random_start(8, 0);
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);

@@ -125,6 +125,14 @@ FUNCTION int bits_set(uint32 x) { return __popc(x); }
 
 #endif
 
+/* Spreads numbers that lie close together over all 32 bits. */
+FUNCTION uint32 mixed(uint64 x) {
+    uint32 y = (uint32)(x ^ (x >> 32));
+    y = (y ^ (y >> 16)) * 0x7feb352du;
+    y = (y ^ (y >> 15)) * 0x846ca68bu;
+    return y ^ (y >> 16);
+}
+
 /* The work-items take the numbers 0 .. count - 1 in turn, whatever the grid. */
 #define FOR_EACH(i, count) for (int64 i = GROUP_X * GROUP + LOCAL_ID; i < (count); i += GROUPS_X * GROUP)
 
