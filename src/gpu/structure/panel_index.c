@@ -84,8 +84,9 @@ static tamis_status sort_by(build *b, const void *of, int64_t by, int64_t limit,
 /* ------------------------------------------------------------------------------------------ places */
 
 /*
- * Bitmaps look at every word of every panel, and at every nonzero once a window; a sort moves it four times or so. A
- * group has one panel: few panels of very many nonzeros are for a sort, too.
+ * Bitmaps look at every word of every panel, and at every nonzero once a window; a sort moves it four times or so. So
+ * many windows or words take about as long as a sort does (PoCL). A group has one panel: few panels of very many
+ * nonzeros are for a sort, too.
  */
 static bool sorts(const build *b) {
     enum { WINDOWS_MOST = 16, WORDS_OF_NONZERO = 16, NONZEROS_OF_GROUP = 1 << 18 };
