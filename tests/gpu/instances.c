@@ -160,16 +160,22 @@ static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis
     return TAMIS_OK;
 }
 
-static tamis_status sort(tamis_gpu_device *d) {
+static tamis_status sort(tamis_gpu_device *d, tamis_index_type index, tamis_index_type order_type, bool in_rows) {
     tamis_status status = TAMIS_OK;
-    void *keys = NULL, *order = NULL, *scratch = NULL;
-    TRY_GOTO(done, tamis_gpu_allocate(d, NULL, (size_t)NONZEROS * 8, "keys", &keys));
-    TRY_GOTO(done, tamis_gpu_allocate(d, NULL, (size_t)NONZEROS * 8, "an order", &order));
+    void *order = NULL, *scratch = NULL;
+    const tamis_gpu_sorting what = {.count = NONZEROS,
+                                    .of = instance_zeros(),
+                                    .by = 1,
+                                    .limit = ROWS,
+                                    .index_type = index,
+                                    .order_type = order_type,
+                                    .offsets = in_rows ? offsets_of(order_type) : NULL,
+                                    .rows = ROWS,
+                                    .height = 100};
     TRY_GOTO(done, tamis_gpu_allocate(d, NULL, tamis_gpu_scan_scratch(NONZEROS), "sums", &scratch));
-    TRY_GOTO(done, tamis_gpu_sort(d, NULL, NONZEROS, ROWS, &keys, &order, NULL));
-    TRY_GOTO(done, tamis_gpu_scan(d, NULL, keys, NONZEROS, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_sort(d, NULL, &what, &order, NULL));
+    TRY_GOTO(done, tamis_gpu_scan(d, NULL, order, NONZEROS / 2, (tamis_place){scratch, 0}));
 done:
-    tamis_gpu_release(d, NULL, keys);
     tamis_gpu_release(d, NULL, order);
     tamis_gpu_release(d, NULL, scratch);
     return status;
@@ -185,5 +191,6 @@ tamis_status instance_utilities(fake_device *device) {
         TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,
                                            i & 2 ? TAMIS_I64 : TAMIS_I32, true));
     for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
-    return sort(d);
+    for (int i = 0; i < 8; i++) TRY(sort(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32, i & 4));
+    return TAMIS_OK;
 }

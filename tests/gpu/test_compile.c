@@ -32,8 +32,7 @@ static const struct allowed {
     int bytes;
     const char *reason;
 } allowed[] = {
-    {"panels.simt", 16, "saved around 64-bit divisions; a plan runs it once"},
-    {"cusddmm_index.simt", 16, "saved around 64-bit divisions; a plan runs it once"},
+    {"panel_index.simt", 16, "saved around 64-bit divisions; a plan runs it once"},
     {"probe.simt", 8, "saved around 64-bit divisions"},
     {"dynamic_convert.simt", 8, "saved around exp"},
     {"dynamic_finish.simt", 16, "saved around exp"},

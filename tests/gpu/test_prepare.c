@@ -192,24 +192,24 @@ static void check_math(void) {
 
 /* ------------------------------------------------------------------------------------------ sizes */
 
-/* Cells of matrices whose sizes multiply to more than 64 bits: refused by name, with nothing left. */
+/* Cells of matrices whose arrays take more bytes than 64 bits count: refused by name, with nothing left. */
 static const struct too_large {
     const char *says;
     int64_t rows, cols, nnz, panel_rows;
     tamis_index_type index_type;
-    bool accepted; /* by its sizes: panels may be higher than the one asked for here */
+    bool accepted; /* nonzeros are counted by its indices */
 } too_large[] = {
     {"rows of the nonzeros: 2305843009213693952 times 4 bytes", 1000, 1000, 1LL << 61, 128, TAMIS_I32, false},
     {"rows of the nonzeros: 2305843009213693952 times 8 bytes", 1000, 1000, 1LL << 61, 128, TAMIS_I64, true},
-    {"panels of 128 rows: 8 times 4611686018427387904 columns", 1000, 1LL << 62, 5, 128, TAMIS_I64, false},
-    {"panels of 1 rows: 1000 times 36028797018963968 columns", 1000, 1LL << 55, 5, 1, TAMIS_I64, true},
-    {"panels of 1 rows: 9223372036854775807 times 1 columns", INT64_MAX, 1, 5, 1, TAMIS_I64, true},
+    {"9223372036854775807 panels", INT64_MAX, 1, 5, 1, TAMIS_I64, true},
 };
 
 static void check_sizes(void) {
     for (size_t i = 0; i < sizeof too_large / sizeof too_large[0]; i++) {
+        static const tamis_gpu_method named = {.name = "cells"};
         const struct too_large *const t = &too_large[i];
         tamis_prepared p = {.device = &fresh_device()->shared,
+                            .method = &named,
                             .problem = {.rows = t->rows, .cols = t->cols, .nnz = t->nnz, .index_type = t->index_type}};
         const int64_t live = tamis_memory_live();
         tamis_gpu_cells cells;

@@ -1,10 +1,11 @@
 /*
- * Prefix sums and sorting on a device that computes, against loops on the host: sizes on both sides of a tile, of a
- * tile of tiles, and of a tile of those.
+ * Prefix sums, sorting and the look at panels on a device that computes, against loops on the host: sizes on both
+ * sides of a tile, of a tile of tiles, and of a tile of those.
  *   test_structure [DEVICE]      opencl:0 unless told otherwise
  */
 #include "unit/cmocka_first.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 #include "base/random.h"
 #include "core/device.h"
 #include "gpu/compile/utility.h"
+#include "gpu/structure/look.h"
 #include "gpu/structure/sort.h"
 #include "unit/named_device.h"
 
@@ -20,7 +22,7 @@ static tamis_device *device;
 static tamis_random dice;
 static int64_t live; /* before it was opened */
 
-enum { TILE = TAMIS_GPU_GROUP * 8 }; /* of sort.simt */
+enum { TILE = TAMIS_GPU_GROUP * 8, CHUNK = TAMIS_GPU_GROUP * 16 }; /* of sort.simt */
 
 static void *on_device(const void *from, size_t bytes) {
     void *memory = NULL;
@@ -82,40 +84,138 @@ static void no_sums_of_nothing(void **state) {
     assert_int_equal(tamis_gpu_scan(device->handle, NULL, NULL, 0, (tamis_place){NULL, 0}), TAMIS_OK);
 }
 
-static void expect_sorted(int64_t count, uint64_t limit) {
-    uint64_t *const keys = host(count), *const sorted = host(count);
-    int64_t *const order = host(count);
+/* What is sorted: keys below `limit` are of[t] / by. In `segments` of random lengths, some of them empty, or as one. */
+static void expect_sorted(int64_t count, int64_t limit, int64_t by, bool wide, int64_t segments) {
+    int64_t *const of = host(count), *const order = host(count), *const ends = host(segments + 1);
+    int32_t *const narrow = host(count);
     bool *const seen = host(count);
-    for (int64_t t = 0; t < count; t++) {
-        keys[t] = (uint64_t)tamis_random_below(&dice, (int64_t)limit);
-        order[t] = t;
-    }
-    void *device_keys = on_device(keys, (size_t)count * 8), *device_order = on_device(order, (size_t)count * 8);
-    if (tamis_gpu_sort(device->handle, NULL, count, limit, &device_keys, &device_order, NULL) != TAMIS_OK ||
-        tamis_device_download(device, NULL, sorted, device_keys, 0, (size_t)count * 8) != TAMIS_OK ||
-        tamis_device_download(device, NULL, order, device_order, 0, (size_t)count * 8) != TAMIS_OK)
+    for (int64_t t = 0; t < count; t++) narrow[t] = (int32_t)(of[t] = tamis_random_below(&dice, limit * by));
+    for (int64_t s = 1; s < segments; s++) /* most of them short, the last one long */
+        ends[s] = ends[s - 1] + tamis_random_below(&dice, (count - ends[s - 1]) / 3 + 1) * tamis_random_below(&dice, 2);
+    if (segments > 0) ends[segments] = count;
+    void *const keys = on_device(wide ? (const void *)of : narrow, (size_t)count * (wide ? 8 : 4)),
+                *order_made = NULL, *const offsets = segments ? on_device(ends, (size_t)(segments + 1) * 8) : NULL;
+    const tamis_gpu_sorting what = {.count = count,
+                                    .of = keys,
+                                    .by = by,
+                                    .limit = limit,
+                                    .index_type = wide ? TAMIS_I64 : TAMIS_I32,
+                                    .order_type = TAMIS_I64,
+                                    .offsets = offsets,
+                                    .rows = segments,
+                                    .height = 1};
+    if (tamis_gpu_sort(device->handle, NULL, &what, &order_made, NULL) != TAMIS_OK ||
+        tamis_device_download(device, NULL, order, order_made, 0, (size_t)count * 8) != TAMIS_OK)
         fail_msg("%s", tamis_last_error());
-    for (int64_t t = 0; t < count; t++) {
-        assert_true(order[t] >= 0 && order[t] < count && !seen[order[t]] && keys[order[t]] == sorted[t]);
+    for (int64_t t = 0, s = 0; t < count; t++) {
+        assert_true(order[t] >= 0 && order[t] < count && !seen[order[t]]);
         seen[order[t]] = true;
-        if (t > 0) assert_true(sorted[t - 1] < sorted[t] || (sorted[t - 1] == sorted[t] && order[t - 1] < order[t]));
+        bool begins = t == 0;
+        for (; segments && ends[s + 1] <= t; s++) begins = true;
+        if (segments) assert_true(order[t] >= ends[s] && order[t] < ends[s + 1]);
+        if (begins) continue;
+        const int64_t before = of[order[t - 1]] / by, here = of[order[t]] / by;
+        assert_true(before < here || (before == here && order[t - 1] < order[t]));
     }
-    tamis_device_free(device, device_keys);
-    tamis_device_free(device, device_order);
-    free(keys);
-    free(sorted);
+    tamis_device_free(device, keys);
+    tamis_device_free(device, order_made);
+    tamis_device_free(device, offsets);
+    free(of);
+    free(narrow);
     free(order);
+    free(ends);
     free(seen);
 }
 
-/* Stably, by as many passes as the limit asks for; counts of 16 * TILE keys and more fill several tiles. */
+/* Stably, by as many passes as the limit asks for; counts of more than a chunk, and sums of them of more than a tile.
+ */
 static void sorting(void **state) {
     (void)state;
-    static const int64_t sizes[] = {1, 2, 300, TILE, TILE + 1, TILE * (TILE / 16) + 1};
-    static const uint64_t limits[] = {1, 2, 16, 17, 1000, 1ULL << 33, 1ULL << 62};
+    static const int64_t sizes[] = {1, 2, 300, CHUNK - 1, CHUNK, CHUNK + 1, CHUNK * (TILE / 256) + 1};
+    static const int64_t limits[] = {1, 2, 256, 257, 70000, 1LL << 33, 1LL << 60};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (size_t j = 0; j < sizeof limits / sizeof limits[0]; j++)
-            if (sizes[i] < TILE * 4 || j == 4) expect_sorted(sizes[i], limits[j]);
+            for (int64_t segments = 0; segments <= 40; segments += 20)
+                if (sizes[i] < CHUNK * 4 || j == 4)
+                    expect_sorted(sizes[i], limits[j], j % 3 ? 1 : 7, j > 4 || j == 1, segments);
+}
+
+/* One sort after another: by the last, and where that has equals, by the first. */
+static void sorting_twice(void **state) {
+    (void)state;
+    enum { COUNT = 3 * CHUNK };
+    int32_t *const x = host(COUNT), *const y = host(COUNT), *const order = host(COUNT);
+    for (int64_t t = 0; t < COUNT; t++) {
+        x[t] = (int32_t)tamis_random_below(&dice, 300);
+        y[t] = (int32_t)tamis_random_below(&dice, 70);
+    }
+    void *const keys[2] = {on_device(y, COUNT * 4), on_device(x, COUNT * 4)}, *made = NULL;
+    for (int i = 0; i < 2; i++) {
+        const tamis_gpu_sorting what = {.count = COUNT, .of = keys[i], .by = 1, .limit = i ? 300 : 70};
+        assert_int_equal(tamis_gpu_sort(device->handle, NULL, &what, &made, NULL), TAMIS_OK);
+    }
+    assert_int_equal(tamis_device_download(device, NULL, order, made, 0, COUNT * 4), TAMIS_OK);
+    for (int64_t i = 1; i < COUNT; i++) {
+        const int32_t a = order[i - 1], b = order[i];
+        assert_true(x[a] < x[b] || (x[a] == x[b] && (y[a] < y[b] || (y[a] == y[b] && a < b))));
+    }
+    tamis_device_free(device, keys[0]);
+    tamis_device_free(device, keys[1]);
+    tamis_device_free(device, made);
+    free(x);
+    free(y);
+    free(order);
+}
+
+/* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot, else about. */
+static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
+    enum { PANELS = 6 };
+    int64_t *const offsets = host(rows + 1);
+    int32_t *const columns = host(2 * rows * mean), *const last = host(cols);
+    double fresh[2];
+    for (int64_t i = 0; i < rows; i++) { /* half of them among few */
+        offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
+            columns[t] = (int32_t)tamis_random_below(&dice, t % 2 ? cols : cols / 50);
+    }
+    for (int64_t wide = 0, mark = 0; wide < 2; wide++) {
+        const int64_t height = 128 << wide;
+        int64_t distinct = 0, total = 0;
+        for (int64_t i = 0; i < PANELS; i++) {
+            const int64_t row = (rows > height ? rows - height : 0) / PANELS * i;
+            const int64_t end = offsets[row + height < rows ? row + height : rows];
+            mark++;
+            for (int64_t t = offsets[row]; t < end; total++, last[columns[t++]] = (int32_t)mark)
+                distinct += last[columns[t]] != mark;
+        }
+        fresh[wide] = (double)distinct / (double)total;
+    }
+    tamis_evidence evidence;
+    tamis_problem problem = {.rows = rows,
+                             .cols = cols,
+                             .nnz = offsets[rows],
+                             .offsets = on_device(offsets, (size_t)(rows + 1) * 8),
+                             .offset_type = TAMIS_I64,
+                             .columns = on_device(columns, (size_t)offsets[rows] * 4),
+                             .device = device->handle,
+                             .unchecked = true};
+    if (tamis_gpu_look(&problem, &evidence) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    for (int wide = 0; wide < 2; wide++)
+        if (fabs(evidence.panel_fresh[wide] / fresh[wide] - 1) > within)
+            fail_msg("of %lld columns %.6f are fresh, expected %.6f", (long long)cols, evidence.panel_fresh[wide],
+                     fresh[wide]);
+    tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
+    tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    free(offsets);
+    free(columns);
+    free(last);
+}
+
+static void looking(void **state) {
+    (void)state;
+    expect_fresh(2000, 5000, 30, 1e-12);
+    expect_fresh(100, 1 << 17, 50, 1e-12); /* as many columns as slots */
+    expect_fresh(3000, 3000000, 100, 0.01);
 }
 
 static int set_up(void **state) {
@@ -132,7 +232,8 @@ static int tear_down(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prefix_sums), cmocka_unit_test(no_sums_of_nothing),
-                                       cmocka_unit_test(sorting)};
+                                       cmocka_unit_test(sorting), cmocka_unit_test(sorting_twice),
+                                       cmocka_unit_test(looking)};
     dice = tamis_random_start(8, 0);
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);

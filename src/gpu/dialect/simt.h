@@ -67,6 +67,8 @@ FUNCTION ushort float_to_half(float x) {
 FUNCTION int atomic_add_int(GLOBAL int *to, int x) { return atomic_add(to, x); }
 FUNCTION int atomic_add_shared(LOCAL int *to, int x) { return atomic_add(to, x); }
 FUNCTION int atomic_max_int(GLOBAL int *to, int x) { return atomic_max(to, x); }
+FUNCTION void atomic_or_shared(LOCAL uint32 *to, uint32 x) { atomic_or(to, x); }
+FUNCTION int bits_set(uint32 x) { return (int)popcount(x); }
 
 #else /* -------------------------------------------------------------------------------------------- CUDA */
 
@@ -118,8 +120,18 @@ FUNCTION ushort float_to_half(float x) {
 FUNCTION int atomic_add_int(int *to, int x) { return atomicAdd(to, x); }
 FUNCTION int atomic_add_shared(int *to, int x) { return atomicAdd(to, x); }
 FUNCTION int atomic_max_int(int *to, int x) { return atomicMax(to, x); }
+FUNCTION void atomic_or_shared(uint32 *to, uint32 x) { atomicOr(to, x); }
+FUNCTION int bits_set(uint32 x) { return __popc(x); }
 
 #endif
+
+/* Spreads numbers that lie close together over all 32 bits. */
+FUNCTION uint32 mixed(uint64 x) {
+    uint32 y = (uint32)(x ^ (x >> 32));
+    y = (y ^ (y >> 16)) * 0x7feb352du;
+    y = (y ^ (y >> 15)) * 0x846ca68bu;
+    return y ^ (y >> 16);
+}
 
 /* The work-items take the numbers 0 .. count - 1 in turn, whatever the grid. */
 #define FOR_EACH(i, count) for (int64 i = GROUP_X * GROUP + LOCAL_ID; i < (count); i += GROUPS_X * GROUP)

@@ -18,7 +18,7 @@ typedef struct tamis_gpu_cells {
 bool tamis_gpu_cells_accept(const tamis_problem *problem, char *reason, size_t bytes);
 
 /* Builds them for panels of panel_rows rows, cells of up to columns_most columns (both up to 65536) and parts of up to
-   part_most nonzeros. The plan keeps their memory. On failure nothing is left. */
+   part_most nonzeros. The plan keeps their memory. */
 tamis_status tamis_gpu_cells_build(tamis_prepared *p, int64_t panel_rows, int64_t columns_most, int64_t part_most,
                                    tamis_gpu_cells *cells);
 

@@ -225,14 +225,17 @@ static tamis_status list_order(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
     rows_state *const s = p->state;
     const int64_t rows = p->problem.rows;
-    void *keys = NULL, *const kept = tamis_kept_stream(&p->problem);
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * 8, "lengths of rows", &keys));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, kept, (size_t)rows * 8, "an order of the rows", &s->order));
+    void *keys = NULL;
+    const tamis_index_type type = p->problem.index_type;
+    TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * tamis_index_size(type), "lengths of rows",
+                           &keys));
+    const tamis_gpu_sorting what = {
+        .count = rows, .of = keys, .by = 1, .limit = CLASSES, .index_type = type, .order_type = TAMIS_I64};
     TRY_GOTO(done, launch(p, "rows_classes", rows,
                           TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
                                               tamis_gpu_memory("offsets", p->problem.offsets),
-                                              tamis_gpu_memory("keys", keys), tamis_gpu_memory("order", s->order))));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, rows, CLASSES, &keys, &s->order, kept));
+                                              tamis_gpu_memory("keys", keys))));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, &what, &s->order, tamis_kept_stream(&p->problem)));
 done:
     tamis_gpu_keep(p, s->order, (size_t)rows * 8);
     tamis_gpu_release(p->device, p->problem.stream, keys);

@@ -1,8 +1,7 @@
-/* Host side of look.simt, and of structure.simt's look at entries. */
+/* Host side of look.simt and look_panels.simt, and of order.simt's look at entries. */
 #include "gpu/structure/look.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -14,8 +13,8 @@
 
 /* as in look.simt */
 enum { FACTS = 8, WINDOWS = TAMIS_LOCALITY_WINDOWS, PANELS = 6, SLOTS = FACTS * TAMIS_GPU_GROUP * 8 };
-enum { GROUPS_MOST = 1024 };
-_Static_assert(((GROUPS_MOST + WINDOWS) * FACTS + 4 * PANELS) * sizeof(int64_t) <= TAMIS_GPU_DESK_BYTES,
+enum { GROUPS_MOST = 1024, PANEL_SLOTS = 32 * 4096 /* as in look_panels.simt */ };
+_Static_assert(((GROUPS_MOST + WINDOWS) * FACTS + 6 * PANELS) * sizeof(int64_t) <= TAMIS_GPU_DESK_BYTES,
                "the facts fit a desk");
 
 static tamis_place place_of(const void *memory) { return (tamis_place){(void *)(uintptr_t)memory, 0}; }
@@ -93,9 +92,10 @@ static void add_up(tamis_profile *profile, const int64_t *facts, int64_t groups,
 
 /* ------------------------------------------------------------------------------------------ columns */
 
-/* Distinct columns of a window, from the slots of a table that they hit: so many are hit twice on average. */
-static double distinct_of(int64_t hit, int64_t count) {
-    const double distinct = hit < SLOTS ? -SLOTS * log1p(-(double)hit / SLOTS) : (double)count;
+/* Distinct columns of some nonzeros, from the slots of a table that they hit: so many are hit twice on average. */
+static double distinct_of(int64_t hit, int64_t slots, int64_t count) {
+    const double all = (double)slots;
+    const double distinct = hit < slots ? -all * log1p(-(double)hit / all) : (double)count;
     return fmin(fmax(distinct, 1), (double)count);
 }
 
@@ -104,55 +104,28 @@ static double fresh_share_of(const tamis_problem *p, const int64_t *facts) {
     double fresh = 0;
     for (int w = 0; tamis_fresh_window(p->nnz, TAMIS_LOCALITY_MOST, w, &begin, &end); w++) {
         seen += end - begin;
-        fresh += distinct_of(facts[w * FACTS + 4], end - begin);
+        fresh += distinct_of(facts[w * FACTS + 4], SLOTS, end - begin);
     }
     return seen ? fresh / (double)seen : 1;
 }
 
 enum { PANEL_MOST = 1 << 18 /* nonzeros of a panel that are looked at */ };
 
-/* Distinct columns of one panel, counted in a bitmap; a panel of more nonzeros than are worth a look is taken to use
-   every column that it could. */
-static tamis_status count_panel(const tamis_problem *p, int64_t begin, int64_t count, uint64_t *seen, void *columns,
-                                int64_t *distinct) {
-    tamis_gpu_device *const device = p->device;
-    const size_t size = tamis_index_size(p->index_type);
-    *distinct = count < p->cols ? count : p->cols;
-    if (count <= 0 || count > PANEL_MOST) return TAMIS_OK;
-    const tamis_place from = {(void *)(uintptr_t)p->columns, begin * (int64_t)size};
-    TRY(device->runtime->read(device, p->stream, columns, from, (size_t)count * size));
-    memset(seen, 0, (size_t)(p->cols / 64 + 1) * 8);
-    *distinct = 0;
-    for (int64_t t = 0; t < count; t++) {
-        const int64_t column = tamis_index_load(columns, p->index_type, t);
-        const uint64_t bit = (uint64_t)1 << (column % 64);
-        *distinct += !(seen[column / 64] & bit);
-        seen[column / 64] |= bit;
-    }
-    return TAMIS_OK;
-}
-
 /* How far rows near each other share columns, from some panels spread over the matrix; `ends`: where they begin and
-   end, of 128 rows, then of 256. */
-static tamis_status sample_panels(const tamis_problem *p, const int64_t *ends, tamis_evidence *evidence) {
-    tamis_status status = TAMIS_OK;
-    void *columns = NULL, *seen = NULL;
-    int64_t total[2] = {0, 0}, distinct[2] = {0, 0};
-    TRY_GOTO(done, tamis_allocate(PANEL_MOST, tamis_index_size(p->index_type), "columns of a panel", &columns));
-    TRY_GOTO(done, tamis_allocate(p->cols / 64 + 1, 8, "a panel's bitmap", &seen));
+   end, of 128 rows, then of 256, and behind that what their columns hit. A panel of more nonzeros than are worth a look
+   is taken to use every column that it could. */
+static void compare_panels(const tamis_problem *p, const int64_t *ends, tamis_evidence *evidence) {
+    double total[2] = {0, 0}, distinct[2] = {0, 0};
     for (int i = 0; i < 2 * PANELS; i++) {
-        const int64_t begin = ends[2 * i], count = ends[2 * i + 1] - begin;
-        int64_t columns_used = 0;
-        TRY_GOTO(done, count_panel(p, begin, count, seen, columns, &columns_used));
-        total[i % 2] += count;
-        distinct[i % 2] += columns_used;
+        const int64_t count = ends[2 * i + 1] - ends[2 * i], hit = ends[4 * PANELS + i];
+        if (count <= 0) continue;
+        total[i % 2] += (double)count;
+        distinct[i % 2] += count > PANEL_MOST       ? (double)(count < p->cols ? count : p->cols)
+                           : p->cols <= PANEL_SLOTS ? (double)hit
+                                                    : distinct_of(hit, PANEL_SLOTS, count);
     }
     for (int wide = 0; wide < 2; wide++)
-        evidence->panel_fresh[wide] = total[wide] > 0 ? (double)distinct[wide] / (double)total[wide] : 1;
-done:
-    tamis_release(columns);
-    tamis_release(seen);
-    return status;
+        evidence->panel_fresh[wide] = total[wide] > 0 ? distinct[wide] / total[wide] : 1;
 }
 
 /* ------------------------------------------------------------------------------------------ all of it */
@@ -171,7 +144,7 @@ static void guess(const tamis_problem *p, tamis_evidence *evidence) {
     evidence->fresh_share = 0.5;
 }
 
-static tamis_status read_facts(const tamis_problem *p, int64_t groups, tamis_gpu_desk *desk) {
+static tamis_status read_facts(const tamis_problem *p, int64_t groups, bool panels, tamis_gpu_desk *desk) {
     tamis_gpu_device *const device = p->device;
     const tamis_gpu_kinds kinds = {TAMIS_F32, p->index_type, p->offset_type};
     TRY(tamis_gpu_utility(
@@ -180,14 +153,23 @@ static tamis_status read_facts(const tamis_problem *p, int64_t groups, tamis_gpu
                             tamis_gpu_integer("nnz", p->nnz), tamis_gpu_integer("groups", groups),
                             tamis_gpu_integer("window", TAMIS_LOCALITY_MOST), tamis_gpu_memory("offsets", p->offsets),
                             tamis_gpu_memory("columns", p->columns), tamis_gpu_memory("facts", desk->memory))));
-    const size_t bytes = (size_t)((groups + WINDOWS) * FACTS + 4 * PANELS) * sizeof(int64_t);
+    const int64_t ends = (groups + WINDOWS) * FACTS;
+    if (panels)
+        TRY(tamis_gpu_utility(
+            device, p->stream, "look_panels.simt", "look_panels", kinds, 2LL * PANELS,
+            TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cols", p->cols), tamis_gpu_integer("nnz", p->nnz),
+                                tamis_gpu_integer("most", PANEL_MOST), tamis_gpu_memory("columns", p->columns),
+                                tamis_gpu_place("ends", (tamis_place){desk->memory, ends * 8}),
+                                tamis_gpu_place("hit", (tamis_place){desk->memory, (ends + 4 * PANELS) * 8}))));
+    const size_t bytes = (size_t)(ends + 6 * PANELS) * sizeof(int64_t);
     return device->runtime->read(device, p->stream, desk->host, place_of(desk->memory), bytes);
 }
 
 tamis_status tamis_gpu_look(const tamis_problem *p, tamis_evidence *evidence) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_desk *desk = NULL;
-    int64_t groups = tamis_gpu_groups(p->rows + 1 > p->nnz ? p->rows + 1 : p->nnz), ends[4 * PANELS];
+    int64_t groups = tamis_gpu_groups(p->rows + 1 > p->nnz ? p->rows + 1 : p->nnz);
+    const bool panels = !p->once && p->nnz > 0 && p->rows > 0; /* only plans prepare panels */
     bool wrong = false;
     tamis_profile *const profile = &evidence->profile;
     *profile = (tamis_profile){.rows = p->rows, .cols = p->cols, .nnz = p->nnz, .duplicates = -1, .sorted = true};
@@ -201,17 +183,16 @@ tamis_status tamis_gpu_look(const tamis_problem *p, tamis_evidence *evidence) {
     }
     if (groups > GROUPS_MOST) groups = GROUPS_MOST;
     TRY(tamis_gpu_desk_take(p->device, &desk));
-    TRY_GOTO(done, read_facts(p, groups, desk));
+    TRY_GOTO(done, read_facts(p, groups, panels, desk));
     const int64_t *const facts = desk->host;
     if (p->rows > 0) add_up(profile, facts, groups, &wrong);
     wrong = wrong || (p->rows == 0 && facts[7]);
     if (wrong && p->unchecked) TRY_GOTO(done, say_what_csr(p));
     evidence->fresh_share = fresh_share_of(p, facts + groups * FACTS);
-    memcpy(ends, facts + (groups + WINDOWS) * FACTS, sizeof ends);
+    if (panels) compare_panels(p, facts + (groups + WINDOWS) * FACTS, evidence);
 done:
     tamis_gpu_desk_give(desk, p->stream, status);
-    /* only plans prepare panels */
-    return status == TAMIS_OK && !p->once && p->nnz > 0 && p->rows > 0 ? sample_panels(p, ends, evidence) : status;
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------ COO */

@@ -87,21 +87,13 @@ static tamis_status count_offsets(const tamis_problem *p, const tamis_sparse *S,
 
 /* The permutation that brings entries into row order, stably. */
 static tamis_status sort_rows(const tamis_problem *p, const tamis_sparse *S, void **permutation) {
-    tamis_status status = TAMIS_OK;
-    void *keys = NULL, *const kept = tamis_kept_stream(p);
-    const size_t bytes = (size_t)S->nnz * 8;
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->stream, bytes, "keys of a COO matrix", &keys));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, kept, bytes, "the permutation of a COO matrix", permutation));
-    TRY_GOTO(done,
-             tamis_gpu_utility(
-                 p->device, p->stream, structure_file, "start_sort", kinds_of(S->index_type, TAMIS_I32),
-                 tamis_gpu_groups(S->nnz),
-                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("count", S->nnz), tamis_gpu_memory("indices", S->row_indices),
-                                     tamis_gpu_memory("keys", keys), tamis_gpu_memory("order", *permutation))));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, p->stream, S->nnz, (uint64_t)S->rows, &keys, permutation, kept));
-done:
-    tamis_gpu_release(p->device, p->stream, keys);
-    return status;
+    const tamis_gpu_sorting what = {.count = S->nnz,
+                                    .of = S->row_indices,
+                                    .by = 1,
+                                    .limit = S->rows,
+                                    .index_type = S->index_type,
+                                    .order_type = TAMIS_I64};
+    return tamis_gpu_sort(p->device, p->stream, &what, permutation, tamis_kept_stream(p));
 }
 
 /* The COO view of S^T, its rows being S's columns. The rows of a CSR are written out into *rows. */

@@ -5,7 +5,7 @@
 #ifndef TAMIS_GPU_PAPERS_CUSDDMM_CUSDDMM_H
 #define TAMIS_GPU_PAPERS_CUSDDMM_CUSDDMM_H
 
-#include "gpu/papers/index.h"
+#include "gpu/structure/panel_index.h"
 
 enum { TAMIS_CUSDDMM_AUTO, TAMIS_CUSDDMM_A, TAMIS_CUSDDMM_B }; /* what is streamed */
 

@@ -10,7 +10,6 @@
 #include "gpu/methods.h"
 #include "gpu/papers/cusddmm/cusddmm.h"
 #include "gpu/papers/trial.h"
-#include "gpu/structure/sort.h"
 
 enum { TJ, TK, TI, VWARP, BLOCK, STREAM, TUNE, BATCH };
 enum { BY_MODEL = 1, EXHAUSTIVE = 2 }; /* of TUNE */
@@ -18,8 +17,8 @@ enum { STEP = 32, NARROW_MOST = 1 << 16, TILE_MOST = 1 << 30, FIGURES = 3 /* of 
 
 typedef struct l2_state {
     int64_t panels, shared_bytes;
-    void *list;                                       /* index: the active rows of each tile */
-    void *panel_places, *panel_entries, *panel_tiles; /* int64, a panel each: where it begins, its tile */
+    void *list;                  /* index: the active rows of each tile */
+    void *cells, *panel_entries; /* int64: the tile and the first place of each panel; its first nonzero */
     void *lines, *across, *from; /* a nonzero each: row within the panel, column within the tile, place in S */
 } l2_state;
 
@@ -105,40 +104,6 @@ static tamis_status choose(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-static tamis_status count_panels(const tamis_prepared *p, const tamis_gpu_index *index, void *firsts, int64_t *panels) {
-    tamis_status status = TAMIS_OK;
-    void *scratch = NULL;
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, tamis_gpu_scan_scratch(index->panels + 1),
-                                      "sums of a scan", &scratch));
-    TRY_GOTO(done, tamis_gpu_index_run(p, "cusddmm_index.simt", "panels_count", index->panels + 1,
-                                       TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("tiles", index->panels),
-                                                           tamis_gpu_integer("height", p->parameters[TI]),
-                                                           tamis_gpu_memory("starts", index->starts),
-                                                           tamis_gpu_memory("firsts", firsts))));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, firsts, index->panels + 1, (tamis_place){scratch, 0}));
-    status =
-        p->device->runtime->read(p->device, p->problem.stream, panels, (tamis_place){firsts, index->panels * 8}, 8);
-done:
-    tamis_gpu_release(p->device, p->problem.stream, scratch);
-    return status;
-}
-
-static tamis_status fill_panels(tamis_prepared *p, const tamis_gpu_index *index, const void *firsts) {
-    l2_state *const s = p->state;
-    TRY(tamis_gpu_add_kept(p, &s->panel_places, s->panels + 1, 8, "panels of active rows"));
-    TRY(tamis_gpu_add_kept(p, &s->panel_entries, s->panels + 1, 8, "nonzeros of panels"));
-    TRY(tamis_gpu_add_kept(p, &s->panel_tiles, s->panels, 8, "tiles of panels"));
-    return tamis_gpu_index_run(
-        p, "cusddmm_index.simt", "panels_fill", index->count + 1,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("places", index->count), tamis_gpu_integer("height", p->parameters[TI]),
-                            tamis_gpu_integer("limit", index->limit), tamis_gpu_integer("tiles", index->panels),
-                            tamis_gpu_memory("keys", index->keys), tamis_gpu_memory("starts", index->starts),
-                            tamis_gpu_memory("firsts", firsts), tamis_gpu_memory("entries", index->entries),
-                            tamis_gpu_memory("panel_places", s->panel_places),
-                            tamis_gpu_memory("panel_entries", s->panel_entries),
-                            tamis_gpu_memory("panel_tiles", s->panel_tiles)));
-}
-
 static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index, bool columns_first) {
     l2_state *const s = p->state;
     const int64_t nnz = p->problem.nnz;
@@ -149,9 +114,8 @@ static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index
     return tamis_gpu_index_run(
         p, "cusddmm_index.simt", "entries_of_panels", nnz,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", nnz), tamis_gpu_integer("height", p->parameters[TI]),
-                            tamis_gpu_integer("width", p->parameters[TJ]), tamis_gpu_integer("limit", index->limit),
-                            tamis_gpu_memory("keys", index->keys), tamis_gpu_memory("order", index->order),
-                            tamis_gpu_memory("places", index->places), tamis_gpu_memory("starts", index->starts),
+                            tamis_gpu_integer("width", p->parameters[TJ]), tamis_gpu_memory("order", index->order),
+                            tamis_gpu_memory("within", index->within),
                             tamis_gpu_memory("tiled", columns_first ? p->problem.columns : index->row_indices),
                             tamis_gpu_integer("narrow", narrow), tamis_gpu_memory("line", s->lines),
                             tamis_gpu_memory("across_16", narrow ? s->across : NULL),
@@ -159,23 +123,21 @@ static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index
                             tamis_gpu_memory("from", s->from)));
 }
 
-/* Tiles along the matrix that L2 holds, in each the active rows of the other, both by one sort. */
+/* Tiles along the matrix that L2 holds, in each the active rows of the other, so many a panel. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
     l2_state *const s = p->state;
+    const int64_t *const v = p->parameters;
     tamis_gpu_index index;
-    void *firsts = NULL;
-    const bool columns_first = !tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]);
-    const tamis_gpu_tiling tiling = {.columns_first = columns_first, .x_tile = p->parameters[TJ], .y_tile = 1};
+    const bool columns_first = !tamis_cusddmm_swaps(&p->problem, v[STREAM]);
+    const tamis_gpu_tiling tiling = {.columns_first = columns_first, .x_tile = v[TJ], .y_tile = 1, .height = v[TI]};
     TRY(tamis_gpu_index_build(p, &tiling, &index));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, p->problem.stream, (size_t)(index.panels + 1) * 8, "panels of tiles",
-                                      &firsts));
-    TRY_GOTO(done, count_panels(p, &index, firsts, &s->panels));
-    TRY_GOTO(done, fill_panels(p, &index, firsts));
     TRY_GOTO(done, fill_entries(p, &index, columns_first));
+    s->panels = index.cell_count;
+    s->cells = tamis_gpu_index_keep(p, &index.cells, index.cell_count + 1, 2 * 8);
+    s->panel_entries = tamis_gpu_index_keep(p, &index.begins, index.cell_count + 1, 8);
     s->list = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(p->problem.index_type));
 done:
-    tamis_gpu_release(p->device, p->problem.stream, firsts);
     tamis_gpu_index_release(p, &index);
     return status;
 }
@@ -236,9 +198,8 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         .grid = {.groups = {s->panels, 1}, .group_size = (int)p->parameters[BLOCK], .shared_bytes = s->shared_bytes},
         .tk = p->parameters[TK],
         .swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]),
-        .prepared = TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("panel_places", s->panel_places),
+        .prepared = TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("cells", s->cells),
                                         tamis_gpu_memory("panel_entries", s->panel_entries),
-                                        tamis_gpu_memory("panel_tiles", s->panel_tiles),
                                         tamis_gpu_memory("list", s->list), tamis_gpu_memory("lines", s->lines),
                                         tamis_gpu_memory("across", s->across), tamis_gpu_memory("from", s->from))};
     return tamis_cusddmm_execute(p, stream, x, &launch);

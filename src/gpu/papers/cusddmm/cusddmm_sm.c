@@ -9,7 +9,7 @@ enum { STEP = 32, TILE_LEAST = 64, TILE_USUAL = 96, TILE_MOST = 1 << 15 /* rows 
 
 typedef struct sm_state {
     int64_t panels, shared_bytes;
-    void *starts, *entries, *list; /* the tiles of each panel: see papers/index.h */
+    void *starts, *entries, *list; /* the tiles of each panel: see structure/panel_index.h */
     void *lines, *places, *from;   /* a nonzero each: row within the panel, row of the tiled matrix, place in S */
     void *in_place;                /* int32: how many nonzeros of each panel are in tiles of few */
 } sm_state;
@@ -78,14 +78,14 @@ static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index
     TRY(p->device->runtime->fill(p->device, p->problem.stream, (tamis_place){s->in_place, 0}, 0, panel_bytes));
     return tamis_gpu_index_run(
         p, "cusddmm_index.simt", "entries_of_tiles", nnz,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", nnz), tamis_gpu_integer("height", p->parameters[TI]),
-                            tamis_gpu_integer("least", worth_copying(p)), tamis_gpu_memory("order", index->order),
-                            tamis_gpu_memory("places", index->places), tamis_gpu_memory("entries", index->entries),
-                            tamis_gpu_memory("row_indices", index->row_indices),
-                            tamis_gpu_memory("columns", p->problem.columns),
-                            tamis_gpu_integer("columns_first", columns_first), tamis_gpu_memory("line", s->lines),
-                            tamis_gpu_memory("place", s->places), tamis_gpu_memory("from", s->from),
-                            tamis_gpu_memory("in_place", s->in_place)));
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_integer("nnz", nnz), tamis_gpu_integer("height", p->parameters[TI]),
+            tamis_gpu_integer("least", worth_copying(p)), tamis_gpu_memory("order", index->order),
+            tamis_gpu_memory("within", index->within), tamis_gpu_memory("starts", index->starts),
+            tamis_gpu_memory("begins", index->begins), tamis_gpu_memory("row_indices", index->row_indices),
+            tamis_gpu_memory("columns", p->problem.columns), tamis_gpu_integer("columns_first", columns_first),
+            tamis_gpu_memory("line", s->lines), tamis_gpu_memory("place", s->places), tamis_gpu_memory("from", s->from),
+            tamis_gpu_memory("in_place", s->in_place)));
 }
 
 /* Panels of ti rows and in each the tiles of tj columns that have nonzeros. */
@@ -94,12 +94,13 @@ static tamis_status build(tamis_prepared *p) {
     sm_state *const s = p->state;
     tamis_gpu_index index;
     const bool swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]);
-    const tamis_gpu_tiling tiling = {.columns_first = swap, .x_tile = p->parameters[TI], .y_tile = p->parameters[TJ]};
+    const tamis_gpu_tiling tiling = {
+        .columns_first = swap, .x_tile = p->parameters[TI], .y_tile = p->parameters[TJ], .height = 1};
     TRY(tamis_gpu_index_build(p, &tiling, &index));
     TRY_GOTO(done, fill_entries(p, &index, swap));
     s->panels = index.panels;
     s->starts = tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8);
-    s->entries = tamis_gpu_index_keep(p, &index.entries, index.count + 1, 8);
+    s->entries = tamis_gpu_index_keep(p, &index.begins, index.count + 1, 8);
     s->list = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(p->problem.index_type));
 done:
     tamis_gpu_index_release(p, &index);

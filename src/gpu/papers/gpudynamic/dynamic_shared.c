@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "gpu/methods.h"
 #include "gpu/papers/gpudynamic/gpudynamic.h"
-#include "gpu/papers/index.h"
+#include "gpu/structure/panel_index.h"
 
 enum { TK, TJ, BLOCK, GRID, REDUCE, LANES, BATCH };
 enum { TILES = 0, FINISHING = 1 };                 /* kernels */
@@ -17,7 +17,7 @@ typedef struct shared_state {
     int64_t team, group;          /* lanes that hold the slices of one row; work-items */
     int64_t parts;                /* of K, a launch or a group along y each */
     int64_t bytes;                /* of the tile */
-    void *starts, *list, *within; /* of gpudynamic-preprocessing: see papers/index.h */
+    void *starts, *list, *within; /* of gpudynamic-preprocessing: see structure/panel_index.h */
 } shared_state;
 
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
@@ -116,7 +116,6 @@ static tamis_status prepare_shared(tamis_prepared *p) {
 }
 
 static tamis_status prepare_indexed(tamis_prepared *p) {
-    tamis_status status = TAMIS_OK;
     shared_state *const s = p->state;
     tamis_gpu_index index;
     const size_t size = tamis_index_size(p->problem.index_type);
@@ -125,13 +124,11 @@ static tamis_status prepare_indexed(tamis_prepared *p) {
     TRY(add_kernels(p, true));
     const tamis_gpu_tiling tiling = {.x_tile = s->group / s->team, .y_tile = 1};
     TRY(tamis_gpu_index_build(p, &tiling, &index));
-    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->within, p->problem.nnz, size, "columns within panels"));
-    TRY_GOTO(done, tamis_gpu_index_within(p, &index, s->within));
+    s->within = tamis_gpu_index_keep(p, &index.within, p->problem.nnz, size);
     s->starts = tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8);
     s->list = tamis_gpu_index_keep(p, &index.list, index.count, size);
-done:
     tamis_gpu_index_release(p, &index);
-    return status;
+    return TAMIS_OK;
 }
 
 static tamis_status launch_tiles(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t slice,
