@@ -22,8 +22,9 @@ static void __attribute__((format(printf, 2, 3))) add(text *t, const char *forma
 
 /* Calls after which the measured set-up has paid against the best algorithm that needs none; -1 for never. */
 static int64_t break_even(const tamis_plan *plan) {
-    const double call =
-        plan->choice.measured_seconds > 0 ? plan->choice.measured_seconds : plan->choice.prediction.call_seconds;
+    /* unprepared_seconds is measured where this plan has measured */
+    const bool measured = plan->choice.chosen_by == TAMIS_CHOSEN_MEASURED;
+    const double call = measured ? plan->choice.measured_seconds : plan->choice.prediction.call_seconds;
     const double gain = plan->choice.unprepared_seconds - call;
     if (!plan->choice.algorithm->needs_preparation || plan->choice.unprepared_seconds == 0) return 0;
     return gain > 0 ? (int64_t)ceil(plan->setup_seconds / gain) : -1;

@@ -17,12 +17,19 @@
  * fill `round_seconds`, so that the clock's steps do not matter. Then come `rounds` rounds, or as many as fit
  * `all_seconds` but at least `rounds_least`, each of which times every candidate in turn, so that a drift of the clock
  * speed meets all of them; the least time counts, since others can only add to it. What takes `tie` times as long as
- * the fastest at most is equal to it, and the prediction decides: noise then changes no choice.
+ * the fastest at most is equal to it, and the prediction decides: noise then changes no choice. A candidate whose calls
+ * fill a round by themselves and that is `behind` the fastest is not timed again.
  */
 static const struct {
     int rounds, rounds_least, calls_most;
-    double round_seconds, all_seconds, tie;
-} rule = {.rounds = 7, .rounds_least = 3, .calls_most = 64, .round_seconds = 2e-3, .all_seconds = 0.5, .tie = 1.02};
+    double round_seconds, all_seconds, tie, behind;
+} rule = {.rounds = 7,
+          .rounds_least = 3,
+          .calls_most = 64,
+          .round_seconds = 2e-3,
+          .all_seconds = 0.5,
+          .tie = 1.02,
+          .behind = 1.5};
 
 typedef struct contestant {
     tamis_candidate *candidate;
@@ -152,13 +159,30 @@ static tamis_status warm_up(contest *c, contestant *one) {
     return TAMIS_OK;
 }
 
+/* As tamis_choose counts: all expected calls, and the set-up as predicted. What was measured of it is mostly the first
+   compilation of kernels, which the next plan does not pay. */
+static double total_of(const tamis_problem *problem, const tamis_candidate *candidate) {
+    return (double)problem->evidence->expected_calls * candidate->measured_seconds +
+           candidate->prediction.setup_seconds;
+}
+
+static double least_total(const contest *c) {
+    double least = INFINITY;
+    for (int i = 0; i < c->count; i++)
+        if (c->at[i].prepared && c->at[i].candidate->measured_seconds > 0)
+            least = fmin(least, total_of(c->problem, c->at[i].candidate));
+    return least;
+}
+
 /* One round; `round` 0 warms up. */
 static tamis_status time_all(contest *c, int round, int *alive) {
     tamis_status last = TAMIS_OK;
+    const double least = least_total(c);
     for (int i = 0; i < c->count; i++) {
         contestant *const one = &c->at[i];
         double seconds = INFINITY;
         if (!one->prepared) continue;
+        if (round > 0 && one->calls == 1 && total_of(c->problem, one->candidate) > rule.behind * least) continue;
         const tamis_status status = round == 0 ? warm_up(c, one) : time_one(c, one, &seconds);
         if (status != TAMIS_OK) {
             last = status;
@@ -171,17 +195,8 @@ static tamis_status time_all(contest *c, int round, int *alive) {
     return *alive ? TAMIS_OK : last;
 }
 
-/* As tamis_choose counts: all expected calls, and the set-up as predicted. What was measured of it is mostly the first
-   compilation of kernels, which the next plan does not pay. */
-static double total_of(const tamis_problem *problem, const tamis_candidate *candidate) {
-    return (double)problem->evidence->expected_calls * candidate->measured_seconds +
-           candidate->prediction.setup_seconds;
-}
-
 static contestant *winner_of(contest *c) {
-    double least = INFINITY;
-    for (int i = 0; i < c->count; i++)
-        if (c->at[i].prepared) least = fmin(least, total_of(c->problem, c->at[i].candidate));
+    const double least = least_total(c);
     for (int i = 0; i < c->count; i++) /* the best predicted first */
         if (c->at[i].prepared && total_of(c->problem, c->at[i].candidate) <= rule.tie * least) return &c->at[i];
     return NULL;
@@ -215,13 +230,16 @@ static void tell(const contest *c, const contestant *winner, tamis_choice *choic
 static tamis_status hold(contest *c, tamis_choice *choice, int64_t members, tamis_prepared **prepared) {
     tamis_status status = TAMIS_OK;
     const double start = tamis_clock_seconds();
+    double begin;
     int alive = 0;
     contestant *winner = NULL;
     TRY_GOTO(done, tamis_trial_begin(c->problem, members, &c->trial));
     TRY_GOTO(done, prepare_all(c, choice, &alive));
-    for (int round = 0; round <= rule.rounds; round++) {
+    TRY_GOTO(done, time_all(c, 0, &alive));
+    begin = tamis_clock_seconds(); /* kernels are compiled by now */
+    for (int round = 1; round <= rule.rounds; round++) {
         TRY_GOTO(done, time_all(c, round, &alive));
-        if (round >= rule.rounds_least && tamis_clock_seconds() - start > rule.all_seconds) break;
+        if (round >= rule.rounds_least && tamis_clock_seconds() - begin > rule.all_seconds) break;
     }
     winner = winner_of(c);
     tell(c, winner, choice);

@@ -5,11 +5,13 @@
 #include "cmocka_first.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <tamis/cache.h>
+#include <tamis/gradient.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -280,8 +282,117 @@ static void results(void **state) {
     }
 }
 
-/* ------------------------------------------------------------------------------------------ where nothing is measured
- */
+/* ------------------------------------------------------------------------------------------ memory and threads */
+
+typedef struct pool {
+    int64_t lent, given, failing_at; /* blocks that are out; bytes in all; the block that is refused, from 1 on */
+    int64_t blocks;
+} pool;
+
+static void *take(void *context, size_t bytes, void *stream) {
+    pool *const p = context;
+    (void)stream;
+    if (++p->blocks == p->failing_at) return NULL;
+    p->lent++;
+    p->given += (int64_t)bytes;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void give_back(void *context, void *memory, size_t bytes, void *stream) {
+    pool *const p = context;
+    (void)bytes;
+    (void)stream;
+    p->lent--;
+    free(memory);
+}
+
+/* Operands to measure with are the caller's memory, too, and are given back before the plan is. */
+static void callers_memory(void **state) {
+    (void)state;
+    if (!is_cpu()) skip_because("the pool is the host's");
+    problem p = make_problem(usual());
+    pool lender = {.lent = 0};
+    const tamis_allocator allocator = {.context = &lender, .allocate = take, .release = give_back};
+    tamis_options o = options_of(TAMIS_OP_FUSED, &p);
+    o.allocator = &allocator;
+    o.no_workspace = true;
+    tamis_plan_report report;
+    tamis_plan *plan = make_plan(&p.S, &o, &report);
+    const problem_options *const size = &p.options;
+    const int64_t elements = (size->rows + size->cols) * (size->inner + size->width) + size->nnz;
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_MEASURED);
+    assert_true(lender.given >= elements * (int64_t)sizeof(float));
+    assert_int_equal(lender.lent, 0);
+    tamis_plan_destroy(plan);
+    const int64_t blocks = lender.blocks;
+    assert_true(blocks >= 5);
+    for (int64_t n = 1; n <= blocks; n++) { /* a block is refused: the whole plan, or a candidate is passed over */
+        tamis_remembered_clear();
+        lender = (pool){.failing_at = n};
+        const tamis_status status = tamis_plan_create(device, &p.S, &o, &plan);
+        if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        if (n <= 5) assert_int_equal(status, TAMIS_ERROR_MEMORY); /* the operands */
+        if (status == TAMIS_OK) tamis_plan_destroy(plan);
+        assert_int_equal(lender.lent, 0);
+    }
+    problem_free(&p);
+}
+
+typedef struct planner {
+    const problem *p;
+    int64_t inner;
+    bool good;
+} planner;
+
+static void *plan_some(void *given) {
+    planner *const self = given;
+    tamis_options o = options_of(TAMIS_OP_SDDMM, self->p);
+    self->good = true;
+    for (int i = 0; i < 3; i++) {
+        tamis_plan *plan = NULL;
+        tamis_plan_report report = {.candidates = 0};
+        o.inner = self->inner + i % 2;
+        self->good = self->good && tamis_plan_create(device, &self->p->S, &o, &plan) == TAMIS_OK &&
+                     tamis_plan_describe(plan, &report) == TAMIS_OK &&
+                     (report.chosen_by == TAMIS_CHOSEN_MEASURED || report.chosen_by == TAMIS_CHOSEN_REMEMBERED);
+        tamis_plan_destroy(plan);
+    }
+    return NULL;
+}
+
+static void threads_meet(void **state) {
+    (void)state;
+    if (!is_cpu()) skip_because("the file is the same on every device");
+    enum { THREADS = 4 };
+    problem p = make_problem(usual());
+    pthread_t threads[THREADS];
+    planner planners[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        planners[i] = (planner){&p, 10 + i / 2 * 10, false};
+        assert_int_equal(pthread_create(&threads[i], NULL, plan_some, &planners[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(planners[i].good);
+    }
+    assert_int_equal(plans_kept(), 4);
+    problem_free(&p);
+}
+
+/* A gradient is made of plans, which choose as it is told to. */
+static void gradients_measure(void **state) {
+    (void)state;
+    if (!is_cpu()) skip_because("plans are the same on every device");
+    problem p = make_problem(usual());
+    const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
+    tamis_gradient *gradient = NULL;
+    works(tamis_gradient_create(device, &p.S, &o, &gradient));
+    tamis_gradient_destroy(gradient);
+    assert_true(plans_kept() >= 2);
+    problem_free(&p);
+}
+
+/* ------------------------------------------------------------------------------------------ nothing is measured */
 
 static void nothing_to_measure(void **state) {
     (void)state;
@@ -529,6 +640,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup(measured_then_remembered, forget),
         cmocka_unit_test_setup(keys, forget),
         cmocka_unit_test_setup(results, forget),
+        cmocka_unit_test_setup(callers_memory, forget),
+        cmocka_unit_test_setup(threads_meet, forget),
+        cmocka_unit_test_setup(gradients_measure, forget),
         cmocka_unit_test_setup(nothing_to_measure, forget),
         cmocka_unit_test_setup(memory_runs_out, forget),
         cmocka_unit_test_setup(damaged_files, forget),
