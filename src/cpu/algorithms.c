@@ -248,9 +248,9 @@ failed:
 }
 
 void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
-    sizes->math = TAMIS_MATH_EXACT;
-    sizes->scratch_bytes = p->scratch_bytes;
-    sizes->prepared_bytes = sizeof *p + (size_t)p->threads * sizeof *p->ranges;
+    *sizes = (tamis_prepared_sizes){.scratch_bytes = p->scratch_bytes,
+                                    .prepared_bytes = sizeof *p + (size_t)p->threads * sizeof *p->ranges,
+                                    .math = TAMIS_MATH_EXACT};
     switch (p->kind) {
     case TAMIS_CPU_TILED:
         sizes->prepared_bytes += (size_t)tamis_cpu_tile_entries(&p->problem, &p->tiles) * sizeof(uint32_t);

@@ -416,10 +416,11 @@ static void nothing_to_measure(void **state) {
     o.inner = p.options.inner;
 
     o.effort = TAMIS_EFFORT_ESTIMATE;
-    tamis_plan_destroy(make_plan(&m.S, &o, &report));
+    plan = make_plan(&m.S, &o, &report);
     assert_int_equal(report.chosen_by, TAMIS_CHOSEN_PREDICTED);
     assert_true(report.candidates >= 1 && report.measured_seconds == 0);
     if (report.candidates >= 2) assert_non_null(strstr(report.reason, "; the second best, "));
+    tamis_plan_destroy(plan);
 
     o.effort = (tamis_effort)7;
     assert_int_equal(tamis_plan_create(device, &m.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
