@@ -4,6 +4,7 @@
  */
 #include "cmocka_first.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <tamis/cache.h>
 #include <tamis/gradient.h>
+#include <tamis/stream.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -617,6 +619,50 @@ static void processes_meet(void **state) {
     assert_int_equal(lines, plans_kept() + 1);
 }
 
+/* ------------------------------------------------------------------------------------------ queues without times */
+
+typedef int32_t queue_info(void *queue, uint32_t what, size_t bytes, void *value, size_t *needed);
+typedef void *queue_create(void *context, void *device, uint64_t properties, int32_t *error);
+typedef int32_t queue_release(void *queue);
+
+/* A queue of OpenCL's that was made without profiling has events that tell no times: the host's clock does. */
+static void queue_without_profiling(void **state) {
+    (void)state;
+    enum { CONTEXT = 0x1090, DEVICE = 0x1091 };
+    if (strncmp(name, "opencl", 6) != 0) skip_because("not an OpenCL device");
+    const char *const library = getenv("TAMIS_OPENCL");
+    void *const loader = dlopen(library ? library : "libOpenCL.so.1", RTLD_NOW), *like = NULL, *context, *chip;
+    assert_non_null(loader);
+    queue_info *info;
+    queue_create *create;
+    queue_release *release;
+    *(void **)&info = dlsym(loader, "clGetCommandQueueInfo");
+    *(void **)&create = dlsym(loader, "clCreateCommandQueue");
+    *(void **)&release = dlsym(loader, "clReleaseCommandQueue");
+    assert_true(info && create && release);
+    works(tamis_stream_create(device, &like));
+    assert_int_equal(info(like, CONTEXT, sizeof context, (void *)&context, NULL), 0);
+    assert_int_equal(info(like, DEVICE, sizeof chip, (void *)&chip, NULL), 0);
+    int32_t error = 1;
+    void *const queue = create(context, chip, 0, &error);
+    assert_int_equal(error, 0);
+
+    problem p = make_problem(usual());
+    mirror m = mirror_make(device, &p, 0);
+    tamis_options o = options_of(TAMIS_OP_SPMM, &p);
+    tamis_plan_report report;
+    o.stream = queue;
+    tamis_plan_destroy(make_plan(&m.S, &o, &report));
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_MEASURED);
+    assert_true(report.measured_seconds > 0);
+    assert_string_equal(tamis_last_error(), "");
+    mirror_free(&m);
+    problem_free(&p);
+    release(queue);
+    tamis_stream_destroy(device, like);
+    dlclose(loader);
+}
+
 static int set_up(void **state) {
     (void)state;
     if (!mkdtemp(folder)) return 1;
@@ -649,6 +695,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup(damaged_files, forget),
         cmocka_unit_test_setup(switched_off, forget),
         cmocka_unit_test_setup(file_is_bounded, forget),
+        cmocka_unit_test_setup(queue_without_profiling, forget),
     };
     if (!named_device_is_here(argc, argv, &name)) return 77;
     return cmocka_run_group_tests(tests, set_up, tear_down);
