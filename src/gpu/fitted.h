@@ -22,7 +22,8 @@ typedef struct tamis_gpu_cost {
 
 static inline double tamis_gpu_cost_of(tamis_gpu_cost cost, double bytes) { return cost.one + cost.byte * bytes; }
 
-/* Times without a unit in their name are seconds; the others picoseconds of the whole device. */
+/* What ends in _ps, and each tamis_gpu_cost, is picoseconds of the whole device and is scaled; other times are seconds
+   and are not. */
 typedef struct tamis_gpu_fitted {
     const char *chip;
     double l2_gbs; /* of that chip, GB/s: issue is multiplied by this over the rate of the device at hand */
@@ -34,16 +35,16 @@ typedef struct tamis_gpu_fitted {
 
     /* a nonzero of SpMM or fused, whose row of B or D is read once */
     tamis_gpu_cost row;
-    double seen_byte;    /* ps of a byte that `row` already contains: only what is slower than this is added */
+    double seen_byte_ps; /* ps of a byte that `row` already contains: only what is slower than this is added */
     double beyond_share; /* of the new rows, those whose way from L2 or memory is not hidden */
     /* a nonzero of a row that one team walks alone: a chain of loads. Not of the whole device but of that team */
     tamis_gpu_cost chain;
 
     struct {
         tamis_gpu_cost issue;    /* SDDMM: a nonzero with its rows of A and B */
-        double issue_new;        /* more if the row of B is new */
-        double l1_byte;          /* a byte of a row of B in L1, which the instructions hide */
-        double l1_byte_new;      /* more if it is new */
+        double issue_new_ps;     /* more if the row of B is new */
+        double l1_byte_ps;       /* a byte of a row of B in L1, which the instructions hide */
+        double l1_byte_new_ps;   /* more if it is new */
         double wide, wide_bytes; /* rows of more bytes leave L1 room for too few: so many times as long */
         double beyond_share;
         double times[3]; /* of `row`, by operation: SpMM and fused carry sums */
@@ -52,30 +53,31 @@ typedef struct tamis_gpu_fitted {
     } nonzeros;
 
     struct {
-        tamis_gpu_cost issue; /* a nonzero; bytes as the lanes take them, of a row of B in shared memory */
-        double gather_byte;   /* a byte of a row of B brought into shared memory */
-        double steps;         /* rows that pass in several steps: so many times as long */
-        double busy;          /* share of a group's teams that had work where `issue` was fitted */
-        double uneven;        /* of narrow rows: how much longer the last, partly filled round of groups takes */
-        double waits;         /* a multiprocessor's only group waits for each step: so many times as long */
+        tamis_gpu_cost issue;  /* a nonzero; bytes as the lanes take them, of a row of B in shared memory */
+        double gather_byte_ps; /* a byte of a row of B brought into shared memory */
+        double steps;          /* rows that pass in several steps: so many times as long */
+        double busy;           /* share of a group's teams that had work where `issue` was fitted */
+        double uneven;         /* of narrow rows: how much longer the last, partly filled round of groups takes */
+        double waits;          /* a multiprocessor's only group waits for each step: so many times as long */
         double begin;
     } panels;
 
     struct { /* gpu-panels and gpu-tensor: sorting nonzeros into cells */
-        double fixed, nonzero;
+        double fixed, nonzero_ps;
     } cells;
 
     struct {
         tamis_gpu_cost nonzero;
-        double row, row_lane;    /* a row, and each lane of its team */
-        double merge;            /* of rows that are cut */
-        double order, order_row; /* set-up: rows in order, the lists of cut rows */
+        double row_ps, row_lane_ps; /* a row, and each lane of its team */
+        double merge;               /* of rows that are cut */
+        double order, order_row;    /* set-up: rows in order, the lists of cut rows */
     } rows;
 
     struct {
-        double cell, cell_column; /* a cell of 128 x 128 products, and each column of A and B: three products of TF32 */
-        double tf32;              /* one product: share of cell_column; derived from the instructions */
-        double nonzero;
+        double cell_ps,
+            cell_column_ps; /* a cell of 128 x 128 products, and each column of A and B: three products of TF32 */
+        double tf32;        /* one product: share of cell_column_ps; derived from the instructions */
+        double nonzero_ps;
         double begin;
     } tensor;
 

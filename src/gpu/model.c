@@ -41,7 +41,7 @@ double tamis_gpu_filling(const tamis_problem *p, double seconds) {
 
 double tamis_gpu_beyond(const tamis_problem *p, double bytes) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double seen = tamis_gpu_issue(p, f->seen_byte * bytes);
+    const double seen = tamis_gpu_issue(p, f->seen_byte_ps * bytes);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - seen);
     return f->beyond_share * p->evidence->fresh_share * beyond;
 }
@@ -56,7 +56,7 @@ double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes) {
 
 double tamis_gpu_cells_seconds(const tamis_problem *p) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    return f->cells.fixed + (double)p->nnz * tamis_gpu_issue(p, f->cells.nonzero);
+    return f->cells.fixed + (double)p->nnz * tamis_gpu_issue(p, f->cells.nonzero_ps);
 }
 
 /* Seconds a nonzero that sums under way take, written and read once for each slice but one. */

@@ -32,9 +32,9 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double nnz = (double)p->nnz, fresh = p->evidence->panel_fresh[0], cells = nnz * fresh / 128;
     const bool once = p->math == TAMIS_MATH_TF32;
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double cell = f->tensor.cell + (once ? f->tensor.tf32 : 1) * f->tensor.cell_column * (double)p->inner;
+    const double cell = f->tensor.cell_ps + (once ? f->tensor.tf32 : 1) * f->tensor.cell_column_ps * (double)p->inner;
     prediction->call_seconds =
-        tamis_gpu_filling(p, tamis_gpu_issue(p, cells * cell + nnz * f->tensor.nonzero)) + f->tensor.begin;
+        tamis_gpu_filling(p, tamis_gpu_issue(p, cells * cell + nnz * f->tensor.nonzero_ps)) + f->tensor.begin;
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
