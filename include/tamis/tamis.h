@@ -15,8 +15,8 @@
  *   <tamis/matrix.h>      owned matrices and their files; <tamis/generate.h> seeded generators
  *   <tamis/dense.h>       the dense side of iterative programs; <tamis/ml.h>, <tamis/data.h> models
  *   <tamis/reference.h>   the oracle
- *   <tamis/algorithms.h>  the registry; <tamis/ceilings.h> the machine's ceilings; <tamis/cache.h> compiled kernels on
- * disk
+ *   <tamis/algorithms.h>  the registry; <tamis/ceilings.h> the machine's ceilings; <tamis/cache.h> compiled kernels
+ *                         and measured plans on disk
  *
  * Conventions that hold for every function of every header:
  *   - A function returns TAMIS_OK or an error number. The numbers never change their meaning. tamis_last_error() gives
@@ -99,6 +99,10 @@ TAMIS_API tamis_status tamis_device_download(tamis_device *device, void *stream,
 /* exact: fp32 arithmetic is fp32. tf32: tensor cores may round fp32 inputs to TF32. */
 typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math;
 
+/* How a plan chooses its algorithm. estimate: by the cost model. measure: it times the best candidates, or takes what
+   an earlier plan measured (see tamis_plan_create). */
+typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 } tamis_effort;
+
 /*
  * The source of the memory that a plan or a one-shot call needs in addition to its arguments: PyTorch's or CuPy's pool,
  * an arena. The memory must be of the kind that tamis_device_allocate returns, ordered by the stream, and aligned to at
@@ -145,9 +149,10 @@ typedef struct tamis_options {
     void *stream; /* in which a plan reads S's arrays and makes its own; one-shot calls use the execution's stream */
     bool no_workspace; /* the plan allocates no workspace: each execution must supply one */
     const tamis_allocator
-        *allocator;    /* for all memory that a plan needs on the device; NULL (the default): Tamis's own */
-    bool keep_softmax; /* executions may write the row statistics of softmax, and gradients read them
-                          (tamis_execution.softmax_rows). Only with the edge softmax */
+        *allocator;      /* for all memory that a plan needs on the device; NULL (the default): Tamis's own */
+    bool keep_softmax;   /* executions may write the row statistics of softmax, and gradients read them
+                            (tamis_execution.softmax_rows). Only with the edge softmax */
+    tamis_effort effort; /* how a plan chooses (estimate); a named algorithm and one-shot calls measure nothing */
     uint64_t reserved[11];
 } tamis_options;
 
@@ -218,6 +223,12 @@ typedef struct tamis_plan tamis_plan;
  * references to S's arrays. The pattern must not change while the plan exists; values may change between executions.
  * The function waits for options.stream before it returns, so that any stream may execute the plan.
  * Errors: TAMIS_ERROR_PATTERN names the first bad entry; TAMIS_ERROR_UNSUPPORTED says why a named algorithm declined.
+ *
+ * With options.effort = TAMIS_EFFORT_MEASURE and no algorithm named, it prepares the few candidates that are predicted
+ * to be fastest, times each on random operands of the plan's shapes, keeps the one with the smallest time for
+ * expected_calls including its set-up, and frees the others. Meanwhile it needs memory for these operands and for all
+ * candidates. The result is kept on disk (see <tamis/cache.h>): the next plan for the same kind of problem on the same
+ * chip takes it without measuring.
  */
 TAMIS_API tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                          tamis_plan **plan);
@@ -251,6 +262,16 @@ TAMIS_API tamis_status tamis_plan_fused(const tamis_plan *plan, const tamis_dens
  */
 TAMIS_API tamis_status tamis_plan_explain(const tamis_plan *plan, char *text, size_t bytes, size_t *needed);
 
+/* What decided on the algorithm: the cost model; the caller, by name; times that this plan has measured; times that an
+   earlier plan measured. */
+typedef enum tamis_chosen_by {
+    TAMIS_CHOSEN_PREDICTED = 0,
+    TAMIS_CHOSEN_NAMED = 1,
+    TAMIS_CHOSEN_MEASURED = 2,
+    TAMIS_CHOSEN_REMEMBERED = 3
+} tamis_chosen_by;
+TAMIS_API const char *tamis_chosen_by_name(tamis_chosen_by chosen_by); /* "predicted", "named", ... */
+
 /* What tamis_plan_explain writes, as fields for programs. The strings live as long as the plan. */
 typedef struct tamis_plan_report {
     const char *algorithm;
@@ -259,14 +280,18 @@ typedef struct tamis_plan_report {
     const char *instruction_set;
     int threads;
     double check_seconds;     /* checking S's arrays */
-    double setup_seconds;     /* everything else that tamis_plan_create did */
+    double setup_seconds;     /* everything else that tamis_plan_create did, except measuring */
     double predicted_seconds; /* the cost model's time of one execution; 0 if there is no model */
     int64_t break_even_calls; /* executions after which the set-up pays off against the best without one */
     size_t workspace_bytes;   /* scratch memory of executions */
     size_t prepared_bytes;    /* what the algorithm prepared and keeps */
     int declined;             /* number of algorithms that declined or lost */
     tamis_math math;          /* tf32 if the algorithm rounds its inputs to TF32, as permitted; else exact */
-    uint64_t reserved[8];
+    tamis_chosen_by chosen_by;
+    double measured_seconds;  /* of one execution, measured by this plan or an earlier one; 0 if it was not measured */
+    double measuring_seconds; /* what measuring the candidates took; 0 if nothing was measured */
+    int64_t candidates;       /* number of algorithms predicted to be nearly as fast as the best; 0 if one was named */
+    uint64_t reserved[5];
 } tamis_plan_report;
 
 /* The same as tamis_plan_explain, as fields. */
@@ -275,6 +300,11 @@ TAMIS_API tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_re
 /* The algorithms that were not chosen, by number 0 .. declined - 1, each with the reason. */
 TAMIS_API tamis_status tamis_plan_declined(const tamis_plan *plan, int number, const char **algorithm,
                                            const char **reason);
+
+/* The candidates, the best predicted first, by number 0 .. candidates - 1: seconds of one execution, as predicted and
+   as measured by this plan (0 if it was not measured). Outputs may be NULL. */
+TAMIS_API tamis_status tamis_plan_candidate(const tamis_plan *plan, int number, const char **algorithm,
+                                            double *predicted_seconds, double *measured_seconds);
 
 #ifdef __cplusplus
 }

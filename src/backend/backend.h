@@ -14,6 +14,8 @@
    the device. */
 #define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
 
+typedef struct tamis_backend tamis_backend;
+
 /* The numbers of tamis_options that edges take. */
 typedef struct tamis_edge_constants {
     double scale, slope, epsilon;
@@ -56,6 +58,7 @@ typedef struct tamis_problem {
     bool deterministic;
     const char *parameters;         /* the user's, "" when none */
     const tamis_evidence *evidence; /* no part of the problem: what it is best solved with is read from it */
+    const tamis_backend *backend;   /* the one that solves it: who measures executes through its table */
     void *device;                   /* the backend's handle of it */
     void *stream;   /* the one in which the plan is made; where a plan may stay, core waits for it once, at the end */
     bool once;      /* for one call in that stream: nothing may be prepared that only later calls would use */
@@ -112,6 +115,15 @@ typedef struct tamis_prepared_sizes {
     char parameters[160];  /* those in force, "tile_columns=1024,block_rows=256" */
 } tamis_prepared_sizes;
 
+/* Members of a batch that the backend gets at once, where no operand is staged. Scratch does not grow without bounds:
+   members that need so much of it fill a device by themselves. */
+static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, int64_t batch) {
+    enum { SCRATCH_MOST = 64 << 20 };
+    const int64_t scratch = ((int64_t)sizes->scratch_bytes + 63) / 64 * 64;
+    if (!sizes->own_scratch || scratch <= SCRATCH_MOST / batch) return batch;
+    return scratch < SCRATCH_MOST ? SCRATCH_MOST / scratch : 1;
+}
+
 /* What the layers above see of an algorithm; the backend's own rows begin with it. */
 typedef struct tamis_algorithm {
     tamis_algorithm_description description;
@@ -149,7 +161,7 @@ typedef struct tamis_permutation {
 typedef struct tamis_dense_functions tamis_dense_functions; /* backend/dense.h */
 typedef struct tamis_edge_functions tamis_edge_functions;   /* backend/edge.h */
 
-typedef struct tamis_backend {
+struct tamis_backend {
     const char *name;
     const tamis_algorithm *(*algorithm)(int number); /* NULL past the last */
     /* false with the reason when the algorithm cannot serve the problem */
@@ -223,6 +235,6 @@ typedef struct tamis_backend {
 
     const tamis_dense_functions *dense; /* NULL: none */
     const tamis_edge_functions *edges;
-} tamis_backend;
+};
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/cache_folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,4 +33,33 @@ bool tamis_cache_folder(const char *below, char *path, size_t bytes) {
     if (!below) return true;
     snprintf(path + n, bytes - (size_t)n, "/tamis/%s", below);
     return own_folder(path);
+}
+
+int64_t tamis_cache_bytes(void) {
+    const char *const text = getenv("TAMIS_CACHE_BYTES");
+    char *end = NULL;
+    const long long value = text ? strtoll(text, &end, 10) : 0;
+    return text && end != text && *end == 0 && value >= 0 ? value : (int64_t)256 << 20;
+}
+
+bool tamis_cache_draft_open(const char *path, tamis_cache_draft *draft) {
+    static int serial;
+    const int n = snprintf(draft->path, sizeof draft->path, "%s", path);
+    if (n < 0 || (size_t)n >= sizeof draft->path) return false;
+    snprintf(draft->beside, sizeof draft->beside, "%s.%ld.%d", path, (long)getpid(),
+             __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
+    const int descriptor = open(draft->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor < 0) return false;
+    draft->file = fdopen(descriptor, "w");
+    if (draft->file) return true;
+    close(descriptor);
+    unlink(draft->beside);
+    return false;
+}
+
+bool tamis_cache_draft_close(tamis_cache_draft *draft) {
+    const bool written = ferror(draft->file) == 0;
+    if (fclose(draft->file) == 0 && written && rename(draft->beside, draft->path) == 0) return true;
+    unlink(draft->beside);
+    return false;
 }

@@ -4,11 +4,26 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 /*
  * $XDG_CACHE_HOME/tamis or ~/.cache/tamis, and the folder `below` in it unless that is NULL; made where absent. False
  * when there is none to be had, or when it is not the user's own and closed to others.
  */
 bool tamis_cache_folder(const char *below, char *path, size_t bytes);
+
+/* TAMIS_CACHE_BYTES, or 256 MiB: what compiled kernels may take. With 0 neither kernels nor measured plans are kept. */
+int64_t tamis_cache_bytes(void);
+
+/* A file that is written beside its place and moved there when it is complete: readers see the old one or the new one,
+   and several processes may write at the same time. */
+typedef struct tamis_cache_draft {
+    FILE *file;
+    char path[1400], beside[1480];
+} tamis_cache_draft;
+
+bool tamis_cache_draft_open(const char *path, tamis_cache_draft *draft);
+bool tamis_cache_draft_close(tamis_cache_draft *draft); /* false: it could not be written, nothing has changed */
 
 #endif

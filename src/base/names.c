@@ -1,6 +1,7 @@
 /* Names and sizes of the public enumerations: one table each, used by messages, the program and JSON alike. */
 #include <stdio.h>
 #include <string.h>
+#include <tamis/tamis.h>
 
 #include "base/half.h"
 #include "base/status.h"
@@ -37,6 +38,12 @@ static const name_row edge_names[] = {
     {TAMIS_EDGE_QUOTIENT, "quotient"},     {TAMIS_EDGE_SIGMOID, "sigmoid"}, {TAMIS_EDGE_EXP, "exp"},
     {TAMIS_EDGE_LEAKY_RELU, "leaky_relu"}, {TAMIS_EDGE_SOFTMAX, "softmax"}, {0, NULL}};
 
+static const name_row chosen_by_names[] = {{TAMIS_CHOSEN_PREDICTED, "predicted"},
+                                           {TAMIS_CHOSEN_NAMED, "named"},
+                                           {TAMIS_CHOSEN_MEASURED, "measured"},
+                                           {TAMIS_CHOSEN_REMEMBERED, "remembered"},
+                                           {0, NULL}};
+
 static const char *name_of(const name_row *rows, int value) {
     for (; rows->name; rows++)
         if (rows->value == value) return rows->name;
@@ -57,6 +64,7 @@ static tamis_status value_of(const name_row *rows, const char *what, const char 
                       what, list);
 }
 
+const char *tamis_chosen_by_name(tamis_chosen_by chosen_by) { return name_of(chosen_by_names, (int)chosen_by); }
 const char *tamis_status_name(tamis_status status) { return name_of(status_names, (int)status); }
 const char *tamis_type_name(tamis_type type) { return name_of(type_names, (int)type); }
 const char *tamis_index_type_name(tamis_index_type type) { return name_of(index_names, (int)type); }

@@ -22,9 +22,29 @@ static void __attribute__((format(printf, 2, 3))) add(text *t, const char *forma
 
 /* Calls after which the measured set-up has paid against the best algorithm that needs none; -1 for never. */
 static int64_t break_even(const tamis_plan *plan) {
-    const double gain = plan->choice.unprepared_seconds - plan->choice.prediction.call_seconds;
+    /* unprepared_seconds is measured where this plan has measured */
+    const bool measured = plan->choice.chosen_by == TAMIS_CHOSEN_MEASURED;
+    const double call = measured ? plan->choice.measured_seconds : plan->choice.prediction.call_seconds;
+    const double gain = plan->choice.unprepared_seconds - call;
     if (!plan->choice.algorithm->needs_preparation || plan->choice.unprepared_seconds == 0) return 0;
     return gain > 0 ? (int64_t)ceil(plan->setup_seconds / gain) : -1;
+}
+
+/* What was measured, by this plan or an earlier one. */
+static void add_measured(text *t, const tamis_choice *choice) {
+    if (choice->chosen_by == TAMIS_CHOSEN_REMEMBERED)
+        add(t, "measured     by an earlier plan: %.3g ms a call\n", choice->measured_seconds * 1e3);
+    if (choice->chosen_by != TAMIS_CHOSEN_MEASURED) return;
+    add(t, "measured     in %.3g ms, with %lld bytes of operands and scratch:", choice->measuring_seconds * 1e3,
+        (long long)choice->measuring_bytes);
+    const char *comma = "";
+    for (int i = 0; i < choice->candidate_count; i++) {
+        if (!(choice->candidates[i].measured_seconds > 0)) continue;
+        add(t, "%s %s %.3g ms", comma, choice->candidates[i].algorithm->description.name,
+            choice->candidates[i].measured_seconds * 1e3);
+        comma = ",";
+    }
+    add(t, " a call\n");
 }
 
 static void staged(text *t, const char *name, int64_t offset) {
@@ -57,6 +77,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
         plan->sizes.math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
     add(&t, "why          %s\n", choice->reason);
     add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
+    add_measured(&t, choice);
     add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3, plan->check_seconds * 1e3);
     const int64_t calls = break_even(plan);
     if (!choice->algorithm->needs_preparation)
@@ -99,6 +120,10 @@ tamis_status tamis_plan_describe(const tamis_plan *plan, tamis_plan_report *repo
         .prepared_bytes = plan->sizes.prepared_bytes,
         .declined = plan->choice.declined_count,
         .math = plan->sizes.math,
+        .chosen_by = plan->choice.chosen_by,
+        .measured_seconds = plan->choice.measured_seconds,
+        .measuring_seconds = plan->choice.measuring_seconds,
+        .candidates = plan->choice.candidate_count,
     };
     return TAMIS_OK;
 }
@@ -111,5 +136,19 @@ tamis_status tamis_plan_declined(const tamis_plan *plan, int number, const char 
                           plan->choice.declined_count - 1);
     if (algorithm) *algorithm = plan->choice.declined[number].algorithm->description.name;
     if (reason) *reason = plan->choice.declined[number].reason;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_plan_candidate(const tamis_plan *plan, int number, const char **algorithm, double *predicted_seconds,
+                                  double *measured_seconds) {
+    tamis_clear_error();
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_plan_create");
+    if (number < 0 || number >= plan->choice.candidate_count)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "number = %d is not in 0 .. %d", number,
+                          plan->choice.candidate_count - 1);
+    const tamis_candidate *const candidate = &plan->choice.candidates[number];
+    if (algorithm) *algorithm = candidate->algorithm->description.name;
+    if (predicted_seconds) *predicted_seconds = candidate->prediction.call_seconds;
+    if (measured_seconds) *measured_seconds = candidate->measured_seconds;
     return TAMIS_OK;
 }

@@ -15,6 +15,7 @@ static tamis_status check_choices(const tamis_options *o) {
     TRY(check_choice("type", (int64_t)o->type, TAMIS_BF16, "tamis_type"));
     if (o->output_type != TAMIS_SAME_TYPE)
         TRY(check_choice("output_type", (int64_t)o->output_type, TAMIS_BF16, "tamis_type"));
+    TRY(check_choice("effort", (int64_t)o->effort, TAMIS_EFFORT_MEASURE, "tamis_effort"));
     TRY(check_choice("math", (int64_t)o->math, TAMIS_MATH_TF32, "tamis_math"));
     TRY(check_choice("a_layout", (int64_t)o->a_layout, TAMIS_COLUMN_MAJOR, "tamis_layout"));
     TRY(check_choice("b_layout", (int64_t)o->b_layout, TAMIS_COLUMN_MAJOR, "tamis_layout"));

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "select/ceilings.h"
+#include "select/measure.h"
 #include "sparse/check.h"
 
 tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_sparse *S) {
@@ -53,14 +54,17 @@ static tamis_status reserve_matrix(int64_t *total, int64_t rows, int64_t cols, s
 
 static bool transposes(const tamis_staging *s) { return s->a >= 0 || s->b >= 0 || s->d >= 0 || s->out >= 0; }
 
-/* All members of a batch go to the backend at once, but where operands are staged: there is one place for each. Nor
-   does scratch grow without bounds: members that need so much of it fill a device by themselves. */
-static int64_t members_at_once(const tamis_plan *plan, const tamis_staging *s, int64_t scratch) {
-    enum { SCRATCH_MOST = 64 << 20 };
-    const int64_t batch = plan->options.batch;
-    if (transposes(s) || s->values >= 0 || s->samples >= 0) return 1;
-    if (!plan->sizes.own_scratch || scratch <= SCRATCH_MOST / batch) return batch;
-    return scratch < SCRATCH_MOST ? SCRATCH_MOST / scratch : 1;
+static bool has_column_major(const tamis_options *o) {
+    return (o->operation != TAMIS_OP_SPMM && o->a_layout == TAMIS_COLUMN_MAJOR) || o->b_layout == TAMIS_COLUMN_MAJOR ||
+           (o->operation == TAMIS_OP_FUSED && o->d_layout == TAMIS_COLUMN_MAJOR) ||
+           (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR);
+}
+
+/* Whether executions stage an operand: members of a batch then come one at a time, since there is one place for each.
+ */
+static bool stages(const tamis_plan *plan) {
+    return has_column_major(&plan->options) ||
+           (plan->order.permutation && (tamis_plan_needs_values(plan) || plan->options.operation == TAMIS_OP_SDDMM));
 }
 
 /* Places in the workspace for what executions cannot use where it lies. */
@@ -82,7 +86,7 @@ static tamis_status plan_staging(tamis_plan *plan) {
         if (tamis_plan_needs_values(plan)) TRY(tamis_workspace_reserve(&total, p->nnz, value_size, &s.values));
         if (o->operation == TAMIS_OP_SDDMM) TRY(tamis_workspace_reserve(&total, p->nnz, out_size, &s.samples));
     }
-    s.at_once = members_at_once(plan, &s, scratch);
+    s.at_once = stages(plan) ? 1 : tamis_members_at_once(&plan->sizes, o->batch);
     s.scratch_apart = plan->sizes.own_scratch ? scratch : 0;
     TRY(tamis_workspace_reserve(&total, plan->sizes.own_scratch ? s.at_once : 1, (size_t)scratch, &s.scratch));
     if (o->operation == TAMIS_OP_SDDMM) { /* tamis_plan_edge begins anew */
@@ -123,6 +127,7 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->math = o->math;
     p->parameters = o->parameters ? o->parameters : "";
     p->evidence = &plan->evidence;
+    p->backend = plan->device->backend;
     p->device = plan->device->handle;
     plan->evidence.expected_calls = o->expected_calls;
     plan->evidence.cache_l1 = plan->device->description.cache_l1;
@@ -173,6 +178,15 @@ static tamis_status check_pattern(tamis_plan *plan, const tamis_sparse *S) {
     return plan->problem.unchecked ? TAMIS_OK : backend->validate(plan->device->handle, o->stream, o->threads, S);
 }
 
+static tamis_status prepare(tamis_plan *plan) {
+    const tamis_options *const o = &plan->options;
+    const tamis_device *const device = plan->device;
+    if (o->effort == TAMIS_EFFORT_MEASURE && !plan->problem.once && plan->choice.chosen_by != TAMIS_CHOSEN_NAMED)
+        return tamis_choose_measured(&plan->problem, &device->description, stages(plan), &plan->choice,
+                                     &plan->prepared);
+    return device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared);
+}
+
 static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     const tamis_device *const device = plan->device;
     plan->problem.once = once;
@@ -194,7 +208,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(take_pattern(plan));
     TRY(device->backend->look(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));
-    TRY(device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared));
+    TRY(prepare(plan));
     device->backend->sizes(plan->prepared, &plan->sizes);
     TRY(plan_staging(plan));
     TRY(take_workspace(plan));
@@ -203,7 +217,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     if (!once) TRY(device->backend->finish(device->handle, plan->options.stream));
     plan->options.algorithm = plan->options.parameters = NULL;
     plan->problem.parameters = "";
-    plan->setup_seconds = tamis_clock_seconds() - start;
+    plan->setup_seconds = tamis_clock_seconds() - start - plan->choice.measuring_seconds;
     return TAMIS_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "base/papers.h"
 #include "base/parameters.h"
 #include "base/status.h"
+#include "cpu/fitted.h"
 #include "cpu/plan.h"
 #include "cpu/variants.h"
 
@@ -18,9 +19,6 @@ enum {
     THREADS_MOST = 1024, /* execute.c's list of partial rows */
     VLC_DEFAULT = 32
 };
-
-/* Beside moving rows, seconds of one nonzero on one core (measured; docs/performance.md). */
-static const double seconds_interleaved = 0.45e-9, seconds_one_by_one = 1.6e-9, seconds_naive = 5e-9;
 
 /* A row of the table. */
 typedef struct cpu_algorithm {
@@ -72,7 +70,7 @@ static double wait_for_longest(const tamis_problem *problem, double seconds) {
 }
 
 static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
-    prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
+    prediction->call_seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
     snprintf(prediction->reason, sizeof prediction->reason,
              "rows of B from a table of %.3g MB, %.0f %% of them new within a window of L2's size; equal numbers of "
              "nonzeros per thread",
@@ -80,16 +78,16 @@ static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *pre
 }
 
 static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
-    const double seconds = tamis_cpu_predict_untiled(problem, seconds_interleaved);
+    const double seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
     const double wait = wait_for_longest(problem, seconds);
-    prediction->call_seconds = seconds * 1.01 + wait;
+    prediction->call_seconds = seconds * tamis_cpu_fit.whole_rows + wait;
     snprintf(prediction->reason, sizeof prediction->reason,
              "like cpu-nonzeros with whole rows: the longest (%lld of %lld nonzeros) can delay the end by %.3g ms",
              (long long)problem->evidence->profile.max, (long long)problem->nnz, wait * 1e3);
 }
 
 static void predict_simd(const tamis_problem *problem, tamis_prediction *prediction) {
-    const double seconds = tamis_cpu_predict_untiled(problem, seconds_one_by_one);
+    const double seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.one_by_one);
     prediction->call_seconds = seconds + wait_for_longest(problem, seconds);
     snprintf(prediction->reason, sizeof prediction->reason,
              "one dot product at a time, each with a reduction of its own");
@@ -97,12 +95,14 @@ static void predict_simd(const tamis_problem *problem, tamis_prediction *predict
 
 static void predict_tiled(const tamis_problem *problem, tamis_prediction *prediction) {
     tamis_cpu_tiles tiles = {0};
-    /* a tenth for what the model does not see, which narrow rows have more of (docs/performance.md) */
-    prediction->call_seconds = 1.1 * (tamis_cpu_choose_tiles(problem, &tiles) + tamis_cpu_stream_seconds(problem));
+    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
+    prediction->call_seconds =
+        f->tiles.unseen * (tamis_cpu_choose_tiles(problem, &tiles) + tamis_cpu_stream_seconds(problem));
     const double segments = (double)problem->rows * (double)tiles.tiles;
-    prediction->setup_seconds = (segments * 14e-9 + (double)problem->nnz * 0.3e-9) / problem->threads;
+    prediction->setup_seconds =
+        (segments * f->tiles.setup_segment + (double)problem->nnz * f->tiles.setup_nonzero) / problem->threads;
     if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs for who asks for it by name */
-        prediction->call_seconds = 1.1 * tamis_cpu_predict_untiled(problem, seconds_interleaved);
+        prediction->call_seconds = f->tiles.unseen * tamis_cpu_predict_untiled(problem, f->interleaved);
         snprintf(prediction->reason, sizeof prediction->reason, "%s",
                  tiles.tiles <= 1 ? "one tile holds all columns: no gain over cpu-nonzeros"
                                   : "no tile that fits into L2 has fewer table entries than twice the nonzeros");
@@ -115,7 +115,7 @@ static void predict_tiled(const tamis_problem *problem, tamis_prediction *predic
 }
 
 static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
-    prediction->call_seconds = tamis_cpu_predict_untiled(problem, seconds_naive);
+    prediction->call_seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.naive);
     snprintf(prediction->reason, sizeof prediction->reason, "a baseline");
 }
 
@@ -248,9 +248,9 @@ failed:
 }
 
 void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
-    sizes->math = TAMIS_MATH_EXACT;
-    sizes->scratch_bytes = p->scratch_bytes;
-    sizes->prepared_bytes = sizeof *p + (size_t)p->threads * sizeof *p->ranges;
+    *sizes = (tamis_prepared_sizes){.scratch_bytes = p->scratch_bytes,
+                                    .prepared_bytes = sizeof *p + (size_t)p->threads * sizeof *p->ranges,
+                                    .math = TAMIS_MATH_EXACT};
     switch (p->kind) {
     case TAMIS_CPU_TILED:
         sizes->prepared_bytes += (size_t)tamis_cpu_tile_entries(&p->problem, &p->tiles) * sizeof(uint32_t);

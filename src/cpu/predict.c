@@ -1,6 +1,7 @@
 /* The cost model's building blocks: how fast rows of the dense operands come, and what a call without tiles takes. */
 #include <math.h>
 
+#include "cpu/fitted.h"
 #include "cpu/plan.h"
 
 /* The rate of `threads` cores from the two that are measured: one, and all of them. */
@@ -60,5 +61,5 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double moved = nnz * row_bytes * (fresh / far_rate + (1 - fresh) / near_rate) + dense / memory +
                          tamis_cpu_stream_seconds(problem);
     const double flops = 2 * nnz * row_bytes / size / peak;
-    return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * 20e-9 / problem->threads;
+    return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * tamis_cpu_fit.row / problem->threads;
 }

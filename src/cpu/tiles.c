@@ -17,31 +17,23 @@
 #include <math.h>
 
 #include "base/threads.h"
+#include "cpu/fitted.h"
 #include "cpu/plan.h"
 #include "sparse/index.h"
 
-/* Visiting an entry of the table, and how many there may be: what S itself takes is a fair price. */
-static const double entry_seconds = 0.6e-9;
+/* How many entries of the table there may be: what S itself takes is a fair price. */
 static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
-
-/* Entering a segment: its loop, the row of A, the reduction of what is left over. Measured on uniform matrices with 6
-   to 300 nonzeros a segment (docs/performance.md). */
-static const double segment_seconds = 33e-9;
-/* A segment's part of S comes from a new place in memory: until the hardware has seen where it goes, each nonzero of it
-   waits, as far as the products do not take as long anyway. Measured at K = 32 and 128 with 10 to 410 nonzeros a
-   segment. */
-static const double wait_nonzero_seconds = 4e-9, wait_most_seconds = 300e-9;
-static const double nonzero_seconds = 0.45e-9; /* index, address, share of a reduction, as far as they do not overlap */
 
 /* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have.
  */
 static double tile_rate(const tamis_problem *problem, double tile_bytes) {
-    const int level = tile_bytes <= 0.7 * (double)problem->evidence->cache_l1 ? 1 : 0;
+    const int level = tile_bytes <= tamis_cpu_fit.tiles.l1_share * (double)problem->evidence->cache_l1 ? 1 : 0;
     return tamis_cpu_gather_rate(problem,
                                  0.5 * (double)(level ? problem->evidence->cache_l1 : problem->evidence->cache_l2));
 }
 
 static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int64_t block_rows) {
+    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
     const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
     const double row_bytes = tamis_cpu_row_bytes(problem);
     const double kept = (double)problem->inner * size + /* a row of A, and sums in fp32 or fp64 read and written */
@@ -49,7 +41,8 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     /* fused goes through B's part of a tile and then D's: one of them at a time is in the cache */
     const double wider = (double)(problem->inner > problem->width ? problem->inner : problem->width) * size;
     const double tile_bytes = (double)tile_columns * wider;
-    if (tile_bytes + (double)block_rows * kept > 0.9 * (double)problem->evidence->cache_l2) return INFINITY;
+    if (tile_bytes + (double)block_rows * kept > f->tiles.l2_share * (double)problem->evidence->cache_l2)
+        return INFINITY;
     const double tiles = ceil((double)problem->cols / (double)tile_columns);
     const double mean = problem->evidence->profile.mean, rows = (double)problem->rows;
     if (rows * tiles > entries_most(problem)) return INFINITY;
@@ -58,11 +51,11 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     const double segments = rows * tiles * (1 - exp(-mean / tiles));
     const double length = segments > 0 ? (double)problem->nnz / segments : 0;
     const double work = length * row_bytes * threads / tile_rate(problem, tile_bytes);
-    const double wait = fmax(0, fmin(length * wait_nonzero_seconds, wait_most_seconds) - work);
+    const double wait = fmax(0, fmin(length * f->tiles.wait_nonzero, f->tiles.wait_most) - work);
     const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
     const double dense_bytes = (double)problem->cols * row_bytes;
-    return (double)problem->nnz * (row_bytes / tile_rate(problem, tile_bytes) + nonzero_seconds / threads) +
-           rows * tiles * entry_seconds / threads + segments * ((segment_seconds + wait) / threads + kept / l2_rate) +
+    return (double)problem->nnz * (row_bytes / tile_rate(problem, tile_bytes) + f->tiles.nonzero / threads) +
+           rows * tiles * f->tiles.entry / threads + segments * ((f->tiles.segment + wait) / threads + kept / l2_rate) +
            ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
 }
 

@@ -1,24 +1,21 @@
 /*
  * The cost model of the GPU: what all predictors share. Each of our methods is a sum of what it moves, at rates that
- * the probe has measured, and of what a nonzero costs beside that: picoseconds over the whole device, fitted to
- * measurements on an H200 (docs/performance.md) and scaled by the rate of the L2 cache where a device is slower or
- * faster.
+ * the probe has measured, of what its instructions take beside that, and of launches: see fitted.h.
  */
 #include "gpu/model.h"
 
 #include <math.h>
 
+#include "gpu/ceilings/ceilings.h"
 #include "gpu/slices.h"
 
-static const double fitted_l2 = 8000; /* GB/s of the device that the constants were fitted on */
-
-const double tamis_gpu_launch_seconds = 5e-6;
-
-double tamis_gpu_scale(const tamis_problem *p) {
-    return p->evidence->ceilings.measured && p->evidence->ceilings.l2_gbs[0] > 0
-               ? fitted_l2 / p->evidence->ceilings.l2_gbs[0]
-               : 1;
+double tamis_gpu_issue(const tamis_problem *p, double picoseconds) {
+    const tamis_ceilings *const c = &p->evidence->ceilings;
+    const double scale = c->measured && c->l2_gbs[0] > 0 ? tamis_gpu_fitted_for(p)->l2_gbs / c->l2_gbs[0] : 1;
+    return picoseconds * 1e-12 * scale;
 }
+
+double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_fitted_for(p)->launch; }
 
 /* Bytes a second of random rows out of a table of that many bytes. */
 double tamis_gpu_gather_rate(const tamis_problem *p, double bytes) {
@@ -37,26 +34,36 @@ double tamis_gpu_row_bytes(const tamis_problem *p) {
     return (double)(p->inner + p->width) * (double)tamis_type_size(p->type);
 }
 
-/* Too few nonzeros leave multiprocessors idle: `alone` is what the share of one team takes by itself. */
-double tamis_gpu_filling_of(double seconds, double alone) {
-    return tamis_gpu_launch_seconds + fmax(seconds, fmin(alone, seconds * 4 + alone / 2));
+double tamis_gpu_filling(const tamis_problem *p, double seconds) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    return f->launch + fmax(seconds, fmin(f->alone, seconds * f->sparse_times));
 }
 
-double tamis_gpu_filling(double seconds) { return tamis_gpu_launch_seconds + fmax(seconds, fmin(4e-6, seconds * 4)); }
-
-/* Seconds a nonzero whose row is read once, before what an operation adds to it: a share that is the same everywhere,
-   and what a row costs that no cache near by has. */
-double tamis_gpu_row_each(const tamis_problem *p, double bytes) {
-    const double near = (3.3 + 0.0722 * bytes) * 1e-12 * tamis_gpu_scale(p),
-                 seen = 0.0702 * bytes * 1e-12 * tamis_gpu_scale(p);
+double tamis_gpu_beyond(const tamis_problem *p, double bytes) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double seen = tamis_gpu_issue(p, f->seen_byte_ps * bytes);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - seen);
-    return near + 0.68 * p->evidence->fresh_share * beyond;
+    return f->beyond_share * p->evidence->fresh_share * beyond;
+}
+
+double tamis_gpu_row_each(const tamis_problem *p, double bytes) {
+    return tamis_gpu_issue(p, tamis_gpu_cost_of(tamis_gpu_fitted_for(p)->row, bytes)) + tamis_gpu_beyond(p, bytes);
+}
+
+double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes) {
+    return nonzeros * tamis_gpu_issue(p, tamis_gpu_cost_of(tamis_gpu_fitted_for(p)->chain, bytes));
+}
+
+double tamis_gpu_cells_seconds(const tamis_problem *p) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    return f->cells.fixed + (double)p->nnz * tamis_gpu_issue(p, f->cells.nonzero_ps);
 }
 
 /* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
 double tamis_gpu_sums_each(const tamis_problem *p, double slices) {
     const double bytes = 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1);
-    return bytes / (1e9 * (p->evidence->ceilings.memory_gbs[0] > 0 ? p->evidence->ceilings.memory_gbs[0] : 4000));
+    const double measured = p->evidence->ceilings.memory_gbs[0];
+    return bytes / (1e9 * (measured > 0 ? measured : tamis_gpu_default_ceilings().memory_gbs[0]));
 }
 
 double tamis_gpu_slices(const tamis_problem *p, int64_t slice) {
@@ -74,7 +81,7 @@ int64_t tamis_gpu_cheapest_slice(const tamis_problem *p, int64_t widest, int64_t
     for (int64_t bytes = (int64_t)1 << 40; bytes >= NARROWEST; bytes = bytes > widest ? widest : bytes / 2) {
         const int64_t slice = tamis_gpu_slice_even(p, bytes);
         if (slice * size > most && bytes > NARROWEST) continue;
-        const double seconds = (double)p->nnz * each(p, slice) + tamis_gpu_slices(p, slice) * tamis_gpu_launch_seconds;
+        const double seconds = (double)p->nnz * each(p, slice) + tamis_gpu_launches(p, tamis_gpu_slices(p, slice));
         if (chosen && seconds > 0.9 * best) continue;
         chosen = slice;
         best = seconds;

@@ -2,12 +2,14 @@
 #ifndef TAMIS_GPU_MODEL_H
 #define TAMIS_GPU_MODEL_H
 
+#include "gpu/fitted.h"
 #include "gpu/method.h"
 
-extern const double tamis_gpu_launch_seconds;
+/* Fitted picoseconds of the whole device as seconds on this one. */
+double tamis_gpu_issue(const tamis_problem *p, double picoseconds);
 
-/* What fitted times are multiplied by on this device. */
-double tamis_gpu_scale(const tamis_problem *p);
+/* Seconds of so many launches. */
+double tamis_gpu_launches(const tamis_problem *p, double count);
 
 /* Bytes a second of random rows out of a table of that many bytes. */
 double tamis_gpu_gather_rate(const tamis_problem *p, double bytes);
@@ -15,10 +17,18 @@ double tamis_gpu_gather_rate(const tamis_problem *p, double bytes);
 /* Bytes of a row of A, and of D. */
 double tamis_gpu_row_bytes(const tamis_problem *p);
 
-/* A launch of that much work: too few nonzeros leave multiprocessors idle. `alone`: what the share of one team takes.
- */
-double tamis_gpu_filling(double seconds);
-double tamis_gpu_filling_of(double seconds, double alone);
+/* A launch of that much work: too few nonzeros leave multiprocessors idle. */
+double tamis_gpu_filling(const tamis_problem *p, double seconds);
+
+/* Seconds by which the rows that no cache near by has, bytes of a table with a row for each column, are slower than
+   fitted; a nonzero. */
+double tamis_gpu_beyond(const tamis_problem *p, double bytes);
+
+/* Seconds of a row that one team walks alone. */
+double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes);
+
+/* Seconds to sort the nonzeros into cells (panels_build.h). */
+double tamis_gpu_cells_seconds(const tamis_problem *p);
 
 /* Seconds a nonzero whose row is read once, before what an operation adds to it: a share that is the same everywhere,
    and what a row costs that no cache near by has. */

@@ -4,12 +4,10 @@
  */
 #include "select/ceilings.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cache_folder.h"
 #include "base/status.h"
@@ -79,23 +77,14 @@ static bool load(const char *key, int threads, tamis_ceilings *ceilings) {
 }
 
 static void save(const char *key, const tamis_ceilings *ceilings) {
-    char path[PATH_BYTES + 256], beside[PATH_BYTES + 288];
+    char path[PATH_BYTES + 256];
     double numbers[NUMBERS];
-    if (!cache_path(key, path, sizeof path)) return;
-    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
-    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor < 0) return;
-    FILE *const file = fdopen(descriptor, "w");
-    if (!file) {
-        close(descriptor);
-        unlink(beside);
-        return;
-    }
+    tamis_cache_draft draft;
+    if (!cache_path(key, path, sizeof path) || !tamis_cache_draft_open(path, &draft)) return;
     to_numbers(ceilings, numbers);
-    fprintf(file, "%s\n%s\n", format_version, key);
-    for (int i = 0; i < NUMBERS; i++) fprintf(file, "%.17g\n", numbers[i]);
-    const bool written = ferror(file) == 0;
-    if (fclose(file) != 0 || !written || rename(beside, path) != 0) unlink(beside);
+    fprintf(draft.file, "%s\n%s\n", format_version, key);
+    for (int i = 0; i < NUMBERS; i++) fprintf(draft.file, "%.17g\n", numbers[i]);
+    tamis_cache_draft_close(&draft);
 }
 
 /* ------------------------------------------------------------------------------------------ the way through */

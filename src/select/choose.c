@@ -7,6 +7,8 @@
 
 #include "base/status.h"
 
+const double tamis_candidates_within = 3;
+
 /* Nobody asks a single call why: its time is worth more than the words. */
 static void decline(tamis_choice *choice, const tamis_problem *problem, const tamis_algorithm *algorithm,
                     const char *reason) {
@@ -36,6 +38,7 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
         if (!backend->accepts(algorithm, problem, reason, sizeof reason))
             return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "algorithm = \"%s\" declined: %s", name, reason);
         choice->algorithm = algorithm;
+        choice->chosen_by = TAMIS_CHOSEN_NAMED;
         backend->predict(algorithm, problem, &choice->prediction);
         snprintf(choice->reason, sizeof choice->reason, "requested by name; %s", choice->prediction.reason);
     }
@@ -43,6 +46,25 @@ static tamis_status by_name(const tamis_backend *backend, const tamis_problem *p
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "algorithm = \"%s\" does not exist on %s; for %s there are auto, %s",
                           name, backend->name, tamis_operation_name(problem->operation), names);
     return TAMIS_OK;
+}
+
+/* Keeps the best, in order. */
+static void add_candidate(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction,
+                          double total) {
+    int place = choice->candidate_count;
+    while (place > 0 && total < choice->candidates[place - 1].total_seconds) place--;
+    if (place == TAMIS_CANDIDATES_MOST) return;
+    if (choice->candidate_count < TAMIS_CANDIDATES_MOST) choice->candidate_count++;
+    for (int i = choice->candidate_count - 1; i > place; i--) choice->candidates[i] = choice->candidates[i - 1];
+    choice->candidates[place] =
+        (tamis_candidate){.algorithm = algorithm, .prediction = *prediction, .total_seconds = total};
+}
+
+/* Leaves out what is too far behind the best. */
+static void drop_candidates(tamis_choice *choice) {
+    const double most = tamis_candidates_within * choice->candidates[0].total_seconds;
+    while (choice->candidate_count > 1 && !(choice->candidates[choice->candidate_count - 1].total_seconds <= most))
+        choice->candidate_count--;
 }
 
 tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *problem, const char *name,
@@ -56,7 +78,10 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
     choice->algorithm = NULL; /* the lists are longer than all the rest */
     choice->unprepared_seconds = 0;
     choice->reason[0] = 0;
-    choice->declined_count = 0;
+    choice->declined_count = choice->candidate_count = 0;
+    choice->chosen_by = TAMIS_CHOSEN_PREDICTED;
+    choice->measured_seconds = choice->measuring_seconds = 0;
+    choice->measuring_bytes = 0;
     if (name && strcmp(name, "auto") != 0) return by_name(backend, problem, name, choice);
 
     const double calls = (double)problem->evidence->expected_calls;
@@ -84,6 +109,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
                 choice->algorithm = algorithm;
                 choice->prediction = predictions[i];
             }
+            if (!problem->once) add_candidate(choice, algorithm, &predictions[i], total);
             if (!algorithm->needs_preparation &&
                 (choice->unprepared_seconds == 0 || predictions[i].call_seconds < choice->unprepared_seconds))
                 choice->unprepared_seconds = predictions[i].call_seconds;
@@ -99,6 +125,7 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "no algorithm on %s supports this; the first one says: %s",
                           backend->name, first ? first : "there is none");
     if (problem->once) return TAMIS_OK;
+    drop_candidates(choice);
     for (int i = 0; i < TAMIS_CHOICES_MOST && (algorithm = backend->algorithm(i)) != NULL; i++) {
         char reason[256];
         if (!runs[i] || algorithm == choice->algorithm) continue;
@@ -106,8 +133,13 @@ tamis_status tamis_choose(const tamis_backend *backend, const tamis_problem *pro
                  predictions[i].setup_seconds > 0 ? " plus its set-up" : "", predictions[i].reason);
         decline(choice, problem, algorithm, reason);
     }
-    snprintf(choice->reason, sizeof choice->reason, "smallest predicted time for %lld call%s: %s",
-             (long long)problem->evidence->expected_calls, problem->evidence->expected_calls == 1 ? "" : "s",
-             choice->prediction.reason);
+    const int used = snprintf(choice->reason, sizeof choice->reason, "smallest predicted time for %lld call%s: %s",
+                              (long long)problem->evidence->expected_calls,
+                              problem->evidence->expected_calls == 1 ? "" : "s", choice->prediction.reason);
+    if (choice->candidate_count > 1)
+        snprintf(choice->reason + used, sizeof choice->reason - (size_t)used,
+                 "; the second best, %s, would take %.2f times as long",
+                 choice->candidates[1].algorithm->description.name,
+                 choice->candidates[1].total_seconds / choice->candidates[0].total_seconds);
     return TAMIS_OK;
 }

@@ -4,18 +4,38 @@
 
 #include "backend/backend.h"
 
-enum { TAMIS_CHOICES_MOST = 48 };
+enum { TAMIS_CHOICES_MOST = 48, TAMIS_CANDIDATES_MOST = 5 };
+
+/*
+ * Candidates are the algorithms whose predicted time, set-up included, is at most this many times the smallest, the
+ * best TAMIS_CANDIDATES_MOST of them. Of the 794 cases of docs/results in which two or more algorithms were timed, the
+ * fastest was a candidate in all but two (with a factor of 2 in all but 23), and never more than the fourth.
+ */
+extern const double tamis_candidates_within;
 
 typedef struct tamis_declined {
     const tamis_algorithm *algorithm;
     char reason[256];
 } tamis_declined;
 
+typedef struct tamis_candidate {
+    const tamis_algorithm *algorithm;
+    tamis_prediction prediction;
+    double total_seconds;    /* predicted, of all expected calls and the set-up */
+    double measured_seconds; /* a call; 0: not measured */
+} tamis_candidate;
+
 typedef struct tamis_choice {
     const tamis_algorithm *algorithm;
     tamis_prediction prediction;
     double unprepared_seconds; /* a call of the best that needs no preparation; 0 where there is none */
-    char reason[320];
+    char reason[384];
+    tamis_chosen_by chosen_by;
+    tamis_candidate candidates[TAMIS_CANDIDATES_MOST]; /* the best predicted first; none of a single call */
+    int candidate_count;
+    double measured_seconds; /* a call of the chosen one; 0: never measured */
+    double measuring_seconds;
+    int64_t measuring_bytes; /* operands and scratch to measure with */
     tamis_declined declined[TAMIS_CHOICES_MOST];
     int declined_count;
 } tamis_choice;

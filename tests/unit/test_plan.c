@@ -98,7 +98,8 @@ static void test_reserved_words(void **state) {
     tamis_plan_report report;
     memset(&report, 0xee, sizeof report);
     assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
-    for (int i = 0; i < 8; i++) assert_true(report.reserved[i] == 0);
+    for (size_t i = 0; i < sizeof report.reserved / sizeof report.reserved[0]; i++)
+        assert_true(report.reserved[i] == 0);
     tamis_plan_destroy(plan);
 }
 

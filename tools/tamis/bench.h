@@ -19,7 +19,7 @@ typedef struct tool_bench_settings {
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed, batch;
     double seconds, beta, edge_scale;
-    int values, from, tier;
+    int values, from, tier, effort;
     bool cold, gather, check, relabel, undirected, share;
     const char *baseline_name, *json, *parameters, *variants, *suite;
 } tool_bench_settings;
@@ -50,8 +50,9 @@ typedef struct tool_bench_case {
 /* One contestant's figures. */
 typedef struct tool_bench_result {
     const char *algorithm;
-    char variant[64];     /* of a peer; "" of others */
-    char parameters[128]; /* those it was named with; "" for the defaults */
+    char variant[64];      /* of a peer; "" of others */
+    char parameters[128];  /* those it was named with; "" for the defaults */
+    const char *chosen_by; /* what decided on the algorithm of a plan; NULL: there is none */
     bool automatic, baseline, gather, peer, fastest;
     int threads;
     double setup, check, predicted; /* seconds */

@@ -79,6 +79,7 @@ static tamis_options planning(const tool_bench_case *one, const char *name, cons
     options.threads = one->threads;
     options.expected_calls = one->settings->calls;
     options.parameters = *parameters ? parameters : NULL;
+    options.effort = (tamis_effort)one->settings->effort;
     tool_device_plan_with(one->device, name, &options);
     return options;
 }
@@ -114,6 +115,7 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
     if (tamis_plan_describe(run.plan, &report) != TAMIS_OK) return tool_library_error(TAMIS_ERROR_INTERNAL, name);
     tool_bench_result result = {.algorithm = report.algorithm,
                                 .automatic = !name,
+                                .chosen_by = tamis_chosen_by_name(report.chosen_by),
                                 .baseline = baseline,
                                 .threads = report.threads,
                                 .setup = report.setup_seconds,

@@ -151,6 +151,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
         tool_json_null(json, "passed");
     }
     tool_json_bool(json, "auto", result->automatic);
+    tool_json_text(json, "chosen_by", result->chosen_by);
     tool_json_bool(json, "baseline", result->baseline);
     tool_json_bool(json, "peer", result->peer);
     tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);

@@ -1,4 +1,4 @@
-/* tamis cache: the compiled GPU kernels on disk. */
+/* tamis cache: the compiled GPU kernels and the choices of measured plans on disk. */
 #include <stdio.h>
 #include <tamis/cache.h>
 #include <tamis/tamis.h>
@@ -19,7 +19,7 @@ static const tool_option options[] = {
 
 static const tool_example examples[] = {
     {"tamis cache info", "its folder and size"},
-    {"tamis cache clear", "then plans on a GPU compile their kernels again"},
+    {"tamis cache clear", "then plans compile their kernels again, and measure again"},
     {NULL, NULL},
 };
 
@@ -30,6 +30,7 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
     tool_json_integer(&json, "entries", cache->entries);
     tool_json_integer(&json, "bytes", cache->bytes);
     tool_json_integer(&json, "most_bytes", cache->most_bytes);
+    tool_json_integer(&json, "plans", cache->plans);
     if (cleared) tool_json_integer(&json, "removed", removed);
     tool_json_end_object(&json);
     tool_json_finish(&json);
@@ -45,6 +46,7 @@ static void print_text(const tamis_cache_description *cache, bool cleared, int64
     printf("  kernels  %s\n", tool_word_count(cache->entries).text);
     printf("  size     %s of at most %s\n", tool_word_bytes(cache->bytes).text,
            tool_word_bytes(cache->most_bytes).text);
+    printf("  plans    %s measured\n", tool_word_count(cache->plans).text);
 }
 
 static int run_cache(const void *given, int count, char **operands) {
@@ -70,14 +72,15 @@ static int run_cache(const void *given, int count, char **operands) {
 
 const tool_command tool_cache_command = {
     .name = "cache",
-    .summary = "show or remove the compiled GPU kernels on disk",
+    .summary = "show or remove the compiled GPU kernels and measured plans on disk",
     .operands = "info|clear",
     .least = 1,
     .most = 1,
     .description =
         "A plan on a GPU compiles its kernels when it is made, and keeps them in a folder of $XDG_CACHE_HOME/tamis, so "
-        "that making the same plan again is fast. 'info' shows that folder, and 'clear' empties it. TAMIS_CACHE_BYTES "
-        "limits its size; the oldest kernels are removed first.",
+        "that making the same plan again is fast. TAMIS_CACHE_BYTES limits its size; the oldest kernels are removed first. "
+        "Beside it, plans.txt keeps what plans with --effort measure have chosen. 'info' shows both, and 'clear' removes "
+        "them.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

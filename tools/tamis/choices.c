@@ -37,6 +37,11 @@ static const char *math_at(int i) {
     return pick(names, 2, i);
 }
 
+static const char *effort_at(int i) {
+    static const char *const names[] = {"estimate", "measure"};
+    return pick(names, 2, i);
+}
+
 static const char *file_format_at(int i) {
     return i <= TAMIS_FILE_NPZ ? tamis_file_format_name((tamis_file_format)i) : NULL;
 }
@@ -114,6 +119,7 @@ const tool_choices tool_operations = {"an operation", operation_at, NULL};
 const tool_choices tool_edges = {"an edge operation", edge_at, NULL};
 const tool_choices tool_layouts = {"a layout", layout_at, NULL};
 const tool_choices tool_maths = {"a precision", math_at, NULL};
+const tool_choices tool_efforts = {"an effort", effort_at, NULL};
 const tool_choices tool_formats = {"a format", format_at, NULL};
 const tool_choices tool_index_types = {"an index type", index_at, NULL};
 const tool_choices tool_kinds = {"a kind of matrix", kind_at, NULL};

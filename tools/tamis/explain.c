@@ -1,6 +1,7 @@
 /* tamis explain: what would run on a matrix, why, and why not the rest. */
 #include <tamis/structure.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads;
-    int edge, type, math, device, algorithm, from;
+    int edge, type, math, device, algorithm, effort, from;
     bool json, verbose, relabel, undirected;
 } settings;
 
@@ -39,6 +40,9 @@ static const tool_option options[] = {
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
+    {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
+     "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
+     0, &tool_efforts},
     {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
@@ -53,6 +57,8 @@ static const tool_option options[] = {
 static const tool_example examples[] = {
     {"tamis explain mesh.mtx --inner 128", "the choice for each operation, and the declined algorithms"},
     {"tamis explain mesh.mtx --inner 128 --calls 1", "the same for a single call"},
+    {"tamis explain mesh.mtx --inner 128 --effort measure",
+     "the best candidates timed; the next plan knows the result"},
     {NULL, NULL},
 };
 
@@ -69,6 +75,30 @@ typedef struct explained {
 static void print_field(const char *title, const char *text) {
     printf("  %-11s ", title);
     tool_wrap(stdout, text, 14, 14, tool_terminal_width());
+}
+
+/* The candidates where there are several: with their times if this plan has measured them. */
+static void print_candidates(const explained *one) {
+    const tamis_plan_report *report = &one->report;
+    tool_text text = {0};
+    if (report->chosen_by == TAMIS_CHOSEN_REMEMBERED) {
+        tool_text_add(&text, "%s a call, by an earlier plan", tool_word_seconds(report->measured_seconds).text);
+        print_field("measured", tool_text_get(&text));
+        tool_text_free(&text);
+    }
+    if (report->candidates < 2) return;
+    for (int i = 0; i < report->candidates; i++) {
+        const char *algorithm = "";
+        double predicted = 0, measured = 0;
+        if (tamis_plan_candidate(one->plan, i, &algorithm, &predicted, &measured) != TAMIS_OK) continue;
+        tool_text_add(&text, "%s%s %s", i ? ", " : "", algorithm, tool_word_seconds(predicted).text);
+        if (measured > 0) tool_text_add(&text, " (measured %s)", tool_word_seconds(measured).text);
+    }
+    if (report->measuring_seconds > 0) {
+        tool_text_add(&text, "; measured in %s", tool_word_seconds(report->measuring_seconds).text);
+    }
+    print_field("candidates", tool_text_get(&text));
+    tool_text_free(&text);
 }
 
 static void print_times(const explained *one, int64_t calls) {
@@ -90,6 +120,7 @@ static void print_times(const explained *one, int64_t calls) {
                   tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
     print_field("predicted", tool_text_get(&text));
     tool_text_free(&text);
+    print_candidates(one);
     tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
                   tool_word_seconds(report->check_seconds).text);
     if (report->break_even_calls > 0) {
@@ -150,6 +181,11 @@ static void print_text(const explained *one, const settings *set) {
     if (set->verbose) print_plan_text(one->plan);
 }
 
+/* null where nothing was measured */
+static void add_milliseconds(tool_json *json, const char *name, double seconds) {
+    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
+}
+
 static void print_json(tool_json *json, const explained *one, const settings *set, const char *matrix) {
     const tool_problem *problem = one->problem;
     const tamis_plan_report *report = &one->report;
@@ -162,12 +198,15 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_text(json, "type", tamis_type_name(problem->type));
     tool_json_integer(json, "calls", set->calls);
     tool_json_text(json, "algorithm", report->algorithm);
+    tool_json_text(json, "chosen_by", tamis_chosen_by_name(report->chosen_by));
     tool_json_text(json, "reason", report->reason);
     tool_json_text(json, "math", tool_maths.name((int)report->math));
     tool_json_text(json, "parameters", report->parameters);
     tool_json_text(json, "instruction_set", report->instruction_set);
     tool_json_integer(json, "threads", report->threads);
     tool_json_number(json, "predicted_ms", 1e3 * report->predicted_seconds);
+    add_milliseconds(json, "measured_ms", report->measured_seconds);
+    add_milliseconds(json, "measuring_ms", report->measuring_seconds);
     tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
     tool_json_integer(json, "bytes_min", (int64_t)one->bytes);
     tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
@@ -175,6 +214,18 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_integer(json, "break_even_calls", report->break_even_calls);
     tool_json_integer(json, "prepared_bytes", (int64_t)report->prepared_bytes);
     tool_json_integer(json, "workspace_bytes", (int64_t)report->workspace_bytes);
+    tool_json_array(json, "candidates");
+    for (int i = 0; i < report->candidates; i++) {
+        const char *algorithm = "";
+        double predicted = 0, measured = 0;
+        if (tamis_plan_candidate(one->plan, i, &algorithm, &predicted, &measured) != TAMIS_OK) continue;
+        tool_json_object(json, NULL);
+        tool_json_text(json, "algorithm", algorithm);
+        tool_json_number(json, "predicted_ms", 1e3 * predicted);
+        add_milliseconds(json, "measured_ms", measured);
+        tool_json_end_object(json);
+    }
+    tool_json_end_array(json);
     tool_json_array(json, "declined");
     for (int i = 0; i < report->declined; i++) {
         const char *algorithm = "", *reason = "";
@@ -195,6 +246,7 @@ static int explain_problem(const settings *set, const tool_device *device, const
     tamis_options planning = tool_problem_options(problem);
     planning.expected_calls = set->calls;
     planning.threads = (int)set->threads;
+    planning.effort = (tamis_effort)set->effort;
     tool_device_plan_with(device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL, &planning);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
@@ -299,7 +351,8 @@ const tool_command tool_explain_command = {
     .least = 1,
     .most = 1,
     .description =
-        "Makes the plans for FILE without running them. For each operation it shows the algorithm, the reason, the "
+        "Makes the plans for FILE without running them, except that --effort measure times the candidates on random "
+        "operands. For each operation it shows the algorithm, the reason, the "
         "predicted time and the floor, the cost of the set-up and after how many calls it pays off, the memory, and "
         "each algorithm that was not chosen with the reason. FILE may also be generate:KIND:rows=..,nnz=...",
     .options = options,

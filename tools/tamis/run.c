@@ -19,7 +19,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, from;
+    int edge, type, math, device, algorithm, effort, from;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, relabel, undirected;
 } settings;
@@ -53,6 +53,9 @@ static const tool_option options[] = {
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
      &tool_algorithms_one},
+    {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
+     "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
+     0, &tool_efforts},
     {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
     {"calls", 0, TOOL_INTEGER, "N", "1", "calls to plan for", AT(calls), 1, 1e15, NULL},
@@ -211,6 +214,7 @@ static int execute(work *job) {
     tool_device_plan_with(&job->device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL,
                           &planning);
     planning.parameters = set->parameters;
+    planning.effort = (tamis_effort)set->effort;
     if (status == TAMIS_OK) {
         status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
     }
@@ -272,6 +276,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_text(&json, "type", tamis_type_name(problem->type));
     tool_json_text(&json, "device", job->device.description.name);
     tool_json_text(&json, "algorithm", job->report.algorithm);
+    tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
     tool_json_text(&json, "reason", job->report.reason);
     tool_json_text(&json, "math", tool_maths.name((int)job->report.math));
     tool_json_integer(&json, "threads", job->report.threads);
@@ -319,6 +324,7 @@ static void print_text(const work *job, const tool_floor *floor) {
     printf("  %s on %s", job->report.algorithm, job->device.description.name);
     if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
     if (job->report.math == TAMIS_MATH_TF32) printf(", inputs rounded to TF32");
+    if (job->set->effort == TAMIS_EFFORT_MEASURE) printf(" (%s)", tamis_chosen_by_name(job->report.chosen_by));
     printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
            tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);

@@ -5,7 +5,6 @@
 #include "gpu/compile/program_cache.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +72,6 @@ bool tamis_program_cache_load(const char *key, tamis_gpu_binary *binary) {
     return good;
 }
 
-static int64_t bound(void) {
-    const char *const text = getenv("TAMIS_CACHE_BYTES");
-    char *end = NULL;
-    const long long value = text ? strtoll(text, &end, 10) : 0;
-    return text && end != text && *end == 0 && value >= 0 ? value : (int64_t)256 << 20;
-}
-
 /* Calls `visit` for each entry; returns how many there are. */
 static int64_t each(void (*visit)(void *context, const char *path, const struct stat *entry), void *context) {
     char folder[PATH_BYTES], path[PATH_BYTES + 288];
@@ -123,30 +115,18 @@ static void shrink(int64_t most) {
 }
 
 void tamis_program_cache_save(const char *key, const tamis_gpu_binary *binary) {
-    char path[PATH_BYTES + 64], beside[PATH_BYTES + 128];
-    static int serial;
+    char path[PATH_BYTES + 64];
     const size_t key_bytes = strlen(key);
-    if (binary->bytes > ENTRY_MOST || (int64_t)binary->bytes > bound() || !path_of(key, path, sizeof path)) return;
-    snprintf(beside, sizeof beside, "%s.%ld.%d", path, (long)getpid(),
-             __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
-    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor < 0) return;
-    FILE *const file = fdopen(descriptor, "w");
-    if (!file) {
-        close(descriptor);
-        unlink(beside);
+    const int64_t most = tamis_cache_bytes();
+    tamis_cache_draft draft;
+    if (binary->bytes > ENTRY_MOST || (int64_t)binary->bytes > most || !path_of(key, path, sizeof path) ||
+        !tamis_cache_draft_open(path, &draft))
         return;
-    }
     const uint64_t sum = hash(hash(seed_a, key, key_bytes), binary->memory, binary->bytes);
-    fprintf(file, "%s\n%zu %zu %llx\n", format_line, key_bytes, binary->bytes, (unsigned long long)sum);
-    fwrite(key, 1, key_bytes, file);
-    fwrite(binary->memory, 1, binary->bytes, file);
-    const bool written = ferror(file) == 0;
-    if (fclose(file) != 0 || !written || rename(beside, path) != 0) {
-        unlink(beside);
-        return;
-    }
-    shrink(bound());
+    fprintf(draft.file, "%s\n%zu %zu %llx\n", format_line, key_bytes, binary->bytes, (unsigned long long)sum);
+    fwrite(key, 1, key_bytes, draft.file);
+    fwrite(binary->memory, 1, binary->bytes, draft.file);
+    if (tamis_cache_draft_close(&draft)) shrink(most);
 }
 
 void tamis_program_cache_measure(char *path, size_t path_bytes, int64_t *entries, int64_t *bytes, int64_t *most) {
@@ -154,7 +134,7 @@ void tamis_program_cache_measure(char *path, size_t path_bytes, int64_t *entries
     if (!tamis_cache_folder("programs", path, path_bytes)) path[0] = 0;
     *entries = each(weigh, &s);
     *bytes = s.bytes;
-    *most = bound();
+    *most = tamis_cache_bytes();
 }
 
 static void erase(void *context, const char *path, const struct stat *entry) {

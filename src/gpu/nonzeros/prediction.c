@@ -8,12 +8,15 @@
 #include "gpu/slices.h"
 
 /* Seconds a nonzero of SDDMM by gpu-nonzeros: what a team does for each, and rows of B that the L1 cache has not; the
-   larger, since one hides the other. Rows of more than two kilobytes leave L1 room for too few of them. */
+   larger, since one hides the other. */
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
-    const double work = 4.2 + 0.061 * bytes + 1.3 * p->evidence->fresh_share;
-    const double rows = (0.0615 + 0.0527 * p->evidence->fresh_share) * bytes * (bytes > 2048 ? 1.2 : 1);
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double fresh = p->evidence->fresh_share;
+    const double issue = tamis_gpu_cost_of(f->nonzeros.issue, bytes) + f->nonzeros.issue_new_ps * fresh;
+    const double rows = (f->nonzeros.l1_byte_ps + f->nonzeros.l1_byte_new_ps * fresh) * bytes *
+                        (bytes > f->nonzeros.wide_bytes ? f->nonzeros.wide : 1);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, table) - bytes / tamis_gpu_gather_rate(p, 1 << 20));
-    return fmax(work, rows) * 1e-12 * tamis_gpu_scale(p) + 0.3 * p->evidence->fresh_share * beyond;
+    return tamis_gpu_issue(p, fmax(issue, rows)) + f->nonzeros.beyond_share * fresh * beyond;
 }
 
 /* What all launches take for a nonzero. */
@@ -29,16 +32,16 @@ int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
 }
 
 void tamis_gpu_predict_nonzeros(const tamis_problem *p, tamis_prediction *prediction) {
-    /* one form serves SpMM and fused; they carry rows of sums beside it */
-    static const double by_operation[] = {1, 2.0, 2.2};
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double bytes = tamis_gpu_row_bytes(p), table = (double)p->cols * bytes;
     const int64_t slice = p->operation == TAMIS_OP_SDDMM ? tamis_gpu_nonzeros_slice(p) : 0;
     const double each = p->operation == TAMIS_OP_SDDMM ? nonzeros_each(p, slice) : tamis_gpu_row_each(p, bytes);
-    const double seconds = (double)p->nnz * each * by_operation[p->operation];
+    const double seconds = (double)p->nnz * each * f->nonzeros.times[p->operation];
     /* SpMM and fused: the chunks that each team walks through, then two kernels that merge */
-    prediction->call_seconds =
-        (p->operation == TAMIS_OP_SDDMM ? tamis_gpu_filling(seconds) : tamis_gpu_filling_of(seconds, 18e-6)) + 2e-6 +
-        (tamis_gpu_slices(p, slice) - 1) * tamis_gpu_launch_seconds;
+    const double walk =
+        f->launch + fmax(seconds, fmin(f->nonzeros.sums, seconds * f->sparse_times + f->nonzeros.sums / 2));
+    prediction->call_seconds = (p->operation == TAMIS_OP_SDDMM ? tamis_gpu_filling(p, seconds) : walk) +
+                               f->nonzeros.merge + tamis_gpu_launches(p, tamis_gpu_slices(p, slice) - 1);
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "a row of %.3g bytes a nonzero in %.0f launches; %.0f %% of them new within 2048 nonzeros, those at "

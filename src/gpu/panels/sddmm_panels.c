@@ -82,11 +82,12 @@ static double panels_each(const tamis_problem *p, int64_t slice) {
                  columns = columns_of(bytes);
     double fresh;
     height_of(p, columns, &fresh);
-    const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE)), fitted_busy = 0.91;
-    const double once = 4.27 + 0.0385 * taken(bytes) + 0.5 * bytes * fresh;
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE));
+    const double once = tamis_gpu_cost_of(f->panels.issue, taken(bytes)) + f->panels.gather_byte_ps * bytes * fresh;
     const double idle =
-        bytes > NARROW ? fmax(1, fitted_busy / busy) : 1; /* up to there it is part of what was fitted */
-    return slices * once * idle * (bytes > NARROW ? 1.5 : 1) * 1e-12 * tamis_gpu_scale(p) +
+        bytes > NARROW ? fmax(1, f->panels.busy / busy) : 1; /* up to there it is part of what was fitted */
+    return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1)) +
            tamis_gpu_sums_each(p, slices);
 }
 
@@ -103,6 +104,7 @@ static int64_t usual_part(int64_t nnz, int multiprocessors) {
 }
 
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double nnz = (double)p->nnz;
     const int64_t slice = usual_slice(p);
     const double slices = tamis_gpu_slices(p, slice), bytes = tamis_gpu_row_bytes(p) / slices;
@@ -112,13 +114,13 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const int multiprocessors = p->device ? ((const tamis_gpu_device *)p->device)->limits.multiprocessors : 1;
     const double parts = fmax(1, nnz / (double)usual_part(p->nnz, multiprocessors));
     const double narrow = 128 / fmax(bytes, 128);
-    const double uneven = 1 + 0.55 * narrow * narrow * multiprocessors / parts;
+    const double uneven = 1 + f->panels.uneven * narrow * narrow * multiprocessors / parts;
     const double each = panels_each(p, slice);
     /* a multiprocessor's only group, whose rows pass in several steps, waits for each of them */
-    const double alone = bytes > NARROW ? 2.2 * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
+    const double alone = bytes > NARROW ? f->panels.waits * fmin(nnz, nnz / parts * multiprocessors) * each : 0;
     prediction->call_seconds =
-        tamis_gpu_filling(fmax(nnz * each * uneven, alone)) + 3e-6 + (slices - 1) * tamis_gpu_launch_seconds;
-    prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * tamis_gpu_scale(p);
+        tamis_gpu_filling(p, fmax(nnz * each * uneven, alone)) + f->panels.begin + tamis_gpu_launches(p, slices - 1);
+    prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "in panels of %lld rows %.1f nonzeros share a row of B, in %.0f launches; the cells are sorted once",

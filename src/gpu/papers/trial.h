@@ -17,9 +17,9 @@ void tamis_gpu_candidate(tamis_gpu_candidates *candidates, const char *format, .
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Makes `p->inner` the fastest candidate, and p->scratch_bytes what it needs. Operands are zeros of the right shapes,
- * in memory of this call alone. Candidates whose parameters the device refuses are passed over. With a single candidate
- * nothing is measured.
+ * Makes `p->inner` the fastest candidate, and p->scratch_bytes what it needs. Operands are random, of the right shapes,
+ * in memory of this call alone (backend/trial.h). Candidates whose parameters the device refuses are passed over. With
+ * a single candidate nothing is measured.
  */
 tamis_status tamis_gpu_rank(tamis_prepared *p, const tamis_gpu_method *method, const tamis_gpu_candidates *candidates);
 

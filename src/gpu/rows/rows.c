@@ -352,17 +352,17 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double size = (double)tamis_type_size(p->type), limit = (double)usual_limit(p);
     const double width = fmax((double)p->width, 1), slices = ceil(width / (double)usual_slice(p));
     const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
-    const double seen = 0.0702 * bytes * 1e-12 * tamis_gpu_scale(p);
-    const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, (double)p->cols * bytes) - seen);
-    const double each = (2.5 + 0.05 * bytes) * 1e-12 * tamis_gpu_scale(p) + 0.68 * p->evidence->fresh_share * beyond;
-    const double row = (50 + 11 * (double)usual_team(p)) * 1e-12 * tamis_gpu_scale(p);
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double each = tamis_gpu_issue(p, tamis_gpu_cost_of(f->rows.nonzero, bytes)) + tamis_gpu_beyond(p, bytes);
+    const double row = tamis_gpu_issue(p, f->rows.row_ps + f->rows.row_lane_ps * (double)usual_team(p));
     const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
-    const double tail = longest * (20e-9 + 90e-12 * bytes) * tamis_gpu_scale(p);
+    const double tail = tamis_gpu_chain(p, longest, bytes);
     const bool cuts = (double)p->evidence->profile.max > limit;
     const double sums = cuts ? 2 * (double)p->nnz / limit * width * 4 : 0;
     prediction->call_seconds =
-        fmax(tamis_gpu_filling(seconds), tail) + (cuts ? 3e-6 + sums / tamis_gpu_gather_rate(p, sums) : 0);
-    prediction->setup_seconds = cuts || p->evidence->profile.variation > 0.5 ? 0.1e-3 + (double)p->rows * 1e-9 : 0;
+        fmax(tamis_gpu_filling(p, seconds), tail) + (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
+    prediction->setup_seconds =
+        cuts || p->evidence->profile.variation > 0.5 ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by teams, those of more than %.0f nonzeros in pieces that are merged: the longest has %lld",

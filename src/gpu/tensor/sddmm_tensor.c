@@ -31,9 +31,11 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double nnz = (double)p->nnz, fresh = p->evidence->panel_fresh[0], cells = nnz * fresh / 128;
     const bool once = p->math == TAMIS_MATH_TF32;
-    const double cell = (14.8 + (once ? 0.313 : 0.626) * (double)p->inner) * 1e-9 * tamis_gpu_scale(p);
-    prediction->call_seconds = tamis_gpu_filling(cells * cell + nnz * 2.85e-12 * tamis_gpu_scale(p)) + 6e-6;
-    prediction->setup_seconds = 0.6e-3 + nnz * 0.55e-9 * tamis_gpu_scale(p);
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double cell = f->tensor.cell_ps + (once ? f->tensor.tf32 : 1) * f->tensor.cell_column_ps * (double)p->inner;
+    prediction->call_seconds =
+        tamis_gpu_filling(p, tamis_gpu_issue(p, cells * cell + nnz * f->tensor.nonzero_ps)) + f->tensor.begin;
+    prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 products%s, %.1f %% of them wanted; the cells are sorted once", cells,

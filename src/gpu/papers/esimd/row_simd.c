@@ -203,15 +203,13 @@ static const tamis_gpu_method fused = {
 
 /* Rows dealt whole to groups that are neighbours: quick where rows are alike, and as slow as the longest row. */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    static const double by_operation[] = {1.45, 1.1, 1.4};
-    const double bytes = tamis_gpu_row_bytes(p),
-                 longest = (double)p->evidence->profile.max * (20e-9 + 90e-12 * bytes) * tamis_gpu_scale(p);
-    const double each = tamis_gpu_row_each(p, bytes) * by_operation[p->operation];
-    /* SDDMM: a row of A is loaded for a few nonzeros; the others: the output */
-    const double row = p->operation == TAMIS_OP_SDDMM ? 5.5e-9 / (1 + p->evidence->profile.mean / 4) : 60e-12;
-    static const double besides[] = {2e-6, 0, 6e-6};
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double bytes = tamis_gpu_row_bytes(p), longest = tamis_gpu_chain(p, (double)p->evidence->profile.max, bytes);
+    const double each = tamis_gpu_row_each(p, bytes) * f->simd.times[p->operation];
+    const double row =
+        p->operation == TAMIS_OP_SDDMM ? f->simd.sddmm_row / (1 + p->evidence->profile.mean / 4) : f->simd.row;
     prediction->call_seconds =
-        tamis_gpu_filling((double)p->nnz * each + (double)p->rows * row) + longest + besides[p->operation];
+        tamis_gpu_filling(p, (double)p->nnz * each + (double)p->rows * row) + longest + f->simd.begin[p->operation];
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "whole rows by groups: the longest (%lld nonzeros) takes %.3g ms by itself",

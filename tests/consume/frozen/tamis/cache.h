@@ -1,5 +1,5 @@
 /*
- * The cache of compiled GPU kernels on disk.
+ * The cache on disk: compiled GPU kernels, and what measured plans have chosen.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,14 +12,17 @@
 extern "C" {
 #endif
 
-/* Compiled GPU kernels on disk, in $XDG_CACHE_HOME/tamis/programs, at most TAMIS_CACHE_BYTES in total. */
+/* Compiled GPU kernels are kept in $XDG_CACHE_HOME/tamis/programs, at most TAMIS_CACHE_BYTES in total. The choices of
+   measured plans (tamis_options.effort) are kept in $XDG_CACHE_HOME/tamis/plans.txt, the last thousand of them. With
+   TAMIS_CACHE_BYTES=0 nothing is kept. */
 typedef struct tamis_cache_description {
-    char path[1024]; /* "" if no folder is available */
-    int64_t entries, bytes, most_bytes;
-    uint64_t reserved[4];
+    char path[1024];                    /* "" if no folder is available */
+    int64_t entries, bytes, most_bytes; /* of the kernels */
+    int64_t plans;                      /* number of plans measured */
+    uint64_t reserved[3];
 } tamis_cache_description;
 TAMIS_API tamis_status tamis_cache_describe(tamis_cache_description *description);
-/* Removes all entries; *removed (may be NULL) is their number. */
+/* Removes all kernels and plans; *removed (may be NULL) is their number. */
 TAMIS_API tamis_status tamis_cache_clear(int64_t *removed);
 
 #ifdef __cplusplus

@@ -1,0 +1,165 @@
+/* Timing algorithms on operands of the trial alone. */
+#include "backend/trial.h"
+
+#include "base/clock.h"
+#include "base/half.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/status.h"
+
+enum { BLOCK = 1 << 14 }; /* elements that come from the host; the rest of an array repeats them */
+
+/* ------------------------------------------------------------------------------------------ operands */
+
+/* Numbers with all their digits, so that nothing is faster for being zero: in [-1, 1), or in [0.1, 1) for quotients,
+   whose denominators must not vanish. */
+static void fill_block(tamis_type type, bool positive, uint64_t seed, void *block) {
+    const double low = positive ? 0.1 : -1;
+    for (int i = 0; i < BLOCK; i++) {
+        const double x = low + (1 - low) * tamis_random_uniform_at(seed, 0, (uint64_t)i);
+        switch (type) {
+        case TAMIS_F32: ((float *)block)[i] = (float)x; break;
+        case TAMIS_F64: ((double *)block)[i] = x; break;
+        case TAMIS_F16: ((uint16_t *)block)[i] = tamis_f16_store((float)x); break;
+        case TAMIS_BF16: ((uint16_t *)block)[i] = tamis_bf16_store((float)x); break;
+        }
+    }
+}
+
+static tamis_status fill(const tamis_problem *p, tamis_place place, int64_t bytes, const void *block, size_t size) {
+    int64_t filled = BLOCK * (int64_t)size;
+    if (filled > bytes) filled = bytes;
+    TRY(p->backend->copy_in(p->device, p->stream, place, block, (size_t)filled));
+    while (filled < bytes) {
+        const int64_t more = filled < bytes - filled ? filled : bytes - filled;
+        const tamis_place to = {place.base, place.bytes + filled};
+        TRY(p->backend->copy_within(p->device, p->stream, to, place, (size_t)more));
+        filled += more;
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status add(tamis_trial *trial, int number, tamis_type type, int64_t elements, int64_t members,
+                        tamis_place *place, int64_t *apart) {
+    const tamis_problem *const p = trial->problem;
+    const size_t size = tamis_type_size(type);
+    const bool positive = p->edge == TAMIS_EDGE_QUOTIENT && p->operation != TAMIS_OP_SPMM;
+    tamis_status status = TAMIS_OK;
+    void *block = NULL;
+    int64_t bytes;
+    *apart = elements;
+    if (__builtin_mul_overflow(elements, members, &bytes) || __builtin_mul_overflow(bytes, (int64_t)size, &bytes))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "operands to measure with: %lld x %lld elements do not fit 64 bits",
+                          (long long)members, (long long)elements);
+    if (bytes == 0) return TAMIS_OK;
+    TRY(tamis_allocate(BLOCK, size, "numbers to measure with", &block));
+    fill_block(type, positive, (uint64_t)number, block);
+    TRY_GOTO(done, p->backend->allocate(p->device, p->stream, (size_t)bytes, "operands to measure with",
+                                        &trial->arrays[number]));
+    *place = (tamis_place){trial->arrays[number], 0};
+    trial->bytes += bytes;
+    TRY_GOTO(done, fill(p, *place, bytes, block, size));
+done:
+    tamis_release(block);
+    return status;
+}
+
+tamis_status tamis_trial_begin(const tamis_problem *problem, int64_t members, tamis_trial *trial) {
+    const tamis_problem *const p = problem;
+    const bool sddmm = p->operation == TAMIS_OP_SDDMM, spmm = p->operation == TAMIS_OP_SPMM;
+    const int64_t b_width = spmm ? p->width : p->inner, out = sddmm ? p->nnz : p->rows * p->width;
+    *trial = (tamis_trial){.problem = problem};
+    tamis_operands *const x = &trial->operands;
+    *x = (tamis_operands){.a_stride = p->inner,
+                          .b_stride = b_width,
+                          .d_stride = p->width,
+                          .out_stride = sddmm ? 0 : p->width,
+                          .batch = members,
+                          .alpha = 1};
+    if (!spmm) TRY(add(trial, 0, p->type, p->rows * p->inner, members, &x->a, &x->apart.a));
+    TRY(add(trial, 1, p->type, p->cols * b_width, members, &x->b, &x->apart.b));
+    if (p->operation == TAMIS_OP_FUSED) TRY(add(trial, 2, p->type, p->cols * p->width, members, &x->d, &x->apart.d));
+    TRY(add(trial, 3, p->output_type, out, members, &x->out, &x->apart.out));
+    if (!p->has_values) return TAMIS_OK;
+    return add(trial, 4, p->value_type, p->nnz, members, &x->values, &x->apart.values);
+}
+
+void tamis_trial_end(tamis_trial *trial) {
+    const tamis_problem *const p = trial->problem;
+    for (int i = 0; i < TAMIS_TRIAL_ARRAYS; i++)
+        if (trial->arrays[i]) p->backend->release_memory(p->device, p->stream, trial->arrays[i]);
+    if (trial->scratch) p->backend->release_memory(p->device, p->stream, trial->scratch);
+    for (int i = 0; i < 2; i++)
+        if (trial->marks[i]) p->backend->release_mark(p->device, trial->marks[i]);
+}
+
+/* ------------------------------------------------------------------------------------------ timing */
+
+static tamis_status take_scratch(tamis_trial *trial, int64_t bytes) {
+    const tamis_problem *const p = trial->problem;
+    if (bytes > trial->scratch_bytes) {
+        if (trial->scratch) p->backend->release_memory(p->device, p->stream, trial->scratch);
+        trial->scratch = NULL;
+        trial->scratch_bytes = 0;
+        TRY(p->backend->allocate(p->device, p->stream, (size_t)bytes, "scratch to measure with", &trial->scratch));
+        trial->scratch_bytes = bytes;
+    }
+    trial->operands.scratch = (tamis_place){trial->scratch, 0};
+    return TAMIS_OK;
+}
+
+/* All members, as many at once as an execution of a plan takes. */
+static tamis_status execute(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once) {
+    const tamis_problem *const p = trial->problem;
+    const int64_t members = trial->operands.batch;
+    const int64_t size = (int64_t)tamis_type_size(p->type);
+    for (int64_t first = 0; first < members; first += at_once) {
+        tamis_operands x = trial->operands;
+        x.batch = members - first < at_once ? members - first : at_once;
+        x.a.bytes += first * x.apart.a * size;
+        x.b.bytes += first * x.apart.b * size;
+        x.d.bytes += first * x.apart.d * size;
+        x.out.bytes += first * x.apart.out * (int64_t)tamis_type_size(p->output_type);
+        x.values.bytes += first * x.apart.values * (int64_t)tamis_type_size(p->value_type);
+        TRY(p->backend->execute(prepared, p->stream, &x));
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status repeat(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once, int calls) {
+    for (int i = 0; i < calls; i++) TRY(execute(trial, prepared, at_once));
+    return TAMIS_OK;
+}
+
+static tamis_status time_by_clock(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once, int calls,
+                                  double *seconds) {
+    const tamis_problem *const p = trial->problem;
+    TRY(p->backend->finish(p->device, p->stream));
+    const double start = tamis_clock_seconds();
+    TRY(repeat(trial, prepared, at_once, calls));
+    TRY(p->backend->finish(p->device, p->stream));
+    *seconds = tamis_clock_seconds() - start;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_trial_time(tamis_trial *trial, const tamis_prepared *prepared, int calls, double *seconds) {
+    const tamis_problem *const p = trial->problem;
+    const tamis_backend *const backend = p->backend;
+    void **const marks = trial->marks;
+    tamis_prepared_sizes sizes;
+    backend->sizes(prepared, &sizes);
+    const int64_t scratch = ((int64_t)sizes.scratch_bytes + 63) / 64 * 64;
+    const int64_t at_once = tamis_members_at_once(&sizes, trial->operands.batch);
+    trial->operands.scratch_apart = sizes.own_scratch ? scratch : 0;
+    TRY(take_scratch(trial, sizes.own_scratch ? at_once * scratch : scratch));
+    if (!trial->by_clock) {
+        TRY(backend->mark(p->device, p->stream, &marks[0]));
+        TRY(repeat(trial, prepared, at_once, calls));
+        TRY(backend->mark(p->device, p->stream, &marks[1]));
+        trial->by_clock = backend->between(p->device, marks[0], marks[1], seconds) != TAMIS_OK;
+        if (trial->by_clock) tamis_clear_error(); /* what is wrong with the device itself shows again */
+    }
+    if (trial->by_clock) TRY(time_by_clock(trial, prepared, at_once, calls, seconds));
+    *seconds /= calls;
+    return TAMIS_OK;
+}

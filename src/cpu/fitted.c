@@ -1,0 +1,23 @@
+/* The table of fitted numbers: one row serves all processors, since cores differ by far less than their memory does. */
+#include "cpu/fitted.h"
+
+/* Fitted on 2026-11-21 to the cases of docs/performance.md: segments on uniform matrices of 6 to 300 nonzeros each,
+   waits at K = 32 and 128 with 10 to 410, `unseen` over the suites at K = 32. */
+const tamis_cpu_fitted tamis_cpu_fit = {
+    .chip = "AMD EPYC, 2 cores, x86-64-v4",
+    .interleaved = 0.45e-9,
+    .one_by_one = 1.6e-9,
+    .naive = 5e-9,
+    .row = 20e-9,
+    .whole_rows = 1.01,
+    .tiles = {.nonzero = 0.45e-9,
+              .entry = 0.6e-9,
+              .segment = 33e-9,
+              .wait_nonzero = 4e-9,
+              .wait_most = 300e-9,
+              .l1_share = 0.7,
+              .l2_share = 0.9,
+              .unseen = 1.1,
+              .setup_segment = 14e-9,
+              .setup_nonzero = 0.3e-9},
+};

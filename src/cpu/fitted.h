@@ -1,0 +1,27 @@
+/* The fitted numbers of the CPU's cost model: what the probe does not measure. Everything else is bytes over measured
+   rates (predict.c, tiles.c). Times are seconds of one core. */
+#ifndef TAMIS_CPU_FITTED_H
+#define TAMIS_CPU_FITTED_H
+
+typedef struct tamis_cpu_fitted {
+    const char *chip;
+    /* a nonzero beside moving its rows: in ours, with one dot product after another, in the naive loop */
+    double interleaved, one_by_one, naive;
+    double row;        /* a row of S */
+    double whole_rows; /* cpu-rows: what handing out rows takes, as a factor */
+
+    struct {
+        double nonzero;            /* index, address, share of a reduction, as far as they do not overlap */
+        double entry;              /* visiting an entry of the table */
+        double segment;            /* its loop, the row of A, the reduction of what is left over */
+        double wait_nonzero,       /* a segment's part of S comes from a new place in memory: each nonzero waits, */
+            wait_most;             /* until the hardware has seen where it goes, unless the products take as long */
+        double l1_share, l2_share; /* of a cache that a tile may fill */
+        double unseen;             /* what the model does not see, as a factor */
+        double setup_segment, setup_nonzero; /* building the table */
+    } tiles;
+} tamis_cpu_fitted;
+
+extern const tamis_cpu_fitted tamis_cpu_fit;
+
+#endif

@@ -1,0 +1,55 @@
+/* The table of fitted numbers. To add a chip: fit its numbers to measurements with --algorithm all, add a row here. */
+#include "gpu/fitted.h"
+
+#include <string.h>
+
+#include "gpu/runtime/runtime.h"
+
+static const tamis_gpu_fitted h200 = {
+    /* Fitted on 2026-11-21 (driver and NVRTC 13.0) to the cases of docs/results/nvidia-h200 and of docs/performance.md.
+     */
+    .chip = "NVIDIA H200",
+    .l2_gbs = 8000,
+    .launch = 5e-6,
+    .alone = 4e-6,
+    .sparse_times = 4,
+    .row = {3.3, 0.0722},   /* 13.9 TB/s; the probe's L1 reads 13.2 */
+    .seen_byte_ps = 0.0702, /* 14.2 TB/s */
+    .beyond_share = 0.68,
+    .chain = {20e3, 90},
+    .nonzeros = {.issue = {4.2, 0.061},
+                 .issue_new_ps = 1.3,
+                 .l1_byte_ps = 0.0615, /* 16.3 TB/s; new ones 8.8 */
+                 .l1_byte_new_ps = 0.0527,
+                 .wide = 1.2,
+                 .wide_bytes = 2048,
+                 .beyond_share = 0.3,
+                 .times = {1, 2.0, 2.2},
+                 .sums = 18e-6,
+                 .merge = 2e-6},
+    .panels = {.issue = {4.27, 0.0385}, /* 26 TB/s out of shared memory */
+               .gather_byte_ps = 0.5,
+               .steps = 1.5,
+               .busy = 0.91,
+               .uneven = 0.55,
+               .waits = 2.2,
+               .begin = 3e-6},
+    .cells = {.fixed = 0.6e-3, .nonzero_ps = 550},
+    .rows = {.nonzero = {2.5, 0.05}, /* 20 TB/s */
+             .row_ps = 50,
+             .row_lane_ps = 11,
+             .merge = 3e-6,
+             .order = 0.1e-3,
+             .order_row = 1e-9},
+    .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
+    .simd = {.times = {1.45, 1.1, 1.4}, .sddmm_row = 5.5e-9, .row = 60e-12, .begin = {2e-6, 0, 6e-6}},
+};
+
+static const tamis_gpu_fitted *const chips[] = {&h200};
+
+const tamis_gpu_fitted *tamis_gpu_fitted_for(const tamis_problem *problem) {
+    const tamis_gpu_device *const device = problem->device;
+    for (size_t i = 1; device && i < sizeof chips / sizeof chips[0]; i++)
+        if (strcmp(device->limits.model, chips[i]->chip) == 0) return chips[i];
+    return chips[0];
+}

@@ -1,0 +1,94 @@
+/*
+ * The fitted numbers of the GPU's cost model: what the probe does not measure. A row of the table is a chip on which
+ * they were fitted. All predictors of our methods read them from here; what a method of a paper takes relative to
+ * gpu-nonzeros stands in its own row (tamis_gpu_algorithm.relative).
+ *
+ * A prediction is made of
+ *   - bytes that a level of the memory moves, at the rate that the probe has measured for tables of that size;
+ *   - issue: what a nonzero, a row or a cell keeps the multiprocessors' load and arithmetic units busy with, as
+ *     tamis_gpu_cost: picoseconds of the whole device, which depend on the kernel's instructions and are fitted;
+ *   - launches, and what begins or ends a kernel.
+ * Issue is scaled by the rate of the L2 cache on chips that have no row.
+ */
+#ifndef TAMIS_GPU_FITTED_H
+#define TAMIS_GPU_FITTED_H
+
+#include "backend/backend.h"
+
+/* Picoseconds of the whole device for one of something, and for each byte of its row. */
+typedef struct tamis_gpu_cost {
+    double one, byte;
+} tamis_gpu_cost;
+
+static inline double tamis_gpu_cost_of(tamis_gpu_cost cost, double bytes) { return cost.one + cost.byte * bytes; }
+
+/* What ends in _ps, and each tamis_gpu_cost, is picoseconds of the whole device and is scaled; other times are seconds
+   and are not. */
+typedef struct tamis_gpu_fitted {
+    const char *chip;
+    double l2_gbs; /* of that chip, GB/s: issue is multiplied by this over the rate of the device at hand */
+
+    /* launches */
+    double launch;       /* of one kernel */
+    double alone;        /* the share of one team of a kernel by itself: less does not fill the device */
+    double sparse_times; /* few teams take at most so many times as long as their share of a full device */
+
+    /* a nonzero of SpMM or fused, whose row of B or D is read once */
+    tamis_gpu_cost row;
+    double seen_byte_ps; /* ps of a byte that `row` already contains: only what is slower than this is added */
+    double beyond_share; /* of the new rows, those whose way from L2 or memory is not hidden */
+    /* a nonzero of a row that one team walks alone: a chain of loads. Not of the whole device but of that team */
+    tamis_gpu_cost chain;
+
+    struct {
+        tamis_gpu_cost issue;    /* SDDMM: a nonzero with its rows of A and B */
+        double issue_new_ps;     /* more if the row of B is new */
+        double l1_byte_ps;       /* a byte of a row of B in L1, which the instructions hide */
+        double l1_byte_new_ps;   /* more if it is new */
+        double wide, wide_bytes; /* rows of more bytes leave L1 room for too few: so many times as long */
+        double beyond_share;
+        double times[3]; /* of `row`, by operation: SpMM and fused carry sums */
+        double sums;     /* SpMM and fused: the chunks that a team walks through; see `alone` */
+        double merge;    /* the kernels at the end */
+    } nonzeros;
+
+    struct {
+        tamis_gpu_cost issue;  /* a nonzero; bytes as the lanes take them, of a row of B in shared memory */
+        double gather_byte_ps; /* a byte of a row of B brought into shared memory */
+        double steps;          /* rows that pass in several steps: so many times as long */
+        double busy;           /* share of a group's teams that had work where `issue` was fitted */
+        double uneven;         /* of narrow rows: how much longer the last, partly filled round of groups takes */
+        double waits;          /* a multiprocessor's only group waits for each step: so many times as long */
+        double begin;
+    } panels;
+
+    struct { /* gpu-panels and gpu-tensor: sorting nonzeros into cells */
+        double fixed, nonzero_ps;
+    } cells;
+
+    struct {
+        tamis_gpu_cost nonzero;
+        double row_ps, row_lane_ps; /* a row, and each lane of its team */
+        double merge;               /* of rows that are cut */
+        double order, order_row;    /* set-up: rows in order, the lists of cut rows */
+    } rows;
+
+    struct {
+        double cell_ps,
+            cell_column_ps; /* a cell of 128 x 128 products, and each column of A and B: three products of TF32 */
+        double tf32;        /* one product: share of cell_column_ps; derived from the instructions */
+        double nonzero_ps;
+        double begin;
+    } tensor;
+
+    struct {
+        double times[3];       /* of `row`, by operation */
+        double sddmm_row, row; /* SDDMM: a row of A, shared by each four nonzeros; the others: a row of the output */
+        double begin[3];
+    } simd; /* esimd-row-simd */
+} tamis_gpu_fitted;
+
+/* The row of the problem's chip, else the first one. */
+const tamis_gpu_fitted *tamis_gpu_fitted_for(const tamis_problem *problem);
+
+#endif

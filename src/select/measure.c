@@ -1,0 +1,308 @@
+/* Timing the candidates of a choice, and what becomes of the result. */
+#include "select/measure.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <tamis/version.h>
+
+#include "backend/trial.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "select/remembered.h"
+
+/*
+ * How candidates are timed. Each is executed once, which loads its kernels, and once more, which says how many calls
+ * fill `round_seconds`, so that the clock's steps do not matter. Then come `rounds` rounds, or as many as fit
+ * `all_seconds` but at least `rounds_least`, each of which times every candidate in turn, so that a drift of the clock
+ * speed meets all of them; the least time counts, since others can only add to it. What takes `tie` times as long as
+ * the fastest at most is equal to it, and the prediction decides: noise then changes no choice. A candidate whose calls
+ * fill a round by themselves and that is `behind` the fastest is not timed again.
+ */
+static const struct {
+    int rounds, rounds_least, calls_most;
+    double round_seconds, all_seconds, tie, behind;
+} rule = {.rounds = 7,
+          .rounds_least = 3,
+          .calls_most = 64,
+          .round_seconds = 2e-3,
+          .all_seconds = 0.5,
+          .tie = 1.02,
+          .behind = 1.5};
+
+typedef struct contestant {
+    tamis_candidate *candidate;
+    tamis_prepared *prepared; /* NULL: it failed */
+    double prepare_seconds;
+    int calls;
+    char why[160]; /* it failed */
+} contestant;
+
+typedef struct contest {
+    const tamis_problem *problem;
+    tamis_trial trial;
+    double executions; /* of the trial, that an execution of the plan takes */
+    contestant at[TAMIS_CANDIDATES_MOST];
+    int count;
+} contest;
+
+/* ------------------------------------------------------------------------------------------ the key */
+
+static void add(char *key, size_t *used, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *key, size_t *used, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t room = *used < TAMIS_REMEMBERED_KEY ? TAMIS_REMEMBERED_KEY - *used : 0;
+    const int n = vsnprintf(room ? key + *used : NULL, room, format, arguments);
+    va_end(arguments);
+    if (n > 0) *used += (size_t)n;
+}
+
+/* Steps of a fifth: equal for numbers that differ by less, but for those on both sides of a step's end. */
+static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
+
+/*
+ * All that the times depend on: the chip with its driver and the library's version, what is computed, how it is called,
+ * and the pattern. A pattern is known by its exact sizes, longest row and empty rows, and by the numbers of its profile
+ * in steps: the same pattern has the same key, whatever its values, and another one of the same sizes has the same only
+ * if it looks the same to every prediction. expected_calls count in powers of two. False: too long to be kept.
+ */
+static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged, char *key) {
+    const tamis_evidence *const e = p->evidence;
+    const tamis_profile *const f = &e->profile;
+    size_t used = 0;
+    add(key, &used, "%s|%s|%s|%s|%s|%d x %d", TAMIS_VERSION_STRING, p->backend->name, device->model,
+        device->instruction_set, device->driver, device->multiprocessors, p->threads);
+    add(key, &used, "|%s %s %s %s %s %d %d", tamis_operation_name(p->operation), tamis_edge_name(p->edge),
+        tamis_type_name(p->type), tamis_type_name(p->output_type), tamis_type_name(p->value_type), p->has_values,
+        p->keep_softmax);
+    add(key, &used, "|%lld %lld %lld|%s %s|%s %s|%d|%d", (long long)p->inner, (long long)p->width, (long long)p->batch,
+        tamis_index_type_name(p->offset_type), tamis_index_type_name(p->index_type),
+        p->math == TAMIS_MATH_TF32 ? "tf32" : "exact", p->deterministic ? "ordered" : "any order", staged,
+        (int)floor(log2((double)e->expected_calls)));
+    add(key, &used, "|%lld %lld %lld %lld %lld %d", (long long)p->rows, (long long)p->cols, (long long)p->nnz,
+        (long long)f->max, (long long)f->empty_rows, f->sorted);
+    add(key, &used, "|%d %d %d|%d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
+        step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]));
+    if (used >= TAMIS_REMEMBERED_KEY) return false;
+    for (char *c = key; *c; c++)
+        if (*c == '\t' || *c == '\n' || *c == '\r') *c = ' ';
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ words */
+
+static tamis_declined *row_of(tamis_choice *choice, const tamis_algorithm *algorithm) {
+    for (int i = 0; i < choice->declined_count; i++)
+        if (choice->declined[i].algorithm == algorithm) return &choice->declined[i];
+    return NULL;
+}
+
+/* Puts another algorithm in the place of the one chosen, which is declined in its stead. */
+static void put_in_place(tamis_choice *choice, const tamis_algorithm *algorithm, const tamis_prediction *prediction) {
+    if (choice->algorithm == algorithm) return;
+    tamis_declined *const row = row_of(choice, algorithm);
+    if (row) {
+        row->algorithm = choice->algorithm;
+        snprintf(row->reason, sizeof row->reason, "predicted %.3g ms a call (%s)",
+                 choice->prediction.call_seconds * 1e3, choice->prediction.reason);
+    }
+    choice->algorithm = algorithm;
+    choice->prediction = *prediction;
+}
+
+static void fail_one(contest *c, contestant *one) {
+    if (one->prepared) c->problem->backend->release(one->prepared);
+    one->prepared = NULL;
+    one->candidate->measured_seconds = 0;
+    snprintf(one->why, sizeof one->why, "%s", tamis_last_error());
+}
+
+/* ------------------------------------------------------------------------------------------ the contest */
+
+static tamis_status prepare_all(contest *c, tamis_choice *choice, int *alive) {
+    const tamis_problem *const p = c->problem;
+    tamis_status last = TAMIS_OK;
+    *alive = 0;
+    for (int i = 0; i < choice->candidate_count; i++) {
+        contestant *const one = &c->at[c->count++];
+        *one = (contestant){.candidate = &choice->candidates[i]};
+        const double start = tamis_clock_seconds();
+        const tamis_status status = p->backend->prepare(one->candidate->algorithm, p, &one->prepared);
+        one->prepare_seconds = tamis_clock_seconds() - start;
+        if (status == TAMIS_OK) {
+            ++*alive;
+        } else {
+            one->prepared = NULL;
+            last = status;
+            fail_one(c, one);
+        }
+    }
+    return *alive ? TAMIS_OK : last;
+}
+
+static tamis_status time_one(contest *c, contestant *one, double *seconds) {
+    TRY(tamis_trial_time(&c->trial, one->prepared, one->calls, seconds));
+    *seconds *= c->executions;
+    return TAMIS_OK;
+}
+
+/* The execution that loads everything, and the one that says how many fill a round. */
+static tamis_status warm_up(contest *c, contestant *one) {
+    double seconds;
+    one->calls = 1;
+    TRY(time_one(c, one, &seconds));
+    TRY(time_one(c, one, &seconds));
+    one->candidate->measured_seconds = seconds;
+    one->calls = (int)fmax(1, fmin(rule.calls_most, rule.round_seconds / fmax(seconds, 1e-9)));
+    return TAMIS_OK;
+}
+
+/* As tamis_choose counts: all expected calls, and the set-up as predicted. What was measured of it is mostly the first
+   compilation of kernels, which the next plan does not pay. */
+static double total_of(const tamis_problem *problem, const tamis_candidate *candidate) {
+    return (double)problem->evidence->expected_calls * candidate->measured_seconds +
+           candidate->prediction.setup_seconds;
+}
+
+static double least_total(const contest *c) {
+    double least = INFINITY;
+    for (int i = 0; i < c->count; i++)
+        if (c->at[i].prepared && c->at[i].candidate->measured_seconds > 0)
+            least = fmin(least, total_of(c->problem, c->at[i].candidate));
+    return least;
+}
+
+/* One round; `round` 0 warms up. */
+static tamis_status time_all(contest *c, int round, int *alive) {
+    tamis_status last = TAMIS_OK;
+    const double least = least_total(c);
+    for (int i = 0; i < c->count; i++) {
+        contestant *const one = &c->at[i];
+        double seconds = INFINITY;
+        if (!one->prepared) continue;
+        if (round > 0 && one->calls == 1 && total_of(c->problem, one->candidate) > rule.behind * least) continue;
+        const tamis_status status = round == 0 ? warm_up(c, one) : time_one(c, one, &seconds);
+        if (status != TAMIS_OK) {
+            last = status;
+            fail_one(c, one);
+            --*alive;
+        } else if (seconds < one->candidate->measured_seconds) {
+            one->candidate->measured_seconds = seconds;
+        }
+    }
+    return *alive ? TAMIS_OK : last;
+}
+
+static contestant *winner_of(contest *c) {
+    const double least = least_total(c);
+    for (int i = 0; i < c->count; i++) /* the best predicted first */
+        if (c->at[i].prepared && total_of(c->problem, c->at[i].candidate) <= rule.tie * least) return &c->at[i];
+    return NULL;
+}
+
+static void tell(const contest *c, const contestant *winner, tamis_choice *choice) {
+    const long long calls = (long long)c->problem->evidence->expected_calls;
+    double unprepared = INFINITY;
+    put_in_place(choice, winner->candidate->algorithm, &winner->candidate->prediction);
+    choice->chosen_by = TAMIS_CHOSEN_MEASURED;
+    choice->measured_seconds = winner->candidate->measured_seconds;
+    snprintf(choice->reason, sizeof choice->reason,
+             "smallest measured time for %lld call%s of the %d best predicted: %.3g ms a call; %s", calls,
+             calls == 1 ? "" : "s", c->count, choice->measured_seconds * 1e3, choice->prediction.reason);
+    for (int i = 0; i < c->count; i++) {
+        const tamis_candidate *const one = c->at[i].candidate;
+        tamis_declined *const row = row_of(choice, one->algorithm);
+        if (!c->at[i].prepared) {
+            if (row) snprintf(row->reason, sizeof row->reason, "it could not be measured: %s", c->at[i].why);
+            continue;
+        }
+        if (!one->algorithm->needs_preparation) unprepared = fmin(unprepared, one->measured_seconds);
+        if (row)
+            snprintf(row->reason, sizeof row->reason, "measured %.3g ms a call%s, predicted %.3g",
+                     one->measured_seconds * 1e3, one->prediction.setup_seconds > 0 ? " plus its set-up" : "",
+                     one->prediction.call_seconds * 1e3);
+    }
+    if (!isinf(unprepared)) choice->unprepared_seconds = unprepared;
+}
+
+static tamis_status hold(contest *c, tamis_choice *choice, int64_t members, tamis_prepared **prepared) {
+    tamis_status status = TAMIS_OK;
+    const double start = tamis_clock_seconds();
+    double begin;
+    int alive = 0;
+    contestant *winner = NULL;
+    TRY_GOTO(done, tamis_trial_begin(c->problem, members, &c->trial));
+    TRY_GOTO(done, prepare_all(c, choice, &alive));
+    TRY_GOTO(done, time_all(c, 0, &alive));
+    begin = tamis_clock_seconds(); /* kernels are compiled by now */
+    for (int round = 1; round <= rule.rounds; round++) {
+        TRY_GOTO(done, time_all(c, round, &alive));
+        if (round >= rule.rounds_least && tamis_clock_seconds() - begin > rule.all_seconds) break;
+    }
+    winner = winner_of(c);
+    tell(c, winner, choice);
+    *prepared = winner->prepared;
+    tamis_clear_error(); /* of those that were passed over */
+done:
+    for (int i = 0; i < c->count; i++)
+        if (c->at[i].prepared && &c->at[i] != winner) c->problem->backend->release(c->at[i].prepared);
+    choice->measuring_bytes = c->trial.bytes + c->trial.scratch_bytes;
+    tamis_trial_end(&c->trial);
+    choice->measuring_seconds = tamis_clock_seconds() - start - (winner ? winner->prepare_seconds : 0);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ the way through */
+
+/* False: nothing is remembered that can be used here. */
+static bool take_remembered(const tamis_problem *p, const char *key, tamis_choice *choice, tamis_prepared **prepared) {
+    tamis_remembered plan;
+    tamis_prediction prediction = {.reason = ""};
+    char reason[192];
+    const tamis_algorithm *algorithm;
+    if (!tamis_remembered_find(key, &plan)) return false;
+    for (int i = 0; (algorithm = p->backend->algorithm(i)) != NULL; i++)
+        if (strcmp(algorithm->description.name, plan.algorithm) == 0) break;
+    if (!algorithm || algorithm->description.baseline || !(algorithm->description.operations & 1u << p->operation) ||
+        !p->backend->accepts(algorithm, p, reason, sizeof reason))
+        return false;
+    p->backend->predict(algorithm, p, &prediction);
+    if (p->backend->prepare(algorithm, p, prepared) != TAMIS_OK) {
+        *prepared = NULL;
+        tamis_clear_error();
+        return false;
+    }
+    put_in_place(choice, algorithm, &prediction);
+    choice->chosen_by = TAMIS_CHOSEN_REMEMBERED;
+    choice->measured_seconds = plan.seconds;
+    snprintf(choice->reason, sizeof choice->reason,
+             "remembered: an earlier plan measured %.3g ms a call, the best for such a pattern; %s", plan.seconds * 1e3,
+             prediction.reason);
+    return true;
+}
+
+tamis_status tamis_choose_measured(const tamis_problem *problem, const tamis_device_description *device, bool staged,
+                                   tamis_choice *choice, tamis_prepared **prepared) {
+    const tamis_problem *const p = problem;
+    const bool empty = p->nnz == 0 || p->inner + p->width == 0;
+    char key[TAMIS_REMEMBERED_KEY];
+    if (choice->candidate_count < 2 || empty) {
+        const size_t used = strlen(choice->reason);
+        snprintf(choice->reason + used, sizeof choice->reason - used, "; nothing was measured, since %s",
+                 empty ? "there is nothing to compute" : "it is the only candidate");
+        return p->backend->prepare(choice->algorithm, p, prepared);
+    }
+    /* what parameters the caller gave may suit one algorithm alone, and is not asked for when it is next remembered */
+    const bool keeps = p->parameters[0] == 0 && make_key(p, device, staged, key);
+    if (keeps && take_remembered(p, key, choice, prepared)) return TAMIS_OK;
+    const int64_t members = staged ? 1 : p->batch, executions = staged ? p->batch : 1;
+    contest c = {.problem = p, .trial.problem = p, .executions = (double)executions};
+    TRY(hold(&c, choice, members, prepared));
+    if (!keeps) return TAMIS_OK;
+    tamis_remembered plan = {.seconds = choice->measured_seconds};
+    snprintf(plan.algorithm, sizeof plan.algorithm, "%s", choice->algorithm->description.name);
+    tamis_remembered_keep(key, &plan);
+    return TAMIS_OK;
+}

@@ -1,0 +1,114 @@
+/*
+ * plans.txt: a line that names the format, then a line for each plan, the newest first: seconds, algorithm and key,
+ * separated by tabs. A line that is not of this form is passed over, and is gone when the file is next written; a file
+ * that begins otherwise counts as empty. Of two processes that write at the same time one may lose its plan, which is
+ * then measured again; readers always see a complete file.
+ */
+#include "select/remembered.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cache_folder.h"
+
+/* A thousand plans of at most a kilobyte each: the file is read in a millisecond. */
+enum { PLANS_MOST = 1000, PATH_BYTES = 1200, LINE_BYTES = TAMIS_REMEMBERED_KEY + 128 };
+static const char *const format_line = "tamis plans 1\n";
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those who write; processes may still meet */
+
+static bool path_of(char *path, size_t bytes) {
+    char folder[1024];
+    if (tamis_cache_bytes() == 0 || !tamis_cache_folder(NULL, folder, sizeof folder)) return false;
+    const int n = snprintf(path, bytes, "%s/plans.txt", folder);
+    return n > 0 && (size_t)n < bytes;
+}
+
+/* The file behind its first line; NULL: there is none, or it is of another format. */
+static FILE *open_plans(void) {
+    char path[PATH_BYTES], line[LINE_BYTES];
+    if (!path_of(path, sizeof path)) return NULL;
+    FILE *const file = fopen(path, "re");
+    if (!file) return NULL;
+    if (fgets(line, sizeof line, file) && strcmp(line, format_line) == 0) return file;
+    fclose(file);
+    return NULL;
+}
+
+/* Takes a line apart in place. */
+static bool parse(char *line, tamis_remembered *plan, const char **key) {
+    char *end = strchr(line, '\n'), *name = strchr(line, '\t'), *rest = name ? strchr(name + 1, '\t') : NULL;
+    if (!end || !rest || rest - name - 1 >= (long)sizeof plan->algorithm || rest - name == 1) return false;
+    *end = *name = *rest = 0;
+    plan->seconds = strtod(line, &end);
+    if (end == line || *end || !(plan->seconds > 0) || plan->seconds > 1e9) return false;
+    snprintf(plan->algorithm, sizeof plan->algorithm, "%s", name + 1);
+    *key = rest + 1;
+    return true;
+}
+
+/* The next line that holds a plan; `line` then holds its key. */
+static bool next(FILE *file, char *line, tamis_remembered *plan, const char **key) {
+    while (fgets(line, LINE_BYTES, file))
+        if (parse(line, plan, key)) return true;
+    return false;
+}
+
+bool tamis_remembered_find(const char *key, tamis_remembered *plan) {
+    char line[LINE_BYTES];
+    const char *other;
+    bool found = false;
+    FILE *const file = open_plans();
+    if (!file) return false;
+    while (!found && next(file, line, plan, &other)) found = strcmp(other, key) == 0;
+    fclose(file);
+    return found;
+}
+
+static void write_plan(FILE *file, const tamis_remembered *plan, const char *key) {
+    fprintf(file, "%.6g\t%s\t%s\n", plan->seconds, plan->algorithm, key);
+}
+
+void tamis_remembered_keep(const char *key, const tamis_remembered *plan) {
+    char path[PATH_BYTES], line[LINE_BYTES];
+    const char *other;
+    tamis_remembered old;
+    tamis_cache_draft draft;
+    if (!path_of(path, sizeof path)) return;
+    pthread_mutex_lock(&lock);
+    if (tamis_cache_draft_open(path, &draft)) {
+        fputs(format_line, draft.file);
+        write_plan(draft.file, plan, key);
+        FILE *const file = open_plans();
+        for (int count = 1; file && count < PLANS_MOST && next(file, line, &old, &other);) {
+            if (strcmp(other, key) == 0) continue;
+            write_plan(draft.file, &old, other);
+            count++;
+        }
+        if (file) fclose(file);
+        tamis_cache_draft_close(&draft);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+int64_t tamis_remembered_count(void) {
+    char line[LINE_BYTES];
+    const char *key;
+    tamis_remembered plan;
+    int64_t count = 0;
+    FILE *const file = open_plans();
+    if (!file) return 0;
+    while (next(file, line, &plan, &key)) count++;
+    fclose(file);
+    return count;
+}
+
+int64_t tamis_remembered_clear(void) {
+    char path[PATH_BYTES];
+    const int64_t count = tamis_remembered_count();
+    if (path_of(path, sizeof path)) unlink(path);
+    return count;
+}

@@ -1,0 +1,26 @@
+/*
+ * The tuning cache: which algorithm a measured plan chose, by a key that says for what. On disk it is one text file of
+ * a line a plan, plans.txt in the cache's folder; it is off where there is no such folder and where TAMIS_CACHE_BYTES
+ * is 0.
+ */
+#ifndef TAMIS_SELECT_REMEMBERED_H
+#define TAMIS_SELECT_REMEMBERED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TAMIS_REMEMBERED_KEY = 1024 };
+
+typedef struct tamis_remembered {
+    char algorithm[64];
+    double seconds; /* of a call, as measured */
+} tamis_remembered;
+
+/* A key is a line of less than TAMIS_REMEMBERED_KEY bytes without tabs. */
+bool tamis_remembered_find(const char *key, tamis_remembered *plan);
+void tamis_remembered_keep(const char *key, const tamis_remembered *plan);
+
+int64_t tamis_remembered_count(void);
+int64_t tamis_remembered_clear(void); /* returns how many there were */
+
+#endif

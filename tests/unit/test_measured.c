@@ -1,0 +1,697 @@
+/*
+ * Measured plans: the choice is one of the candidates, it is right, the next plan takes it without measuring, and what
+ * is on disk may be missing, damaged or another process's. test_measured [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <tamis/cache.h>
+#include <tamis/gradient.h>
+#include <tamis/stream.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "named_device.h"
+#include "select/choose.h"
+#include "select/remembered.h"
+#include "support/expect.h"
+#include "support/mirror.h"
+
+static const char *name = "cpu";
+static tamis_device *device;
+static tamis_random dice;
+static char folder[40], plans_path[64];
+
+static void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+static bool is_cpu(void) { return strcmp(name, "cpu") == 0; }
+
+static problem_options usual(void) {
+    return (problem_options){
+        .rows = 300, .cols = 250, .nnz = 3000, .inner = 24, .width = 16, .batch = 1, .sorted = true};
+}
+
+static problem make_problem(problem_options o) { return problem_make(&o, &dice); }
+
+static tamis_options options_of(tamis_operation operation, const problem *p) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.operation = operation;
+    o.type = p->options.type;
+    o.inner = p->options.inner;
+    o.width = p->options.width;
+    o.batch = p->options.batch;
+    o.a_layout = p->options.layouts[0];
+    o.b_layout = operation == TAMIS_OP_SPMM ? p->options.layouts[2] : p->options.layouts[1];
+    o.d_layout = p->options.layouts[2];
+    o.output_layout = operation == TAMIS_OP_SDDMM ? TAMIS_ROW_MAJOR : p->options.layouts[3];
+    o.expected_calls = 1000;
+    o.threads = 1;
+    o.effort = TAMIS_EFFORT_MEASURE;
+    return o;
+}
+
+static tamis_plan *make_plan(const tamis_sparse *S, const tamis_options *o, tamis_plan_report *report) {
+    tamis_plan *plan = NULL;
+    works(tamis_plan_create(device, S, o, &plan));
+    works(tamis_plan_describe(plan, report));
+    return plan;
+}
+
+/* What decided on such a plan. */
+static tamis_chosen_by chosen_by(const tamis_sparse *S, const tamis_options *o) {
+    tamis_plan_report report;
+    tamis_plan_destroy(make_plan(S, o, &report));
+    return report.chosen_by;
+}
+
+static int64_t plans_kept(void) {
+    tamis_cache_description cache;
+    works(tamis_cache_describe(&cache));
+    return cache.plans;
+}
+
+static int forget(void **state) {
+    (void)state;
+    tamis_remembered_clear();
+    return 0;
+}
+
+static char *explain(const tamis_plan *plan) {
+    size_t bytes = 0;
+    works(tamis_plan_explain(plan, NULL, 0, &bytes));
+    char *const text = malloc(bytes);
+    assert_non_null(text);
+    works(tamis_plan_explain(plan, text, bytes, NULL));
+    return text;
+}
+
+static void assert_explains(const tamis_plan *plan, const char *words) {
+    char *const text = explain(plan);
+    if (!strstr(text, words)) fail_msg("no \"%s\" in\n%s", words, text);
+    free(text);
+}
+
+/* ------------------------------------------------------------------------------------------ measuring */
+
+static void measured_then_remembered(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    mirror m = mirror_make(device, &p, 0);
+    const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
+    tamis_plan_report first, second;
+    tamis_plan *plan = make_plan(&m.S, &o, &first);
+    assert_int_equal(first.chosen_by, TAMIS_CHOSEN_MEASURED);
+    assert_true(first.candidates >= 2 && first.candidates <= TAMIS_CANDIDATES_MOST);
+    assert_true(first.measured_seconds > 0 && first.measuring_seconds > 0);
+    double before = 0, of_chosen = 0, least = INFINITY;
+    for (int i = 0; i < first.candidates; i++) {
+        const char *algorithm = NULL;
+        double predicted = 0, measured = 0;
+        works(tamis_plan_candidate(plan, i, &algorithm, &predicted, &measured));
+        assert_true(predicted > 0 && measured > 0);
+        if (strcmp(algorithm, first.algorithm) == 0) of_chosen = measured;
+        least = fmin(least, measured);
+        before = i == 0 ? predicted : before;
+    }
+    assert_true(of_chosen == first.measured_seconds);
+    if (is_cpu()) assert_true(of_chosen <= 1.03 * least); /* nothing to speak of is prepared */
+    assert_int_equal(tamis_plan_candidate(plan, (int)first.candidates, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "number = "));
+    assert_int_equal(tamis_plan_candidate(plan, -1, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_plan_candidate(NULL, 0, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(first.reason, "smallest measured time for 1000 calls of the "));
+    assert_explains(plan, "\nmeasured     in ");
+    for (int i = 0; i < first.declined; i++) { /* each of the others once */
+        const char *algorithm = NULL;
+        works(tamis_plan_declined(plan, i, &algorithm, NULL));
+        assert_string_not_equal(algorithm, first.algorithm);
+        for (int j = 0; j < i; j++) {
+            const char *other = NULL;
+            works(tamis_plan_declined(plan, j, &other, NULL));
+            assert_string_not_equal(algorithm, other);
+        }
+    }
+    tamis_plan_destroy(plan);
+    assert_int_equal(plans_kept(), 1);
+
+    plan = make_plan(&m.S, &o, &second);
+    assert_int_equal(second.chosen_by, TAMIS_CHOSEN_REMEMBERED);
+    assert_string_equal(second.algorithm, first.algorithm);
+    assert_true(second.measuring_seconds == 0);
+    assert_true(fabs(second.measured_seconds - first.measured_seconds) <= 1e-5 * first.measured_seconds);
+    for (int i = 0; i < second.candidates; i++) {
+        double measured = 1;
+        works(tamis_plan_candidate(plan, i, NULL, NULL, &measured));
+        assert_true(measured == 0);
+    }
+    assert_non_null(strstr(second.reason, "remembered: an earlier plan measured "));
+    assert_explains(plan, "\nmeasured     by an earlier plan: ");
+    tamis_plan_destroy(plan);
+    assert_int_equal(plans_kept(), 1);
+    assert_string_equal(tamis_chosen_by_name(first.chosen_by), "measured");
+    assert_string_equal(tamis_chosen_by_name(second.chosen_by), "remembered");
+
+    int64_t removed = 0;
+    works(tamis_cache_clear(&removed));
+    assert_true(removed >= 1 && plans_kept() == 0);
+    assert_int_equal(chosen_by(&m.S, &o), TAMIS_CHOSEN_MEASURED);
+    mirror_free(&m);
+    problem_free(&p);
+}
+
+/* Everything that changes the times is in the key; values are not. */
+static void keys(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    tamis_sparse S = p.S;
+    const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
+    int64_t kept = 1;
+    assert_int_equal(chosen_by(&S, &o), TAMIS_CHOSEN_MEASURED);
+    for (int i = 0; i < 14; i++) {
+        tamis_options other = o;
+        tamis_sparse view = S;
+        bool new_key = true;
+        switch (i) {
+        case 0: other.inner = 25; break;
+        case 1: other.width = 17; break;
+        case 2: other.edge = TAMIS_EDGE_SIGMOID; break;
+        case 3: other.any_order = true; break;
+        case 4: other.threads = 2; break;
+        case 5: other.expected_calls = 1; break;
+        case 6: other.batch = 2; break;
+        case 7: other.operation = TAMIS_OP_SPMM; break;
+        case 8: other.math = TAMIS_MATH_TF32; break;
+        case 9: other.b_layout = TAMIS_COLUMN_MAJOR; break;
+        case 10: view.values = NULL; break;
+        case 11: view.cols++; break;
+        case 12: /* the same power of two */
+            other.expected_calls = 1001;
+            new_key = false;
+            break;
+        default: new_key = false; break;
+        }
+        kept += new_key;
+        const tamis_chosen_by by = chosen_by(&view, &other);
+        if (by != (new_key ? TAMIS_CHOSEN_MEASURED : TAMIS_CHOSEN_REMEMBERED)) fail_msg("case %d: %d", i, (int)by);
+        assert_int_equal(plans_kept(), kept);
+        assert_int_equal(chosen_by(&view, &other), TAMIS_CHOSEN_REMEMBERED);
+    }
+    problem_free(&p);
+}
+
+/* Whatever is measured computes what the oracle says. */
+static void results(void **state) {
+    (void)state;
+    static const struct {
+        tamis_operation operation;
+        tamis_edge edge;
+        tamis_type type;
+        tamis_format format;
+        int64_t batch;
+        tamis_layout layout;
+    } cases[] = {
+        {TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, TAMIS_F32, TAMIS_CSR, 1, TAMIS_ROW_MAJOR},
+        {TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, TAMIS_F32, TAMIS_CSR, 3, TAMIS_ROW_MAJOR},
+        {TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F64, TAMIS_COO, 1, TAMIS_ROW_MAJOR},
+        {TAMIS_OP_FUSED, TAMIS_EDGE_QUOTIENT, TAMIS_F32, TAMIS_CSR, 2, TAMIS_COLUMN_MAJOR},
+        {TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_BF16, TAMIS_CSR, 1, TAMIS_ROW_MAJOR},
+        {TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_F16, TAMIS_COO, 2, TAMIS_ROW_MAJOR},
+    };
+    const size_t count = is_cpu() ? sizeof cases / sizeof cases[0] : 2;
+    for (size_t c = 0; c < count; c++) {
+        problem_options given = usual();
+        given.type = cases[c].type;
+        given.format = cases[c].format;
+        given.batch = cases[c].batch;
+        for (int i = 0; i < 4; i++) given.layouts[i] = cases[c].layout;
+        problem p = make_problem(given);
+        const bool sddmm = cases[c].operation == TAMIS_OP_SDDMM;
+        const int64_t apart = sddmm ? p.S.nnz : p.out.rows * p.out.cols;
+        const size_t bytes = (size_t)(apart * given.batch) * tamis_type_size(given.type);
+        void *const host = calloc(1, bytes);
+        assert_non_null(host);
+        mirror m = mirror_make(device, &p, bytes);
+        tamis_options o = options_of(cases[c].operation, &p);
+        o.edge = cases[c].edge;
+        o.edge_epsilon = 0.5; /* far from the pole */
+        tamis_plan_report report;
+        tamis_plan *const plan = make_plan(&m.S, &o, &report);
+        assert_int_equal(report.chosen_by, TAMIS_CHOSEN_MEASURED);
+        m.out.data = mirror_output(&m, host);
+        tamis_dense P = samples_of(&m.S, m.out.data, given.type);
+        switch (cases[c].operation) {
+        case TAMIS_OP_SDDMM: works(tamis_plan_sddmm(plan, &m.A, &m.B, &P, NULL)); break;
+        case TAMIS_OP_SPMM:
+        case TAMIS_OP_FUSED: {
+            tamis_dense E = m.out;
+            E.stride = cases[c].layout == TAMIS_ROW_MAJOR ? E.cols : E.rows;
+            E.batch_stride = apart;
+            if (cases[c].operation == TAMIS_OP_SPMM)
+                works(tamis_plan_spmm(plan, &m.D, &E, NULL));
+            else
+                works(tamis_plan_fused(plan, &m.A, &m.B, &m.D, &E, NULL));
+            break;
+        }
+        }
+        tamis_plan_destroy(plan);
+        mirror_fetch(&m, host);
+        for (int64_t member = 0; member < given.batch; member++) {
+            const test_call call = {o, TAMIS_EXECUTION_INIT};
+            double *want, *bound;
+            expect_member(&p, cases[c].operation, &call, member, NULL, &want, &bound);
+            for (int64_t i = 0; i < apart; i++) {
+                int64_t at = i;
+                if (!sddmm && cases[c].layout == TAMIS_COLUMN_MAJOR) at = i % p.out.cols * p.out.rows + i / p.out.cols;
+                if (!expect_fits(given.type, test_load(host, given.type, member * apart + at), want[i], bound[i]))
+                    fail_msg("case %zu, %s: element %lld", c, report.algorithm, (long long)i);
+            }
+            free(want);
+            free(bound);
+        }
+        mirror_free(&m);
+        problem_free(&p);
+        free(host);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ memory and threads */
+
+typedef struct pool {
+    int64_t lent, given, failing_at; /* blocks that are out; bytes in all; the block that is refused, from 1 on */
+    int64_t blocks;
+} pool;
+
+static void *take(void *context, size_t bytes, void *stream) {
+    pool *const p = context;
+    (void)stream;
+    if (++p->blocks == p->failing_at) return NULL;
+    p->lent++;
+    p->given += (int64_t)bytes;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void give_back(void *context, void *memory, size_t bytes, void *stream) {
+    pool *const p = context;
+    (void)bytes;
+    (void)stream;
+    p->lent--;
+    free(memory);
+}
+
+/* Operands to measure with are the caller's memory, too, and are given back before the plan is. */
+static void callers_memory(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    pool lender = {.lent = 0};
+    const tamis_allocator allocator = {.context = &lender, .allocate = take, .release = give_back};
+    tamis_options o = options_of(TAMIS_OP_FUSED, &p);
+    o.allocator = &allocator;
+    o.no_workspace = true;
+    tamis_plan_report report;
+    tamis_plan *plan = make_plan(&p.S, &o, &report);
+    const problem_options *const size = &p.options;
+    const int64_t elements = (size->rows + size->cols) * (size->inner + size->width) + size->nnz;
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_MEASURED);
+    assert_true(lender.given >= elements * (int64_t)sizeof(float));
+    assert_int_equal(lender.lent, 0);
+    tamis_plan_destroy(plan);
+    const int64_t blocks = lender.blocks;
+    assert_true(blocks >= 5);
+    for (int64_t n = 1; n <= blocks; n++) { /* a block is refused: the whole plan, or a candidate is passed over */
+        tamis_remembered_clear();
+        lender = (pool){.failing_at = n};
+        const tamis_status status = tamis_plan_create(device, &p.S, &o, &plan);
+        if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        if (n <= 5) assert_int_equal(status, TAMIS_ERROR_MEMORY); /* the operands */
+        if (status == TAMIS_OK) tamis_plan_destroy(plan);
+        assert_int_equal(lender.lent, 0);
+    }
+    problem_free(&p);
+}
+
+typedef struct planner {
+    const problem *p;
+    int64_t inner;
+    bool good;
+} planner;
+
+static void *plan_some(void *given) {
+    planner *const self = given;
+    tamis_options o = options_of(TAMIS_OP_SDDMM, self->p);
+    self->good = true;
+    for (int i = 0; i < 3; i++) {
+        tamis_plan *plan = NULL;
+        tamis_plan_report report = {.candidates = 0};
+        o.inner = self->inner + i % 2;
+        self->good = self->good && tamis_plan_create(device, &self->p->S, &o, &plan) == TAMIS_OK &&
+                     tamis_plan_describe(plan, &report) == TAMIS_OK &&
+                     (report.chosen_by == TAMIS_CHOSEN_MEASURED || report.chosen_by == TAMIS_CHOSEN_REMEMBERED);
+        tamis_plan_destroy(plan);
+    }
+    return NULL;
+}
+
+static void threads_meet(void **state) {
+    (void)state;
+    enum { THREADS = 4 };
+    problem p = make_problem(usual());
+    pthread_t threads[THREADS];
+    planner planners[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        planners[i] = (planner){&p, 10 + i / 2 * 10, false};
+        assert_int_equal(pthread_create(&threads[i], NULL, plan_some, &planners[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(planners[i].good);
+    }
+    assert_int_equal(plans_kept(), 4);
+    problem_free(&p);
+}
+
+/* A gradient is made of plans, which choose as it is told to. */
+static void gradients_measure(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
+    tamis_gradient *gradient = NULL;
+    works(tamis_gradient_create(device, &p.S, &o, &gradient));
+    tamis_gradient_destroy(gradient);
+    assert_true(plans_kept() >= 2);
+    problem_free(&p);
+}
+
+/* ------------------------------------------------------------------------------------------ nothing is measured */
+
+static void nothing_to_measure(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    mirror m = mirror_make(device, &p, 0);
+    tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
+    tamis_plan_report report;
+    tamis_plan *plan = NULL;
+
+    o.algorithm = is_cpu() ? "cpu-rows" : "gpu-nonzeros";
+    tamis_plan_destroy(make_plan(&m.S, &o, &report));
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_NAMED);
+    assert_true(report.candidates == 0 && report.measured_seconds == 0 && report.measuring_seconds == 0);
+    o.algorithm = NULL;
+
+    o.inner = 0;
+    plan = make_plan(&m.S, &o, &report);
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_PREDICTED);
+    assert_non_null(strstr(report.reason, "nothing was measured, since there is nothing to compute"));
+    tamis_plan_destroy(plan);
+    o.inner = p.options.inner;
+
+    o.effort = TAMIS_EFFORT_ESTIMATE;
+    plan = make_plan(&m.S, &o, &report);
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_PREDICTED);
+    assert_true(report.candidates >= 1 && report.measured_seconds == 0);
+    if (report.candidates >= 2) assert_non_null(strstr(report.reason, "; the second best, "));
+    tamis_plan_destroy(plan);
+
+    o.effort = (tamis_effort)7;
+    assert_int_equal(tamis_plan_create(device, &m.S, &o, &plan), TAMIS_ERROR_ARGUMENT);
+    assert_string_equal(tamis_last_error(), "options.effort = 7 is not a valid tamis_effort");
+    o.effort = TAMIS_EFFORT_MEASURE;
+
+    /* a single call chooses by prediction */
+    const size_t bytes = (size_t)p.S.nnz * sizeof(float);
+    float *const host = calloc(1, bytes);
+    assert_non_null(host);
+    mirror with_output = mirror_make(device, &p, bytes);
+    with_output.out.data = mirror_output(&with_output, host);
+    const tamis_dense P = samples_of(&with_output.S, with_output.out.data, TAMIS_F32);
+    works(tamis_sddmm(device, &with_output.S, &with_output.A, &with_output.B, &P, &o, NULL));
+    mirror_fetch(&with_output, host);
+    mirror_free(&with_output);
+    free(host);
+    assert_int_equal(plans_kept(), 0);
+    mirror_free(&m);
+    problem_free(&p);
+}
+
+/* Memory that runs out at any place: an error, nothing leaked; what failed can be tried again. */
+static void memory_runs_out(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
+    const int64_t live = tamis_memory_live();
+    tamis_status status = TAMIS_ERROR_MEMORY;
+    int64_t n = 1;
+    for (; status != TAMIS_OK && n < 200; n++) {
+        tamis_plan *plan = NULL;
+        tamis_memory_fail_at(n);
+        status = tamis_plan_create(device, &p.S, &o, &plan);
+        tamis_memory_fail_at(0);
+        if (status == TAMIS_OK) {
+            assert_string_equal(tamis_last_error(), "");
+            tamis_plan_destroy(plan);
+        } else {
+            assert_null(plan);
+            assert_int_equal(status, TAMIS_ERROR_MEMORY);
+            assert_non_null(strstr(tamis_last_error(), "no memory for"));
+        }
+        assert_int_equal(tamis_memory_live(), live);
+    }
+    assert_true(n > 15 && n < 200);
+    problem_free(&p);
+}
+
+/* ------------------------------------------------------------------------------------------ the file */
+
+static void write_file(const char *text) {
+    FILE *const file = fopen(plans_path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static char *read_file(void) {
+    static char text[1 << 16];
+    FILE *const file = fopen(plans_path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+/* What cannot be read counts for nothing and is gone after the next plan. */
+static void damaged_files(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
+    tamis_plan_report report;
+    assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
+    char good[2048], text[4096], *const now = read_file();
+    snprintf(good, sizeof good, "%.2000s", strchr(now, '\n') + 1);
+    const char *const key = strchr(strchr(good, '\t') + 1, '\t');
+    static const char *const damaged[] = {"",
+                                          "\n",
+                                          "tamis plans 2\n",
+                                          "no such format\n",
+                                          "tamis plans 1\nnan\tcpu-rows",
+                                          "tamis plans 1\n-1\tcpu-rows",
+                                          "tamis plans 1\n1e-3x\tcpu-rows",
+                                          "tamis plans 1\n\tcpu-rows",
+                                          "tamis plans 1\n1e-3\t",
+                                          "tamis plans 1\n1e-3\tnaive",
+                                          "tamis plans 1\n1e-3\tno-such-algorithm",
+                                          "tamis plans 1\n1e-3 cpu-rows"};
+    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", damaged[i], key);
+        write_file(text);
+        if (chosen_by(&p.S, &o) != TAMIS_CHOSEN_MEASURED) fail_msg("%s", damaged[i]);
+        assert_int_equal(plans_kept(), 1);
+        assert_int_equal(strncmp(read_file(), "tamis plans 1\n", 14), 0);
+        assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_REMEMBERED);
+    }
+    /* a line without an end is one that was cut */
+    snprintf(text, sizeof text, "tamis plans 1\n%.*s", (int)strlen(good) - 1, good);
+    write_file(text);
+    assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
+    /* what it says is done, with lines around it that say nothing */
+    snprintf(text, sizeof text, "tamis plans 1\nnonsense\n0.002\tesimd-row-simd%sand\tmore\n", key);
+    write_file(text);
+    tamis_plan_destroy(make_plan(&p.S, &o, &report));
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_REMEMBERED);
+    assert_string_equal(report.algorithm, "esimd-row-simd");
+    assert_true(report.measured_seconds == 0.002);
+    problem_free(&p);
+}
+
+/* Without a folder, and where nothing may be kept, each plan measures. */
+static void switched_off(void **state) {
+    (void)state;
+    problem p = make_problem(usual());
+    const tamis_options o = options_of(TAMIS_OP_SPMM, &p);
+    setenv("TAMIS_CACHE_BYTES", "0", 1);
+    for (int i = 0; i < 2; i++) assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
+    unsetenv("TAMIS_CACHE_BYTES");
+    setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
+    for (int i = 0; i < 2; i++) assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    assert_int_equal(plans_kept(), 0);
+    /* parameters are for one algorithm: they narrow the candidates, and the result is not kept */
+    tamis_options with = o;
+    with.parameters = "vlc=16";
+    tamis_plan_report report;
+    tamis_plan *plan = make_plan(&p.S, &with, &report);
+    assert_string_equal(report.algorithm, "esimd-row-simd");
+    assert_int_equal(plans_kept(), 0);
+    int passed_over = 0;
+    for (int i = 0; i < report.declined; i++) {
+        const char *reason = NULL;
+        works(tamis_plan_declined(plan, i, NULL, &reason));
+        passed_over += strstr(reason, "it could not be measured: parameters: ") != NULL;
+    }
+    assert_int_equal(passed_over, report.candidates - 1);
+    tamis_plan_destroy(plan);
+    with.parameters = "of_none=1";
+    assert_int_equal(tamis_plan_create(device, &p.S, &with, &plan), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "of_none"));
+    problem_free(&p);
+}
+
+static void file_is_bounded(void **state) {
+    (void)state;
+    char key[32];
+    tamis_remembered plan = {"cpu-rows", 1}, found;
+    for (int i = 0; i < 1010; i++) {
+        snprintf(key, sizeof key, "key %d", i);
+        plan.seconds = i + 1;
+        tamis_remembered_keep(key, &plan);
+    }
+    assert_int_equal(plans_kept(), 1000);
+    assert_true(tamis_remembered_find("key 1009", &found) && found.seconds == 1010);
+    assert_true(tamis_remembered_find("key 10", &found) && found.seconds == 11);
+    assert_false(tamis_remembered_find("key 9", &found));
+    assert_false(tamis_remembered_find("key", &found));
+}
+
+/* Processes that write at the same time: whatever is left is whole. */
+static void processes_meet(void **state) {
+    (void)state;
+    enum { PROCESSES = 4, EACH = 50 };
+    for (int process = 0; process < PROCESSES; process++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child > 0) continue;
+        for (int i = 0; i < EACH; i++) {
+            char key[64];
+            tamis_remembered plan = {"cpu-rows", process + 1}, found;
+            snprintf(key, sizeof key, "process %d, plan %d", process, i);
+            tamis_remembered_keep(key, &plan);
+            if (tamis_remembered_find(key, &found) && found.seconds != plan.seconds) _exit(1);
+        }
+        _exit(0);
+    }
+    for (int process = 0; process < PROCESSES; process++) {
+        int status = 0;
+        assert_true(wait(&status) > 0);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_true(plans_kept() >= EACH);
+    char command[128];
+    snprintf(command, sizeof command, "ls %s/tamis | grep -q 'plans.txt[.]'", folder); /* drafts */
+    assert_int_not_equal(system(command), 0);
+    int64_t lines = 0;
+    for (const char *at = read_file(); (at = strchr(at, '\n')) != NULL; at++) lines++;
+    assert_int_equal(lines, plans_kept() + 1);
+}
+
+/* ------------------------------------------------------------------------------------------ queues without times */
+
+typedef int32_t queue_info(void *queue, uint32_t what, size_t bytes, void *value, size_t *needed);
+typedef void *queue_create(void *context, void *device, uint64_t properties, int32_t *error);
+typedef int32_t queue_release(void *queue);
+
+/* A queue of OpenCL's that was made without profiling has events that tell no times: the host's clock does. */
+static void queue_without_profiling(void **state) {
+    (void)state;
+    enum { CONTEXT = 0x1090, DEVICE = 0x1091 };
+    const char *const library = getenv("TAMIS_OPENCL");
+    void *const loader = dlopen(library ? library : "libOpenCL.so.1", RTLD_NOW), *like = NULL, *context, *chip;
+    assert_non_null(loader);
+    queue_info *info;
+    queue_create *create;
+    queue_release *release;
+    *(void **)&info = dlsym(loader, "clGetCommandQueueInfo");
+    *(void **)&create = dlsym(loader, "clCreateCommandQueue");
+    *(void **)&release = dlsym(loader, "clReleaseCommandQueue");
+    assert_true(info && create && release);
+    works(tamis_stream_create(device, &like));
+    assert_int_equal(info(like, CONTEXT, sizeof context, (void *)&context, NULL), 0);
+    assert_int_equal(info(like, DEVICE, sizeof chip, (void *)&chip, NULL), 0);
+    int32_t error = 1;
+    void *const queue = create(context, chip, 0, &error);
+    assert_int_equal(error, 0);
+
+    problem p = make_problem(usual());
+    mirror m = mirror_make(device, &p, 0);
+    tamis_options o = options_of(TAMIS_OP_SPMM, &p);
+    tamis_plan_report report;
+    o.stream = queue;
+    tamis_plan_destroy(make_plan(&m.S, &o, &report));
+    assert_int_equal(report.chosen_by, TAMIS_CHOSEN_MEASURED);
+    assert_true(report.measured_seconds > 0);
+    assert_string_equal(tamis_last_error(), "");
+    mirror_free(&m);
+    problem_free(&p);
+    release(queue);
+    tamis_stream_destroy(device, like);
+    dlclose(loader);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/tamis-measured-XXXXXX");
+    if (!mkdtemp(folder)) return 1;
+    snprintf(plans_path, sizeof plans_path, "%s/tamis/plans.txt", folder);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    unsetenv("TAMIS_CACHE_BYTES");
+    dice = tamis_random_start(test_seed(), 0);
+    return tamis_device_open(name, &device) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    char command[64];
+    tamis_device_close(device);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) != 0 || tamis_memory_live() != 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest anywhere[] = {
+        cmocka_unit_test_setup(measured_then_remembered, forget),
+        cmocka_unit_test_setup(results, forget),
+        cmocka_unit_test_setup(nothing_to_measure, forget),
+    };
+    const struct CMUnitTest on_the_cpu[] = {
+        /* the first one forks, before any other threads are there */
+        cmocka_unit_test_setup(processes_meet, forget),    cmocka_unit_test_setup(keys, forget),
+        cmocka_unit_test_setup(callers_memory, forget),    cmocka_unit_test_setup(threads_meet, forget),
+        cmocka_unit_test_setup(gradients_measure, forget), cmocka_unit_test_setup(memory_runs_out, forget),
+        cmocka_unit_test_setup(damaged_files, forget),     cmocka_unit_test_setup(switched_off, forget),
+        cmocka_unit_test_setup(file_is_bounded, forget),
+    };
+    const struct CMUnitTest on_opencl[] = {
+        cmocka_unit_test_setup(queue_without_profiling, forget),
+    };
+    int failed = 0;
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (is_cpu()) failed += cmocka_run_group_tests(on_the_cpu, set_up, tear_down);
+    failed += cmocka_run_group_tests(anywhere, set_up, tear_down);
+    if (strncmp(name, "opencl", 6) == 0) failed += cmocka_run_group_tests(on_opencl, set_up, tear_down);
+    return failed;
+}
