@@ -221,6 +221,7 @@ done:;
             tamis_gpu_keep(p, kept[i], 0);
         else
             tamis_gpu_release(p->device, tamis_kept_stream(problem), kept[i]);
+    cells->entry_count = b.entries;
     if (status == TAMIS_OK) p->prepared_bytes += b.kept_bytes;
     return status;
 }

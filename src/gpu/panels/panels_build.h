@@ -7,6 +7,7 @@
 /* What a plan keeps of them. `part_count` is how many groups there are to launch. */
 typedef struct tamis_gpu_cells {
     int64_t panel_rows, part_count;
+    int64_t entry_count; /* nonzeros, and what fills cells up */
     void *parts;    /* int64, three a part */
     void *cells;    /* int64, two a cell, and an end */
     void *lists;    /* index: the columns of each cell, one list after another */
