@@ -30,17 +30,24 @@ FUNCTION void gate_wait(uint32 gate, uint32 turn) {
                  : "memory");
 }
 
+/* So many bytes more must come before it opens. */
+FUNCTION void gate_expect(uint32 gate, uint32 bytes) {
+    asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(gate), "r"(bytes) : "memory");
+}
+
+/* One thread brings whole pieces of 16 bytes, which the gate expects. */
+FUNCTION void copy_bulk(uint32 to, const void *from, uint32 bytes, uint32 gate) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(gate)
+                 : "memory");
+}
+
 FUNCTION void copy_16(uint32 to, const void *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
 FUNCTION void copy_4(uint32 to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
-}
-
-/* Brings whole pieces of 16 bytes to the L2 cache. */
-FUNCTION void prefetch(const void *from, uint32 bytes) {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
 /* What other threads wrote to shared memory, and a gate made known, is seen by products, too. */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "gpu/compile/utility.h"
 #include "gpu/methods.h"
 #include "gpu/model.h"
 #include "gpu/panels/panels_build.h"
+#include "gpu/tensor/wgmma.h"
 
 enum { SIDE = 128, GROUP = 256, SHARED_BYTES = 2 * 2 * SIDE * 36 * 4, WHOLE_CELLS = 1 << 30 };
 
@@ -41,111 +41,19 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
              once ? " of inputs rounded to TF32" : "", fresh > 0 ? 100 / (128 * fresh) : 0);
 }
 
-/* What a plan knows: the cells, and for compute capability 9.0 what sddmm_wgmma.cu knows of them. */
 typedef struct tensor_state {
-    tamis_gpu_cells cells;
-    bool wgmma;
-    int64_t groups, shared_bytes;
-    void *records, *row_offsets, *entries; /* see cell_entries.cu */
+    bool by_wgmma;
+    tamis_wgmma wgmma;
+    tamis_gpu_cells cells; /* without it */
 } tensor_state;
-
-/* ------------------------------------------------------------------------------------------ compute capability 9.0 */
-
-enum { SLICE = 32, TILE = SIDE * 128, WGMMA_GROUP = 384, SPLIT_GROUP = 256, RESIDENT_MOST = 4, RECORD_BYTES = 80 };
-
-static int64_t slices_of(const tamis_problem *problem) { return (problem->inner + SLICE - 1) / SLICE; }
-
-static int64_t scales_bytes(const tamis_problem *problem) { return ((problem->rows + problem->cols) * 4 + 127) / 128 * 128; }
-
-static int split_team(const tamis_problem *problem) {
-    return problem->inner <= 32 ? 8 : problem->inner <= 64 ? 16 : 32;
-}
-
-/* Sixteen-byte pieces of a row that a lane holds; 0: more than there are registers for, so they are read twice. */
-static int64_t split_pieces(const tamis_problem *problem) {
-    enum { PIECES_MOST = 4 };
-    const int64_t team = split_team(problem), pieces = (slices_of(problem) * SLICE / 4 + team - 1) / team;
-    return pieces <= PIECES_MOST ? pieces : 0;
-}
-
-/* What the kernel knows of the cells. */
-static tamis_status pack_cells(tamis_prepared *p, tensor_state *state) {
-    const tamis_problem *const problem = &p->problem;
-    const tamis_gpu_kinds kinds = {TAMIS_F32, problem->index_type, problem->offset_type};
-    const int64_t count = state->cells.part_count;
-    TRY(tamis_gpu_add_kept(p, &state->records, count, RECORD_BYTES, "records of the cells"));
-    TRY(tamis_gpu_add_kept(p, &state->row_offsets, count * SIDE, tamis_index_size(problem->index_type), "rows of the cells"));
-    TRY(tamis_gpu_add_kept(p, &state->entries, state->cells.entry_count, 2, "entries of the cells, packed"));
-    return tamis_gpu_utility(
-        p->device, problem->stream, "cell_entries.cu", "cell_entries", kinds, count,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("cell_count", count), tamis_gpu_memory("parts", state->cells.parts),
-            tamis_gpu_memory("cells", state->cells.cells), tamis_gpu_memory("entry", state->cells.entry),
-            tamis_gpu_memory("position", state->cells.position), tamis_gpu_memory("records", state->records),
-            tamis_gpu_memory("row_offsets", state->row_offsets), tamis_gpu_memory("entries", state->entries)));
-}
-
-/* The kernels: the cells are built while they compile. */
-static tamis_status compile_wgmma(tamis_prepared *p, tensor_state *state) {
-    enum { STAGED = 8 * 16 * 136 * 4, NOTES = 3 * (SIDE * (16 + 4) + 80), GATES = 256, MOST = 227 << 10, SLOTS_MOST = 8 };
-    tamis_gpu_definitions definitions = {.used = 0}, split = {.used = 0};
-    const int64_t slices = slices_of(&p->problem), resident = slices <= RESIDENT_MOST ? slices : 0;
-    const int64_t slot = resident ? TILE : 2 * TILE, left = MOST - resident * TILE - STAGED - NOTES - GATES;
-    const int64_t slots = left / slot < SLOTS_MOST ? left / slot : SLOTS_MOST;
-    state->shared_bytes = resident * TILE + slots * slot + STAGED + NOTES + GATES;
-    tamis_gpu_define_problem(&definitions, p, WGMMA_GROUP, 32);
-    tamis_gpu_define(&definitions, "RESIDENT", resident);
-    tamis_gpu_define(&definitions, "SLOTS", slots);
-    TRY(tamis_gpu_add_kernel(p, 0, "sddmm_wgmma.cu", "sddmm_wgmma", &definitions, state->shared_bytes));
-    tamis_gpu_define_problem(&split, p, SPLIT_GROUP, split_team(&p->problem));
-    tamis_gpu_define(&split, "PIECES", split_pieces(&p->problem));
-    return tamis_gpu_add_kernel(p, 1, "split_rows.cu", "split_rows", &split, 0);
-}
-
-static tamis_status prepare_wgmma(tamis_prepared *p, tensor_state *state) {
-    const tamis_problem *const problem = &p->problem;
-    const int64_t multiprocessors = p->device->limits.multiprocessors;
-    TRY(compile_wgmma(p, state));
-    TRY(tamis_gpu_cells_build(p, SIDE, SIDE, WHOLE_CELLS, &state->cells));
-    state->groups = state->cells.part_count < multiprocessors ? state->cells.part_count : multiprocessors;
-    p->scratch_bytes = (size_t)(scales_bytes(problem) + (problem->rows + problem->cols) * slices_of(problem) * 128);
-    return pack_cells(p, state);
-}
-
-static tamis_status execute_wgmma(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const tensor_state *const state = p->state;
-    tamis_gpu_common common = tamis_gpu_common_of(p, x);
-    const tamis_place scales = x->scratch, split = tamis_gpu_after(x->scratch, scales_bytes(&p->problem));
-    const int64_t threads = (common.rows + common.cols) * split_team(&p->problem);
-    const tamis_gpu_launch split_launch = {.groups = {(threads + SPLIT_GROUP - 1) / SPLIT_GROUP, 1},
-                                           .group_size = SPLIT_GROUP};
-    const tamis_gpu_launch launch = {
-        .groups = {state->groups, 1}, .group_size = WGMMA_GROUP, .shared_bytes = state->shared_bytes};
-    TRY(tamis_gpu_launch_kernel(
-        p, stream, 1, split_launch, &common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_place("scales", scales), tamis_gpu_place("split", split))));
-    return tamis_gpu_launch_kernel(
-        p, stream, 0, launch, &common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cell_count", state->cells.part_count),
-                            tamis_gpu_memory("cells", state->cells.cells), tamis_gpu_memory("parts", state->cells.parts), tamis_gpu_memory("lists", state->cells.lists),
-                            tamis_gpu_memory("records", state->records), tamis_gpu_memory("row_offsets", state->row_offsets), tamis_gpu_memory("entries", state->entries),
-                            tamis_gpu_place("scales", scales), tamis_gpu_place("split", split)));
-}
-
-/* ------------------------------------------------------------------------------------------ 8.0 and up */
-
-static bool takes_wgmma(const tamis_prepared *p) {
-    return strcmp(p->device->limits.architecture, "sm_90") == 0 && p->problem.math != TAMIS_MATH_TF32 &&
-           p->profile.sorted && p->problem.inner > 0 && !getenv("TAMIS_OLD");
-}
 
 static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
     tensor_state *const state = p->state;
     p->math = p->problem.math;
     if (p->problem.nnz == 0) return TAMIS_OK;
-    state->wgmma = takes_wgmma(p);
-    if (state->wgmma) return prepare_wgmma(p, state);
+    state->by_wgmma = tamis_wgmma_takes(p);
+    if (state->by_wgmma) return tamis_wgmma_prepare(p, &state->wgmma);
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
     tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_tensor.cu", "sddmm_tensor", &definitions, SHARED_BYTES));
@@ -154,7 +62,7 @@ static tamis_status prepare(tamis_prepared *p) {
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tensor_state *const state = p->state;
-    if (state->wgmma) return execute_wgmma(p, stream, x);
+    if (state->by_wgmma) return tamis_wgmma_execute(p, stream, x, &state->wgmma);
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_gpu_launch launch = {
         .groups = {state->cells.part_count, 1}, .group_size = GROUP, .shared_bytes = SHARED_BYTES};

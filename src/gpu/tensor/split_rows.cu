@@ -3,7 +3,10 @@
  * one in fp32. A team takes a row: it finds the largest magnitude, scales the row by a power of two such that this lies
  * in [2^13, 2^14), and writes x = high + low / 2^11, which are the upper and the lower eleven bits of x.
  *
- * `split` holds a row for each row of A, then of B: for each 32 of K, padded with zeros, 32 highs and 32 lows, 128 bytes.
+ * `split` holds the rows of A and then of B, both filled up to whole tiles of 128: for each 32 of K a slice of 128 bytes, 32
+ * highs and 32 lows, their 16-byte pieces exchanged as the products want them (operand_of in hopper.h). The slices of A lie
+ * one after another, each with all rows, so that a tile is one copy; those of B likewise where ALIGNED is 1, and else by
+ * rows, to be gathered.
  * `scales` holds for each what turns it back; negative where the row has a number other than 0 that is scaled to less
  * than 2^-14, of which fp16 keeps fewer bits (see `doubted` in sddmm_wgmma.cu); NaN where a number is not finite.
  *
@@ -40,17 +43,23 @@ FUNCTION void measure(float x, uint32 &most, uint32 &least) {
 }
 
 KERNEL split_rows(int64 rows, int64 cols, IN(float, a), int64 a_stride, IN(float, b), int64 b_stride, int64 inner,
-                  int64 a_apart, int64 b_apart, int64 scratch_apart, OUT(float, scales), OUT(uint32, split)) {
+                  int64 a_apart, int64 b_apart, int64 scratch_apart, int64 tiled_rows,
+                  int64 tiled, int32 slices, OUT(float, scales), OUT(uint32, split)) {
     const int64 row = (GROUP_X * GROUP + LOCAL_ID) / TEAM;
     const int lane = LOCAL_ID % TEAM;
-    const int64 padded = (inner + 31) / 32 * 32;
+    const int64 padded = (int64)slices * 32;
     MEMBER(a, a_apart);
     MEMBER(b, b_apart);
     MEMBER(scales, scratch_apart);
     MEMBER(split, scratch_apart);
     if (row >= rows + cols) return; /* whole teams, whose lanes ask no others */
+    const int of_a = row < rows;
+    const int64 own = of_a ? row : row - rows; /* of its matrix */
+    uint32 *const into = split + (of_a ? 0 : tiled_rows * slices * 32);
+    const int64 row_step = of_a || ALIGNED ? 32 : slices * 32,
+                slice_step = of_a ? tiled_rows * 32 : ALIGNED ? (tiled - tiled_rows) * 32 : 32;
     const uint32 team = (TEAM == 32 ? 0xffffffffu : (1u << TEAM % 32) - 1) << (LOCAL_ID % 32 / TEAM * TEAM);
-    const float *const from = row < rows ? a + row * a_stride : b + (row - rows) * b_stride;
+    const float *const from = of_a ? a + own * a_stride : b + own * b_stride;
     const int aligned = (uint64)from % 16 == 0;
     uint32 most = 0, least = 0xffffffffu;
 #if PIECES
@@ -89,13 +98,14 @@ KERNEL split_rows(int64 rows, int64 cols, IN(float, a), int64 a_stride, IN(float
         split_two(x.x * scale, x.y * scale, high.x, low.x);
         split_two(x.z * scale, x.w * scale, high.y, low.y);
         if (k < padded) {
-            uint32 *const to = split + row * padded + k / 32 * 32 + k % 32 / 2;
-            *(uint2 *)to = high;
-            *(uint2 *)(to + 16) = low;
+            const int piece = (int)(k % 32 / 8), turned = (int)(own & 7), within = (int)(k % 8 / 2);
+            uint32 *const at = into + k / 32 * slice_step + own * row_step + within;
+            *(uint2 *)(at + ((piece ^ turned) << 2)) = high;
+            *(uint2 *)(at + ((piece + 4 ^ turned) << 2)) = low;
         }
     }
     if (lane == 0) {
         const float back = float_of_bits(finite ? (uint32)(127 - power) << 23 : 0x7fc00000u);
-        scales[row] = least != 0xffffffffu && float_of_bits(least + 1) * scale < 0x1p-14f ? -back : back;
+        scales[of_a ? own : tiled_rows + own] = least != 0xffffffffu && float_of_bits(least + 1) * scale < 0x1p-14f ? -back : back;
     }
 }
