@@ -8,6 +8,7 @@
 #include "gpu/methods.h"
 #include "gpu/model.h"
 #include "gpu/panels/panels_build.h"
+#include "gpu/tensor/wgmma.h"
 
 enum { SIDE = 128, GROUP = 256, SHARED_BYTES = 2 * 2 * SIDE * 36 * 4, WHOLE_CELLS = 1 << 30 };
 
@@ -42,28 +43,38 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
              once ? " of inputs rounded to TF32" : "", fresh > 0 ? 100 / (128 * fresh) : 0);
 }
 
+typedef struct tensor_state {
+    bool by_wgmma;
+    tamis_wgmma wgmma;
+    tamis_gpu_cells cells; /* without it */
+} tensor_state;
+
 static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_definitions definitions = {.used = 0};
+    tensor_state *const state = p->state;
     p->math = p->problem.math;
     if (p->problem.nnz == 0) return TAMIS_OK;
+    state->by_wgmma = tamis_wgmma_takes(p);
+    if (state->by_wgmma) return tamis_wgmma_prepare(p, &state->wgmma);
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
     tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_tensor.cu", "sddmm_tensor", &definitions, SHARED_BYTES));
-    return tamis_gpu_cells_build(p, SIDE, SIDE, WHOLE_CELLS, p->state);
+    return tamis_gpu_cells_build(p, SIDE, SIDE, WHOLE_CELLS, &state->cells);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const tamis_gpu_cells *const cells = p->state;
+    const tensor_state *const state = p->state;
+    if (state->by_wgmma) return tamis_wgmma_execute(p, stream, x, &state->wgmma);
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_gpu_launch launch = {
-        .groups = {cells->part_count, 1}, .group_size = GROUP, .shared_bytes = SHARED_BYTES};
-    return tamis_gpu_launch_kernel(p, stream, 0, launch, &common, TAMIS_GPU_CELLS_ARGUMENTS(cells));
+        .groups = {state->cells.part_count, 1}, .group_size = GROUP, .shared_bytes = SHARED_BYTES};
+    return tamis_gpu_launch_kernel(p, stream, 0, launch, &common, TAMIS_GPU_CELLS_ARGUMENTS(&state->cells));
 }
 
 static const tamis_gpu_method method = {.name = "gpu-tensor",
                                         .prepare = prepare,
                                         .execute = execute,
-                                        .state_bytes = sizeof(tamis_gpu_cells),
+                                        .state_bytes = sizeof(tensor_state),
                                         .batches = true};
 
 const tamis_gpu_algorithm tamis_gpu_tensor = {

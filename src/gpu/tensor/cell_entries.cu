@@ -1,0 +1,124 @@
+/*
+ * What sddmm_wgmma.cu knows of cells of 128 rows and 128 columns: a record; the entries, row by row, in 16 bits: row
+ * and column; and for each row what leads from an entry's number in the cell to its place in S, whose columns rise within
+ * rows.
+ *
+ * Two kinds of cells. Gathered: of the columns that a panel has, made of the index of panels. Aligned: 128 neighbouring
+ * columns each, where nearly all columns of a panel are taken anyway: of S itself, in two passes and a prefix
+ * sum, without a sort (tile_begins, tile_records, tile_entries).
+ */
+#include "simt.h"
+
+#define SIDE 128
+
+typedef struct cell_record {
+    int64 entries, list, panel, next_panel;
+    int32 begins[9], last, unused[2];
+} cell_record;
+
+/* The row of a panel that has nonzero t. */
+FUNCTION int row_of(int64 t, const offset *offsets, int64 first_row, int64 rows) {
+    int low = 0, high = (int)min64(SIDE, rows - first_row);
+    while (low + 1 < high) {
+        const int middle = (low + high) / 2;
+        if (offsets[first_row + middle] <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A group a cell of the index of panels (structure/panel_index.h), a work-item an entry. */
+KERNEL gathered_records(IN(int64, cells), IN(int64, begins), IN(offset, order), IN(index, within), IN(int64, starts),
+                        IN(offset, offsets), int64 rows, OUT(int64, records), OUT(index, row_offsets),
+                        OUT(ushort, entries)) {
+    const int64 c = GROUP_X, panel = cells[2 * c], begin = begins[c], end = begins[c + 1];
+    const int64 first_place = cells[2 * c + 1] - starts[panel];
+    cell_record *const record = (cell_record *)records + c;
+    if (LOCAL_ID == 0) {
+        record->entries = begin;
+        record->list = cells[2 * c + 1];
+        record->panel = panel;
+        record->next_panel = cells[2 * c + 2];
+        record->last = (int32)(cells[2 * c + 3] - cells[2 * c + 1]) - 1;
+    }
+    for (int64 j = begin + LOCAL_ID; j < end; j += GROUP) {
+        const int row = row_of(order[j], offsets, panel * SIDE, rows);
+        const int before = j == begin ? -1 : row_of(order[j - 1], offsets, panel * SIDE, rows);
+        entries[j] = (ushort)(row << 7 | (int)(within[order[j]] - first_place));
+        if (row != before) row_offsets[c * SIDE + row] = (index)(order[j] - (j - begin));
+        for (int i = before < 0 ? 0 : before / 16 + 1; i <= row / 16; i++) record->begins[i] = (int32)(j - begin);
+        if (j + 1 == end)
+            for (int i = row / 16 + 1; i <= 8; i++) record->begins[i] = (int32)(end - begin);
+    }
+}
+
+/* begins[(panel * (tiles + 1) + tile) * 128 + row]: nonzeros of the row before the tile. A warp a row, those that fill
+   the last panel up included. */
+KERNEL tile_begins(int64 rows, int64 panels, int64 tiles, IN(offset, offsets), IN(index, columns), OUT(int32, begins)) {
+    for (int64 r = (GROUP_X * GROUP + LOCAL_ID) / 32; r < panels * SIDE; r += GROUPS_X * GROUP / 32) {
+        int32 *const to = begins + r / SIDE * (tiles + 1) * SIDE + r % SIDE;
+        const int64 begin = r < rows ? offsets[r] : 0, end = r < rows ? offsets[r + 1] : 0;
+        if (begin == end)
+            for (int64 t = LOCAL_ID % 32; t <= tiles; t += 32) to[t * SIDE] = 0;
+        for (int64 j = begin + LOCAL_ID % 32; j < end; j += 32) {
+            const int64 tile = columns[j] / SIDE, before = j == begin ? -1 : columns[j - 1] / SIDE;
+            for (int64 t = before + 1; t <= tile; t++) to[t * SIDE] = (int32)(j - begin);
+            if (j + 1 == end)
+                for (int64 t = tile + 1; t <= tiles; t++) to[t * SIDE] = (int32)(end - begin);
+        }
+    }
+}
+
+/* A group a cell, with 128 work-items that have a row. counts[cell]: entries; one more for the end of their sums. */
+KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, IN(offset, offsets), IN(int32, begins),
+                    OUT(int64, records), OUT(index, row_offsets), OUT(int64, counts)) {
+    SHARED(int32, sums, SIDE);
+    const int64 c = GROUP_X, panel = c / tiles, tile = c % tiles;
+    const int row = LOCAL_ID;
+    cell_record *const record = (cell_record *)records + c;
+    int32 first = 0, count = 0;
+    if (row < SIDE) {
+        const int32 *const from = begins + (panel * (tiles + 1) + tile) * SIDE + row;
+        first = from[0];
+        count = from[SIDE] - first;
+        sums[row] = count;
+    }
+    group_barrier();
+    for (int step = 1; step < SIDE; step *= 2) {
+        const int32 other = row < SIDE && row >= step ? sums[row - step] : 0;
+        group_barrier();
+        if (row < SIDE) sums[row] += other;
+        group_barrier();
+    }
+    if (row < SIDE) {
+        const int64 r = panel * SIDE + row;
+        const int32 within = sums[row] - count;
+        row_offsets[c * SIDE + row] = (index)((r < rows ? (int64)offsets[r] : 0) + first - within);
+        if (row % 16 == 0) record->begins[row / 16] = within;
+    }
+    if (row == 0) {
+        record->list = tile * SIDE;
+        record->panel = panel;
+        record->next_panel = (c + 1) / tiles;
+        record->last = (int32)min64(SIDE, cols - tile * SIDE) - 1;
+        record->begins[8] = sums[SIDE - 1];
+        counts[c] = sums[SIDE - 1];
+        if (c == panels * tiles - 1) counts[c + 1] = 0;
+    }
+}
+
+/* A group a cell, its warps rows in turn. counts: summed up. */
+KERNEL tile_entries(int64 rows, int64 tiles, IN(offset, offsets), IN(index, columns), IN(int32, begins),
+                    IN(index, row_offsets), IN(int64, counts), OUT(int64, records), OUT(ushort, entries)) {
+    const int64 c = GROUP_X, panel = c / tiles, tile = c % tiles;
+    if (LOCAL_ID == 0) ((cell_record *)records)[c].entries = counts[c];
+    for (int row = LOCAL_ID / 32; row < SIDE && panel * SIDE + row < rows; row += GROUP / 32) {
+        const int32 *const from = begins + (panel * (tiles + 1) + tile) * SIDE + row;
+        const int64 start = (int64)offsets[panel * SIDE + row], end = start + from[SIDE];
+        for (int64 j = start + from[0] + LOCAL_ID % 32; j < end; j += 32)
+            entries[counts[c] + j - (int64)row_offsets[c * SIDE + row]] =
+                (ushort)(row << 7 | (int)(columns[j] - tile * SIDE));
+    }
+}

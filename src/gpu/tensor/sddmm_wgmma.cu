@@ -1,0 +1,360 @@
+/*
+ * SDDMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: the whole product of a panel
+ * of 128 rows of A and 128 rows of B, of which the nonzeros are then taken.
+ *
+ * A group stays on a multiprocessor and takes a run of cells. Four of its warps copy: the split rows of B of a cell
+ * (split_rows.cu), 32 of K at a time, into a ring in shared memory, those of A when the panel changes, and what describes
+ * the cell. Two times four warps multiply 64 rows each: high x low and low x high first, then high x high, both from zero
+ * for each 32 of K, and add in fp32 registers: tensor cores cut off what they add to a sum, so that a sum kept there errs in
+ * proportion to K (Ootomo and Yokota, arXiv 2203.03341). A warp then puts its 16 rows of products into shared memory, and
+ * its lanes take those that the cell's entries name, 16 bits each, in P's own order.
+ *
+ * A product is computed again, plainly, where it is not finite or where it is doubtful: where its row or column has numbers of
+ * which fp16 keeps too little, and the product is so small that this could be seen.
+ *
+ * The right choice where cells are dense enough: about one product in forty is wanted. Shared memory: 64 KiB of A (K to
+ * 128; longer rows of A come with those of B), a ring of 16 or 32 KiB each, 36 KiB of products, 4 KiB for each of three
+ * cells.
+ */
+#define GROUPS 1
+#include "simt.h"
+#include "edges.h"
+#include "hopper.h"
+
+#define SIDE 128           /* rows and columns of a cell */
+#define TILE (SIDE * 128)  /* bytes: 32 of K of that many rows */
+#define CELLS 3            /* that are described at once */
+#define PITCH 136          /* floats from row to row of staged products: no bank conflicts */
+#define COPIERS 128        /* threads */
+#define MULTIPLIERS 8      /* warps */
+#define AT_ONCE 8          /* entries of a lane */
+#define A_BUFFERS (RESIDENT > 2 ? 1 : 2)
+#define UNROLLED (RESIDENT ? RESIDENT : SLICES_AT_ONCE) /* slices, of which all are a multiple */
+#define SLOT_BYTES (RESIDENT ? TILE : 2 * TILE)
+
+/* What the plan says of a cell (cell_entries.cu), and the scales of its rows. */
+typedef struct cell_record {
+    int64 entries, list, panel, next_panel; /* where its entries and its columns begin; its panel, and the next cell's */
+    int32 begins[MULTIPLIERS + 1]; /* of the entries of 16 rows each, counted from `entries`; and the end */
+    int32 last;                    /* of its columns */
+    int32 unused[2];
+} cell_record;
+typedef struct cell_notes {
+    index offsets[SIDE]; /* of the nonzeros of a row: from an entry's number in the cell to its place in P */
+    float row_scales[SIDE], scales[SIDE];
+    cell_record cell;
+} cell_notes;
+
+/* Gates: slots full and empty, notes free, rows of A free. */
+#define FULL(i)   (gates + 8 * (i))
+#define EMPTY(i)  (gates + 8 * (SLOTS + (i)))
+#define NOTED(i)  (gates + 8 * (2 * SLOTS + (i)))
+#define A_FREE(i) (gates + 8 * (2 * SLOTS + CELLS + (i)))
+
+/* The place in a ring of `size`, and how often it has been passed, modulo 2. */
+typedef struct turn {
+    int place;
+    uint32 passed;
+} turn;
+FUNCTION void next_turn(turn &t, int size) {
+    if (++t.place == size) {
+        t.place = 0;
+        t.passed ^= 1;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ copying */
+
+/* What a cell's copies begin with, read one cell ahead; its record two ahead. */
+typedef struct cell_ahead {
+    int64 panel, list;
+    uint32 own, columns[8]; /* of this thread: to describe, and to copy */
+} cell_ahead;
+typedef struct record_ahead {
+    int64 panel, list;
+    int32 last;
+} record_ahead;
+
+FUNCTION void look_for_record(record_ahead &ahead, int64 c, const int64 *records) {
+    const cell_record *const record = (const cell_record *)records + c;
+    ahead.panel = record->panel;
+    ahead.list = record->list;
+    ahead.last = record->last;
+}
+
+FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const index *lists, int item) {
+    cell.panel = record.panel;
+    cell.list = record.list;
+    if (ALIGNED) return;
+    cell.own = (uint32)lists[record.list + min(item, record.last)];
+#pragma unroll
+    for (int i = 0; i < 8; i++) cell.columns[i] = (uint32)lists[record.list + min(item / 8 + 16 * i, record.last)];
+}
+
+/* What describes a cell; one thread. */
+#define NOTE_BYTES (uint32)(sizeof(cell_notes) - (ALIGNED ? 0 : 4 * SIDE))
+FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const index *row_offsets, const float *row_scales,
+                         const float *scales, uint32 gate) {
+    const uint32 to = shared_address(into);
+    copy_bulk(to, row_offsets + c * SIDE, sizeof(index) * SIDE, gate);
+    copy_bulk(shared_address(into->row_scales), row_scales, 4 * SIDE, gate);
+    if (ALIGNED) copy_bulk(shared_address(into->scales), scales, 4 * SIDE, gate);
+    copy_bulk(shared_address(&into->cell), records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
+}
+
+/* 32 of K of 128 columns, which lie together or are gathered: rows item / 8, item / 8 + 16, .. of
+   the tile. */
+FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell, int slice, int slices, int64 slice_bytes,
+                           uint32 gate, int item) {
+    if (ALIGNED) {
+        if (item == 0) copy_bulk(to, split + slice * slice_bytes + cell.list * 128, TILE, gate);
+        return;
+    }
+    to += item / 8 * 128 + ((item % 8 ^ item / 8 % 8) << 4);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        uint32 column = cell.columns[i];
+        asm volatile("" : "+r"(column)); /* or every row's address is kept in registers, of which copiers have few */
+        copy_16(to + i * 16 * 128, split + ((int64)column * slices + slice) * 128 + ((item % 8 ^ column & 7) << 4));
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ multiplying */
+
+/* 64 rows at x and 128 at y of one slice: 16 of K are 32 bytes, the low parts follow after 64. */
+FUNCTION void multiply_crossed(float *crossed, uint64 x, uint64 y) {
+    products_pin(crossed);
+    products_begin();
+    multiply_64x128(crossed, x, y + 4, 0);
+    multiply_64x128(crossed, x + 4, y, 1);
+    multiply_64x128(crossed, x + 2, y + 6, 1);
+    multiply_64x128(crossed, x + 6, y + 2, 1);
+    products_commit();
+}
+
+FUNCTION void multiply_high(float *product, uint64 x, uint64 y) {
+    products_pin(product);
+    products_begin();
+    multiply_64x128(product, x, y, 0);
+    multiply_64x128(product, x + 2, y + 2, 1);
+    products_commit();
+}
+
+/* What has come of them, added. The pins keep reading and adding on their side of the products before and after. */
+FUNCTION void add_crossed(float *sum, float *crossed) {
+    products_pin(crossed);
+#pragma unroll
+    for (int i = 0; i < 64; i++) sum[i] = fmaf(crossed[i], 0x1p-11f, sum[i]);
+    products_pin(sum);
+}
+
+FUNCTION void add_high(float *sum, float *product) {
+    products_pin(product);
+#pragma unroll
+    for (int i = 0; i < 64; i++) sum[i] += product[i];
+    products_pin(sum);
+}
+
+FUNCTION float plain_product(const float *x, const float *y, int64 inner) {
+    float sum = 0;
+#pragma unroll 1
+    for (int64 i = 0; i < inner; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+/* ------------------------------------------------------------------------------------------ writing */
+
+/* The entries k, k + 32, .. of a cell; 0 from `count` on. */
+FUNCTION void read_entries(int *entry, const ushort *from, int k, int count) {
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) entry[i] = k + 32 * i < count ? from[k + 32 * i] : 0;
+}
+
+KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 slices, int64 tiled_rows, int64 tiled,
+                   IN(index, lists), IN(int64, records), IN(index, row_offsets), IN(ushort, entries), IN(float, scales), IN(char, split)) {
+    extern __shared__ __align__(1024) char memory[];
+    SDDMM_MEMBER;
+    MEMBER(scales, scratch_apart);
+    MEMBER(split, 4 * scratch_apart);
+    const uint32 base = shared_address(memory), ring = base + A_BUFFERS * RESIDENT * TILE;
+    float *const staged = (float *)(memory + A_BUFFERS * RESIDENT * TILE + SLOTS * SLOT_BYTES);
+    cell_notes *const notes = (cell_notes *)(staged + MULTIPLIERS * 16 * PITCH);
+    const uint32 gates = shared_address(notes + CELLS);
+    const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32;
+    const int begin = (int)(cell_count * GROUP_X / GROUPS_X), end = (int)(cell_count * (GROUP_X + 1) / GROUPS_X);
+    if (LOCAL_ID == 0) {
+        for (int i = 0; i < SLOTS; i++) {
+            gate_make(FULL(i), ALIGNED ? 1 : COPIERS);
+            gate_make(EMPTY(i), MULTIPLIERS);
+        }
+        for (int i = 0; i < CELLS; i++) gate_make(NOTED(i), MULTIPLIERS);
+        for (int i = 0; i < A_BUFFERS; i++) gate_make(A_FREE(i), MULTIPLIERS);
+    }
+    __syncthreads();
+    turn slot = {0, 0}, note = {0, 0}, a_place = {0, 0};
+    if (warp >= MULTIPLIERS) { /* copies */
+        REGISTERS_LESS(56);
+        const int item = LOCAL_ID - MULTIPLIERS * 32;
+        const int64 slice_bytes = (tiled - tiled_rows) * 128;
+        const char *const columns_split = split + tiled_rows * slices * 128;
+        int64 panel = -1;
+        cell_ahead here;
+        record_ahead record;
+        if (begin < end) {
+            look_for_record(record, begin, records);
+            look_ahead(here, record, lists, item);
+            look_for_record(record, begin + 1 < end ? begin + 1 : begin, records);
+        }
+        for (int c = begin; c < end; c++) {
+            const int changed = here.panel != panel;
+            gate_wait(NOTED(note.place), note.passed ^ 1);
+            cell_notes *const into = notes + note.place;
+            next_turn(note, CELLS);
+            const uint32 a_to = base + a_place.place * RESIDENT * TILE;
+            if (RESIDENT && changed) {
+                gate_wait(A_FREE(a_place.place), a_place.passed ^ 1);
+                next_turn(a_place, A_BUFFERS);
+            }
+            panel = here.panel;
+#pragma unroll 1
+            for (int s = 0; s < slices; s++) {
+                const uint32 gate = FULL(slot.place), to = ring + slot.place * SLOT_BYTES;
+                const int tiles_of_a = !RESIDENT ? 1 : changed && s == 0 ? RESIDENT : 0;
+                gate_wait(EMPTY(slot.place), slot.passed ^ 1);
+                next_turn(slot, SLOTS);
+                if (item == 0) {
+                    gate_expect(gate, (tiles_of_a + ALIGNED) * TILE + (s == 0 ? NOTE_BYTES : 0));
+                    if (s == 0)
+                        copy_notes(into, c, records, row_offsets, scales + panel * SIDE, scales + tiled_rows + here.list, gate);
+#pragma unroll 1
+                    for (int i = 0; i < tiles_of_a; i++)
+                        copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE, split + ((s + i) * tiled_rows * 128 + panel * TILE),
+                                  TILE, gate);
+                }
+                if (s == 0 && !ALIGNED) copy_4(shared_address(into->scales + item), scales + tiled_rows + here.own);
+                copy_columns(to, columns_split, here, s, slices, slice_bytes, gate, item);
+                if (!ALIGNED)
+                    gate_arrive_with_copies(gate);
+                else if (item == 0)
+                    gate_arrive(gate);
+            }
+            if (c + 1 < end) {
+                look_ahead(here, record, lists, item);
+                if (c + 2 < end) look_for_record(record, c + 2, records);
+            }
+        }
+        return;
+    }
+    REGISTERS_MORE(224);
+    float *const mine = staged + warp * 16 * PITCH;
+    const uint32 a_half = warp / 4 * 64 * 128; /* warps 4 i .. 4 i + 3 have rows 64 i .. 64 i + 63 */
+    float sum[64], crossed[64], product[64];
+    for (int c = begin; c < end; c++) {
+        gate_wait(FULL(slot.place), slot.passed); /* with which the notes come */
+        const cell_notes *const noted = notes + note.place;
+        const cell_record *const cell = &noted->cell;
+        const ushort *const from = entries + cell->entries;
+        const int count = cell->begins[warp + 1];
+        int k = cell->begins[warp] + lane, entry[AT_ONCE];
+        if (ALIGNED) read_entries(entry, from, k, count);
+#pragma unroll
+        for (int i = 0; i < 64; i++) sum[i] = 0;
+        const uint32 a_at = base + a_place.place * RESIDENT * TILE;
+        for (int first = 0; first < slices; first += UNROLLED) {
+            /* While one half of a slice is added the other is multiplied. */
+            gate_wait(FULL(slot.place), slot.passed);
+            if (!ALIGNED) products_see_copies();
+            uint64 y = operand_of(ring + slot.place * SLOT_BYTES);
+            uint64 x = operand_of((RESIDENT ? a_at : ring + slot.place * SLOT_BYTES + TILE) + a_half);
+            multiply_crossed(crossed, x, y);
+            multiply_high(product, x, y);
+#pragma unroll
+            for (int s = 1; s < UNROLLED; s++) {
+                turn after = slot;
+                next_turn(after, SLOTS);
+                y = operand_of(ring + after.place * SLOT_BYTES);
+                x = operand_of((RESIDENT ? a_at + s * TILE : ring + after.place * SLOT_BYTES + TILE) + a_half);
+                gate_wait(FULL(after.place), after.passed);
+                if (!ALIGNED) products_see_copies();
+                PRODUCTS_WAIT(1);
+                add_crossed(sum, crossed);
+                multiply_crossed(crossed, x, y);
+                PRODUCTS_WAIT(1);
+                if (lane == 0) gate_arrive(EMPTY(slot.place));
+                slot = after;
+                add_high(sum, product);
+                multiply_high(product, x, y);
+            }
+            PRODUCTS_WAIT(1);
+            add_crossed(sum, crossed);
+            PRODUCTS_WAIT(0);
+            if (lane == 0) gate_arrive(EMPTY(slot.place));
+            next_turn(slot, SLOTS);
+            add_high(sum, product);
+        }
+        if (RESIDENT && cell->panel != cell->next_panel) {
+            if (lane == 0) gate_arrive(A_FREE(a_place.place));
+            next_turn(a_place, A_BUFFERS);
+        }
+        if (!ALIGNED) read_entries(entry, from, k, count); /* not before: products_see_copies would wait for them */
+        const float *const row_scales = noted->row_scales + warp * 16;
+        const float4 four = *(const float4 *)(noted->scales + 4 * lane);
+        const int tiny = four.x < 0 || four.y < 0 || four.z < 0 || four.w < 0 || row_scales[lane % 16] < 0;
+        if (__any_sync(0xffffffffu, tiny)) { /* what is doubtful shall be computed again */
+#pragma unroll
+            for (int i = 0; i < 64; i++) {
+                const int column = i / 4 * 8 + lane % 4 * 2 + i % 2, row = lane / 4 + i / 2 % 2 * 8;
+                if ((noted->scales[column] < 0 || row_scales[row] < 0) && fabsf(sum[i]) < 8 * (float)inner)
+                    sum[i] = float_of_bits(0x7fc00000u);
+            }
+        }
+        __syncwarp();
+#pragma unroll
+        for (int j = 0; j < 16; j++) {
+            const float2 by = *(const float2 *)(noted->scales + 8 * j + lane % 4 * 2);
+            const float left = fabsf(by.x), right = fabsf(by.y);
+            float *const at = mine + lane / 4 * PITCH + 8 * j + lane % 4 * 2;
+            *(float2 *)at = make_float2(sum[4 * j] * left, sum[4 * j + 1] * right);
+            *(float2 *)(at + 8 * PITCH) = make_float2(sum[4 * j + 2] * left, sum[4 * j + 3] * right);
+        }
+        __syncwarp();
+        for (; k < count; k += 32 * AT_ONCE) {
+            int next[AT_ONCE];
+            float x[AT_ONCE], nothing = 0; /* or NaN */
+            index t[AT_ONCE];
+            read_entries(next, from, k + 32 * AT_ONCE, count);
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                const int row = entry[i] >> 7;
+                x[i] = staged[entry[i] + row * (PITCH - SIDE)] * fabsf(noted->row_scales[row]);
+                t[i] = noted->offsets[row] + k + 32 * i;
+                nothing = fmaf(x[i], 0.0f, nothing);
+            }
+            if (nothing != 0) { /* what is not finite, again */
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; i++)
+                    if (!(fabsf(x[i]) < INFINITY) && k + 32 * i < count) {
+                        const int64 at = cell->list + (entry[i] & 127), column = ALIGNED ? at : (int64)lists[at];
+                        x[i] = plain_product(a + (cell->panel * SIDE + (entry[i] >> 7)) * a_stride, b + column * b_stride,
+                                             inner);
+                    }
+            }
+            if (beta == 0) { /* one test for all */
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; i++)
+                    if (k + 32 * i < count)
+                        finish_sample(out, values, t[i], x[i], edge_scale, edge_slope, edge_epsilon, edge_kind, has_values,
+                                      alpha, 0);
+            } else {
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; i++)
+                    if (k + 32 * i < count) finish_sample(out, values, t[i], x[i], EDGE_ARGUMENTS);
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) entry[i] = next[i];
+        }
+        __syncwarp();
+        if (lane == 0) gate_arrive(NOTED(note.place));
+        next_turn(note, CELLS);
+    }
+}
