@@ -259,6 +259,7 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     if (operation == TAMIS_OP_FUSED) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.apart.d));
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
+    /* tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c) */
     TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
     return take_output(r, member, &x);
 }

@@ -47,6 +47,8 @@ static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
     return range;
 }
 
+/* The kernel is sddmm_range of kernels/sddmm.h, spmm_range of spmm.h or fused_range of fused.h, compiled by
+   kernels/table.c for the plan's instruction set and type. */
 static void run_range(const execution *run, int64_t member, const tamis_cpu_range *range) {
     const tamis_cpu_kernels *const kernels = run->prepared->kernels;
     const tamis_cpu_job job = job_of(run, member);
