@@ -101,7 +101,7 @@ static void predict_tiled(const tamis_problem *problem, tamis_prediction *predic
     prediction->call_seconds = 1.1 * (tamis_cpu_choose_tiles(problem, &tiles) + tamis_cpu_stream_seconds(problem));
     const double segments = (double)problem->rows * (double)tiles.tiles;
     prediction->setup_seconds = (segments * 14e-9 + (double)problem->nnz * 0.3e-9) / problem->threads;
-    if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs if it is named */
+    if (tiles.tiles <= 1 || isinf(prediction->call_seconds)) { /* it still runs for who asks for it by name */
         prediction->call_seconds = 1.1 * tamis_cpu_predict_untiled(problem, seconds_interleaved);
         snprintf(prediction->reason, sizeof prediction->reason, "%s",
                  tiles.tiles <= 1 ? "one tile holds all columns: no gain over cpu-nonzeros"

@@ -33,7 +33,8 @@ static const double segment_seconds = 33e-9;
 static const double wait_nonzero_seconds = 4e-9, wait_most_seconds = 300e-9;
 static const double nonzero_seconds = 0.45e-9; /* index, address, share of a reduction, as far as they do not overlap */
 
-/* A tile either fits into a cache or does not, so there is no rate between those of two caches. */
+/* A tile is in a cache or it is not: no rate between two caches', as a footprint that changes all the time would have.
+ */
 static double tile_rate(const tamis_problem *problem, double tile_bytes) {
     const int level = tile_bytes <= 0.7 * (double)problem->evidence->cache_l1 ? 1 : 0;
     return tamis_cpu_gather_rate(problem,
