@@ -17,7 +17,7 @@ if [ -z "${DOCUMENTS:-}" ]; then
     DOCUMENTS=$work/documents.npz
     "$program" generate rmat --rows 20000 --cols 8000 --nnz 1500k --pattern --seed 6 -o "$DOCUMENTS" --quiet
 fi
-echo '| model | K | an iteration, s | SDDMM | SpMM | fused | times as fast as with other kernels |'
+echo '| model | K | an iteration, s | SDDMM | SpMM | fused | speed-up |'
 echo '|---|---|---|---|---|---|---|'
 for method in als implicit-als ccd sfa lda gap; do
     case $method in lda | gap) data=$DOCUMENTS ;; *) data=$RATINGS ;; esac

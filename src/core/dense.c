@@ -1,6 +1,6 @@
 /*
- * The dense companions: arguments are checked, packed matrices are cut into rows of even length where their shape does
- * not matter, sums into chunks, and the backend's function is called.
+ * The dense companions. Each checks its arguments and calls the backend's function. If the shape does not matter, a
+ * packed matrix is cut into rows of even length. Sums are cut into chunks.
  */
 #include "core/dense.h"
 
@@ -11,12 +11,12 @@
 #include "core/device.h"
 #include "sparse/check.h"
 
-/* Columns of the rows that a packed matrix is cut into; elements that are worth a chunk of a dot. */
+/* The length of the rows that a packed matrix is cut into, and the elements of one chunk of a dot. */
 enum { EVEN_ROW = 1024, DOT_CHUNK = 8192 };
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* A matrix of whatever size. */
+/* A matrix of any size. */
 static tamis_status check_any(const tamis_device *device, const char *name, const tamis_dense *X) {
     char field[40];
     if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
@@ -46,7 +46,7 @@ static tamis_status check_number(const char *name, double value) {
     return isnan(value) ? tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not a number", name) : TAMIS_OK;
 }
 
-/* An output that is read elsewhere while it is written. */
+/* The output must not overlap X, which is read while the output is written. */
 static tamis_status check_apart(const char *out_name, const tamis_dense *out, const char *name, const tamis_dense *X) {
     if (!out->data || out->data != X->data || out->rows == 0 || X->rows == 0 || out->cols == 0 || X->cols == 0)
         return TAMIS_OK;
@@ -74,7 +74,7 @@ static tamis_dense_job job_of(const tamis_device *device, void *stream, const ta
 
 static bool is_empty(const tamis_dense *X) { return X->rows == 0 || X->cols == 0; }
 
-/* Of matrices without gaps (x, y and z, as far as they are there) the shape does not matter element by element. */
+/* Element by element, the shape does not matter if no matrix (x, y and z, if present) has gaps between its rows. */
 static void flatten(tamis_dense_job *job) {
     tamis_dense_operand *const operands[] = {&job->x, &job->y, &job->z};
     for (int i = 0; i < 3; i++)
@@ -239,7 +239,7 @@ tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_d
     return device->backend->dense->column_sums(&job);
 }
 
-/* The dots of rows, or their sums where Y is NULL. */
+/* The dots of rows, or their sums if Y is NULL. */
 static tamis_status row_dots(tamis_device *device, void *stream, const tamis_dense *X, const tamis_dense *Y,
                              const char *name, const tamis_dense *out) {
     TRY(check(device, name, out, X->rows, 1, X->type));
@@ -268,7 +268,7 @@ tamis_status tamis_dense_row_dots(tamis_device *device, void *stream, const tami
     return row_dots(device, stream, X, Y, "dots", dots);
 }
 
-/* x = X or W, y = Y or X of the call. */
+/* x is the caller's X or W, y its Y or X. */
 static tamis_status dot(tamis_device *device, void *stream, const tamis_dense_workspace *workspace, int logarithms,
                         double epsilon, const tamis_dense *x, const tamis_dense *y, double *result) {
     if (!result) return tamis_fail(TAMIS_ERROR_ARGUMENT, "result = NULL: expected an address for the sum");
@@ -321,7 +321,7 @@ tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis
     for (int i = 1; i < 6; i++)
         if (i < 5 || lambda) TRY(check(device, all[i].name, all[i].view, AP->rows, i < 4 ? AP->cols : 1, AP->type));
     TRY(check_number("shift", shift));
-    for (int i = 1; i < 5; i++) /* outputs, against all before, and lambda */
+    for (int i = 1; i < 5; i++) /* each output against all views before it, and lambda */
         for (int j = 0; j < 6; j++)
             if ((j < i || j == 5) && all[j].view) TRY(check_apart(all[i].name, all[i].view, all[j].name, all[j].view));
     if (AP->rows == 0) return TAMIS_OK;

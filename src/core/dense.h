@@ -1,4 +1,4 @@
-/* What the dense companions' entry points share with their workspace: how sums are cut, and checks. */
+/* Shared by the dense companions and their workspace: how sums are cut into chunks, and checks. */
 #ifndef TAMIS_CORE_DENSE_H
 #define TAMIS_CORE_DENSE_H
 
@@ -16,19 +16,19 @@ static inline int64_t tamis_dense_clamp(int64_t value, int64_t most) {
     return value > most ? most : value < 1 ? 1 : value;
 }
 
-/* Chunks of rows whose sums are `places` each. */
+/* The number of chunks of rows, if each chunk has `places` sums. */
 static inline int64_t tamis_dense_chunks(int64_t rows, int64_t places) {
     const int64_t most = tamis_dense_clamp(TAMIS_DENSE_PARTIALS / places, TAMIS_DENSE_CHUNKS);
     return tamis_dense_clamp(rows / TAMIS_DENSE_CHUNK_ROWS, most);
 }
 
-/* A device that has these functions, and a stream that it can have. */
+/* Checks that the device has these functions, and that the stream can be one of its streams. */
 tamis_status tamis_dense_check_device(const tamis_device *device, const void *stream);
 
-/* Half types are refused; `name` is the argument's or the field's. */
+/* 16-bit types are not supported; `name` is that of the argument or field. */
 tamis_status tamis_dense_check_type(const char *name, tamis_type type);
 
-/* A workspace of this device for the type and so many columns. */
+/* Checks that the workspace is of this device and type, and has room for so many columns. */
 tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis_dense_workspace *workspace,
                                          tamis_type type, int64_t columns);
 

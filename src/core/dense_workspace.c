@@ -1,4 +1,4 @@
-/* Scratch of the dense companions' sums: as large as the most partial sums that any matrix within its limits has. */
+/* Scratch for the sums of the dense companions. It has room for the partial sums of any matrix within its limits. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "core/dense.h"
@@ -38,7 +38,7 @@ tamis_status tamis_dense_check_workspace(const tamis_device *device, const tamis
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The most that tamis_dense_chunks() makes of any matrix with so many columns or fewer. */
+/* The most partial sums that tamis_dense_chunks() leads to, for any matrix of up to `columns` columns. */
 static int64_t places_of(int64_t columns) {
     const int64_t gram = columns < TAMIS_DENSE_GRAM_MOST ? columns : TAMIS_DENSE_GRAM_MOST;
     const int64_t chunks = TAMIS_DENSE_CHUNKS, most = TAMIS_DENSE_PARTIALS;

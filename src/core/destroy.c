@@ -1,7 +1,7 @@
 /*
- * Destroying what a GPU may still use. tamis_plan_destroy waits; the _async calls put an event behind the work of their
- * stream and leave the object to a later call on the same device, which finds the event past. On the CPU nothing is
- * under way when a call returns.
+ * Destroying what a GPU may still use. tamis_plan_destroy waits. The _async calls record an event at the end of their
+ * stream and put the object on a list; a later call on the same device destroys it once the event has passed. On the
+ * CPU no work is pending when a call returns.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,13 +21,13 @@ static leaving *list;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int waiting; /* entries of the list, read without the lock */
 
-/* The platform's own memory is released behind the work that is on it. */
+/* The platform releases its own memory only after the work that uses it. Only a caller's allocator needs the wait. */
 void tamis_destroy_wait(const tamis_device *device, const tamis_source *source) {
     tamis_message said;
     if (!source || device->backend->location == TAMIS_HOST) return;
     tamis_message_keep(&said);
     device->backend->finish(device->handle, TAMIS_ALL_STREAMS);
-    tamis_message_restore(&said); /* who destroys leaves the message */
+    tamis_message_restore(&said); /* destroying does not change the last error */
 }
 
 static void let_go(leaving *entry) {
@@ -36,7 +36,7 @@ static void let_go(leaving *entry) {
     free(entry);
 }
 
-/* One of the device's whose event is past, or any of the device's. */
+/* Takes one entry of this device from the list: one whose event has passed or, with `any`, the first. */
 static leaving *take_one(const tamis_device *device, bool any) {
     leaving *found = NULL;
     pthread_mutex_lock(&lock);
@@ -67,7 +67,7 @@ void tamis_destroy_rest(const tamis_device *device) {
 void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object) {
     leaving *const entry = device->backend->location == TAMIS_DEVICE ? malloc(sizeof *entry) : NULL;
     void *event = NULL;
-    if (!entry || device->backend->mark(device->handle, stream, &event) != TAMIS_OK) { /* then at once */
+    if (!entry || device->backend->mark(device->handle, stream, &event) != TAMIS_OK) { /* release it now */
         free(entry);
         release(object);
         return;

@@ -17,25 +17,30 @@ const tamis_backend *tamis_backend_at(int number);
 
 tamis_status tamis_device_check(const tamis_device *device);
 
-/* A device, and a stream that it can have. */
+/* Checks the device, and that the stream can be one of its streams. */
 tamis_status tamis_device_check_stream(const tamis_device *device, const void *stream);
 
-/* The same, and two ends of a copy. */
+/* The same, and both ends of a copy. */
 tamis_status tamis_device_check_copy(const tamis_device *device, const void *stream, const void *to, const void *from,
                                      size_t bytes);
 
-/* Whether a view's data are where the device computes; the error names the argument and the calls that mend it. */
+/* Checks that a view's data are in the memory that the device uses. The error names the argument and the calls that
+   copy it there. */
 tamis_status tamis_device_check_location(const tamis_device *device, tamis_location location, const char *name);
 
-/* Whether the device can use what is at that address (NULL: nothing); the error names it `name`. */
+/* Checks that the device can use the memory at that address (NULL is allowed). The error calls it `name`. */
 tamis_status tamis_device_check_place(const tamis_device *device, const void *pointer, const char *name);
 
-/* Whether that is to be asked for each operand: TAMIS_CHECK_POINTERS=1, and builds for debugging. */
+/* Whether each operand gets that check: with TAMIS_CHECK_POINTERS=1, and in debug builds. */
 bool tamis_device_asks_for_places(void);
 
-/* destroy.c: waits for the device's work where memory goes back to an allocator of the caller's, which knows one stream
-   of it; has `release` called when the stream has come to where it is now; those of a device whose time has come;
-   all of a device, after waiting for it. */
+/*
+ * destroy.c:
+ *   wait    waits for the device if the memory goes back to the caller's allocator, which knows one stream only
+ *   later   calls `release` once the stream has finished the work that is in it now
+ *   passed  releases the objects of the device whose work has finished
+ *   rest    waits for the device and releases all of its objects
+ */
 void tamis_destroy_wait(const tamis_device *device, const tamis_source *source);
 void tamis_destroy_later(const tamis_device *device, void *stream, void (*release)(void *object), void *object);
 void tamis_destroy_passed(const tamis_device *device);

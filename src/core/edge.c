@@ -1,4 +1,4 @@
-/* An edge over samples that are there already, for a plan of SDDMM. */
+/* Applies the edge of an SDDMM plan to samples that the caller already has. */
 #include <tamis/gradient.h>
 
 #include "backend/edge.h"
@@ -22,7 +22,7 @@ static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const ta
     return tamis_values_take(plan->device, &plan->pattern, o->type, tamis_plan_needs_values(plan), execution);
 }
 
-/* Samples as the caller has them. */
+/* Samples in the caller's order. */
 static tamis_edge_array array_of(const tamis_plan *plan, const tamis_dense *X) {
     return (tamis_edge_array){{X->data, 0}, X->batch_stride, X->type, plan->order.permutation != NULL};
 }

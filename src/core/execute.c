@@ -1,7 +1,7 @@
 /*
- * Executing a plan: the operands are checked against it, staged where the plan said so, and handed to the backend: all
- * members of a batch at once, or, where operands are staged, one after another, since the workspace has one place for
- * each. A plan is only read; what an execution needs beside it is in `run`.
+ * Executing a plan: checks the operands against the plan, stages those that the plan says, and calls the backend. The
+ * backend gets all members of a batch at once. If operands are staged it gets them one by one, since the workspace has
+ * one place for each operand. Executions only read the plan; their own state is in `run`.
  */
 #include "base/status.h"
 #include "core/plan.h"
@@ -12,23 +12,23 @@ typedef tamis_operand operand;
 /* One execution. */
 typedef struct run {
     const tamis_plan *plan;
-    tamis_execution given; /* defaults filled in, values and workspace those in force */
+    tamis_execution given; /* with defaults, and with the values and workspace in use */
     operand a, b, d, out;
-    int64_t skip_values; /* elements of given.values before the first */
+    int64_t skip_values; /* elements of given.values before the first that is used */
     tamis_loan loan;
 } run;
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* Whether members of a batch that are `apart` elements from one another share no element: each lies behind the one
-   before it, or all of them beside one another within each line. */
+/* Whether members of a batch that begin `apart` elements after each other share no element: each begins after the end
+   of the one before, or all of them fit side by side within each line. */
 static bool members_apart(const tamis_dense *X, int64_t apart, int64_t batch) {
     const bool row_major = X->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = row_major ? X->rows : X->cols, length = row_major ? X->cols : X->rows;
     const int64_t stride = tamis_dense_stride(X);
     int64_t extent, width;
     if (lines == 0 || length == 0) return true;
-    extent = (lines - 1) * stride + length; /* fits: the check of the view has passed */
+    extent = (lines - 1) * stride + length; /* cannot overflow: the view has been checked */
     if (apart >= extent) return true;
     return apart >= length && !__builtin_mul_overflow(apart, batch, &width) && (lines == 1 || width <= stride);
 }
@@ -173,7 +173,7 @@ static tamis_status transpose(const run *r, const operand *x, int64_t member, bo
     return plan->device->backend->transpose(plan->device->handle, r->given.stream, &t);
 }
 
-/* The operand as the kernels want it: where it lies, or transposed into its place. */
+/* The operand as kernels need it: in place, or transposed into the workspace. */
 static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride,
                              int64_t *apart) {
     if (x->staged < 0) {
@@ -184,12 +184,12 @@ static tamis_status bring_in(const run *r, const operand *x, int64_t member, tam
     }
     *place = in_workspace(r, x->staged);
     *stride = x->cols;
-    /* one matrix shared by the whole batch is staged once */
+    /* a matrix that the whole batch shares is staged once */
     if (member != 0 && x->view->batch_stride == 0) return TAMIS_OK;
     return transpose(r, x, member, false);
 }
 
-/* Between the caller's order of entries and the plan's. */
+/* Copies between the caller's order of entries and the plan's. */
 static tamis_status permute(const run *r, tamis_type type, tamis_place packed, tamis_place scattered, bool out) {
     const tamis_plan *const plan = r->plan;
     const tamis_permutation p = {.type = type,
@@ -212,7 +212,7 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
     return plan->order.permutation ? permute(r, plan->problem.value_type, x->values, given, false) : TAMIS_OK;
 }
 
-/* Where the kernels write, with what is there already if it counts. */
+/* Where the kernels write. If beta is not 0, the old content is copied there first. */
 static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x) {
     const tamis_plan *const plan = r->plan;
     const bool before = r->given.beta != 0;
@@ -244,7 +244,7 @@ static tamis_place softmax_rows_of(const run *r, int64_t member) {
     return (tamis_place){given, given ? member * 2 * r->plan->problem.rows * size : 0};
 }
 
-/* Members `member` and following: `count` of them, one where operands are staged. */
+/* Runs `count` members of the batch from `member` on; `count` is 1 if operands are staged. */
 static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     const tamis_plan *const plan = r->plan;
     const tamis_operation operation = plan->options.operation;
@@ -259,6 +259,7 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     if (operation == TAMIS_OP_FUSED) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.apart.d));
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
+    /* tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c) */
     TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
     return take_output(r, member, &x);
 }

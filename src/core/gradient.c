@@ -1,8 +1,11 @@
 /*
- * Gradients, put together of plans. Of SDDMM and fused everything between the steps is in the order of op(S)'s rows: T
- * is the CSR of op(S), U that of its transpose, each made once; plans over T sample x = <A_i, B_j> and dp = <dE_i, D_j>
- * and multiply dx B, plans over U multiply dx^T A and p^T dE. In between one pass over the nonzeros turns x and dp into
- * p, dx and ds. SpMM needs two plans over S as it is.
+ * Gradients, composed of plans.
+ *
+ * SDDMM and fused: T is the CSR of op(S), and U that of its transpose. Each is made once. Plans over T sample
+ * x = <A_i, B_j> and dp = <dE_i, D_j>. One pass over the nonzeros turns x and dp into p, dx and ds. Then plans over T
+ * multiply dx B, and plans over U multiply dx^T A and p^T dE. All arrays between the steps are in T's order.
+ *
+ * SpMM needs two plans over S itself.
  */
 #include <tamis/gradient.h>
 
@@ -10,10 +13,10 @@
 #include "base/status.h"
 #include "core/plan.h"
 
-/* What samples (x, dp) and weights (p, dx) are between the steps: sums as they are, never rounded to 16 bits. */
+/* The type of samples (x, dp) and weights (p, dx) between the steps: that of sums, never rounded to 16 bits. */
 static tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }
 
-/* Plans of one gradient; some may be one and the same. */
+/* The plans of one gradient; some of them may be the same plan. */
 enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
 
 struct tamis_gradient {
@@ -25,9 +28,9 @@ struct tamis_gradient {
     tamis_row_order order; /* of T; no arrays where T is S */
     tamis_row_order turned_order;
     tamis_sparse T, U;
-    void *placeholder; /* for the values of T and U, which come with each execution */
+    void *placeholder; /* stands for the values of T and U, which each execution supplies */
     tamis_plan *plans[PLANS];
-    int64_t parts, x, dp, turned; /* in the workspace, behind scratch of the plans */
+    int64_t parts, x, dp, turned; /* places in the workspace, after the plans' scratch */
     tamis_own_workspace *own;
     size_t workspace_bytes;
 };
@@ -153,7 +156,7 @@ static tamis_status lay_out(tamis_gradient *g) {
         if (g->plans[i] && (int64_t)g->plans[i]->workspace_bytes > total) total = (int64_t)g->plans[i]->workspace_bytes;
     total = (total + 63) / 64 * 64;
     if (by_samples(g)) {
-        TRY(tamis_workspace_reserve(&total, count, size, &g->x)); /* dx takes the place of x, p that of dp */
+        TRY(tamis_workspace_reserve(&total, count, size, &g->x)); /* dx replaces x, and p replaces dp */
         if (o->operation == TAMIS_OP_FUSED) TRY(tamis_workspace_reserve(&total, count, size, &g->dp));
         TRY(tamis_workspace_reserve(&total, count, size, &g->turned));
         TRY(tamis_workspace_reserve(&total, tamis_edge_scratch(o->edge, g->S.nnz, o->batch), 1, &g->parts));
@@ -240,7 +243,7 @@ void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream) {
     if (gradient) tamis_destroy_later(gradient->device, stream, release, gradient);
 }
 
-/* With the caller's allocator in force; the plans have sources of their own from the same table. */
+/* Makes it with the caller's allocator. The plans make their own sources from the same table. */
 static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     TRY(tamis_source_create(options, g->device->backend->handles, &g->source));
     tamis_source *const before = tamis_source_enter(g->source);
@@ -282,9 +285,9 @@ tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_
 /* One backward call. */
 typedef struct back {
     const tamis_gradient *g;
-    tamis_execution given; /* values and workspace those in force */
+    tamis_execution given; /* with the values and workspace in use */
     tamis_loan loan;
-    const tamis_dense *dP, *dE, *A, *B, *D; /* dE is dC of SpMM */
+    const tamis_dense *dP, *dE, *A, *B, *D; /* for SpMM, dE is dC */
     const tamis_dense *dA, *dB, *dD, *dS;
 } back;
 
@@ -297,7 +300,7 @@ static tamis_status check_matrix(const back *b, const char *name, const tamis_de
                              .type = b->g->options.type,
                              .layout = layout,
                              .option = option};
-    if (output && !view) return TAMIS_OK; /* not wanted */
+    if (output && !view) return TAMIS_OK; /* the caller does not want it */
     return tamis_operand_check(b->g->device, &x, output ? b->g->options.batch : 1);
 }
 
@@ -355,7 +358,7 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
 
 static int64_t elements_to(int64_t offset, tamis_type type) { return offset / (int64_t)tamis_type_size(type); }
 
-/* An execution of a plan within this call. */
+/* The execution that a plan gets within this call. */
 static tamis_execution execution_of(const back *b, double alpha, double beta) {
     tamis_execution x = TAMIS_EXECUTION_INIT;
     x.stream = b->given.stream;
@@ -366,7 +369,7 @@ static tamis_execution execution_of(const back *b, double alpha, double beta) {
     return x;
 }
 
-/* Samples <left_i, right_j> at the nonzeros of T into that place of the workspace. */
+/* Writes the samples <left_i, right_j> at the nonzeros of T to place `to` of the workspace. */
 static tamis_status sample(const back *b, int plan, const tamis_dense *left, const tamis_dense *right, int64_t to) {
     const tamis_gradient *const g = b->g;
     const tamis_type type = between_type(&g->options);
@@ -381,7 +384,7 @@ static tamis_status sample(const back *b, int plan, const tamis_dense *left, con
     return tamis_plan_run(g->plans[plan], TAMIS_OP_SDDMM, &views, &execution);
 }
 
-/* out = alpha * (weights of the workspace on T or U) right + beta * out */
+/* out = alpha * W right + beta * out, where W is T or U with weights from the workspace. */
 static tamis_status multiply(const back *b, int plan, int64_t weights, const tamis_dense *right, const tamis_dense *out,
                              double alpha) {
     const tamis_gradient *const g = b->g;
@@ -392,7 +395,7 @@ static tamis_status multiply(const back *b, int plan, int64_t weights, const tam
     return tamis_plan_run(g->plans[plan], TAMIS_OP_SPMM, &views, &execution);
 }
 
-/* Weights in the order of T into the order of U. */
+/* Copies weights from the order of T to that of U. */
 static tamis_status turn(const back *b, int64_t weights) {
     const tamis_gradient *const g = b->g;
     const tamis_type type = between_type(&g->options);
@@ -409,7 +412,7 @@ static tamis_status turn(const back *b, int64_t weights) {
     return TAMIS_OK;
 }
 
-/* Arrays of a job: in the workspace and T's order, or the caller's. */
+/* Arrays of a job: inside the workspace in T's order, or outside it in the caller's. */
 static tamis_edge_array inside(const back *b, int64_t offset, tamis_type type) {
     return (tamis_edge_array){{b->given.workspace, offset}, b->g->S.nnz, type, false};
 }

@@ -1,4 +1,4 @@
-/* The one-shot calls: a plan without preparation, executed and forgotten. */
+/* The one-shot calls: each makes a plan without preparation, executes it and destroys it. */
 #include "base/status.h"
 #include "core/plan.h"
 
@@ -7,7 +7,7 @@ static tamis_status need(const tamis_dense *view, const char *name) {
     return TAMIS_OK;
 }
 
-/* What a plan is told in its options is in the operands of a call. */
+/* The operands of the call give what a plan is otherwise told by its options. */
 static tamis_status run_once(tamis_device *device, const tamis_sparse *S, tamis_operation operation,
                              const tamis_views *views, const tamis_options *given, const tamis_execution *execution) {
     static const tamis_options initial = TAMIS_OPTIONS_INIT;

@@ -10,7 +10,7 @@ enum { BACKENDS = sizeof backends / sizeof backends[0] };
 
 const tamis_backend *tamis_backend_at(int number) { return number >= 0 && number < BACKENDS ? backends[number] : NULL; }
 
-/* CUDA and OpenCL share a table: it is listed once. */
+/* CUDA and OpenCL have the same algorithms, which are listed once. */
 static const tamis_algorithm *listed(int number) {
     for (int b = 0; b < BACKENDS; b++) {
         const tamis_algorithm *algorithm;

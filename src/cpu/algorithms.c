@@ -1,6 +1,6 @@
 /*
- * The CPU's algorithms: one row each in the table at the end. What they share (the split, the job, the merge) is in
- * partition.c and execute.c; here is what each accepts, what it is predicted to cost, and how it is made ready.
+ * The CPU's algorithms: one row each in the table at the end. This file has what each accepts, its predicted cost, and
+ * its preparation. What they share (the split, the job, the merge) is in partition.c and execute.c.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum {
     ALL = 1u << TAMIS_OP_SDDMM | 1u << TAMIS_OP_SPMM | 1u << TAMIS_OP_FUSED,
-    THREADS_MOST = 1024, /* execute.c's list of partial rows */
+    THREADS_MOST = 1024, /* the size of execute.c's list of partial rows */
     VLC_DEFAULT = 32
 };
 
@@ -24,11 +24,11 @@ enum {
 typedef struct cpu_algorithm {
     tamis_algorithm common;
     tamis_cpu_kind kind;
-    bool (*accepts)(const tamis_problem *problem, char *reason, size_t bytes); /* NULL: whatever comes */
+    bool (*accepts)(const tamis_problem *problem, char *reason, size_t bytes); /* NULL: accepts every problem */
     void (*predict)(const tamis_problem *problem, tamis_prediction *prediction);
 } cpu_algorithm;
 
-/* The common part is the first member. */
+/* Possible because the common part is the first member. */
 static const cpu_algorithm *row_of(const tamis_algorithm *algorithm) {
     return (const cpu_algorithm *)(const void *)algorithm;
 }
@@ -63,7 +63,7 @@ static bool accepts_naive(const tamis_problem *problem, char *reason, size_t byt
 
 /* ------------------------------------------------------------------------------------------ predicting */
 
-/* Rows handed out whole: at the end, threads wait for the longest row that was begun last. */
+/* If rows are assigned whole, all threads wait at the end for a longest row that was begun last. */
 static double wait_for_longest(const tamis_problem *problem, double seconds) {
     if (problem->threads <= 1 || problem->nnz == 0) return 0;
     return seconds * (double)problem->evidence->profile.max / (double)problem->nnz * (problem->threads - 1);
@@ -121,8 +121,8 @@ static void predict_naive(const tamis_problem *problem, tamis_prediction *predic
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* Look-ahead in nonzeros. Asking for rows that are in cache already costs a quarter of the rate; rows from memory gain
-   as much (docs/performance.md). */
+/* How many nonzeros ahead rows are prefetched. Prefetching rows that are already in cache costs a quarter of the rate;
+   rows from memory gain as much (docs/performance.md). */
 static int64_t choose_prefetch(const tamis_problem *problem) {
     const double row_bytes = (double)(problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner) *
                              (double)tamis_type_size(problem->type);
@@ -133,15 +133,15 @@ static int64_t choose_prefetch(const tamis_problem *problem) {
     return ahead < 8 ? 8 : ahead > 64 ? 64 : ahead;
 }
 
-/* fused by tiles: all of a block's part in a tile; else long enough to go through B and D in turn */
+/* fused with tiles: a block's whole part in a tile; else long enough that B and D alternate rarely */
 static int64_t choose_chunk(const tamis_problem *problem, tamis_cpu_kind kind) {
     if (problem->operation != TAMIS_OP_FUSED) return TAMIS_CPU_CHUNK;
     const int64_t most = kind == TAMIS_CPU_TILED ? TAMIS_CPU_FUSED_CHUNK : 4096;
     return problem->nnz < most ? problem->nnz + 8 : most;
 }
 
-/* NT of Zubair and Bauinger, s.4.2: the smallest power of two up to 16 that fills the machine's work items best. A GPU
-   there has 4096; here an item is a thread. */
+/* NT of Zubair and Bauinger, s.4.2: the smallest power of two up to 16 that fills the machine's work items best. Their
+   GPU has 4096 work items; here a work item is a thread. */
 static int64_t choose_members(const tamis_problem *problem) {
     if (problem->operation != TAMIS_OP_SDDMM) return 1;
     int64_t best = 1;
@@ -218,7 +218,7 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
     p->chunk = values[1];
     if (kind == TAMIS_CPU_TILED) TRY_GOTO(failed, prepare_tiles(p));
 
-    /* enough pieces that an unlucky last one is short, few enough that drawing them costs nothing */
+    /* so many blocks that the last one is short, and so few that handing them out costs nothing */
     const int64_t pieces = (int64_t)p->threads * 64;
     p->grain = problem->rows / pieces < 1 ? 1 : problem->rows / pieces > 1024 ? 1024 : problem->rows / pieces;
     const bool keeps_rows = problem->operation != TAMIS_OP_SDDMM || problem->edge == TAMIS_EDGE_SOFTMAX;
@@ -227,7 +227,7 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
     int64_t rows_kept = 3; /* head, tail, carry */
     if (kind == TAMIS_CPU_TILED && problem->operation != TAMIS_OP_SDDMM)
         rows_kept += p->tiles.block_rows < problem->rows ? p->tiles.block_rows : problem->rows;
-    if (problem->operation == TAMIS_OP_FUSED) { /* rows of a few nonzeros fill the list of pieces first */
+    if (problem->operation == TAMIS_OP_FUSED) { /* if rows are short, the list of pieces fills up first */
         p->segments = p->chunk / 4 < 256 ? 256 : p->chunk / 4;
         p->chunk_bytes = ((p->chunk + 8) * p->kernels->real_bytes + 63) / 64 * 64 +
                          (p->segments * p->kernels->segment_bytes + 63) / 64 * 64;

@@ -1,4 +1,4 @@
-/* The CPU backend as one table; what it points to is in the files beside this one. */
+/* The table of the CPU backend. Its functions are in the other files of this folder. */
 #include "cpu/backend.h"
 
 #include "base/status.h"
@@ -50,7 +50,7 @@ static tamis_status ceilings(int number, int threads, tamis_ceilings *out) {
 /* A server core of the 2020s; only the ratios matter to the choice. */
 static tamis_ceilings default_ceilings(int number, int threads) {
     (void)number;
-    const double n = threads, shared = n < 4 ? n : 4; /* memory is shared by the cores, caches are not */
+    const double n = threads, shared = n < 4 ? n : 4; /* cores share the memory, but not the caches */
     const int64_t l1 = tamis_cpu_machine_read()->cache_l1, l2 = tamis_cpu_machine_read()->cache_l2;
     return (tamis_ceilings){
         .threads = threads,

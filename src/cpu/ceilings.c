@@ -35,11 +35,12 @@ static void body(void *context, int thread, int threads) {
     m->done[thread] = done;
 }
 
-/* Rate in 1e9 a second over all threads: the best of several short runs, since other work only slows them. */
+/* The rate of all threads together, in 1e9 per second. The best of several short runs counts, since other work on the
+   machine only slows them. */
 static double best_rate(measurement *m, int threads, double seconds) {
     double best = 0, spent = 0;
     m->repeats = 1;
-    for (int run = 0; run < 2 || (run < 64 && spent < seconds); run++) { /* the first only warms up */
+    for (int run = 0; run < 2 || (run < 64 && spent < seconds); run++) { /* the first run only warms up */
         const double start = tamis_clock_seconds();
         tamis_threads_run(threads, body, m);
         const double time = tamis_clock_seconds() - start;
@@ -82,7 +83,7 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
         }
         m.rows = rows;
         for (int i = 0; i < 6; i++) {
-            /* one table for all threads, as B is: m.bytes = 0 makes every thread read the same */
+            /* all threads share one table, as they share B: with m.bytes = 0 they read the same memory */
             const int64_t table = tables[i] < 16384 ? 16384 : tables[i] > per_thread ? per_thread : tables[i];
             for (int k = 0; k < GATHER_ROWS; k++)
                 rows[k] = (uint32_t)(tamis_random_at(1, (uint64_t)i, (uint64_t)k) % (uint64_t)(table / 512));
@@ -91,7 +92,7 @@ tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int th
             ceilings->gather_gbs[many][i] = best_rate(&m, used, 0.006);
         }
     }
-    /* other work on the machine can only lower a figure: all threads together are no slower than one */
+    /* other work can only lower a rate, and all threads together are not slower than one */
     double *const pairs[6] = {ceilings->fp32_gflops, ceilings->fp64_gflops, ceilings->l1_gbs,
                               ceilings->l2_gbs,      ceilings->l3_gbs,      ceilings->memory_gbs};
     for (int i = 0; i < 6; i++)

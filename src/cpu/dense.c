@@ -1,13 +1,14 @@
 /*
- * The dense companions on the CPU: rows are split evenly between threads where each is by itself; sums over rows go by
- * chunks that the sizes alone decide, whoever computes them, and are added in the chunks' order.
+ * The dense companions on the CPU. Independent rows are split evenly between threads. Sums over rows are split into
+ * chunks, and the chunks' sums are added in order. The chunks depend only on the sizes, so the number of threads does
+ * not change the result.
  */
 #include "cpu/parts.h"
 
 #include "base/status.h"
 #include "base/threads.h"
 
-/* Elements that are worth waking a thread for; columns of a Gram product or of column sums that one takes at once. */
+/* The elements that justify one more thread; the columns of a Gram product or of column sums that one item takes. */
 enum { THREAD_WORTH = 16384, BAND = 64, SUMS_BAND = 1024 };
 
 typedef struct run {
@@ -32,7 +33,7 @@ static int64_t share_begin(int64_t items, int share, int shares) {
     return even * share + (share < more ? share : more);
 }
 
-/* Threads for so many items of so much work (multiply-adds or so) each. */
+/* The number of threads for `items` items, each with so much work (roughly multiply-adds). */
 static int threads_for(const tamis_dense_job *job, int64_t items, int64_t work) {
     const int64_t worth = work >= THREAD_WORTH ? items : items / (THREAD_WORTH / (work > 0 ? work : 1));
     const int64_t most = worth < items ? worth : items;
@@ -90,7 +91,7 @@ static tamis_status conjugate_step(const tamis_dense_job *job) {
 
 /* ------------------------------------------------------------------------------------------ by chunks */
 
-/* An item is a band of columns of a chunk of rows. */
+/* An item is a band of columns in a chunk of rows. */
 static void body_column_sums(void *context, int thread, int threads) {
     const run *const r = context;
     const tamis_dense_job *const job = r->job;
@@ -117,7 +118,7 @@ static void body_gram(void *context, int thread, int threads) {
     const run *const r = context;
     const tamis_dense_job *const job = r->job;
     const int64_t items = job->chunks * r->bands;
-    for (int64_t t = thread; t < items; t += threads) { /* bands further down have less to do: by turns */
+    for (int64_t t = thread; t < items; t += threads) { /* later bands have less work, so threads take them in turn */
         const int64_t chunk = t / r->bands, first = t % r->bands * BAND;
         const int64_t last = first + BAND < job->cols ? first + BAND : job->cols;
         r->kernels->gram(job, tamis_dense_chunk_begin(job, chunk), tamis_dense_chunk_begin(job, chunk + 1), first, last,

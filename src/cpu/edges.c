@@ -1,7 +1,7 @@
 /*
- * Edges and their derivatives on the CPU, in double: a few reads and writes a nonzero, so that memory decides. A thread
- * takes stretches of nonzeros, dealt out by their number alone; rows of a softmax that a stretch cuts are brought
- * together in between, in order. Any number of threads gives the same bits.
+ * Edges and their derivatives on the CPU, in double. There are a few reads and writes per nonzero, so memory bandwidth
+ * limits the speed. Threads take stretches of nonzeros, which depend on nnz alone. If a stretch cuts a row of a
+ * softmax, the row's parts are merged in order between the two passes. So any number of threads gives the same bits.
  */
 #include "cpu/parts.h"
 
@@ -71,7 +71,7 @@ static void load_or(double *to, const span *r, const tamis_edge_array *a, double
 
 /* ------------------------------------------------------------------------------------------ edges by themselves */
 
-/* p of x and s; *by_x and *by_s its derivatives. */
+/* Returns p for x and s; *by_x and *by_s get its derivatives. */
 TAMIS_INLINE double edge_of(const tamis_edge_job *job, tamis_edge edge, double x, double s, double *by_x,
                             double *by_s) {
     const double y = job->constants.scale * x;
@@ -82,7 +82,7 @@ TAMIS_INLINE double edge_of(const tamis_edge_job *job, tamis_edge edge, double x
         f = 1 / (x <= job->constants.epsilon ? job->constants.epsilon : x);
         slope = x <= job->constants.epsilon ? 0 : -f * f;
         break;
-    case TAMIS_EDGE_SIGMOID: { /* by the exponential that cannot overflow */
+    case TAMIS_EDGE_SIGMOID: { /* uses the exponential that cannot overflow */
         const double e = exp(-fabs(y));
         f = (y < 0 ? e : 1) / (1 + e);
         slope = job->constants.scale * (e / ((1 + e) * (1 + e)));
@@ -152,9 +152,9 @@ static void body_edges(void *context, int thread, int threads) {
 
 /* ------------------------------------------------------------------------------------------ softmax */
 
-/* Where row i meets a stretch. */
+/* The part of row i that lies in a stretch. */
 typedef struct piece {
-    int begin, end; /* of its nonzeros within the stretch */
+    int begin, end; /* its nonzeros within the stretch */
     bool before, after;
 } piece;
 
@@ -190,7 +190,7 @@ typedef struct scores {
     double y[STRETCH], dp[STRETCH];
 } scores;
 
-/* What the forward call has kept of row i; false: nothing. */
+/* What the forward call has kept for row i; false if it kept nothing. */
 static bool kept_of(const span *r, int64_t i, double *part) {
     const tamis_edge_job *const job = r->job;
     if (!job->softmax_rows.base) return false;
@@ -211,7 +211,8 @@ static void load_scores(const span *r, scores *x) {
     for (int t = 0; t < r->count; t++) x->dp[t] *= r->job->dp_factor;
 }
 
-/* The largest score, the sum of exponentials, the sum of those times dp. A piece that is all masked adds nothing. */
+/* The largest score, the sum of exponentials, and the sum of exponentials times dp. A piece whose entries are all
+   masked adds nothing. */
 static void sum_piece(const scores *x, piece row, double *part) {
     double most = -INFINITY, sum = 0, weighted = 0;
     for (int t = row.begin; t < row.end; t++) most = x->y[t] > most ? x->y[t] : most;
@@ -223,7 +224,7 @@ static void sum_piece(const scores *x, piece row, double *part) {
     part[0] = most, part[1] = sum, part[2] = weighted;
 }
 
-/* The same where the largest score and the sum are known. */
+/* The same if the largest score and the sum are known. */
 static void weigh_piece(const scores *x, piece row, bool has_dp, double *part) {
     double weighted = 0;
     const int end = has_dp && part[0] > -INFINITY ? row.end : row.begin;
@@ -231,7 +232,7 @@ static void weigh_piece(const scores *x, piece row, bool has_dp, double *part) {
     part[2] = weighted;
 }
 
-/* y becomes p, dp becomes ds. */
+/* Turns y into p, and dp into ds. */
 static void finish_piece(scores *x, piece row, const double *part) {
     const double mean = part[2] / part[1];
     for (int t = row.begin; t < row.end; t++) {
@@ -248,7 +249,7 @@ static void store_piece(const span *r, const scores *x, int begin, int end) {
     store(x->dp + begin, &run, &job->ds, 1, job->ds_keep);
 }
 
-/* Rows that lie within the stretch are finished, of others the parts are left. */
+/* Finishes the rows that lie within the stretch, and stores the parts of the others. */
 static void begin_stretch(const span *r, scores *x) {
     const int64_t low = row_of(r->job, r->first), high = row_of(r->job, r->first + r->count - 1);
     int begin = 0, end = r->count;
@@ -302,8 +303,8 @@ static void body_begin(void *context, int thread, int threads) {
 
 static void body_end(void *context, int thread, int threads) { over_stretches(context, thread, threads, end_stretch); }
 
-/* Brings together the parts of the row that begins in stretch `first` and ends in stretch `last`; the largest score and
-   the sum may be the whole row's already. */
+/* Merges the parts of the row that begins in stretch `first` and ends in stretch `last`. The largest score and the sum
+   may already be those of the whole row. */
 static void merge(const tamis_edge_job *job, int64_t member, int64_t first, int64_t last) {
     const bool known = job->softmax_rows.base != NULL;
     double whole[PARTS] = {-INFINITY, 0, 0};
@@ -356,7 +357,7 @@ static tamis_status run(const tamis_edge_job *job) {
         return TAMIS_OK;
     }
     tamis_threads_run(threads, body_begin, &mine);
-    if (tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* nothing is cut */
+    if (tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* no row is cut */
     merge_cut_rows(job);
     tamis_threads_run(threads, body_end, &mine);
     return TAMIS_OK;

@@ -1,9 +1,9 @@
 /*
- * One execution: fills the job from the plan and the operands, runs the threads, merges the rows that were cut. Nothing
- * is allocated here.
+ * One execution: fills the job from the plan and the operands, runs the threads, and merges the rows that were cut.
+ * Nothing is allocated here.
  *
- * Members of a batch: all of them by one start of the threads where nothing has to be merged after a member, else one
- * after another, since they share the scratch.
+ * The threads are started once for all members of a batch if no rows have to be merged. Otherwise they are started for
+ * one member after another, since the members share the scratch.
  */
 #include <stdatomic.h>
 
@@ -20,7 +20,7 @@ typedef struct execution {
     int64_t members;
     char *scratch;
     int stage;         /* of softmax_rows */
-    atomic_llong next; /* the next block of rows to hand out, those of one member after those of another */
+    atomic_llong next; /* the next block of rows to hand out; the blocks of one member follow those of the one before */
 } execution;
 
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
@@ -47,6 +47,8 @@ static tamis_cpu_range range_with_scratch(const execution *run, int thread) {
     return range;
 }
 
+/* The kernel is sddmm_range of kernels/sddmm.h, spmm_range of spmm.h or fused_range of fused.h, compiled by
+   kernels/table.c for the plan's instruction set and type. */
 static void run_range(const execution *run, int64_t member, const tamis_cpu_range *range) {
     const tamis_cpu_kernels *const kernels = run->prepared->kernels;
     const tamis_cpu_job job = job_of(run, member);
@@ -76,7 +78,7 @@ static int64_t offset_of(const tamis_prepared *prepared, int64_t row) {
                                                       : ((const int32_t *)prepared->problem.offsets)[row];
 }
 
-/* The next block of rows, and whose it is; false when there is none left. */
+/* Takes the next block of rows and its member; false if none is left. */
 static bool next_block(execution *run, int64_t *member, int64_t *row_begin, int64_t *row_end) {
     const int64_t rows = run->prepared->problem.rows, grain = run->prepared->grain;
     const int64_t blocks = (rows + grain - 1) / grain, block = (int64_t)atomic_fetch_add(&run->next, 1);
@@ -87,7 +89,7 @@ static bool next_block(execution *run, int64_t *member, int64_t *row_begin, int6
     return true;
 }
 
-/* Blocks of whole rows, taken in turn: a thread that drew short rows draws again. */
+/* Threads take blocks of whole rows until none is left, so a thread with short rows takes more blocks. */
 static void body_rows(void *context, int thread, int threads) {
     execution *const run = context;
     const tamis_prepared *const p = run->prepared;
@@ -113,7 +115,7 @@ static void body_members(void *context, int thread, int threads) {
     }
 }
 
-/* Equal shares of the rows, as a plain `omp parallel for` deals them. */
+/* Equal shares of the rows, as with a plain `omp parallel for`. */
 static void body_naive(void *context, int thread, int threads) {
     const execution *const run = context;
     const tamis_prepared *const p = run->prepared;
@@ -132,7 +134,7 @@ static void body_naive(void *context, int thread, int threads) {
 
 enum { MERGE_MOST = 1024 };
 
-/* Calls `merge` for every row that several ranges share, with their partial rows in order. */
+/* Merges every row that several ranges share from its partial rows, in order. */
 static void merge_cut_rows(execution *run, bool softmax_of_p) {
     const tamis_prepared *const p = run->prepared;
     void *partials[MERGE_MOST];
@@ -145,7 +147,7 @@ static void merge_cut_rows(execution *run, bool softmax_of_p) {
         int count = 0;
         const tamis_cpu_range first = range_with_scratch(run, t);
         partials[count++] = first.head_cut && first.row_begin == row ? first.head : first.tail;
-        do { /* every range that begins inside the row holds its part in head */
+        do { /* a range that begins inside the row has its part in head */
             t++;
             partials[count++] = range_with_scratch(run, t).head;
         } while (t + 1 < p->threads && p->ranges[t].tail_cut && p->ranges[t].row_end - 1 == row);
@@ -201,12 +203,12 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
                   .softmax_rows = address(operands->softmax_rows),
                   .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
     };
-    /* the rows of one matrix are read twice: at once, while they are in L1 */
+    /* B and D are one matrix: short chunks read its rows again while they are in L1 */
     if (problem->operation == TAMIS_OP_FUSED && run.first.b == run.first.d && run.first.chunk > SAME_ROWS_CHUNK)
         run.first.chunk = SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *body = body_nonzeros;
-    bool cuts = true; /* rows may be shared between threads */
+    bool cuts = true; /* threads may share rows */
     switch (prepared->kind) {
     case TAMIS_CPU_ROWS: body = body_rows, cuts = false; break;
     case TAMIS_CPU_SIMD: body = problem->operation == TAMIS_OP_SDDMM ? body_members : body_rows, cuts = false; break;
@@ -221,7 +223,8 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
         run.stage = 0;
         atomic_init(&run.next, 0);
         tamis_threads_run(prepared->threads, body, &run);
-        if (softmax_of_p) { /* the scores are there; p is made from them by equal nonzeros whatever made the scores */
+        if (softmax_of_p) { /* the scores are stored; p is computed from them by equal nonzeros, whichever algorithm
+                               made the scores */
             tamis_threads_run(prepared->threads, body_softmax, &run);
             merge_cut_rows(&run, true);
             run.stage = 1;

@@ -1,4 +1,4 @@
-/* What this machine is, from the C library and /proc. */
+/* A description of this machine, from the C library and /proc. */
 #include "cpu/parts.h"
 
 #include <pthread.h>
@@ -25,7 +25,7 @@ static void read_model(char *model, size_t bytes) {
     fclose(file);
 }
 
-/* A cache's size of the first core, "32K" or "1024K" or "32M"; 0 where there is no such file. */
+/* The size of a cache of the first core, from a file with "32K", "1024K" or "32M"; 0 if there is no such file. */
 static int64_t read_cache(int wanted_level) {
     for (int index = 0; index < 8; index++) {
         char path[96], type[32] = "", unit = 0;

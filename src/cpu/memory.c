@@ -1,4 +1,4 @@
-/* The CPU's side of what every backend does with memory: the host's own, and a clock for points in time. */
+/* Memory and points in time for the CPU backend: the host's memory, and a clock. */
 #include "base/memory.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Memory and time as src/backend/backend.h asks for them. */
+/* The functions for memory and time that src/backend/backend.h requires. */
 #ifndef TAMIS_CPU_MEMORY_H
 #define TAMIS_CPU_MEMORY_H
 

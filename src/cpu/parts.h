@@ -1,35 +1,36 @@
-/* What backend.c's table is made of, by the file that has it. */
+/* The functions in backend.c's table, by the file that defines them. */
 #ifndef TAMIS_CPU_PARTS_H
 #define TAMIS_CPU_PARTS_H
 
 #include "backend/edge.h"
 #include "cpu/variants.h"
 
-/* ceilings.c: fills *ceilings for one thread and for `threads`. Takes about a third of a second and 128 MiB a thread.
- */
+/* ceilings.c: fills *ceilings for one thread and for `threads`. It takes about a third of a second and 128 MiB per
+   thread. */
 enum { TAMIS_CEILING_THREADS = 256 };
 tamis_status tamis_cpu_measure_ceilings(const tamis_cpu_variant *variant, int threads, int64_t cache_l1,
                                         int64_t cache_l2, int64_t cache_l3, tamis_ceilings *ceilings);
 
-/* dense.c, edges.c: the dense companions; edges and their derivatives over samples that are there already. */
+/* dense.c, edges.c: the dense companions; edges and their derivatives for samples that have been computed. */
 extern const tamis_dense_functions tamis_cpu_dense_functions;
 extern const tamis_edge_functions tamis_cpu_edge_functions;
 
-/* machine.c: what this machine is. Read once; never fails: what the system does not tell gets a common value. */
+/* machine.c: a description of this machine. It is read once and never fails: what the system does not say gets a usual
+   value. */
 typedef struct tamis_cpu_machine {
     char model[96];
     int64_t cache_l1, cache_l2, cache_l3, memory;
 } tamis_cpu_machine;
 const tamis_cpu_machine *tamis_cpu_machine_read(void);
 
-/* pattern.c: the pattern of a plan in host memory, as the backend's table asks for it. */
+/* pattern.c: checks, orders and profiles a pattern in host memory. */
 tamis_status tamis_cpu_validate(void *device, void *stream, int threads, const tamis_sparse *S);
 tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                   tamis_row_order *order);
 tamis_status tamis_cpu_look(const tamis_problem *problem, tamis_evidence *evidence);
 
-/* staging.c: operands that the kernels cannot use as they lie, on their way in and out: column-major ones, values out
-   of row order. */
+/* staging.c: copies operands that kernels cannot use in place: column-major matrices, and values that are not in row
+   order. */
 tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, bool permutes);
 tamis_status tamis_cpu_transpose(void *device, void *stream, const tamis_transposition *transposition);
 tamis_status tamis_cpu_permute(void *device, void *stream, const tamis_permutation *permutation);

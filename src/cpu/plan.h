@@ -1,6 +1,6 @@
 /*
- * An algorithm of this backend made ready for one problem: which kernels, how the work is cut among threads, tiles.
- * One struct serves all of them; what differs is `kind`.
+ * An algorithm of this backend, prepared for one problem: the kernels, the split between threads, the tiles. All
+ * algorithms use the same structure; `kind` says which one it is.
  */
 #ifndef TAMIS_CPU_PLAN_H
 #define TAMIS_CPU_PLAN_H
@@ -13,7 +13,7 @@ enum { TAMIS_CPU_FUSED_CHUNK = 16384 };
 
 typedef enum tamis_cpu_kind {
     TAMIS_CPU_ROWS,     /* whole rows, handed out in blocks */
-    TAMIS_CPU_NONZEROS, /* equal nonzeros a thread, rows cut */
+    TAMIS_CPU_NONZEROS, /* equal nonzeros per thread; rows may be cut */
     TAMIS_CPU_TILED,    /* the same, by column tiles within blocks of rows */
     TAMIS_CPU_SIMD,     /* Zubair, Bauinger */
     TAMIS_CPU_NAIVE
@@ -26,35 +26,35 @@ struct tamis_prepared {
     int threads;
     int64_t prefetch, chunk;
     int64_t members; /* NT of Zubair and Bauinger */
-    int64_t grain;   /* rows handed out at a time */
+    int64_t grain;   /* rows in a block that threads take */
     tamis_cpu_tiles tiles;
     uint32_t *tile_starts;
-    tamis_cpu_range *ranges; /* one a thread: the equal split */
+    tamis_cpu_range *ranges; /* one per thread: the equal split */
     int64_t partial_stride;  /* bytes of one partial row */
-    int64_t segments;        /* fused: pieces of rows a chunk */
+    int64_t segments;        /* fused: pieces of rows per chunk */
     int64_t chunk_bytes;     /* fused: a chunk's samples and pieces, at the end of a thread's scratch */
     int64_t thread_scratch;  /* bytes of scratch of one thread */
     size_t scratch_bytes;    /* all threads, then the samples of softmax */
 };
 
-/* Cuts the nonzeros into `threads` equal ranges; see tamis_cpu_range for what becomes of rows that are cut. Every empty
-   row belongs to exactly one range. */
+/* Cuts the nonzeros into `threads` equal ranges; tamis_cpu_range says how cut rows are handled. Every empty row belongs
+   to exactly one range. */
 void tamis_cpu_partition(const tamis_problem *problem, int threads, tamis_cpu_range *ranges);
 
-/* Chooses tile_columns and block_rows where they are 0: the pair with the smallest predicted time. Returns it. */
+/* Chooses tile_columns and block_rows if they are 0: the pair with the smallest predicted time. Returns that time. */
 double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles);
 
 /* Fills starts (see tamis_cpu_tiles) in parallel: one pass over the columns. */
 void tamis_cpu_build_tiles(const tamis_problem *problem, int threads, const tamis_cpu_tiles *tiles, uint32_t *starts);
 int64_t tamis_cpu_tile_entries(const tamis_problem *problem, const tamis_cpu_tiles *tiles);
 
-/* Predicted seconds of one call without tiles, rows of B and D found as the profile says. `per_nonzero` is what one
-   nonzero costs a core beside moving its rows, in seconds. */
+/* Predicted seconds of one call without tiles, if rows of B and D are in the caches that the profile says.
+   `per_nonzero` is the time that one nonzero costs a core in addition to moving its rows. */
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero);
-/* S, and the samples where they are written, once through memory. */
+/* Seconds to move S, and the samples if they are stored, once through memory. */
 double tamis_cpu_stream_seconds(const tamis_problem *problem);
 
-/* Bytes a second at which `threads` cores together read random rows out of `bytes`. */
+/* The bytes per second at which `threads` cores together read random rows of a table of `bytes`. */
 double tamis_cpu_gather_rate(const tamis_problem *problem, double bytes);
 
 /* Bytes of the rows of B (and of D) that one nonzero reads. */

@@ -1,10 +1,10 @@
-/* The cost model's building blocks: how fast rows of the dense operands come, and what a call without tiles takes. */
+/* Parts of the cost model: how fast rows of the dense operands can be read, and how long a call without tiles takes. */
 #include <math.h>
 
 #include "cpu/fitted.h"
 #include "cpu/plan.h"
 
-/* The rate of `threads` cores from the two that are measured: one, and all of them. */
+/* The rate of `threads` cores, from the two that were measured: of one core, and of all. */
 static double at_threads(const double rate[2], int threads, int all) {
     if (threads <= 1 || all <= 1) return rate[0];
     if (threads >= all) return rate[1];

@@ -1,18 +1,18 @@
 /*
  * Column tiles: how wide, over how many rows at a time, and where each row's segments begin.
  *
- * The model is cuSDDMM's (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A) carried over to a CPU core: the
- * dense rows of a tile must fit the cache that serves them (there Tj * Tk = L2), and every further tile costs another
- * pass over the rows (there M N K / Tj). A core keeps all of K together (Tk = K), since partial results would have to
- * be read and written once a slice, and has two caches to choose from, so the cost is evaluated over a grid of tile
- * widths instead of solved for one:
+ * This is cuSDDMM's model (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-A), applied to a CPU core. The dense
+ * rows of a tile must fit into the cache that serves them (in the paper Tj * Tk = L2), and every further tile costs
+ * another pass over the rows (in the paper M N K / Tj). A core does not cut K (Tk = K), since it would have to read and
+ * write partial results for every slice. It has two caches to choose from. So the cost is not solved for the best
+ * width, but evaluated over a grid of tile widths:
  *
  *   nonzeros * row bytes / rate(tile bytes)                 rows of B (and D) out of L1 or L2
  *   + segments * (overhead + row of A and sums / L2 rate)   a segment is a row's part in a tile; empty ones are
  * skipped; the overhead has the wait for its part of S
  *   + blocks of rows * bytes of B (and D) / outer rate      each block sweeps all tiles once
  *
- * Segments are few when rows have many nonzeros a tile: that, not density alone, is what tiling needs.
+ * There are few segments if rows have many nonzeros in each tile. Tiling needs that; density alone is not enough.
  */
 #include <math.h>
 
@@ -36,9 +36,10 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     const tamis_cpu_fitted *const f = &tamis_cpu_fit;
     const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
     const double row_bytes = tamis_cpu_row_bytes(problem);
-    const double kept = (double)problem->inner * size + /* a row of A, and sums in fp32 or fp64 read and written */
-                        2 * (double)problem->width * (size < 4 ? 4 : size);
-    /* fused goes through B's part of a tile and then D's: one of them at a time is in the cache */
+    const double kept =
+        (double)problem->inner * size + /* a row of A, and the sums in fp32 or fp64, which are read and written */
+        2 * (double)problem->width * (size < 4 ? 4 : size);
+    /* fused first uses B's part of a tile and then D's, so the cache holds one of them at a time */
     const double wider = (double)(problem->inner > problem->width ? problem->inner : problem->width) * size;
     const double tile_bytes = (double)tile_columns * wider;
     if (tile_bytes + (double)block_rows * kept > f->tiles.l2_share * (double)problem->evidence->cache_l2)
@@ -47,7 +48,7 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     const double mean = problem->evidence->profile.mean, rows = (double)problem->rows;
     if (rows * tiles > entries_most(problem)) return INFINITY;
     if (problem->operation == TAMIS_OP_FUSED && (double)block_rows * mean / tiles > TAMIS_CPU_FUSED_CHUNK)
-        return INFINITY; /* a chunk must take all of a block's part in a tile */
+        return INFINITY; /* a chunk must hold a block's whole part in a tile */
     const double segments = rows * tiles * (1 - exp(-mean / tiles));
     const double length = segments > 0 ? (double)problem->nnz / segments : 0;
     const double work = length * row_bytes * threads / tile_rate(problem, tile_bytes);
@@ -62,7 +63,7 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
 double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
     const int64_t fixed_columns = tiles->tile_columns, fixed_rows = tiles->block_rows;
     double best = INFINITY;
-    /* where no pair is within bounds: one tile, small blocks */
+    /* if no pair is within the limits: one tile, small blocks */
     tiles->tile_columns = fixed_columns ? fixed_columns : problem->cols;
     tiles->block_rows = fixed_rows ? fixed_rows : 32;
     for (int64_t columns = 32; columns <= 65536; columns *= 2) {
@@ -101,8 +102,8 @@ static int64_t column_of(const tamis_problem *problem, int64_t t) {
     return tamis_index_load(problem->columns, problem->index_type, t);
 }
 
-/* The first entry from `begin` on, before `end`, whose column is at least `limit`, looked for around `guess`. In an
-   unsorted row it is some entry of that range: segments still partition the row, only their locality is lost. */
+/* The first entry in begin .. end - 1 whose column is at least `limit`; the search begins at `guess`. In an unsorted
+   row it is any entry of that range: the segments still partition the row, but lose their locality. */
 static int64_t split_at(const tamis_problem *problem, int64_t begin, int64_t end, int64_t guess, int64_t limit) {
     int64_t low = begin, high = end, step = 8;
     if (guess > begin && guess < end) {

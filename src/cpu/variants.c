@@ -1,6 +1,6 @@
 /*
- * The compiled kernel variants. This file is built without instruction set flags: it must run anywhere to find out what
- * else may. Which variants exist is decided by src/cpu/CMakeLists.txt (TAMIS_CPU_HAS_...).
+ * The compiled kernel variants. This file is built without instruction set flags, since it must run on every machine to
+ * find out which variants can. src/cpu/CMakeLists.txt decides which variants exist (TAMIS_CPU_HAS_...).
  */
 #include "cpu/variants.h"
 
@@ -16,12 +16,12 @@ typedef struct variant_row {
     bool (*runs)(void);
 } variant_row;
 
-/* not each of these is asked in each build */
+/* some builds do not use all of these */
 #define UNUSED __attribute__((unused))
 
 UNUSED static bool runs_always(void) { return true; }
 
-/* declared whether they are compiled or not: what is not is not referred to */
+/* all are declared; those that are not compiled are not used */
 extern const tamis_cpu_kernels tamis_cpu_v4_f32, tamis_cpu_v4_f64, tamis_cpu_v4_f16, tamis_cpu_v4_bf16;
 extern const tamis_cpu_probe tamis_cpu_v4_probe_f32, tamis_cpu_v4_probe_f64;
 extern const tamis_cpu_dense tamis_cpu_v4_dense_f32, tamis_cpu_v4_dense_f64;
@@ -44,7 +44,8 @@ extern const tamis_cpu_probe tamis_cpu_generic_probe_f32, tamis_cpu_generic_prob
 extern const tamis_cpu_dense tamis_cpu_generic_dense_f32, tamis_cpu_generic_dense_f64;
 
 #if defined(__x86_64__)
-/* The features of each level that kernels use; compilers before gcc 12 and clang 17 do not know the levels by name. */
+/* The features that the kernels of each level use. Compilers before gcc 12 and clang 17 do not know the levels' names.
+ */
 UNUSED static bool runs_v2(void) { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"); }
 UNUSED static bool runs_v3(void) {
     return runs_v2() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

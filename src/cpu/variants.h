@@ -1,4 +1,4 @@
-/* The compiled kernel variants and the one that this machine runs. */
+/* The compiled kernel variants, and the one that this machine uses. */
 #ifndef TAMIS_CPU_VARIANTS_H
 #define TAMIS_CPU_VARIANTS_H
 
@@ -10,8 +10,8 @@ const tamis_cpu_variant *tamis_cpu_variant_at(int number);
 /* Whether this machine can run it. */
 bool tamis_cpu_variant_runs(const tamis_cpu_variant *variant);
 
-/* The best that runs, or the one that TAMIS_CPU_ISA names ("v2", "x86-64-v3", "neon", ...), read at each call.
-   TAMIS_ERROR_DEVICE lists what was compiled and what runs here when the name is neither. */
+/* The best variant that runs here, or the one that TAMIS_CPU_ISA names ("v2", "x86-64-v3", "neon", ...), which is read
+   at each call. If the name is wrong, TAMIS_ERROR_DEVICE lists what was compiled and what runs here. */
 tamis_status tamis_cpu_variant_choose(const tamis_cpu_variant **variant);
 
 #endif

@@ -112,6 +112,7 @@ static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *
     return part;
 }
 
+/* The method's own `execute` launches its kernels: for gpu-nonzeros it stands in nonzeros/sddmm_nonzeros.c. */
 static tamis_status execute_members(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
     if (!tamis_gpu_scores(p)) return p->method->execute(p, stream, operands);
     tamis_operands scores = *operands; /* the method leaves them at the start of scratch */

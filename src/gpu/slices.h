@@ -3,8 +3,8 @@
  * numbers, and a table of them not L2. The sums of all but the last launch lie in scratch, as reals; the last one takes
  * the edge.
  */
-#ifndef TAMIS_GPU_NONZEROS_SLICES_H
-#define TAMIS_GPU_NONZEROS_SLICES_H
+#ifndef TAMIS_GPU_SLICES_H
+#define TAMIS_GPU_SLICES_H
 
 #include "gpu/method.h"
 

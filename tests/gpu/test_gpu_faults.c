@@ -210,6 +210,7 @@ static void kernel_does_not_compile(const void *unused) {
     CHECK(status == TAMIS_ERROR_DEVICE && kernel == NULL);
     CHECK(error_has("staging.simt") && error_has("does not compile") && error_has("broken"));
     CHECK(error_has("error"));
+    CHECK(error_has("simt.h:") || error_has("simt.h(") || error_has("staging.simt:") || error_has("staging.simt("));
     CHECK(tamis_memory_live() == live);
     CHECK(tamis_gpu_kernel_get(device, "no such file", "", false, "none", 0, &kernel) == TAMIS_ERROR_INTERNAL);
     CHECK(tamis_memory_live() == live);

@@ -5,12 +5,12 @@
  *   finish   accumulator = sum                     (SEGMENT_KEEP)
  *            or out_row = final_scale * sum + beta * out_row
  *
- * Accumulators hold the lanes of runs (vector.h) in the runs' order: nobody but this file takes them for columns.
+ * Accumulators hold lanes in the order of runs (vector.h), not of columns. Only this file uses them.
  *
- * A block of up to SUM_BLOCK vectors of the output row lives in registers for the whole segment; wider rows are
+ * A block of up to SUM_BLOCK vectors of the output row stays in registers for the whole segment; wider rows are
  * computed block by block. Narrow blocks keep several sets of sums, so that consecutive multiply-adds do not wait for
- * each other; rows of up to NARROW_SUMS_MOST elements have loops of their own (narrow_sums.h). Moves:
- * each row of B once a nonzero, each output row once a segment at most.
+ * each other. Rows of up to NARROW_SUMS_MOST elements have their own loops (narrow_sums.h). Moves: a row of B per
+ * nonzero, and at most one output row per segment.
  */
 #ifndef TAMIS_CPU_KERNELS_ACCUMULATE_H
 #define TAMIS_CPU_KERNELS_ACCUMULATE_H
@@ -25,9 +25,9 @@
 #endif
 
 #if !defined(TAMIS_KERNEL_F64)
-/* The end of a row of reals whose inputs have 16 bits, from element `first` on: `whole` vectors of a run, put back in
-   order, and one of `tail` lanes where that is not 0. Not inlined: it is needed once a row, and there are many blocks.
- */
+/* Finishes a row of reals whose inputs have 16 bits, from element `first` on: `whole` vectors of a run, put back in
+   order, and one of `tail` lanes if that is not 0. It is not inlined, since it runs once per row and there are many
+   instances of blocks. */
 static __attribute__((noinline)) void finish_reals(const sum_arguments *arguments, const segment *seg, vector *sum,
                                                    tamis_type type, int64_t first, int whole, int tail) {
     char *const out = arguments->out + seg->row * arguments->out_stride + first * (int64_t)sizeof(real);
@@ -54,7 +54,7 @@ static __attribute__((noinline)) void finish_reals(const sum_arguments *argument
 }
 #endif
 
-/* `count` vectors of the row from element `first` on, the last one masked to `tail` lanes where `masked` is set. */
+/* `count` vectors of the row from element `first` on; if `masked` is set, the last one is masked to `tail` lanes. */
 INLINE void sum_block(const sum_arguments *arguments, const segment *segments, int segment_count, const real *weights,
                       tamis_type type, int wide_columns, int64_t first, int count, int masked, int tail) {
     const int64_t step = LANES * element_bytes(type), b_stride = arguments->b_stride;
@@ -153,7 +153,7 @@ INLINE void sum_block(const sum_arguments *arguments, const segment *segments, i
     }
 }
 
-/* Blocks of a width known at compile time; 1 to 8 vectors and the full SUM_BLOCK have instances. */
+/* Blocks whose width is known at compile time; there are instances for 1 to 8 vectors and for SUM_BLOCK. */
 INLINE void sum_of_type(const sum_arguments *arguments, const segment *segments, int count, const real *weights,
                         tamis_type type, int wide_columns) {
     if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST) {

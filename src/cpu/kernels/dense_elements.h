@@ -1,6 +1,6 @@
 /*
- * Element by element: plain loops along a row, which the compiler vectorises, and exp(psi(x)) in vectors. In-place use
- * is allowed, so nothing here is restrict; an element depends on no other, which is what `omp simd` says.
+ * Operations element by element: plain loops along a row, which the compiler vectorises, and exp(psi(x)) in vectors.
+ * They may be used in place, so no pointer is restrict. `omp simd` says that elements do not depend on each other.
  */
 #ifndef TAMIS_CPU_KERNELS_DENSE_ELEMENTS_H
 #define TAMIS_CPU_KERNELS_DENSE_ELEMENTS_H
@@ -24,8 +24,8 @@ INLINE int64_t columns_of_row(const tamis_dense_job *job, int64_t row) {
 }
 
 /*
- * exp(psi(x)) without a logarithm. Far out, psi(y) = ln y - s(y) with s(y) = 1 / 2y + 1 / 12 y^2 - 1 / 120 y^4 + ...,
- * and psi(x) = psi(x + n) - (1/x + 1/(x+1) + ... + 1/(x+n-1)) brings a small x there, n steps at once:
+ * exp(psi(x)) without a logarithm. For large y, psi(y) = ln y - s(y) with s(y) = 1 / 2y + 1 / 12 y^2 - 1 / 120 y^4 +
+ * ... A small x is moved there, n steps at once, by psi(x) = psi(x + n) - (1/x + 1/(x+1) + ... + 1/(x+n-1)):
  *
  *     exp(psi(x)) = y exp(-s(y) - t),  y = x + n, t = the sum of reciprocals (as one fraction) where x < n; else y = x
  *
@@ -118,7 +118,7 @@ static void map_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
                 columns_of_row(job, i), (real)job->c, (real)job->d);
 }
 
-/* `beta` is whether y is read. */
+/* `beta` says whether y is read. */
 INLINE void scale_row_by(real *y, const real *x, int64_t n, real factor, int divide, real beta) {
     if (beta == 0) {
 #pragma omp simd

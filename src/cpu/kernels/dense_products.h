@@ -1,6 +1,6 @@
 /*
- * Products with a small matrix, in vectors: four rows by two vectors of accumulators, one broadcast and two
- * multiply-adds for each of their steps, which is what hides the latency of a multiply-add without spilling anywhere.
+ * Products with a small matrix, in vectors. The accumulators are four rows by two vectors. Each step of a row is one
+ * broadcast and two multiply-adds. This hides the latency of multiply-adds, and does not spill on any instruction set.
  */
 #ifndef TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
 #define TAMIS_CPU_KERNELS_DENSE_PRODUCTS_H
@@ -29,7 +29,7 @@ typedef struct product {
     real alpha, beta;
 } product;
 
-/* `rows` x `vectors` of Y; the last vector has `tail` elements where `masked`. */
+/* `rows` x `vectors` of Y; if `masked`, the last vector has `tail` elements. */
 INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, int tail) {
     vector sums[PRODUCT_ROWS][2];
 #pragma GCC unroll 4
@@ -57,7 +57,7 @@ INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, i
         }
 }
 
-/* All rows of a block, for one place of `vectors` in the columns. */
+/* All rows of a block, for `vectors` vectors of columns. */
 INLINE void multiply_strip(product m, int64_t rows, int vectors, int masked, int tail) {
     int64_t r = 0;
     for (; r + PRODUCT_ROWS <= rows; r += PRODUCT_ROWS) {

@@ -1,6 +1,6 @@
 /*
- * Sums along rows, down columns and over everything, all in double, and the step of conjugate gradients that is made of
- * sums along rows. Lanes of a vector are partial sums in a fixed order, so results do not depend on who computes them.
+ * Sums along rows, down columns and over all elements, in double, and the step of conjugate gradients, which consists
+ * of sums along rows. The lanes of a vector are partial sums in a fixed order, so results do not depend on the threads.
  */
 #ifndef TAMIS_CPU_KERNELS_DENSE_SUMS_H
 #define TAMIS_CPU_KERNELS_DENSE_SUMS_H
@@ -68,7 +68,7 @@ static void column_finish(const tamis_dense_job *job, int64_t first, int64_t las
     }
 }
 
-/* See tamis_dense_cg_step. A row passes through three times, the second and third time from L1. */
+/* See tamis_dense_cg_step. Each row is read three times, the second and third time from L1. */
 static void conjugate_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
     const double guard = 1e-8;
     const int64_t n = job->cols;

@@ -1,6 +1,6 @@
 /*
- * The table of the dense companions' kernels of one variant. Like table.c this file is compiled for every instruction
- * set, with and without TAMIS_KERNEL_F64; TAMIS_DENSE_TABLE is its name.
+ * The table of the dense companions' kernels of one variant. Like table.c, this file is compiled for every instruction
+ * set, with and without TAMIS_KERNEL_F64. TAMIS_DENSE_TABLE is the name of the table.
  */
 #include "cpu/kernels/dense.h"
 

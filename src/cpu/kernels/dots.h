@@ -7,17 +7,17 @@
  *      B_column     [ v0 | v1 | ... ]  x 8       read once, front to back: the hardware prefetcher follows
  *      8 accumulators -> transpose-add tree -> 8 neighbouring x
  *
- * A width of up to BLOCK vectors has an instance of its own (count of vectors and the presence of a masked tail are
- * constants, so nothing but loads and multiply-adds is left); wider rows run through blocks of that size with the
- * accumulators kept across them. Rows of up to NARROW_DOTS_MOST elements have loops of their own
- * (narrow_dots.h). Moves: each row of B once a nonzero, each row of A once a segment.
+ * Each width of up to DOT_BLOCK vectors has its own instance. The number of vectors and the presence of a masked tail
+ * are constants there, so only loads and multiply-adds are left. Wider rows are processed in blocks of that size, and
+ * the accumulators are kept across blocks. Rows of up to NARROW_DOTS_MOST elements have their own loops
+ * (narrow_dots.h). Moves: a row of B per nonzero, and a row of A per segment.
  */
 #ifndef TAMIS_CPU_KERNELS_DOTS_H
 #define TAMIS_CPU_KERNELS_DOTS_H
 
 #include "cpu/kernels/narrow_dots.h"
 
-/* Vectors of A kept in registers beside eight accumulators. */
+/* Vectors of A that registers hold in addition to eight accumulators. */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
 #define DOT_BLOCK 8
 #else
@@ -28,7 +28,7 @@ INLINE void prefetch_lines(const char *p, int64_t lines) {
     for (int64_t i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
 }
 
-/* The element-wise products of one row of B with `count` vectors of A, summed into one vector. */
+/* The products of one row of B with `count` vectors of A, element by element, summed into one vector. */
 INLINE vector dot_vectors(vector sum, const vector *a, const char *b, int count, int masked, int tail,
                           tamis_type type) {
 #pragma GCC unroll 8
@@ -46,7 +46,7 @@ INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int ta
         a[k] = masked && k == count - 1 ? vector_load_tail(p, type, tail) : run_load(p, type, k, count - masked);
 }
 
-/* Rows of at most DOT_BLOCK vectors: `count` of them, the last one masked where `masked` is set. */
+/* Rows of `count` vectors, DOT_BLOCK at most; if `masked` is set, the last one is masked. */
 INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
                       tamis_type type, int wide_columns, int count, int masked) {
     const char *const b = arguments->b;
@@ -72,7 +72,7 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
             vector_sums_of_8(sums, x + t);
         }
         const int rest = (int)(seg->count - t);
-        if (rest > 0) { /* the accumulators pass through the stack; stale ones give sums that nobody reads */
+        if (rest > 0) { /* the accumulators are passed in memory; unused ones give sums that are not read */
             vector sums[8];
             for (int g = 0; g < rest; g++) {
                 if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, count);
@@ -91,7 +91,7 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
     }
 }
 
-/* Any width: blocks of DOT_BLOCK vectors, then single vectors, then the tail; `group` rows of B side by side. */
+/* Any width: blocks of DOT_BLOCK vectors, then single vectors, then the tail, for `group` rows of B at once. */
 INLINE void dots_wide_group(const dot_arguments *arguments, const char *a_row, const char *const *rows, int group,
                             vector *sums, tamis_type type) {
     const int64_t step = LANES * element_bytes(type);
@@ -127,7 +127,7 @@ INLINE void dots_wide(const dot_arguments *arguments, const segment *segments, i
         const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
         const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
         for (int64_t t = 0; t < seg->count; t += 8) {
-            const char *rows[8]; /* the last row stands in for those past the end: it is in L1 */
+            const char *rows[8]; /* past the end, the last row is read again: it is in L1 */
             const int rest = seg->count - t < 8 ? (int)(seg->count - t) : 8;
             for (int g = 0; g < 8; g++) {
                 const int64_t at = t + (g < rest ? g : rest - 1);

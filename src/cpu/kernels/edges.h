@@ -1,6 +1,6 @@
 /*
- * Edge operations on a run of samples: what becomes of x = <A_i, B_j> and s = S_ij, a vector at a time. The exponential
- * is a polynomial in vectors, so that sigmoid, exp and softmax cost a few instructions an element, not a call.
+ * Edge operations on a run of samples: they combine x = <A_i, B_j> and s = S_ij, a vector at a time. The exponential
+ * is a polynomial in vectors, so sigmoid, exp and softmax cost a few instructions per element instead of a call.
  */
 #ifndef TAMIS_CPU_KERNELS_EDGES_H
 #define TAMIS_CPU_KERNELS_EDGES_H
@@ -18,7 +18,7 @@ INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
                             (real)job->edge_constants.epsilon};
 }
 
-/* One vector of samples. `with_values` is constant: s is not looked at where S has no values (they then mean ones). */
+/* One vector of samples. `with_values` is constant. If S has no values, s is not read and the values mean ones. */
 INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vector x, vector s, int with_values) {
     vector y;
     switch (edge) {
@@ -34,7 +34,7 @@ INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vect
         y = arguments->scale * x;
         y = vector_select((vector_bits)(y < 0), arguments->slope * y, y);
         break;
-    case TAMIS_EDGE_SOFTMAX: /* the scores; normalising them is the row's business */
+    case TAMIS_EDGE_SOFTMAX: /* the scores; they are normalised later, row by row */
         y = arguments->scale * x;
         return with_values ? y + s : y;
     case TAMIS_EDGE_MASK:
@@ -43,7 +43,7 @@ INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vect
     return with_values ? s * y : y;
 }
 
-/* x[0 .. n) becomes the edge's values, in place. */
+/* Replaces the samples x[0 .. n) with the edge's values. */
 INLINE void edge_run_of(const edge_arguments *arguments, tamis_edge edge, tamis_type type, real *x, const char *values,
                         int64_t n, int with_values) {
     int64_t t = 0;
@@ -116,7 +116,7 @@ static void store_samples(const tamis_cpu_job *job, tamis_type type, int64_t fir
         store_run(job->out + first * element_bytes(type), type, x, n, (real)job->alpha, (real)job->beta);
 }
 
-/* A row's largest score and sum of exponentials, to who asked for them. */
+/* Stores a row's largest score and sum of exponentials if the caller asked for them. */
 INLINE void keep_softmax_row(const tamis_cpu_job *job, int64_t row, real most, real sum) {
     if (!job->softmax_rows) return;
     real *const pair = (real *)(void *)job->softmax_rows + 2 * row;
@@ -124,7 +124,7 @@ INLINE void keep_softmax_row(const tamis_cpu_job *job, int64_t row, real most, r
     pair[1] = sum;
 }
 
-/* The largest of n scores; -infinity for none. NaN may be passed over: it comes back through the exponential. */
+/* The largest of n scores, or -infinity if n = 0. It may skip NaN, since the exponential brings NaN back. */
 static real run_max(const real *x, int64_t n) {
     vector most = vector_of(-(real)__builtin_inff());
     int64_t t = 0;

@@ -1,4 +1,4 @@
-/* The exponential of a vector, for the edges and for the dense companions. */
+/* The exponential of a vector, for edges and for the dense companions. */
 #ifndef TAMIS_CPU_KERNELS_EXP_H
 #define TAMIS_CPU_KERNELS_EXP_H
 
@@ -6,8 +6,8 @@
 
 /*
  * exp(x) to about 1 unit in the last place. x = n ln 2 + r, |r| <= ln 2 / 2; exp(r) by its Taylor series (r^8 / 8! is
- * below 2^-27, r^14 / 14! below 2^-57); 2^n is multiplied in two halves, so that results down to the subnormals and
- * infinity come out by themselves. NaN passes through.
+ * below 2^-27, r^14 / 14! below 2^-57); the result is multiplied by 2^n in two halves, so that subnormal results and
+ * infinity need no special case. NaN stays NaN.
  */
 INLINE vector vector_exp(vector x) {
 #if defined(TAMIS_KERNEL_F64)

@@ -1,14 +1,14 @@
 /*
  * Fused: E_row = alpha * sum over the row's nonzeros of edge(s, <A_row, B_column>) * D_column + beta * E_row.
  *
- * Chunk by chunk: samples (dots.h), edge in place (edges.h), then the weighted rows of D (accumulate.h). The chunk
- * decides what the caches hold. With D apart from B it is long: some ten thousand nonzeros go through B alone, then
- * through D alone, and each finds in L1 and L2 what neighbouring rows of S have just read. Where D is B it is short, so
- * that its rows are still in L1 the second time. The sampled matrix never reaches memory. Moves: one row of B and one
- * of D a nonzero, each row of A and E once.
+ * Each chunk computes samples (dots.h), then the edge in place (edges.h), then the weighted rows of D (accumulate.h).
+ * The chunk size decides what the caches hold. If D is not B, chunks are long: about ten thousand nonzeros read only B,
+ * then only D, and each finds in L1 and L2 what neighbouring rows of S have just read. If D is B, chunks are short, so
+ * that its rows are still in L1 the second time. The sampled matrix never reaches memory. Moves: a row of B and a row
+ * of D per nonzero, each row of A and E once.
  *
- * softmax is online: each piece of a row brings its maximum m and its sum l of exp(score - m). When a later piece has a
- * larger maximum, what was accumulated is scaled by exp(m_old - m_new) as it is loaded. The division by l comes last.
+ * softmax is online: each piece of a row has its maximum m and its sum l of exp(score - m). If a later piece has a
+ * larger maximum, the accumulator is scaled by exp(m_old - m_new) when it is loaded. The division by l comes last.
  */
 #ifndef TAMIS_CPU_KERNELS_FUSED_H
 #define TAMIS_CPU_KERNELS_FUSED_H

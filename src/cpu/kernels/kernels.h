@@ -1,8 +1,8 @@
 /*
- * What the CPU backend's host side hands to its kernels, and the table that each compiled variant offers.
+ * What the CPU backend passes to its kernels, and the table of each compiled variant.
  *
- * A kernel works on a range: a run of consecutive nonzeros of one thread, with the rows that it touches, either row by
- * row (CSR order) or by column tiles within blocks of rows. All strides are bytes, all counts 64-bit.
+ * A kernel works on a range: the consecutive nonzeros of one thread, with the rows that they are in. It takes them row
+ * by row (CSR order), or by column tiles within blocks of rows. All strides are in bytes, all counts have 64 bits.
  */
 #ifndef TAMIS_CPU_KERNELS_KERNELS_H
 #define TAMIS_CPU_KERNELS_KERNELS_H
@@ -11,12 +11,13 @@
 
 #include "cpu/kernels/dense.h"
 
-/* Nonzeros whose samples are kept at once: x of one chunk stays in L1. */
+/* The most nonzeros in a chunk; a chunk's samples stay in L1. */
 #define TAMIS_CPU_CHUNK 2048
 
 /*
- * Column tiles. The segment of row r in tile t starts at nonzero offsets[r] + starts[...]. Blocks of `block_rows` rows
- * are stored one after another, each as (tiles + 1) lists of its rows: walking down a tile is walking memory.
+ * Column tiles. The segment of row r in tile t starts at nonzero offsets[r] + starts[...]. `starts` has blocks of
+ * `block_rows` rows one after another, each as (tiles + 1) lists of its rows, so that going down a tile reads memory in
+ * order.
  */
 typedef struct tamis_cpu_tiles {
     int64_t tile_columns, tiles, block_rows;
@@ -28,36 +29,36 @@ typedef struct tamis_cpu_job {
     const void *offsets, *columns;
     bool wide_offsets, wide_columns; /* 64-bit */
     const char *values;              /* elements of the job's type, NULL for none */
-    bool real_values;                /* SpMM: they are reals, fp32 where the other operands have 16 bits */
+    bool real_values;                /* SpMM: the values are reals: fp32 if the other operands have 16 bits */
 
     const char *a, *b, *d; /* row-major */
     int64_t a_stride, b_stride, d_stride;
     int64_t inner, width;
     char *out; /* SDDMM: p, packed; else C or E, row-major */
     int64_t out_stride;
-    bool real_out; /* out holds reals: fp32 where the other operands have 16 bits */
+    bool real_out; /* out holds reals: fp32 if the other operands have 16 bits */
     double alpha, beta;
 
     tamis_edge edge;
     tamis_edge_constants edge_constants;
 
-    int64_t prefetch;             /* nonzeros to look ahead for rows of B and D; 0: leave it to the hardware */
-    int64_t chunk;                /* nonzeros a chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
-    int64_t segments;             /* fused: pieces of rows a chunk */
-    bool explicit_simd;           /* Zubair, Bauinger: one dot product at a time, next column block prefetched */
+    int64_t prefetch;   /* how many nonzeros ahead rows of B and D are prefetched; 0: only the hardware prefetches */
+    int64_t chunk;      /* nonzeros per chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
+    int64_t segments;   /* fused: pieces of rows per chunk */
+    bool explicit_simd; /* Zubair, Bauinger: one dot product at a time, next column block prefetched */
     const tamis_cpu_tiles *tiles; /* NULL: row by row */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
     char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not asked for */
 } tamis_cpu_job;
 
 /*
- * One thread's share. Rows row_begin .. row_end - 1 are touched. A row cut at either end belongs to several threads:
+ * One thread's share, in rows row_begin .. row_end - 1. A row that is cut at either end belongs to several threads:
  * SpMM and fused then leave its sum in `head` (first row) or `tail` (last row) instead of the output.
  */
 typedef struct tamis_cpu_range {
     int64_t nonzero_begin, nonzero_end;
     int64_t row_begin, row_end;
-    bool head_cut, tail_cut; /* the first row began before the range; the last row goes on after it */
+    bool head_cut, tail_cut; /* the first row begins before the range; the last row ends after it */
     void *head, *tail;       /* partial rows: see tamis_cpu_kernels.partial_bytes */
     void *chunk;             /* fused: chunk + 8 reals, then `segments` segments of segment_bytes */
     void *carry;             /* a partial row for rows longer than a chunk */
@@ -65,7 +66,7 @@ typedef struct tamis_cpu_range {
 } tamis_cpu_range;
 
 typedef struct tamis_cpu_kernels {
-    /* p over the range; with softmax only the samples go out, to job->samples */
+    /* p over the range; with softmax only the scores, in job->samples */
     void (*sddmm)(const tamis_cpu_job *job, const tamis_cpu_range *range);
     /* softmax of whole rows of samples into p. Stage 0 leaves (max, sum) of cut rows in head and tail; stage 1 takes
        the merged pair from there and writes p. */
@@ -78,13 +79,13 @@ typedef struct tamis_cpu_kernels {
     void (*merge_softmax)(const tamis_cpu_job *job, int64_t row, void *const *partials, int count);
     /* Zubair and Bauinger's SDDMM: item = (row, member), NT members a row; job->chunk nonzeros a chunk (VLC) */
     void (*sddmm_members)(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members);
-    /* the loops everybody writes first, as the compiler vectorises them */
+    /* the naive loops, as the compiler vectorises them */
     void (*sddmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
     void (*spmm_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
     void (*fused_naive)(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end);
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
     int64_t segment_bytes;
-    int64_t real_bytes; /* 4 or 8: what sums are kept in */
+    int64_t real_bytes; /* 4 or 8: of the type that sums are kept in */
 } tamis_cpu_kernels;
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
@@ -94,7 +95,8 @@ typedef struct tamis_cpu_probe {
     double (*gather)(const void *table, const uint32_t *rows, int64_t count); /* 512-byte rows; returns bytes */
 } tamis_cpu_probe;
 
-/* One compiled variant: tables by element type. Fields are read only after `supported` said yes. */
+/* One compiled variant: tables by element type. They are used only if tamis_cpu_variant_runs() says that it runs here.
+ */
 typedef struct tamis_cpu_variant {
     const char *name;                    /* "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
     const tamis_cpu_kernels *kernels[4]; /* by tamis_type */

@@ -1,6 +1,6 @@
 /*
- * The baseline: the loops that everybody writes first, over rows, as the compiler vectorises them (`omp simd`). They
- * are here to be compared with and are never chosen.
+ * The baseline: plain loops over rows, as the compiler vectorises them (`omp simd`). They exist for comparison and are
+ * never chosen.
  */
 #ifndef TAMIS_CPU_KERNELS_NAIVE_H
 #define TAMIS_CPU_KERNELS_NAIVE_H

@@ -1,17 +1,17 @@
 /*
  * Rows narrower than a vector: what the narrow dot products (narrow_dots.h) and sums (narrow_sums.h) share.
  *
- * A row of S has few nonzeros beside what a mispredicted branch costs, and a row of B few elements beside a vector. So
- * the work on nonzeros runs over stretches of S, four nonzeros at a time, whatever the rows' ends; rows meet only a
- * buffer in L1, which may be read and written past an end. There a nonzero has `places` elements: the width, rounded up
- * to a power of two.
+ * The nonzeros of a row of S often take less time than a mispredicted branch, and a row of B does not fill a vector. So
+ * the work on nonzeros runs over stretches of S, four nonzeros at a time, independent of row ends. The work on rows
+ * uses only a buffer in L1, which may be read and written past an end. In the buffer, a nonzero has `places` elements:
+ * the width, rounded up to a power of two.
  *
  *      width 1   [ a b c d ] ...              a quad holds the rows of four nonzeros
  *      width 2   [ a0 a1 b0 b1 ] ...          of two
  *      width 3   [ a0 a1 a2 .. ] ...          of one
  *
- * Quads are put together from loads of one row each: on the machine measured that takes half the time of a gather
- * (docs/performance.md), and no byte beside the row is read.
+ * Quads are combined from one load per row. On the measured machine this takes half the time of a gather
+ * (docs/performance.md), and it reads no byte outside the rows.
  */
 #ifndef TAMIS_CPU_KERNELS_NARROW_H
 #define TAMIS_CPU_KERNELS_NARROW_H
@@ -28,7 +28,7 @@ enum { NARROW_REALS = 2048 }; /* of a stretch: 8 or 16 KiB, beside rows of B in 
 #define NARROW_SUMS_MOST (LANES - 1 < 2 ? LANES - 1 : 2)
 #endif
 
-/* quads of doubles are wider than some registers; all that take them are inlined, so there is no call to agree on */
+/* quads of doubles are wider than some registers; all functions that take them are inlined, so no ABI is involved */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef real quad __attribute__((vector_size(4 * sizeof(real))));
@@ -41,7 +41,7 @@ INLINE int narrow_places(int width) { return width <= 2 ? width : 4; }
 /* ------------------------------------------------------------------------------------------ quads */
 
 #if defined(TAMIS_KERNEL_F64)
-typedef double_pair half_quad; /* two elements, wherever they lie */
+typedef double_pair half_quad; /* two elements at any alignment */
 INLINE half_quad half_quad_load(const char *p) { return *(const double_pair_anywhere *)(const void *)p; }
 INLINE half_quad half_quad_of(real x) { return (half_quad){x, 0}; }
 INLINE quad quad_of_pairs(half_quad x, half_quad y) { return __builtin_shufflevector(x, y, 0, 1, 2, 3); }
@@ -69,7 +69,7 @@ INLINE quad quad_of_halves(uint64_t bits, tamis_type type) {
 #endif
 }
 
-/* Halves as they lie in memory, further on by so many places. */
+/* The same halves, moved up by so many places. */
 INLINE uint64_t halves_moved(uint64_t bits, int places) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return bits >> (16 * places);
@@ -137,14 +137,14 @@ INLINE void narrow_rows(quad *q, const char *const row[4], tamis_type type, int 
     for (int i = 0; i < 4; i++) q[i] = quad_load(row[i], type, width);
 }
 
-/* Where the rows of nonzeros t .. t + 3 lie. Those past the last of n stand for the last: nobody reads what they give.
- */
+/* The addresses of the rows of nonzeros t .. t + 3. Past the last of n nonzeros they are those of the last; the results
+   are not read. */
 INLINE void narrow_addresses(const char *row[4], const char *b, int64_t b_stride, const char *columns, int64_t t,
                              int64_t n, int wide_columns, int whole) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         int64_t column = column_at(columns, whole || t + i < n ? t + i : n - 1, wide_columns);
-        /* four of them look to the compiler like a vector, which it would only take apart again */
+        /* the compiler would combine four of them into a vector and take it apart again */
         __asm__("" : "+r"(column));
         row[i] = b + column * b_stride;
     }
@@ -152,7 +152,7 @@ INLINE void narrow_addresses(const char *row[4], const char *b, int64_t b_stride
 
 /* ------------------------------------------------------------------------------------------ parts of the buffer */
 
-/* The first n of the reals at p, as many as a vector takes at most, zeros above; whole vectors are read. */
+/* The first n of the reals at p, at most a vector's lanes, zeros above; whole vectors are read. */
 INLINE vector narrow_first(const real *p, int64_t n) {
     const int64_t above = n & ~(n >> 63), lanes = above < LANES ? above : LANES; /* a branch would be mispredicted */
 #if VECTOR_BYTES == 64

@@ -1,12 +1,13 @@
 /*
- * Sampled dot products of rows of up to NARROW_DOTS_MOST elements, four at most: x[t] = <A_row, B_column>, as dots.h.
+ * Sampled dot products of rows of up to NARROW_DOTS_MOST elements, four at most: x[t] = <A_row, B_column>, as in
+ * dots.h.
  *
- *   1. The row of A is written once for each nonzero of its segment, 16 nonzeros at a time: what is too much is
- *      overwritten by the next segment.
- *   2. Four nonzeros at a time, rows of S no longer matter: rows of B (narrow.h) times those of A, and the four sums
- *      by a small transpose-add tree.
+ *   1. The row of A is written once for each nonzero of its segment, 16 nonzeros at a time. The next segment overwrites
+ *      the copies that are too many.
+ *   2. Then rows of S no longer matter. Four nonzeros at a time, rows of B (narrow.h) are multiplied with those copies,
+ *      and a small transpose-add tree makes the four sums.
  *
- * Moves: each row of B once a nonzero, each row of A once a segment, and the copies of A in L1.
+ * Moves: a row of B per nonzero, a row of A per segment, and the copies of A in L1.
  */
 #ifndef TAMIS_CPU_KERNELS_NARROW_DOTS_H
 #define TAMIS_CPU_KERNELS_NARROW_DOTS_H
@@ -31,8 +32,8 @@ INLINE vector narrow_repeat(vector a, int places) {
     return vector_of(a[0]);
 }
 
-/* Fills the buffer for nonzeros from `first` (row, and where in it) on, as many as are neighbours in S and as it holds.
-   Goes on in *s and *done; returns their number. */
+/* Fills the buffer with rows of A for consecutive nonzeros of S, as many as it holds. Begins at segment *s, nonzero
+ *done of it, and updates both. Returns the number of nonzeros. */
 INLINE int64_t narrow_copy_rows(const dot_arguments *arguments, const segment *segments, int count, int *s,
                                 int64_t *done, real *a, tamis_type type, int places) {
     const int64_t most = NARROW_REALS / places, step = places * NARROW_COPIES;
@@ -62,7 +63,7 @@ INLINE quad narrow_reduce(const quad *q, int places) {
     if (places == 1) return q[0];
     if (places == 2)
         return __builtin_shufflevector(q[0], q[1], 0, 2, 4, 6) + __builtin_shufflevector(q[0], q[1], 1, 3, 5, 7);
-#if defined(TAMIS_KERNEL_F64) /* within 128 bits first, as the registers are made */
+#if defined(TAMIS_KERNEL_F64) /* within 128 bits first, since that is how shuffles work */
     const quad xy = __builtin_shufflevector(q[0], q[1], 0, 4, 2, 6) + __builtin_shufflevector(q[0], q[1], 1, 5, 3, 7);
     const quad zw = __builtin_shufflevector(q[2], q[3], 0, 4, 2, 6) + __builtin_shufflevector(q[2], q[3], 1, 5, 3, 7);
 #else
@@ -81,7 +82,7 @@ INLINE void narrow_dot_quad(const char *const row[4], const real *a, real *x, ta
     *(quad_anywhere *)(void *)x = narrow_reduce(q, places);
 }
 
-/* n nonzeros whose rows of A are in the buffer. `packed`: rows of B lie one after another. */
+/* The dot products of n nonzeros whose rows of A are in the buffer. `packed`: rows of B have no gaps between them. */
 INLINE void narrow_dot_run(const dot_arguments *arguments, int64_t begin, int64_t n, const real *a, real *x,
                            tamis_type type, int wide_columns, int width, int packed) {
     const int places = narrow_places(width);
@@ -110,7 +111,7 @@ INLINE void narrow_dots(const dot_arguments *arguments, const segment *segments,
     const int width = arguments->tail, packed = arguments->b_stride == width * element_bytes(type);
     real a[NARROW_REALS + 4 * NARROW_COPIES];
     int s = 0;
-    int64_t done = 0; /* of the segment at hand */
+    int64_t done = 0; /* of the current segment */
     while (s < count) {
         const int64_t begin = segments[s].begin + done;
         int64_t n;

@@ -1,20 +1,19 @@
 /*
- * Weighted sums of rows of up to NARROW_SUMS_MOST elements, four at most, as accumulate.h.
+ * Weighted sums of rows of up to NARROW_SUMS_MOST elements, four at most, as in accumulate.h.
  *
- *   1. Four nonzeros at a time, whatever the rows of S: weight[t] * B_column(t) goes into the buffer (narrow.h).
- *   2. A segment's part of the buffer is added up in vectors, the last one masked. At width 1 eight segments share one
- *      reduction, as eight dot products do; else the vector is folded to the width.
+ *   1. weight[t] * B_column(t) is written to the buffer (narrow.h), four nonzeros at a time, independent of row ends.
+ *   2. Each segment's part of the buffer is added up in vectors, the last one masked. At width 1, eight segments share
+ *      one reduction, as eight dot products do; otherwise the vector is folded to the width.
  *
- * A segment longer than the buffer takes the two steps by turns. The order of the additions depends on the segment
- * alone, not on which others are beside it. Moves: each row of B once a nonzero, each output row once, and the products
- * through L1.
+ * For a segment longer than the buffer, the two steps alternate. The order of the additions depends only on the
+ * segment, not on its neighbours. Moves: a row of B per nonzero, each output row once, and the products through L1.
  */
 #ifndef TAMIS_CPU_KERNELS_NARROW_SUMS_H
 #define TAMIS_CPU_KERNELS_NARROW_SUMS_H
 
 #include "cpu/kernels/narrow.h"
 
-/* Quad k's share of the weights of four nonzeros. */
+/* The part of the weights of four nonzeros that belongs to quad k. */
 INLINE quad narrow_weights(const real *weights, int places, int k) {
     const quad w = *(const quad_anywhere *)(const void *)weights;
     if (places == 1) return w;
@@ -31,7 +30,7 @@ INLINE void narrow_product_quad(const char *const row[4], const real *weights, r
     for (int k = 0; k < places; k++) *(quad_anywhere *)(void *)(to + 4 * k) = q[k] * narrow_weights(weights, places, k);
 }
 
-/* The products of n nonzeros. `packed`: rows of B lie one after another. */
+/* The products of n nonzeros. `packed`: rows of B have no gaps between them. */
 INLINE void narrow_product_run(const sum_arguments *arguments, int64_t begin, int64_t n, const real *weights, real *to,
                                tamis_type type, int wide_columns, int width, int packed) {
     static const real ones[4] = {1, 1, 1, 1};
@@ -79,8 +78,8 @@ INLINE void narrow_products(const sum_arguments *arguments, int64_t begin, int64
     }
 }
 
-/* The sum of n reals of the buffer, lane by lane: LANES nonzeros at a time, so that rows of up to so many take the same
-   branches. */
+/* The sum of n reals of the buffer, lane by lane. It takes LANES nonzeros at a time, so that all rows of up to LANES
+   nonzeros take the same branches. */
 INLINE vector narrow_add_up(const real *p, int64_t n, int places) {
     vector sum[4];
 #pragma GCC unroll 4
@@ -96,7 +95,7 @@ INLINE vector narrow_add_up(const real *p, int64_t n, int places) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The sums of the places, in the first lanes: halves of the vector are added until they are no longer than that. */
+/* The sum for each place, in the first lanes: halves of the vector are added until one has only the places. */
 INLINE vector narrow_fold(vector x, int places) {
     (void)places;
 #if LANES == 16
@@ -112,7 +111,7 @@ INLINE vector narrow_fold(vector x, int places) {
     return x;
 }
 
-/* The end of a segment whose products add up to the first lanes of `sum`. */
+/* Finishes a segment whose sum is in the first lanes of `sum`. */
 INLINE void narrow_finish(const sum_arguments *arguments, const segment *seg, vector sum, tamis_type type, int width) {
     if (seg->flags & SEGMENT_CONTINUE)
         sum += seg->load_scale * *(const vector_anywhere *)(const void *)seg->accumulator;
@@ -127,7 +126,7 @@ INLINE void narrow_finish(const sum_arguments *arguments, const segment *seg, ve
     vector_store_tail(out, to, width, y);
 }
 
-/* The same at width 1, where the sum is no vector. */
+/* The same at width 1, where the sum is a scalar. */
 INLINE void narrow_finish_one(const sum_arguments *arguments, const segment *seg, real sum, tamis_type type) {
     if (type != REAL || seg->flags) { /* rare, or converted in vectors */
         narrow_finish(arguments, seg, vector_of(sum), type, 1);
@@ -139,7 +138,7 @@ INLINE void narrow_finish_one(const sum_arguments *arguments, const segment *seg
     element_store(out, type, y);
 }
 
-/* Segments that lie side by side, their products in the buffer. */
+/* Finishes consecutive segments whose products are in the buffer. */
 INLINE void narrow_segments(const sum_arguments *arguments, const segment *segments, int count, const real *products,
                             tamis_type type, int places) {
     if (places > 1) {
@@ -173,7 +172,7 @@ INLINE void narrow_segments(const sum_arguments *arguments, const segment *segme
     }
 }
 
-/* A piece of a long segment; `sum` is kept over its pieces. */
+/* Adds a piece of a long segment to `sum`, which is kept across its pieces. */
 static void narrow_piece(vector *sum, const real *products, int64_t n, int places, bool last) {
     *sum += narrow_add_up(products, n * places, 4);
     if (!last) return;

@@ -1,14 +1,14 @@
 /*
- * The machine's ceilings as the kernels could at best reach them: fused multiply-adds from registers, reads of a buffer
- * in whole vectors, reads of random rows of 512 bytes. Compiled as dense_table.c is; TAMIS_PROBE_TABLE is the table's
- * name.
+ * Measures the best rates that kernels could reach on this machine: fused multiply-adds from registers, reads of a
+ * buffer in whole vectors, and reads of random rows of 512 bytes. It is compiled like dense_table.c; TAMIS_PROBE_TABLE
+ * is the table's name.
  */
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/vector.h"
 
 extern const tamis_cpu_probe TAMIS_PROBE_TABLE;
 
-/* Makes the compiler believe that x is used and unknown. */
+/* The compiler must assume that x is used, and that its value is unknown. */
 #if defined(__x86_64__)
 #define OPAQUE(x) __asm__ volatile("" : "+x"(x))
 #if VECTOR_BYTES == 64

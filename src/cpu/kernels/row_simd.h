@@ -1,11 +1,11 @@
 /*
- * The explicit-vector mapping of Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU, s.3 and 4, on a CPU:
- * NT members share a row of S, each takes ceil(nnz of the row / NT) consecutive nonzeros in chunks of VLC; the row of A
- * stays in vectors, each nonzero is one vector product and one reduction, the inner loop is unrolled, and the column
- * indices of the next chunk are prefetched.
+ * The explicit-vector mapping of Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU, s.3 and 4, on a CPU.
+ * NT members share a row of S. Each takes ceil(nnz of the row / NT) consecutive nonzeros in chunks of VLC. The row of A
+ * stays in vectors, and each nonzero is one vector product and one reduction. The inner loop is unrolled, and the
+ * column indices of the next chunk are prefetched.
  *
- * A member of a work-group there is a work item of a thread here. SpMM and the fused product take NT = 1, as in the
- * paper, and run through spmm.h and fused.h with chunks of VLC; what is its own is the dot product of this file.
+ * A member of the paper's work-group is a work item of a thread here. SpMM and the fused product use NT = 1, as in the
+ * paper, and run through spmm.h and fused.h with chunks of VLC; only the dot product of this file is specific to it.
  */
 #ifndef TAMIS_CPU_KERNELS_ROW_SIMD_H
 #define TAMIS_CPU_KERNELS_ROW_SIMD_H
@@ -52,7 +52,7 @@ static void simd_columns_64(const dot_arguments *arguments, const segment *segme
 
 static dot_function *simd_function_for(bool wide_columns) { return wide_columns ? simd_columns_64 : simd_columns_32; }
 
-/* Items (row, member) in [item_begin, item_end), members of a row side by side. */
+/* Items (row, member) in [item_begin, item_end); the members of a row are consecutive. */
 INLINE void sddmm_members_range(const tamis_cpu_job *job, int64_t item_begin, int64_t item_end, int members,
                                 tamis_type type) {
     real x[TAMIS_CPU_CHUNK + 8];

@@ -1,12 +1,12 @@
 /*
  * SDDMM: p[t] = alpha * edge(s[t], <A_row, B_column>) + beta * p[t] over a range of nonzeros.
  *
- * A chunk of at most TAMIS_CPU_CHUNK samples at a time: dot products (dots.h), edge (edges.h), store, all in L1. Moves:
- * one row of B a nonzero from wherever it lies, one row of A a segment, columns, values and p once. Right for every
- * matrix; with tiles it reads B from L2 or L1 instead of L3 or memory.
+ * It takes a chunk of at most TAMIS_CPU_CHUNK samples at a time: dot products (dots.h), edge (edges.h), store, all in
+ * L1. Moves: a row of B per nonzero, from any cache or memory, a row of A per segment, and columns, values and p once.
+ * It suits every matrix; with tiles it reads B from L2 or L1 instead of L3 or memory.
  *
- * With softmax the range only leaves its scores in job->samples; softmax_rows then makes whole rows of p from them,
- * since a row's maximum and sum may span threads.
+ * With softmax it only stores the scores, in job->samples. softmax_rows then makes whole rows of p from them, since
+ * several threads may share a row.
  */
 #ifndef TAMIS_CPU_KERNELS_SDDMM_H
 #define TAMIS_CPU_KERNELS_SDDMM_H
@@ -29,7 +29,7 @@ static dot_arguments dot_arguments_of(const tamis_cpu_job *job, tamis_type type)
                            .lines = (row_bytes + 63) / 64};
 }
 
-/* The edge's values of a chunk, run by run, in place. */
+/* Applies the edge to a chunk in place, run by run. */
 static void edge_segments(const edge_arguments *edge, const tamis_cpu_job *job, tamis_type type,
                           const segment *segments, int count, real *x) {
     for (int s = 0; s < count;) {

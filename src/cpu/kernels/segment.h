@@ -1,6 +1,6 @@
 /*
- * Segments: pieces of rows of S, the unit that all CPU kernels work through. Whether rows are taken whole, cut between
- * threads, cut by chunks, or cut by column tiles, the inner loops see the same thing.
+ * Segments: pieces of rows of S, the unit of work of all CPU kernels. Rows may be whole, or cut by threads, chunks or
+ * column tiles; the inner loops are the same for all of them.
  */
 #ifndef TAMIS_CPU_KERNELS_SEGMENT_H
 #define TAMIS_CPU_KERNELS_SEGMENT_H
@@ -8,7 +8,7 @@
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/vector.h"
 
-/* What a product with the sampled values does at the two ends of a segment (SpMM and fused). */
+/* What SpMM and fused do at the two ends of a segment. */
 enum {
     SEGMENT_CONTINUE = 1, /* begin from the accumulator, times load_scale, instead of zero */
     SEGMENT_KEEP = 2      /* leave the sum in the accumulator instead of finishing the output row */
@@ -21,7 +21,7 @@ typedef struct segment {
     int flags;
 } segment;
 
-/* What the inner loops of sampled dot products (dots.h) and weighted sums (accumulate.h) are handed. */
+/* The arguments of the inner loops of sampled dot products (dots.h) and weighted sums (accumulate.h). */
 typedef struct dot_arguments {
     const char *a, *b;
     int64_t a_stride, b_stride;

@@ -1,9 +1,9 @@
 /*
  * SpMM: C_row = alpha * sum over the row's nonzeros of s * B_column + beta * C_row, over a range.
  *
- * The output row (or a block of it) stays in registers for the whole row of S (accumulate.h). Moves: one row of B a
- * nonzero, each row of C once. A row cut between threads leaves its part in head or tail; under tiles the rows of a
- * block keep their sums in the thread's scratch, which L2 holds, and are written once at the end of the block.
+ * The output row (or a block of it) stays in registers for the whole row of S (accumulate.h). Moves: a row of B per
+ * nonzero, each row of C once. If threads share a row, each leaves its part in head or tail. With tiles, the sums of
+ * the rows of a block stay in the thread's scratch, which L2 holds, and are written once at the end of the block.
  */
 #ifndef TAMIS_CPU_KERNELS_SPMM_H
 #define TAMIS_CPU_KERNELS_SPMM_H
@@ -38,14 +38,14 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .ones = ones};
 }
 
-/* Where the sum of a row of the range goes when it is not finished here: NULL for a row that is wholly ours. */
+/* Where the sum of a row goes if this range does not finish it; NULL for a row that lies within the range. */
 INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
     if (range->head_cut && row == range->row_begin) return range->head;
     if (range->tail_cut && row == range->row_end - 1) return range->tail;
     return NULL;
 }
 
-/* Points each segment at its accumulator: of a cut row, of the block's row under tiles, or the carry. */
+/* Sets each segment's accumulator: that of a cut row, with tiles that of the block's row, or the carry. */
 static void place_segments(const tamis_cpu_job *job, const tamis_cpu_range *range, const walk *w, segment *segments,
                            int count) {
     const int64_t stride = partial_bytes(job->width) / (int64_t)sizeof(real);
@@ -74,7 +74,7 @@ static void clear_block(const tamis_cpu_job *job, const tamis_cpu_range *range, 
     }
 }
 
-/* Under tiles: writes the rows of the block that are wholly ours. */
+/* With tiles: writes the rows of the block that lie within the range. */
 static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range, const walk *w,
                          const sum_arguments *arguments, sum_function *sum) {
     if (!job->tiles) return;
@@ -96,7 +96,7 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
     }
 }
 
-/* Values of a chunk's segments, run by run, as reals. */
+/* The values of a chunk's segments as reals, run by run. */
 INLINE void widen_values(const char *values, const segment *segments, int count, real *to, tamis_type type) {
     const int64_t size = element_bytes(type);
     for (int s = 0; s < count;) {
@@ -119,7 +119,7 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
     sum_function *const sum = sum_function_for(job->wide_columns);
     const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
     const bool real_values = type == REAL || job->real_values;
-    /* values that are reals already, in order, are used where they lie, rows of any length at once */
+    /* values that are already reals and in order are used in place, for rows of any length */
     const bool in_place = !job->tiles && (real_values || !job->values);
     const int64_t limit = in_place && !job->explicit_simd ? INT64_MAX / 2 : job->chunk;
     walk w = walk_start(job, range, !job->tiles, real_values ? (int64_t)sizeof(real) : element_bytes(type));
@@ -143,7 +143,7 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
     }
 }
 
-/* A row shared by several threads: their sums, in the order of the threads. */
+/* Finishes a row that several threads share: adds their sums in the order of the threads. */
 static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partials, int count) {
     sum_function *const sum = sum_function_for(job->wide_columns);
     const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, 1);

@@ -1,7 +1,7 @@
 /*
- * The kernels of one instruction set and one type of elements. This file is compiled for each of both (see
+ * The kernels of one instruction set and one type of elements. This file is compiled once for each pair (see
  * src/cpu/CMakeLists.txt): TAMIS_KERNEL_TYPE is the type, TAMIS_KERNEL_F64 is defined for fp64, and TAMIS_KERNEL_TABLE
- * is the name under which src/cpu/variants.c finds the result.
+ * is the name of the table, by which src/cpu/variants.c finds it.
  */
 #include "cpu/kernels/fused.h"
 #include "cpu/kernels/kernels.h"
@@ -34,7 +34,7 @@ static void members(const tamis_cpu_job *job, int64_t begin, int64_t end, int me
     sddmm_members_range(job, begin, end, members, TAMIS_KERNEL_TYPE);
 }
 
-/* The naive loops, which know no half types: columns of either width are constants of their own loop. */
+/* The naive loops, which do not support 16-bit types. 32- and 64-bit columns have a loop each. */
 
 static void sddmm_naive(const tamis_cpu_job *job, int64_t row_begin, int64_t row_end) {
     if (job->wide_columns)

@@ -3,9 +3,9 @@
  * tails. This header is compiled several times, once for each instruction set and type:
  *   TAMIS_KERNEL_F64      defined: storage and accumulation in double; else storage fp32, fp16 or bf16, accumulation in
  *                         fp32. The storage type is an argument that is constant after inlining.
- *   TAMIS_KERNEL_CALLS    defined: functions are called, not inlined; what would be constant is an argument. Slow
- *                         kernels that compile in a sixth of the time, for tests.
- * Intrinsics stand only where the compiler finds no good code by itself: masked loads and stores, fp16 conversion.
+ *   TAMIS_KERNEL_CALLS    defined: functions are called, not inlined, and constants become arguments. This gives slow
+ *                         kernels for tests that compile in a sixth of the time.
+ * Intrinsics are used only if the compiler generates bad code otherwise: masked loads and stores, fp16 conversion.
  */
 #ifndef TAMIS_CPU_KERNELS_VECTOR_H
 #define TAMIS_CPU_KERNELS_VECTOR_H
@@ -203,10 +203,10 @@ INLINE void vector_store(char *p, tamis_type type, vector x) {
 /* ------------------------------------------------------------------------------------------ runs of whole vectors */
 
 /*
- * A run is `count` whole vectors of a row. Two of bf16 lie in one register, and widening it by lanes takes a shuffle
- * for each: instead the first of the two takes the even elements (a shift) and the second the odd ones (a mask). So
- * lanes of a run are in an order of its own, the same for all runs of that count, which products of two rows and sums
- * of rows do not mind; run_store puts them back.
+ * A run is `count` whole vectors of a row. With bf16, one register holds two vectors, and widening it in order takes a
+ * shuffle for each. Instead, the first vector gets the even elements (a shift) and the second the odd ones (a mask). So
+ * the lanes of a run are not in the order of columns. The order is the same for all runs of that count, so products of
+ * two rows and sums of rows are still right. run_store restores the order of columns.
  */
 INLINE int run_has_pair(tamis_type type, int k, int count) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -216,7 +216,7 @@ INLINE int run_has_pair(tamis_type type, int k, int count) {
 #endif
 }
 
-/* Vector k of a run; p: where it begins as a vector by itself. */
+/* Vector k of a run; p is where it would begin in the order of columns. */
 INLINE vector run_load(const char *p, tamis_type type, int k, int count) {
 #if !defined(TAMIS_KERNEL_F64)
     if (run_has_pair(type, k, count)) {
@@ -229,7 +229,8 @@ INLINE vector run_load(const char *p, tamis_type type, int k, int count) {
     return vector_load(p, type);
 }
 
-/* Vector k to p, and k + 1 after it where they are a pair: to be called for each k that begins one or has none. */
+/* Stores vector k at p, and k + 1 after it if the two are a pair. To be called for each k that begins a pair or has
+   none. */
 INLINE void run_store(char *p, tamis_type type, int k, int count, const vector *x) {
 #if !defined(TAMIS_KERNEL_F64)
     if (run_has_pair(type, k, count)) {
@@ -274,7 +275,7 @@ INLINE vector vector_load_tail(const char *p, tamis_type type, int n) {
 #endif
 }
 
-/* Stores the first n lanes and touches nothing else. */
+/* Stores the first n lanes and writes nothing else. */
 INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 #if !defined(TAMIS_KERNEL_F64)
     if (type != TAMIS_F32) {
@@ -304,8 +305,8 @@ INLINE void vector_store_tail(char *p, tamis_type type, int n, vector x) {
 /* ------------------------------------------------------------------------------------------ reductions */
 
 /*
- * Transpose-add tree. Eight (or four) vectors of partial sums become eight (four) sums lying side by side, with two
- * shuffles and one addition for each pair of vectors, against log2(LANES) of them for each vector by itself:
+ * Transpose-add tree. It turns eight (or four) vectors of partial sums into eight (four) consecutive sums, with two
+ * shuffles and one addition for each pair of vectors. Reducing each vector by itself takes log2(LANES) of them:
  *
  *   step 1, within 128 bits   x0 x1 x2 x3 , y0 y1 y2 y3  ->  x0+x2 y0+y2 x1+x3 y1+y3
  *   step 2, within 128 bits   (xy)(xy), (zw)(zw)         ->  x y z w

@@ -1,6 +1,6 @@
 /*
- * Walking a range: fills lists of segments, chunk by chunk, in the order of the nonzeros or tile by tile. Lines of S
- * that the next chunk will need are asked for here, long before they are read.
+ * Walking a range: fills lists of segments, chunk by chunk, in the order of the nonzeros or tile by tile. It prefetches
+ * the cache lines of S that the next chunk will need, long before they are read.
  */
 #ifndef TAMIS_CPU_KERNELS_WALK_H
 #define TAMIS_CPU_KERNELS_WALK_H
@@ -12,12 +12,12 @@ enum { WALK_SEGMENTS = 256 };
 typedef struct walk {
     const tamis_cpu_job *job;
     const tamis_cpu_range *range;
-    int64_t row, position;      /* the next row; where in it to go on, -1 for its begin */
-    int64_t tile;               /* by tiles: the tile at hand */
-    int64_t row_begin, row_end; /* rows of the block at hand; row by row: of the range */
+    int64_t row, position;      /* the next row; the nonzero to continue at, -1 for the row's first */
+    int64_t tile;               /* by tiles: the current tile */
+    int64_t row_begin, row_end; /* rows of the current block; row by row: of the range */
     int64_t next_block;         /* by tiles: the first row of the block after it */
     int with_empty;             /* rows without nonzeros get a segment too */
-    int64_t most;               /* segments a list takes */
+    int64_t most;               /* the most segments in a list */
     int64_t size;               /* bytes of a stored value */
 } walk;
 
@@ -45,8 +45,8 @@ INLINE int64_t walk_clip_begin(const walk *w, int64_t z) {
 }
 INLINE int64_t walk_clip_end(const walk *w, int64_t z) { return z > w->range->nonzero_end ? w->range->nonzero_end : z; }
 
-/* Row by row, rows that fit, from segment `count` on: all but a few of a matrix, and their list costs as much as the
-   products of short narrow rows. Returns the number of segments. */
+/* Row by row: adds rows that fit, from segment `count` on. Nearly all rows do, and listing them costs as much as the
+   products of short narrow rows, so they have this loop of their own. Returns the number of segments. */
 INLINE int walk_fill_whole_rows(walk *w, segment *segments, int64_t count, int64_t *left, int wide_offsets) {
     const char *const offsets = w->job->offsets; /* read as columns are: 32 or 64 bits */
     const int64_t most = w->most, end_row = w->row_end;
@@ -111,7 +111,7 @@ static int walk_fill_rows(walk *w, segment *segments, int64_t limit, int64_t *no
     return count;
 }
 
-/* Tile by tile within the block of rows at hand. */
+/* Tile by tile within the current block of rows. */
 static int walk_fill_tiles(walk *w, segment *segments, int64_t limit, int64_t *nonzeros) {
     const tamis_cpu_tiles *const tiles = w->job->tiles;
     const int64_t block = w->row_begin / tiles->block_rows * tiles->block_rows;
@@ -161,7 +161,7 @@ static int walk_fill(walk *w, segment *segments, int64_t limit, int64_t *nonzero
     return w->job->tiles ? walk_fill_tiles(w, segments, limit, nonzeros) : walk_fill_rows(w, segments, limit, nonzeros);
 }
 
-/* Segments s .. returned - 1 lie side by side in S: their values and samples are one run of *length. */
+/* Segments s .. returned - 1 are consecutive in S: their values and samples are one run of *length. */
 static int run_end(const segment *segments, int count, int s, int64_t *length) {
     int64_t end = segments[s].begin + segments[s].count;
     int e = s + 1;

@@ -23,10 +23,12 @@ static const tamis_gpu_source *find_source(const char *name, size_t length) {
     return NULL;
 }
 
+enum { SOURCES_MOST = 256 };
+
 typedef struct expansion {
     char *text;
     int64_t used, room;
-    bool seen[64];
+    bool seen[SOURCES_MOST];
 } expansion;
 
 static tamis_status append(expansion *to, const char *text, int64_t bytes) {
@@ -41,22 +43,40 @@ static tamis_status append(expansion *to, const char *text, int64_t bytes) {
     return TAMIS_OK;
 }
 
+/* For the compiler's messages: what follows is line `line` of the file. */
+static tamis_status append_place(expansion *to, const tamis_gpu_source *source, int line) {
+    char text[256];
+    const int bytes = snprintf(text, sizeof text, "#line %d \"%s\"\n", line, source->name);
+    return bytes < (int)sizeof text ? append(to, text, bytes) : TAMIS_OK;
+}
+
+static tamis_status no_file(const char *name, size_t length) {
+    return tamis_fail(TAMIS_ERROR_INTERNAL,
+                      "there is no kernel file %.*s: the library has the *.simt, *.cu and *_kernels.h of src/gpu and "
+                      "src/gpu/dialect/*.h",
+                      (int)length, name);
+}
+
 /* One file, with `#include "x"` replaced by x the first time and by nothing afterwards. */
 static tamis_status expand(expansion *to, const char *name, size_t length) {
     static const char directive[] = "#include \"";
     const tamis_gpu_source *const source = find_source(name, length);
-    if (!source) return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel file %.*s", (int)length, name);
+    if (!source) return no_file(name, length);
     const int64_t number = source - tamis_gpu_sources;
+    int line = 1;
+    if (number >= SOURCES_MOST) return tamis_fail(TAMIS_ERROR_INTERNAL, "more than %d kernel files", SOURCES_MOST);
     if (to->seen[number]) return TAMIS_OK;
     to->seen[number] = true;
+    TRY(append_place(to, source, line));
     const char *at = (const char *)source->text, *const end = at + source->bytes;
-    while (at < end) {
+    for (; at < end; line++) {
         const char *const newline = memchr(at, '\n', (size_t)(end - at));
         const char *const next = newline ? newline + 1 : end;
         if ((size_t)(next - at) > sizeof directive && memcmp(at, directive, sizeof directive - 1) == 0) {
             const char *const file = at + sizeof directive - 1;
             const char *const quote = memchr(file, '"', (size_t)(next - file));
             TRY(expand(to, file, quote ? (size_t)(quote - file) : 0));
+            TRY(append_place(to, source, line + 1));
         } else {
             TRY(append(to, at, next - at));
         }
@@ -442,7 +462,7 @@ tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, co
                                   const char *kernel, int64_t shared_bytes, tamis_gpu_kernel **made) {
     const tamis_gpu_source *const source = find_source(name, strlen(name));
     code *c = NULL;
-    if (!source) return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel file %s", name);
+    if (!source) return no_file(name, strlen(name));
     TRY(get_code(device, source, definitions, linked, &c));
     const tamis_status status = get_kernel(c, kernel, shared_bytes, made);
     if (status != TAMIS_OK) release_code(c);

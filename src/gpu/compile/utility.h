@@ -2,8 +2,8 @@
  * The kernels that every plan shares (structure, sorting, staging): made on first use, kept for the process, launched
  * one at a time so that plans in several threads can use them. Groups have 256 work-items.
  */
-#ifndef TAMIS_GPU_LAUNCH_UTILITY_H
-#define TAMIS_GPU_LAUNCH_UTILITY_H
+#ifndef TAMIS_GPU_COMPILE_UTILITY_H
+#define TAMIS_GPU_COMPILE_UTILITY_H
 
 #include "gpu/compile/definitions.h"
 #include "gpu/runtime/arguments.h"

@@ -32,7 +32,7 @@ static int32_t kind_of(const tamis_edge_job *job, const tamis_edge_array *a) {
     return THERE | (a->type != job->type ? REALS : 0) | (a->scattered ? SCATTERED : 0);
 }
 
-/* The arguments that JOB_PARAMETERS of edge_job.h names. */
+/* The arguments that JOB_PARAMETERS of edge_job_kernels.h names. */
 static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     static const char *const names[][2] = {{"values", "values_apart"}, {"x", "x_apart"},   {"dp", "dp_apart"},
                                            {"p", "p_apart"},           {"dx", "dx_apart"}, {"ds", "ds_apart"}};

@@ -2,8 +2,8 @@
  * What a launch gives to a kernel. Arguments have the names that the kernel's text gives its parameters; what it takes
  * and is not given, or is given and does not take, is an error of the launch, and so is a wrong kind.
  */
-#ifndef TAMIS_GPU_LAUNCH_ARGUMENTS_H
-#define TAMIS_GPU_LAUNCH_ARGUMENTS_H
+#ifndef TAMIS_GPU_RUNTIME_ARGUMENTS_H
+#define TAMIS_GPU_RUNTIME_ARGUMENTS_H
 
 #include "gpu/runtime/runtime.h"
 

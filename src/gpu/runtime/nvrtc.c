@@ -128,8 +128,8 @@ static tamis_status fetch_log(nvrtc_program program, char **log) {
 static tamis_status compiled(nvrtc_program program, nvrtc_result result, const char *name, const char *definitions,
                              tamis_gpu_binary *binary, const char *log) {
     if (result != NVRTC_SUCCESS)
-        return tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s (%s) does not compile: %s: %.600s", name, definitions,
-                          api.error_string(result), log);
+        return tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s does not compile: %s: %s (with %s)", name,
+                          api.error_string(result), log, definitions);
     if (api.cubin_size(program, &binary->bytes) != NVRTC_SUCCESS || binary->bytes == 0)
         return tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s: the compiler made no machine code", name);
     TRY(tamis_allocate((int64_t)binary->bytes, 1, "compiled code", &binary->memory));

@@ -222,7 +222,7 @@ static tamis_status build(tamis_gpu_device *device, ocl_program program, const c
     TRY(tamis_allocate_zeroed((int64_t)bytes + 1, 1, "a compiler's log", (void **)&log));
     if (bytes > 0) api.build_information(program, own(device)->handle, OCL_PROGRAM_BUILD_LOG, bytes, log, NULL);
     const tamis_status status =
-        tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s (%s) does not compile: %.600s", name, options, log);
+        tamis_fail(TAMIS_ERROR_DEVICE, "kernel %s does not compile: %s (with %s)", name, log, options);
     tamis_release(log);
     return status;
 }

@@ -31,8 +31,11 @@ static bool is(span s, const char *word) {
 }
 
 static tamis_status not_understood(const reader *r, span s) {
-    return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s: its parameter `%.*s` is not understood", r->kernel,
-                      (int)(s.end - s.begin), s.begin);
+    return tamis_fail(
+        TAMIS_ERROR_INTERNAL,
+        "kernel %s: its parameter `%.*s` is not understood: expected IN or OUT, int64, int32, int or real with a "
+        "name, or a macro that ends in PARAMETERS",
+        r->kernel, (int)(s.end - s.begin), s.begin);
 }
 
 static tamis_status add(const reader *r, span name, tamis_gpu_kind kind) {
@@ -127,7 +130,9 @@ tamis_status tamis_gpu_signature_read(const char *text, const char *kernel, bool
     signature->count = 0;
     snprintf(head, sizeof head, "\nKERNEL %s(", kernel);
     const char *const found = strstr(text, head);
-    if (!found) return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel %s in its file", kernel);
+    if (!found)
+        return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel %s in its file: no line begins with `KERNEL %s(`",
+                          kernel, kernel);
     const char *const begin = found + strlen(head), *end = begin;
     for (; *end; end++) {
         nested += (*end == '(') - (*end == ')');

@@ -1,7 +1,7 @@
 /* What a kernel takes: the names and kinds of its parameters, as its own text declares them. The host binds by these.
  */
-#ifndef TAMIS_GPU_COMPILE_SIGNATURE_H
-#define TAMIS_GPU_COMPILE_SIGNATURE_H
+#ifndef TAMIS_GPU_RUNTIME_SIGNATURE_H
+#define TAMIS_GPU_RUNTIME_SIGNATURE_H
 
 #include <tamis/types.h>
 
