@@ -66,7 +66,7 @@ generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
     timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared bench_calls test_gpu_cross \
-        test_dense test_device_memory test_gradient test_softmax_rows test_batches test_two_devices \
+        test_dense test_device_memory test_gradient test_softmax_rows test_batches test_two_devices test_sums \
         test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
@@ -174,6 +174,7 @@ if begin units 200; then
     start_units softmax-rows 200 test_softmax_rows
     start_units batches 200 test_batches gpu-
     start_units two-devices 100 test_two_devices
+    start_units sums 200 test_sums gpu-tensor
     for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
     wait
     units dense 'include/tamis/dense.h against plain loops; copies of memory'
@@ -181,6 +182,7 @@ if begin units 200; then
     units softmax-rows "softmax's row statistics, and gradients from them"
     units batches 'batches, and fp32 results of 16-bit operands'
     units two-devices "streams, events and copies: $(head -1 "$top/units.two-devices.test_two_devices.log")"
+    units sums 'gpu-tensor in fp32 no farther from double than sums in order: spread, huge, tiny and infinite operands'
     units models 'every model of include/tamis/ml.h against plain restatements'
 fi
 

@@ -42,6 +42,8 @@ static const tamis_gpu_fitted h200 = {
              .order = 0.1e-3,
              .order_row = 1e-9},
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
+    /* Fitted on 2026-11-22 to K of 32 to 128 on matrices 10 to 30 % full, meshes and a gene network. */
+    .wgmma = {.cell_ps = 8.5e3, .cell_column_ps = 125, .nonzero_ps = 1.7, .begin = 4e-6},
     .simd = {.times = {1.45, 1.1, 1.4}, .sddmm_row = 5.5e-9, .row = 60e-12, .begin = {2e-6, 0, 6e-6}},
 };
 

@@ -81,6 +81,11 @@ typedef struct tamis_gpu_fitted {
         double begin;
     } tensor;
 
+    struct { /* gpu-tensor on compute capability 9.0: the same, three products of fp16; and splitting rows comes first
+              */
+        double cell_ps, cell_column_ps, nonzero_ps, begin;
+    } wgmma;
+
     struct {
         double times[3];       /* of `row`, by operation */
         double sddmm_row, row; /* SDDMM: a row of A, shared by each four nonzeros; the others: a row of the output */

@@ -59,11 +59,14 @@ double tamis_gpu_cells_seconds(const tamis_problem *p) {
     return f->cells.fixed + (double)p->nnz * tamis_gpu_issue(p, f->cells.nonzero_ps);
 }
 
-/* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
-double tamis_gpu_sums_each(const tamis_problem *p, double slices) {
-    const double bytes = 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1);
+double tamis_gpu_streamed(const tamis_problem *p, double bytes) {
     const double measured = p->evidence->ceilings.memory_gbs[0];
     return bytes / (1e9 * (measured > 0 ? measured : tamis_gpu_default_ceilings().memory_gbs[0]));
+}
+
+/* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
+double tamis_gpu_sums_each(const tamis_problem *p, double slices) {
+    return tamis_gpu_streamed(p, 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1));
 }
 
 double tamis_gpu_slices(const tamis_problem *p, int64_t slice) {

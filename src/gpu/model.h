@@ -27,6 +27,9 @@ double tamis_gpu_beyond(const tamis_problem *p, double bytes);
 /* Seconds of a row that one team walks alone. */
 double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes);
 
+/* Seconds to read or write so many bytes of memory in order. */
+double tamis_gpu_streamed(const tamis_problem *p, double bytes);
+
 /* Seconds to sort the nonzeros into cells (panels_build.h). */
 double tamis_gpu_cells_seconds(const tamis_problem *p);
 

@@ -144,6 +144,7 @@ static tamis_status see_products(fake_device *self, const char *name, const char
     (void)self;
     (void)source;
     (void)linked;
+    if (strcmp(name, "sddmm_wgmma.cu") == 0) products = "three";
     if (strcmp(name, "sddmm_tensor.cu") != 0) return TAMIS_OK;
     products = strstr(definitions, "-D PRODUCTS=1 ") ? "one" : strstr(definitions, "-D PRODUCTS=3 ") ? "three" : "none";
     return TAMIS_OK;

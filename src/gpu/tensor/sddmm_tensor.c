@@ -1,5 +1,5 @@
-/* gpu-tensor, the host side of sddmm_tensor.cu: ours, panels on tensor cores with fp32 split into three products, or
-   rounded to TF32 for one where math allows it. */
+/* gpu-tensor: ours, panels on tensor cores with the accuracy of fp32, by sddmm_wgmma.cu on compute capability 9.0
+   (wgmma.c) and by sddmm_tensor.cu, whose host side is here, on others; or rounded to TF32 where math allows it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +27,28 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     return false;
 }
 
-/* One product of TF32 in place of three: its half is derived, not measured, from a third of the products, two fifths of
-   the instructions and all of the copies. */
-static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const double nnz = (double)p->nnz, fresh = p->evidence->panel_fresh[0], cells = nnz * fresh / 128;
-    const bool once = p->math == TAMIS_MATH_TF32;
+/* One product of TF32 in place of three: its share is derived, not measured, from a third of the products, two fifths
+   of the instructions and all of the copies. */
+static double seconds_of(const tamis_problem *p, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double cell = f->tensor.cell_ps + (once ? f->tensor.tf32 : 1) * f->tensor.cell_column_ps * (double)p->inner;
-    prediction->call_seconds =
-        tamis_gpu_filling(p, tamis_gpu_issue(p, cells * cell + nnz * f->tensor.nonzero_ps)) + f->tensor.begin;
+    const double inner = (double)p->inner, share = p->math == TAMIS_MATH_TF32 ? f->tensor.tf32 : 1;
+    const double cell = f->tensor.cell_ps + share * f->tensor.cell_column_ps * inner;
+    const double picoseconds = cells * cell + (double)p->nnz * f->tensor.nonzero_ps;
+    return tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds)) + f->tensor.begin;
+}
+
+static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    const double fresh = p->evidence->panel_fresh[0], cells = (double)p->nnz * fresh / 128;
+    const bool by_wgmma = tamis_wgmma_takes(p, p->evidence->profile.sorted);
+    prediction->call_seconds = by_wgmma ? tamis_wgmma_seconds(p, cells) : seconds_of(p, cells);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 products%s, %.1f %% of them wanted; the cells are sorted once", cells,
-             once ? " of inputs rounded to TF32" : "", fresh > 0 ? 100 / (128 * fresh) : 0);
+             by_wgmma                     ? " of inputs split into two of fp16"
+             : p->math == TAMIS_MATH_TF32 ? " of inputs rounded to TF32"
+                                          : " of inputs split into two of TF32",
+             fresh > 0 ? 100 / (128 * fresh) : 0);
 }
 
 typedef struct tensor_state {
@@ -54,7 +62,7 @@ static tamis_status prepare(tamis_prepared *p) {
     tensor_state *const state = p->state;
     p->math = p->problem.math;
     if (p->problem.nnz == 0) return TAMIS_OK;
-    state->by_wgmma = tamis_wgmma_takes(p);
+    state->by_wgmma = tamis_wgmma_takes(&p->problem, p->profile.sorted);
     if (state->by_wgmma) return tamis_wgmma_prepare(p, &state->wgmma);
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
     tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
@@ -71,11 +79,8 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     return tamis_gpu_launch_kernel(p, stream, 0, launch, &common, TAMIS_GPU_CELLS_ARGUMENTS(&state->cells));
 }
 
-static const tamis_gpu_method method = {.name = "gpu-tensor",
-                                        .prepare = prepare,
-                                        .execute = execute,
-                                        .state_bytes = sizeof(tensor_state),
-                                        .batches = true};
+static const tamis_gpu_method method = {
+    .name = "gpu-tensor", .prepare = prepare, .execute = execute, .state_bytes = sizeof(tensor_state), .batches = true};
 
 const tamis_gpu_algorithm tamis_gpu_tensor = {
     .common.description =

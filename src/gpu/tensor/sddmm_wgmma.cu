@@ -4,17 +4,18 @@
  *
  * A group stays on a multiprocessor and takes a run of cells. Four of its warps copy: the split rows of B of a cell
  * (split_rows.cu), 32 of K at a time, into a ring in shared memory, those of A when the panel changes, and what describes
- * the cell. Two times four warps multiply 64 rows each: high x low and low x high first, then high x high, both from zero
- * for each 32 of K, and add in fp32 registers: tensor cores cut off what they add to a sum, so that a sum kept there errs in
+ * the cell. Two times four warps multiply 64 rows each: high x low and low x high first, then high x high, each
+ * from zero for each 16 or 32 of K, and add in fp32 registers: tensor cores cut off what they add to a sum, so that a sum kept there errs in
  * proportion to K (Ootomo and Yokota, arXiv 2203.03341). A warp then puts its 16 rows of products into shared memory, and
  * its lanes take those that the cell's entries name, 16 bits each, in P's own order.
  *
  * A product is computed again, plainly, where it is not finite or where it is doubtful: where its row or column has numbers of
  * which fp16 keeps too little, and the product is so small that this could be seen.
  *
- * The right choice where cells are dense enough: about one product in forty is wanted. Shared memory: 64 KiB of A (K to
- * 128; longer rows of A come with those of B), a ring of 16 or 32 KiB each, 36 KiB of products, 4 KiB for each of three
- * cells.
+ * The right choice where cells are dense enough: from about one product in forty on that is wanted. ALIGNED: a cell is 128
+ * neighbouring columns, for patterns whose panels have nearly all of them; one bulk copy brings a tile, and one thread
+ * begins all copies. Shared memory: 64 KiB of A (K to 128; longer rows of A come with those of B), a ring of slots of 16 or
+ * 32 KiB, 68 KiB of products, 2 KiB for each of three cells.
  */
 #define GROUPS 1
 #include "simt.h"
@@ -93,8 +94,8 @@ FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const ind
 
 /* What describes a cell; one thread. */
 #define NOTE_BYTES (uint32)(sizeof(cell_notes) - (ALIGNED ? 0 : 4 * SIDE))
-FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const index *row_offsets, const float *row_scales,
-                         const float *scales, uint32 gate) {
+FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const index *row_offsets,
+                         const float *row_scales, const float *scales, uint32 gate) {
     const uint32 to = shared_address(into);
     copy_bulk(to, row_offsets + c * SIDE, sizeof(index) * SIDE, gate);
     copy_bulk(shared_address(into->row_scales), row_scales, 4 * SIDE, gate);
@@ -102,8 +103,7 @@ FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const 
     copy_bulk(shared_address(&into->cell), records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
 }
 
-/* 32 of K of 128 columns, which lie together or are gathered: rows item / 8, item / 8 + 16, .. of
-   the tile. */
+/* 32 of K of 128 columns, which lie together or are gathered: rows item / 8, item / 8 + 16, .. of the tile. */
 FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell, int slice, int slices, int64 slice_bytes,
                            uint32 gate, int item) {
     if (ALIGNED) {
@@ -121,37 +121,32 @@ FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell,
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
-/* 64 rows at x and 128 at y of one slice: 16 of K are 32 bytes, the low parts follow after 64. */
-FUNCTION void multiply_crossed(float *crossed, uint64 x, uint64 y) {
-    products_pin(crossed);
+/*
+ * What a slice takes, each step from zero: first high x low and low x high, then high x high. 64 rows at x and 128 at y;
+ * 16 of K are 32 bytes, the low parts follow after 64. Short sums have no errors of their own beside which those of 32
+ * of K at once could hide: they take 16 at once.
+ */
+#define STEPS (RESIDENT == 1 || RESIDENT == 2 ? 3 : 2)
+FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
+    products_pin(d);
     products_begin();
-    multiply_64x128(crossed, x, y + 4, 0);
-    multiply_64x128(crossed, x + 4, y, 1);
-    multiply_64x128(crossed, x + 2, y + 6, 1);
-    multiply_64x128(crossed, x + 6, y + 2, 1);
+    if (step == 0) {
+        multiply_64x128(d, x, y + 4, 0);
+        multiply_64x128(d, x + 4, y, 1);
+        multiply_64x128(d, x + 2, y + 6, 1);
+        multiply_64x128(d, x + 6, y + 2, 1);
+    } else {
+        multiply_64x128(d, x + 2 * (step - 1), y + 2 * (step - 1), 0);
+        if (STEPS == 2) multiply_64x128(d, x + 2, y + 2, 1);
+    }
     products_commit();
 }
 
-FUNCTION void multiply_high(float *product, uint64 x, uint64 y) {
-    products_pin(product);
-    products_begin();
-    multiply_64x128(product, x, y, 0);
-    multiply_64x128(product, x + 2, y + 2, 1);
-    products_commit();
-}
-
-/* What has come of them, added. The pins keep reading and adding on their side of the products before and after. */
-FUNCTION void add_crossed(float *sum, float *crossed) {
-    products_pin(crossed);
+/* What has come of it, added. The pins keep reading and adding on their side of the products before and after. */
+FUNCTION void add_step(float *sum, int step, float *d) {
+    products_pin(d);
 #pragma unroll
-    for (int i = 0; i < 64; i++) sum[i] = fmaf(crossed[i], 0x1p-11f, sum[i]);
-    products_pin(sum);
-}
-
-FUNCTION void add_high(float *sum, float *product) {
-    products_pin(product);
-#pragma unroll
-    for (int i = 0; i < 64; i++) sum[i] += product[i];
+    for (int i = 0; i < 64; i++) sum[i] = step == 0 ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
     products_pin(sum);
 }
 
@@ -171,7 +166,8 @@ FUNCTION void read_entries(int *entry, const ushort *from, int k, int count) {
 }
 
 KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 slices, int64 tiled_rows, int64 tiled,
-                   IN(index, lists), IN(int64, records), IN(index, row_offsets), IN(ushort, entries), IN(float, scales), IN(char, split)) {
+                   IN(index, lists), IN(int64, records), IN(index, row_offsets), IN(ushort, entries), IN(float, scales),
+                   IN(char, split)) {
     extern __shared__ __align__(1024) char memory[];
     SDDMM_MEMBER;
     MEMBER(scales, scratch_apart);
@@ -195,6 +191,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
     if (warp >= MULTIPLIERS) { /* copies */
         REGISTERS_LESS(56);
         const int item = LOCAL_ID - MULTIPLIERS * 32;
+        if (ALIGNED && item >= 32) return; /* one thread begins all copies */
         const int64 slice_bytes = (tiled - tiled_rows) * 128;
         const char *const columns_split = split + tiled_rows * slices * 128;
         int64 panel = -1;
@@ -225,11 +222,12 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
                 if (item == 0) {
                     gate_expect(gate, (tiles_of_a + ALIGNED) * TILE + (s == 0 ? NOTE_BYTES : 0));
                     if (s == 0)
-                        copy_notes(into, c, records, row_offsets, scales + panel * SIDE, scales + tiled_rows + here.list, gate);
+                        copy_notes(into, c, records, row_offsets, scales + panel * SIDE,
+                                   scales + tiled_rows + here.list, gate);
 #pragma unroll 1
                     for (int i = 0; i < tiles_of_a; i++)
-                        copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE, split + ((s + i) * tiled_rows * 128 + panel * TILE),
-                                  TILE, gate);
+                        copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE,
+                                  split + ((s + i) * tiled_rows * 128 + panel * TILE), TILE, gate);
                 }
                 if (s == 0 && !ALIGNED) copy_4(shared_address(into->scales + item), scales + tiled_rows + here.own);
                 copy_columns(to, columns_split, here, s, slices, slice_bytes, gate, item);
@@ -248,7 +246,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
     REGISTERS_MORE(224);
     float *const mine = staged + warp * 16 * PITCH;
     const uint32 a_half = warp / 4 * 64 * 128; /* warps 4 i .. 4 i + 3 have rows 64 i .. 64 i + 63 */
-    float sum[64], crossed[64], product[64];
+    float sum[64], products[2][64];
     for (int c = begin; c < end; c++) {
         gate_wait(FULL(slot.place), slot.passed); /* with which the notes come */
         const cell_notes *const noted = notes + note.place;
@@ -261,36 +259,31 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
         for (int i = 0; i < 64; i++) sum[i] = 0;
         const uint32 a_at = base + a_place.place * RESIDENT * TILE;
         for (int first = 0; first < slices; first += UNROLLED) {
-            /* While one half of a slice is added the other is multiplied. */
-            gate_wait(FULL(slot.place), slot.passed);
-            if (!ALIGNED) products_see_copies();
-            uint64 y = operand_of(ring + slot.place * SLOT_BYTES);
-            uint64 x = operand_of((RESIDENT ? a_at : ring + slot.place * SLOT_BYTES + TILE) + a_half);
-            multiply_crossed(crossed, x, y);
-            multiply_high(product, x, y);
+            uint64 x = 0, y = 0;
+            turn last = slot;
 #pragma unroll
-            for (int s = 1; s < UNROLLED; s++) {
-                turn after = slot;
-                next_turn(after, SLOTS);
-                y = operand_of(ring + after.place * SLOT_BYTES);
-                x = operand_of((RESIDENT ? a_at + s * TILE : ring + after.place * SLOT_BYTES + TILE) + a_half);
-                gate_wait(FULL(after.place), after.passed);
-                if (!ALIGNED) products_see_copies();
-                PRODUCTS_WAIT(1);
-                add_crossed(sum, crossed);
-                multiply_crossed(crossed, x, y);
-                PRODUCTS_WAIT(1);
-                if (lane == 0) gate_arrive(EMPTY(slot.place));
-                slot = after;
-                add_high(sum, product);
-                multiply_high(product, x, y);
+            for (int g = 0; g < STEPS * UNROLLED; g++) { /* while one step is multiplied the one before is added */
+                if (g % STEPS == 0) {
+                    const uint32 at = ring + slot.place * SLOT_BYTES;
+                    gate_wait(FULL(slot.place), slot.passed);
+                    if (!ALIGNED) products_see_copies();
+                    x = operand_of((RESIDENT ? a_at + g / STEPS * TILE : at + TILE) + a_half);
+                    y = operand_of(at);
+                }
+                multiply_step(products[g % 2], g % STEPS, x, y);
+                if (g > 0) {
+                    PRODUCTS_WAIT(1);
+                    if (g % STEPS == 0 && lane == 0) gate_arrive(EMPTY(last.place));
+                    add_step(sum, (g - 1) % STEPS, products[(g - 1) % 2]);
+                }
+                if (g % STEPS == 0) {
+                    last = slot;
+                    next_turn(slot, SLOTS);
+                }
             }
-            PRODUCTS_WAIT(1);
-            add_crossed(sum, crossed);
             PRODUCTS_WAIT(0);
-            if (lane == 0) gate_arrive(EMPTY(slot.place));
-            next_turn(slot, SLOTS);
-            add_high(sum, product);
+            if (lane == 0) gate_arrive(EMPTY(last.place));
+            add_step(sum, STEPS - 1, products[(STEPS * UNROLLED - 1) % 2]);
         }
         if (RESIDENT && cell->panel != cell->next_panel) {
             if (lane == 0) gate_arrive(A_FREE(a_place.place));

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "gpu/compile/utility.h"
+#include "gpu/model.h"
 #include "gpu/structure/panel_index.h"
 #include "gpu/structure/sort.h"
 
@@ -24,9 +25,20 @@ static int64_t slices_of(const tamis_problem *p) {
 }
 static int64_t at_once(int64_t slices) { return slices % 4 == 0 ? 4 : slices % 3 == 0 ? 3 : 2; }
 
-bool tamis_wgmma_takes(const tamis_prepared *p) {
-    return strcmp(p->device->limits.architecture, "sm_90") == 0 && p->problem.math != TAMIS_MATH_TF32 &&
-           p->profile.sorted && p->problem.inner > 0;
+bool tamis_wgmma_takes(const tamis_problem *problem, bool sorted) {
+    const tamis_gpu_device *const device = problem->device;
+    return strcmp(device->limits.architecture, "sm_90") == 0 && problem->math != TAMIS_MATH_TF32 && sorted &&
+           problem->inner > 0;
+}
+
+/* Rows are split in memory first: read, and written in as many bytes. */
+double tamis_wgmma_seconds(const tamis_problem *problem, double cells) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
+    const double inner = (double)problem->inner, split = 8 * (double)(problem->rows + problem->cols) * inner;
+    const double picoseconds =
+        cells * (f->wgmma.cell_ps + f->wgmma.cell_column_ps * inner) + (double)problem->nnz * f->wgmma.nonzero_ps;
+    return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
+           f->wgmma.begin;
 }
 
 /* ------------------------------------------------------------------------------------------ the cells */
@@ -35,7 +47,8 @@ static tamis_gpu_kinds kinds_of(const tamis_problem *problem) {
     return (tamis_gpu_kinds){TAMIS_F32, problem->index_type, problem->offset_type};
 }
 
-static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t groups, const tamis_gpu_named *arguments) {
+static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t groups,
+                           const tamis_gpu_named *arguments) {
     return tamis_gpu_utility(p->device, p->problem.stream, file, kernel, kinds_of(&p->problem), groups, arguments);
 }
 
@@ -56,16 +69,13 @@ static tamis_status gather_cells(tamis_prepared *p, tamis_wgmma *state) {
     state->cells = index.cell_count;
     TRY_GOTO(done, keep_cells(p, state));
     TRY_GOTO(done, launch(p, "gathered_records", state->cells,
-                          TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("cells", index.cells),
-                                              tamis_gpu_memory("begins", index.begins),
-                                              tamis_gpu_memory("order", index.order),
-                                              tamis_gpu_memory("within", index.within),
-                                              tamis_gpu_memory("starts", index.starts),
-                                              tamis_gpu_memory("offsets", problem->offsets),
-                                              tamis_gpu_integer("rows", problem->rows),
-                                              tamis_gpu_memory("records", state->records),
-                                              tamis_gpu_memory("row_offsets", state->row_offsets),
-                                              tamis_gpu_memory("entries", state->entries))));
+                          TAMIS_GPU_ARGUMENTS(
+                              tamis_gpu_memory("cells", index.cells), tamis_gpu_memory("begins", index.begins),
+                              tamis_gpu_memory("order", index.order), tamis_gpu_memory("within", index.within),
+                              tamis_gpu_memory("starts", index.starts), tamis_gpu_memory("offsets", problem->offsets),
+                              tamis_gpu_integer("rows", problem->rows), tamis_gpu_memory("records", state->records),
+                              tamis_gpu_memory("row_offsets", state->row_offsets),
+                              tamis_gpu_memory("entries", state->entries))));
     state->lists = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(problem->index_type));
 done:
     tamis_gpu_index_release(p, &index);
@@ -83,7 +93,8 @@ static tamis_status fill_tiles(tamis_prepared *p, tamis_wgmma *state, const tili
     TRY(launch(p, "tile_begins", tamis_gpu_groups(t->panels * SIDE * 32),
                TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("panels", t->panels),
                                    tamis_gpu_integer("tiles", t->tiles), tamis_gpu_memory("offsets", problem->offsets),
-                                   tamis_gpu_memory("columns", problem->columns), tamis_gpu_memory("begins", t->begins))));
+                                   tamis_gpu_memory("columns", problem->columns),
+                                   tamis_gpu_memory("begins", t->begins))));
     TRY(launch(p, "tile_records", state->cells,
                TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("cols", problem->cols),
                                    tamis_gpu_integer("panels", t->panels), tamis_gpu_integer("tiles", t->tiles),
@@ -92,14 +103,13 @@ static tamis_status fill_tiles(tamis_prepared *p, tamis_wgmma *state, const tili
                                    tamis_gpu_memory("row_offsets", state->row_offsets),
                                    tamis_gpu_memory("counts", t->counts))));
     TRY(tamis_gpu_scan(p->device, problem->stream, t->counts, state->cells + 1, (tamis_place){t->scratch, 0}));
-    return launch(p, "tile_entries", state->cells,
-                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("tiles", t->tiles),
-                                      tamis_gpu_memory("offsets", problem->offsets),
-                                      tamis_gpu_memory("columns", problem->columns),
-                                      tamis_gpu_memory("begins", t->begins),
-                                      tamis_gpu_memory("row_offsets", state->row_offsets),
-                                      tamis_gpu_memory("counts", t->counts), tamis_gpu_memory("records", state->records),
-                                      tamis_gpu_memory("entries", state->entries)));
+    return launch(
+        p, "tile_entries", state->cells,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("tiles", t->tiles),
+                            tamis_gpu_memory("offsets", problem->offsets),
+                            tamis_gpu_memory("columns", problem->columns), tamis_gpu_memory("begins", t->begins),
+                            tamis_gpu_memory("row_offsets", state->row_offsets), tamis_gpu_memory("counts", t->counts),
+                            tamis_gpu_memory("records", state->records), tamis_gpu_memory("entries", state->entries)));
 }
 
 /* Cells of 128 neighbouring columns: nothing comes to the host. */
@@ -112,7 +122,8 @@ static tamis_status align_cells(tamis_prepared *p, tamis_wgmma *state) {
     TRY(keep_cells(p, state));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, (size_t)(t.panels * (t.tiles + 1) * SIDE) * 4,
                                       "where tiles begin in rows", &t.begins));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, (size_t)(state->cells + 1) * 8, "entries of the cells", &t.counts));
+    TRY_GOTO(done,
+             tamis_gpu_allocate(p->device, stream, (size_t)(state->cells + 1) * 8, "entries of the cells", &t.counts));
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(state->cells + 1), "prefix sums",
                                       &t.scratch));
     TRY_GOTO(done, fill_tiles(p, state, &t));
@@ -132,7 +143,9 @@ static bool dense_enough(const tamis_problem *problem) {
 
 /* ------------------------------------------------------------------------------------------ the kernels */
 
-static int split_team(const tamis_problem *problem) { return problem->inner <= 32 ? 8 : problem->inner <= 64 ? 16 : 32; }
+static int split_team(const tamis_problem *problem) {
+    return problem->inner <= 32 ? 8 : problem->inner <= 64 ? 16 : 32;
+}
 
 /* Four numbers each that a lane keeps of a row; 0: more than there are registers for, so the row is read twice. */
 static int64_t split_pieces(const tamis_problem *problem) {
@@ -174,6 +187,9 @@ tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state) {
     state->aligned = dense_enough(problem);
     TRY(compile(p, state)); /* while the cells are made */
     TRY(state->aligned ? align_cells(p, state) : gather_cells(p, state));
+    if (state->cells > INT32_MAX)
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "gpu-tensor: %lld cells are more than 31 bits count",
+                          (long long)state->cells);
     state->groups = state->cells < multiprocessors ? state->cells : multiprocessors;
     p->scratch_bytes = (size_t)(tiled(problem) * (4 + slices_of(problem) * 128)); /* scales, split rows */
     return TAMIS_OK;
@@ -184,10 +200,9 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
     const tamis_problem *const problem = &p->problem;
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_place scales = x->scratch, split = tamis_gpu_after(x->scratch, tiled(problem) * 4);
-    const tamis_gpu_named tiles[] = {tamis_gpu_integer("slices", slices_of(problem)),
-                                     tamis_gpu_integer("tiled_rows", tiled_rows(problem)),
-                                     tamis_gpu_integer("tiled", tiled(problem)), tamis_gpu_place("scales", scales),
-                                     tamis_gpu_place("split", split)};
+    const tamis_gpu_named tiles[] = {
+        tamis_gpu_integer("slices", slices_of(problem)), tamis_gpu_integer("tiled_rows", tiled_rows(problem)),
+        tamis_gpu_integer("tiled", tiled(problem)), tamis_gpu_place("scales", scales), tamis_gpu_place("split", split)};
     const int64_t threads = up((problem->rows + problem->cols) * split_team(problem), SPLIT_GROUP);
     const tamis_gpu_launch by_rows = {.groups = {threads / SPLIT_GROUP, 1}, .group_size = SPLIT_GROUP};
     const tamis_gpu_launch by_cells = {
@@ -196,8 +211,8 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
                                 TAMIS_GPU_ARGUMENTS(tiles[0], tiles[1], tiles[2], tiles[3], tiles[4])));
     return tamis_gpu_launch_kernel(
         p, stream, 0, by_cells, &common,
-        TAMIS_GPU_ARGUMENTS(tiles[0], tiles[1], tiles[2], tiles[3], tiles[4], tamis_gpu_integer("cell_count", state->cells),
-                            tamis_gpu_memory("lists", state->lists), tamis_gpu_memory("records", state->records),
-                            tamis_gpu_memory("row_offsets", state->row_offsets),
-                            tamis_gpu_memory("entries", state->entries)));
+        TAMIS_GPU_ARGUMENTS(
+            tiles[0], tiles[1], tiles[2], tiles[3], tiles[4], tamis_gpu_integer("cell_count", state->cells),
+            tamis_gpu_memory("lists", state->lists), tamis_gpu_memory("records", state->records),
+            tamis_gpu_memory("row_offsets", state->row_offsets), tamis_gpu_memory("entries", state->entries)));
 }
