@@ -37,7 +37,7 @@ static const void *offsets_of(tamis_index_type type) {
     return type == TAMIS_I64 ? (const void *)wide : narrow;
 }
 
-static tamis_profile profile_of(int64_t rows, bool hub) {
+static tamis_profile profile_of(int64_t rows, bool hub, bool sorted) {
     const int64_t nnz = rows * INSTANCE_LENGTH;
     return (tamis_profile){.rows = rows,
                            .cols = rows,
@@ -50,7 +50,7 @@ static tamis_profile profile_of(int64_t rows, bool hub) {
                            .bandwidth = rows,
                            .mean_span = (double)rows / 2,
                            .density = (double)INSTANCE_LENGTH / (double)rows,
-                           .sorted = true,
+                           .sorted = sorted,
                            .duplicates = 0};
 }
 
@@ -90,7 +90,7 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
 
 tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
     char reason[256] = "";
-    const tamis_evidence evidence = {.profile = profile_of(x->rows, x->hub),
+    const tamis_evidence evidence = {.profile = profile_of(x->rows, x->hub, !x->unsorted),
                                      .ceilings = tamis_gpu_default_ceilings(),
                                      .fresh_share = 1,
                                      .expected_calls = x->calls};

@@ -16,6 +16,7 @@ typedef struct instance {
     tamis_edge edge;
     tamis_type type, output_type;
     tamis_math math;
+    bool unsorted; /* columns do not rise within rows; never drawn */
     tamis_index_type index_type, offset_type;
     int64_t inner, width;
     int64_t rows; /* and columns */

@@ -44,7 +44,7 @@ static const struct allowed {
     {"chunks.simt", 16, "saved around exp"},
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 64, "saved around divisions, of batches"},
-    {"cusddmm_sm.simt", 32, "saved around exp, of 64-bit indices"},
+    {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},
     {"softmax.simt", 16, "saved around exp"},
@@ -113,8 +113,10 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                         if (w == always && operation != TAMIS_OP_SPMM) be_sure(&x);
                         prepare(&x);
                         if (w != always || operation != TAMIS_OP_SDDMM || type != TAMIS_F32) continue;
-                        x.math =
-                            x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32; /* another kernel, maybe */
+                        /* other kernels, maybe */
+                        x.math = x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32;
+                        prepare(&x);
+                        x.unsorted = true;
                         prepare(&x);
                     }
             }

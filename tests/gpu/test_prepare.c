@@ -144,8 +144,7 @@ static tamis_status see_products(fake_device *self, const char *name, const char
     (void)self;
     (void)source;
     (void)linked;
-    if (strcmp(name, "sddmm_wgmma.cu") == 0) products = "three";
-    if (strcmp(name, "sddmm_tensor.cu") != 0) return TAMIS_OK;
+    if (strcmp(name, "sddmm_tensor.cu") != 0 && strcmp(name, "sddmm_wgmma.cu") != 0) return TAMIS_OK;
     products = strstr(definitions, "-D PRODUCTS=1 ") ? "one" : strstr(definitions, "-D PRODUCTS=3 ") ? "three" : "none";
     return TAMIS_OK;
 }
@@ -162,7 +161,7 @@ static void math_is_honoured(const tamis_algorithm *algorithm, tamis_operation o
     x.index_type = x.offset_type = TAMIS_I32;
     x.calls = 1000000; /* the set-up of cells is nothing */
     x.once = false;
-    x.rows = 1 << 14;
+    x.rows = INSTANCE_ROWS; /* so that splitting rows is little, too */
     x.math = math;
     products = "no";
     if (instance_prepare(&x, &p) != TAMIS_OK) {

@@ -45,9 +45,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 products%s, %.1f %% of them wanted; the cells are sorted once", cells,
-             by_wgmma                     ? " of inputs split into two of fp16"
-             : p->math == TAMIS_MATH_TF32 ? " of inputs rounded to TF32"
-                                          : " of inputs split into two of TF32",
+             p->math == TAMIS_MATH_TF32 ? " of inputs rounded to TF32" : " of inputs split into two of eleven bits",
              fresh > 0 ? 100 / (128 * fresh) : 0);
 }
 

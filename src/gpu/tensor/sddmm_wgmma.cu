@@ -9,6 +9,8 @@
  * proportion to K (Ootomo and Yokota, arXiv 2203.03341). A warp then puts its 16 rows of products into shared memory, and
  * its lanes take those that the cell's entries name, 16 bits each, in P's own order.
  *
+ * PRODUCTS: 3 as above; 1 with math = tf32: the upper eleven bits alone, which is what TF32 has, multiplied once.
+ *
  * A product is computed again, plainly, where it is not finite or where it is doubtful: where its row or column has numbers of
  * which fp16 keeps too little, and the product is so small that this could be seen.
  *
@@ -122,22 +124,25 @@ FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell,
 /* ------------------------------------------------------------------------------------------ multiplying */
 
 /*
- * What a slice takes, each step from zero: first high x low and low x high, then high x high. 64 rows at x and 128 at y;
- * 16 of K are 32 bytes, the low parts follow after 64. Short sums have no errors of their own beside which those of 32
- * of K at once could hide: they take 16 at once.
+ * What a slice takes, each step from zero: first high x low and low x high (not with PRODUCTS of 1), then high x high. 64
+ * rows at x and 128 at y; 16 of K are 32 bytes, the low parts follow after 64. Short sums have no errors of their own
+ * beside which those of 32 of K at once could hide: they take 16 at once.
  */
-#define STEPS (RESIDENT == 1 || RESIDENT == 2 ? 3 : 2)
+#define STEPS (PRODUCTS == 1 ? 1 : RESIDENT == 1 || RESIDENT == 2 ? 3 : 2)
+#define CROSSED(step) (PRODUCTS == 3 && (step) == 0)
 FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
     products_pin(d);
     products_begin();
-    if (step == 0) {
+    if (CROSSED(step)) {
         multiply_64x128(d, x, y + 4, 0);
         multiply_64x128(d, x + 4, y, 1);
         multiply_64x128(d, x + 2, y + 6, 1);
         multiply_64x128(d, x + 6, y + 2, 1);
-    } else {
+    } else if (STEPS == 3) {
         multiply_64x128(d, x + 2 * (step - 1), y + 2 * (step - 1), 0);
-        if (STEPS == 2) multiply_64x128(d, x + 2, y + 2, 1);
+    } else {
+        multiply_64x128(d, x, y, 0);
+        multiply_64x128(d, x + 2, y + 2, 1);
     }
     products_commit();
 }
@@ -146,7 +151,7 @@ FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
 FUNCTION void add_step(float *sum, int step, float *d) {
     products_pin(d);
 #pragma unroll
-    for (int i = 0; i < 64; i++) sum[i] = step == 0 ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
+    for (int i = 0; i < 64; i++) sum[i] = CROSSED(step) ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
     products_pin(sum);
 }
 

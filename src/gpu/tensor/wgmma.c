@@ -27,16 +27,16 @@ static int64_t at_once(int64_t slices) { return slices % 4 == 0 ? 4 : slices % 3
 
 bool tamis_wgmma_takes(const tamis_problem *problem, bool sorted) {
     const tamis_gpu_device *const device = problem->device;
-    return strcmp(device->limits.architecture, "sm_90") == 0 && problem->math != TAMIS_MATH_TF32 && sorted &&
-           problem->inner > 0;
+    return strcmp(device->limits.architecture, "sm_90") == 0 && sorted && problem->inner > 0;
 }
 
 /* Rows are split in memory first: read, and written in as many bytes. */
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
     const double inner = (double)problem->inner, split = 8 * (double)(problem->rows + problem->cols) * inner;
-    const double picoseconds =
-        cells * (f->wgmma.cell_ps + f->wgmma.cell_column_ps * inner) + (double)problem->nnz * f->wgmma.nonzero_ps;
+    const double share = problem->math == TAMIS_MATH_TF32 ? f->tensor.tf32 : 1;
+    const double picoseconds = cells * (f->wgmma.cell_ps + share * f->wgmma.cell_column_ps * inner) +
+                               (double)problem->nnz * f->wgmma.nonzero_ps;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
            f->wgmma.begin;
 }
@@ -170,6 +170,7 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
     const int64_t slots = (MOST - rest) / slot < SLOTS_MOST ? (MOST - rest) / slot : SLOTS_MOST;
     state->shared_bytes = rest + slots * slot;
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
+    tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
     tamis_gpu_define(&definitions, "RESIDENT", resident);
     tamis_gpu_define(&definitions, "SLICES_AT_ONCE", at_once(slices));
     tamis_gpu_define(&definitions, "SLOTS", slots);
