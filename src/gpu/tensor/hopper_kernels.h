@@ -51,8 +51,9 @@ FUNCTION void copy_4(uint32 to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
 
-/* What other threads wrote to shared memory, and a gate made known, is seen by products, too. */
-FUNCTION void products_see_copies(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/* Products and bulk copies go another way to shared memory than threads do: what threads and their copies wrote there,
+   and a gate made known, they see after this. It waits for what the thread reads and writes. */
+FUNCTION void proxies_meet(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* ------------------------------------------------------------------------------------------ products */
 

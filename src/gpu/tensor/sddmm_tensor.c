@@ -87,9 +87,12 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .device = "gpu",
             .operations = TAMIS_GPU_SDDMM,
             .source = "ours",
-            .needs = "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32",
+            .needs =
+                "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32; on 9.0, columns that rise within "
+                "rows, and scratch of the size of A and B",
             .when =
-                "panels of 128 rows in which one product in fifteen or more is needed: meshes, attention, densities of a few per cent",
+                "panels of 128 rows in which one product in fifteen or more is needed, on compute capability 9.0 one in "
+                "forty: meshes, attention, genes, densities from 3 per cent on",
             .parameters = "",
         },
     .common.needs_preparation = true,

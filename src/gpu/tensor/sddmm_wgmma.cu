@@ -190,6 +190,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
         }
         for (int i = 0; i < CELLS; i++) gate_make(NOTED(i), MULTIPLIERS);
         for (int i = 0; i < A_BUFFERS; i++) gate_make(A_FREE(i), MULTIPLIERS);
+        proxies_meet(); /* bulk copies use the gates, too */
     }
     __syncthreads();
     turn slot = {0, 0}, note = {0, 0}, a_place = {0, 0};
@@ -271,7 +272,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
                 if (g % STEPS == 0) {
                     const uint32 at = ring + slot.place * SLOT_BYTES;
                     gate_wait(FULL(slot.place), slot.passed);
-                    if (!ALIGNED) products_see_copies();
+                    if (!ALIGNED) proxies_meet();
                     x = operand_of((RESIDENT ? a_at + g / STEPS * TILE : at + TILE) + a_half);
                     y = operand_of(at);
                 }
@@ -294,7 +295,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
             if (lane == 0) gate_arrive(A_FREE(a_place.place));
             next_turn(a_place, A_BUFFERS);
         }
-        if (!ALIGNED) read_entries(entry, from, k, count); /* not before: products_see_copies would wait for them */
+        if (!ALIGNED) read_entries(entry, from, k, count); /* not before: proxies_meet waits for what is read */
         const float *const row_scales = noted->row_scales + warp * 16;
         const float4 four = *(const float4 *)(noted->scales + 4 * lane);
         const int tiny = four.x < 0 || four.y < 0 || four.z < 0 || four.w < 0 || row_scales[lane % 16] < 0;
