@@ -96,9 +96,10 @@ static void test_narrow(void **state) {
 }
 
 static void sweep(tamis_random *random, cross_counts *counts) {
+    const int64_t always = tamis_random_below(random, cross_sweep_count); /* a small share may draw no other */
     for (int n = 0; n < cross_sweep_count; n++) {
         const cross_card card = cross_sweep_card(n);
-        if (tamis_random_below(random, 100) < share)
+        if (n == always || tamis_random_below(random, 100) < share)
             cross_run(device, &card.problem, card.operation, card.edge, card.type, 0, random, counts);
     }
 }

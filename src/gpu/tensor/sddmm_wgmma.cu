@@ -22,7 +22,7 @@
 #define GROUPS 1
 #include "simt.h"
 #include "edges.h"
-#include "hopper_kernels.h"
+#include "hopper.h"
 
 #define SIDE 128           /* rows and columns of a cell */
 #define TILE (SIDE * 128)  /* bytes: 32 of K of that many rows */

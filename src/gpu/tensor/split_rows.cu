@@ -4,7 +4,7 @@
  * in [2^13, 2^14), and writes x = high + low / 2^11, which are the upper and the lower eleven bits of x.
  *
  * `split` holds the rows of A and then of B, both filled up to whole tiles of 128: for each 32 of K a slice of 128 bytes, 32
- * highs and 32 lows, their 16-byte pieces exchanged as the products want them (operand_of in hopper_kernels.h). The slices of A lie
+ * highs and 32 lows, their 16-byte pieces exchanged as the products want them (operand_of in hopper.h). The slices of A lie
  * one after another, each with all rows, so that a tile is one copy; those of B likewise where ALIGNED is 1, and else by
  * rows, to be gathered.
  * `scales` holds for each what turns it back; negative where the row has a number other than 0 that is scaled to less
