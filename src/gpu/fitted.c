@@ -35,7 +35,7 @@ static const tamis_gpu_fitted h200 = {
                .waits = 2.2,
                .begin = 3e-6},
     .cells = {.fixed = 0.6e-3, .nonzero_ps = 550},
-    .rows = {.nonzero = {2.5, 0.05}, /* 20 TB/s */
+    .rows = {.nonzero = {2.0, 0.04}, /* 25 TB/s */
              .row_ps = 50,
              .row_lane_ps = 11,
              .merge = 3e-6,
@@ -44,6 +44,13 @@ static const tamis_gpu_fitted h200 = {
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
     /* Fitted on 2026-11-22 to K of 32 to 128 on matrices 10 to 30 % full, meshes and a gene network. */
     .wgmma = {.cell_ps = 8.5e3, .cell_column_ps = 125, .nonzero_ps = 1.7, .begin = 4e-6},
+    /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices; gpu-rows' `nonzero` anew, too. */
+    .spmm_wgmma = {.cell_ps = 13.2e3,
+                   .cell_column_ps = 88,
+                   .nonzero_ps = 3.5,
+                   .panel_ps = 40e3,
+                   .gathered = 1.5,
+                   .begin = 22e-6},
     .simd = {.times = {1.45, 1.1, 1.4}, .sddmm_row = 5.5e-9, .row = 60e-12, .begin = {2e-6, 0, 6e-6}},
 };
 

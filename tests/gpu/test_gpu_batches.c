@@ -107,7 +107,7 @@ static void in_rounds(const char *algorithm, tamis_edge edge) {
 
 int main(int argc, char **argv) {
     static const char *const sddmm[] = {"gpu-nonzeros", "gpu-panels", "gpu-tensor", "esimd-row-simd", NULL};
-    static const char *const spmm[] = {"gpu-nonzeros", "gpu-rows", "esimd-row-simd", NULL};
+    static const char *const spmm[] = {"gpu-nonzeros", "gpu-rows", "gpu-tensor", "esimd-row-simd", NULL};
     static const char *const fused[] = {"gpu-nonzeros", "gpu-two-steps", "esimd-row-simd", NULL};
     if (argc < 2) return 2;
     setenv("TAMIS_CUDA_DRIVER", argv[1], 1);

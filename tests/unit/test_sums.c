@@ -4,8 +4,9 @@
  * into two of eleven bits (2^-23 for each operand, 2^-22 for the product of the low parts), and 2^-21 for sixteen
  * products added at once, of which what lies below 2^-25 of the largest is cut off. Operands are normal, positive, of
  * magnitudes spread within rows, and spread the other way in B, where large ones of A meet small ones; also near the
- * ends of fp32; and what is not finite must come out as in double. test_sums [DEVICE [ALGORITHM...]]: "cpu" and
- * cpu-nonzeros; on a device alone, every algorithm of SDDMM there.
+ * ends of fp32; and what is not finite must come out as in double. The same of SpMM, with such numbers in S and in B.
+ * test_sums [DEVICE [ALGORITHM...]]: "cpu" and cpu-nonzeros; on a device alone, every algorithm of SDDMM and
+ * SpMM there.
  */
 #include "cmocka_first.h"
 
@@ -103,29 +104,48 @@ typedef struct errors {
     double ours, in_order;
 } errors;
 
-static errors compare(const tamis_sparse *S, const float *A, const float *B, int64_t inner, const float *P,
-                      const char *what) {
+/* What one sum would be: term by term. */
+typedef struct sum {
+    double exact, magnitudes;
+    float in_order;
+} sum;
+
+static void add(sum *to, float x, float y) {
+    to->exact += (double)x * (double)y;
+    to->magnitudes += fabs((double)x * (double)y);
+    to->in_order = fmaf(x, y, to->in_order);
+}
+
+static void compare(errors *most, const sum *of, float ours, const char *what) {
+    if (!isfinite(of->exact)) {
+        if (isnan(of->exact) ? !isnan(ours) : (double)ours != of->exact)
+            fail_msg("%s: %g, not %g", what, (double)ours, of->exact);
+        return;
+    }
+    const double least = of->magnitudes > FLT_MIN ? of->magnitudes : FLT_MIN;
+    const double error = fabs((double)ours - of->exact) / least;
+    if (!(error <= most->ours)) most->ours = error; /* NaN as well */
+    most->in_order = fmax(most->in_order, fabs((double)of->in_order - of->exact) / least);
+}
+
+/* A: of SDDMM rows of K, of SpMM the values of S. B: rows of `width`. */
+static errors compare_all(const tamis_sparse *S, bool spmm, const float *A, const float *B, int64_t width,
+                          const float *result, const char *what) {
     errors most = {0, 0};
     const int32_t *const offsets = S->offsets, *const columns = S->columns;
     for (int64_t r = 0; r < S->rows; r++)
-        for (int32_t t = offsets[r]; t < offsets[r + 1]; t++) {
-            const float *const a = A + r * inner, *const b = B + columns[t] * inner;
-            double exact = 0, magnitudes = 0;
-            float in_order = 0;
-            for (int64_t k = 0; k < inner; k++) {
-                exact += (double)a[k] * (double)b[k];
-                magnitudes += fabs((double)a[k] * (double)b[k]);
-                in_order = fmaf(a[k], b[k], in_order);
+        if (spmm) {
+            for (int64_t l = 0; l < width; l++) {
+                sum one = {0, 0, 0};
+                for (int32_t t = offsets[r]; t < offsets[r + 1]; t++) add(&one, A[t], B[columns[t] * width + l]);
+                compare(&most, &one, result[r * width + l], what);
             }
-            if (!isfinite(exact)) {
-                if (isnan(exact) ? !isnan(P[t]) : (double)P[t] != exact)
-                    fail_msg("%s: P[%d] is %g, not %g", what, t, (double)P[t], exact);
-                continue;
+        } else {
+            for (int32_t t = offsets[r]; t < offsets[r + 1]; t++) {
+                sum one = {0, 0, 0};
+                for (int64_t k = 0; k < width; k++) add(&one, A[r * width + k], B[columns[t] * width + k]);
+                compare(&most, &one, result[t], what);
             }
-            const double least = magnitudes > FLT_MIN ? magnitudes : FLT_MIN;
-            const double error = fabs((double)P[t] - exact) / least;
-            if (!(error <= most.ours)) most.ours = error; /* NaN as well */
-            most.in_order = fmax(most.in_order, fabs((double)in_order - exact) / least);
         }
     return most;
 }
@@ -135,84 +155,104 @@ static tamis_dense view(void *data, int64_t rows, int64_t cols, tamis_location l
 }
 
 /* False where the algorithm declines. */
-static bool run(const tamis_sparse *S, const float *A, const float *B, int64_t inner, const char *algorithm, float *P) {
+static bool run(const tamis_sparse *S, bool spmm, const float *A, const float *B, int64_t width, const char *algorithm,
+                float *result) {
     tamis_options options = TAMIS_OPTIONS_INIT;
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     tamis_device_description about;
     tamis_plan *plan = NULL;
     tamis_sparse there = *S;
+    const int64_t a_count = spmm ? S->nnz : ROWS * width, count = spmm ? ROWS * width : S->nnz;
     works(tamis_device_describe(device, &about));
-    void *const offsets = sent(S->offsets, (ROWS + 1) * sizeof(int32_t)), *const columns =
-                                                                              sent(S->columns,
-                                                                                   (size_t)S->nnz * sizeof(int32_t));
+    void *const offsets = sent(S->offsets, (ROWS + 1) * sizeof(int32_t)),
+               *const columns = sent(S->columns, (size_t)S->nnz * sizeof(int32_t)),
+               *const a = sent(A, (size_t)a_count * 4), *const b = sent(B, (size_t)(COLS * width) * 4);
+    memset(result, 0xff, (size_t)count * 4);
+    void *const to = sent(result, (size_t)count * 4);
     there.offsets = offsets;
     there.columns = columns;
     there.location = about.location;
-    options.operation = TAMIS_OP_SDDMM;
-    options.edge = TAMIS_EDGE_MASK;
-    options.inner = inner;
+    if (spmm) there.values = a;
+    options.operation = spmm ? TAMIS_OP_SPMM : TAMIS_OP_SDDMM;
+    options.edge = spmm ? TAMIS_EDGE_SCALE : TAMIS_EDGE_MASK;
+    *(spmm ? &options.width : &options.inner) = width;
     options.algorithm = algorithm;
     const tamis_status status = tamis_plan_create(device, &there, &options, &plan);
     if (status != TAMIS_ERROR_UNSUPPORTED) works(status);
     if (plan) {
-        void *const a = sent(A, (size_t)(ROWS * inner) * 4), *const b = sent(B, (size_t)(COLS * inner) * 4);
-        memset(P, 0xff, (size_t)S->nnz * 4);
-        void *const p = sent(P, (size_t)S->nnz * 4);
-        const tamis_dense out = {.data = p, .rows = S->nnz, .cols = 1, .location = about.location},
-                          left = view(a, ROWS, inner, about.location), right = view(b, COLS, inner, about.location);
-        works(tamis_plan_sddmm(plan, &left, &right, &out, &execution));
-        works(tamis_device_download(device, NULL, P, p, 0, (size_t)S->nnz * 4));
-        tamis_device_free(device, a);
-        tamis_device_free(device, b);
-        tamis_device_free(device, p);
-        tamis_plan_destroy(plan);
+        const tamis_dense left = view(a, ROWS, width, about.location), right = view(b, COLS, width, about.location),
+                          samples = {.data = to, .rows = S->nnz, .cols = 1, .location = about.location},
+                          product = view(to, ROWS, width, about.location);
+        works(spmm ? tamis_plan_spmm(plan, &right, &product, &execution)
+                   : tamis_plan_sddmm(plan, &left, &right, &samples, &execution));
+        works(tamis_device_download(device, NULL, result, to, 0, (size_t)count * 4));
     }
-    tamis_device_free(device, offsets);
-    tamis_device_free(device, columns);
-    return plan != NULL;
+    const bool ran = plan != NULL;
+    tamis_plan_destroy(plan);
+    for (int i = 0; i < 5; i++) tamis_device_free(device, (void *[]){offsets, columns, a, b, to}[i]);
+    return ran;
 }
 
-static void check(const char *algorithm, bool dense) {
-    static const int64_t widths[] = {1, 3, 7, 32, 37, 64, 100, 128, 200, 256, 512, 1000, 1024, 4096};
+/* What K or the width, and the kind of operands, give for one pattern. */
+static void check_one(const tamis_sparse *S, bool spmm, int64_t width, const struct kind *kind, const char *algorithm,
+                      const char *pattern) {
     const double allowed = 0x1p-20;
-    const tamis_sparse S = make_pattern(dense);
-    float *const P = malloc((size_t)S.nnz * sizeof *P);
-    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
-        for (int kind = 0; kind < KINDS; kind++) {
-            char what[160];
-            const int64_t inner = widths[w];
-            float *const A = operand(ROWS, inner, kinds[kind].make, false), *const B = operand(COLS, inner,
-                                                                                               kinds[kind].make, true);
-            snprintf(what, sizeof what, "%s, %s, K = %lld, %s", algorithm, dense ? "dense" : "band", (long long)inner,
-                     kinds[kind].name);
-            A[17 * inner] = INFINITY;
-            A[18 * inner] = NAN;
-            B[20 * inner + inner - 1] = -INFINITY;
-            if (run(&S, A, B, inner, algorithm, P)) {
-                const errors e = compare(&S, A, B, inner, P, what);
-                printf("%-70s %.2g, in order %.2g\n", what, e.ours, e.in_order);
-                if (!(e.ours <= fmax(e.in_order, allowed))) fail_msg("%s: %g, in order %g", what, e.ours, e.in_order);
-            }
-            free(A);
-            free(B);
-        }
-    free(P);
-    free((void *)(uintptr_t)S.offsets);
-    free((void *)(uintptr_t)S.columns);
+    const int32_t *const offsets = S->offsets, *const columns = S->columns;
+    char what[160];
+    float *const A = spmm ? malloc((size_t)S->nnz * sizeof *A) : operand(ROWS, width, kind->make, false);
+    float *const B = operand(COLS, width, kind->make, true);
+    float *const result = malloc((size_t)(spmm ? ROWS * width : S->nnz) * sizeof *result);
+    snprintf(what, sizeof what, "%s, %s, %s = %lld, %s", algorithm, pattern, spmm ? "width" : "K", (long long)width,
+             kind->name);
+    if (spmm) { /* spread from column to column of S, which are the rows of B */
+        for (int64_t t = 0; t < S->nnz; t++) A[t] = (float)kind->make(2.0 * columns[t] / (COLS - 1) - 1, false);
+        for (int64_t i = 0; i < COLS * width; i++)
+            B[i] = (float)kind->make(2.0 * (double)(i / width) / (COLS - 1) - 1, true);
+    }
+    A[spmm ? offsets[17] : 17 * width] = INFINITY;
+    A[spmm ? offsets[18] : 18 * width] = NAN;
+    B[20 * width + width - 1] = -INFINITY;
+    if (run(S, spmm, A, B, width, algorithm, result)) {
+        const errors e = compare_all(S, spmm, A, B, width, result, what);
+        printf("%-70s %.2g, in order %.2g\n", what, e.ours, e.in_order);
+        if (!(e.ours <= fmax(e.in_order, allowed))) fail_msg("%s: %g, in order %g", what, e.ours, e.in_order);
+    }
+    free(A);
+    free(B);
+    free(result);
+}
+
+static void check(const tamis_algorithm_description *about, bool spmm) {
+    static const int64_t widths[] = {1, 3, 7, 32, 37, 64, 100, 128, 200, 256, 512, 1000, 1024, 4096};
+    if (!(about->operations & 1u << (spmm ? TAMIS_OP_SPMM : TAMIS_OP_SDDMM))) return;
+    for (int dense = 0; dense < 2; dense++) {
+        const tamis_sparse S = make_pattern(dense);
+        for (size_t w = 0; w < sizeof widths / sizeof widths[0] && !(spmm && widths[w] > 256); w++)
+            for (int kind = 0; kind < KINDS; kind++)
+                check_one(&S, spmm, widths[w], &kinds[kind], about->name, dense ? "dense" : "band");
+        free((void *)(uintptr_t)S.offsets);
+        free((void *)(uintptr_t)S.columns);
+    }
+}
+
+static bool is_named(const char *algorithm) {
+    for (const char *const *one = named; *one; one++)
+        if (strcmp(*one, algorithm) == 0) return true;
+    return false;
 }
 
 static void sums_are_as_exact_as_in_order(void **state) {
+    int checked = 0;
     (void)state;
-    for (const char *const *one = named; one && *one; one++)
-        for (int dense = 0; dense < 2; dense++) check(*one, dense);
-    for (int a = 0; !named && a < tamis_algorithm_count(); a++) {
+    for (int a = 0; a < tamis_algorithm_count(); a++) {
         tamis_algorithm_description about;
         works(tamis_algorithm_at(a, &about));
-        if (!(about.operations & 1u << TAMIS_OP_SDDMM) ||
-            strcmp(about.device, strcmp(name, "cpu") == 0 ? "cpu" : "gpu") != 0)
-            continue;
-        for (int dense = 0; dense < 2; dense++) check(about.name, dense);
+        if (strcmp(about.device, strcmp(name, "cpu") == 0 ? "cpu" : "gpu") != 0) continue;
+        if (named && !is_named(about.name)) continue;
+        for (int spmm = 0; spmm < 2; spmm++) check(&about, spmm);
+        checked++;
     }
+    assert_true(checked > 0);
 }
 
 static int set_up(void **state) {

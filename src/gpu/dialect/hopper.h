@@ -63,6 +63,12 @@ FUNCTION uint64 operand_of(uint32 address) {
     return (uint64)(address >> 4 & 0x3fff) | (uint64)1 << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
 }
 
+/* The other way round: K from row to row, 64 numbers of the other side in a row of 128 bytes, whose pieces are exchanged as
+   above; the next 64 of these lie `apart` bytes further. 16 of K are 2048 bytes. */
+FUNCTION uint64 operand_across(uint32 address, int apart) {
+    return (uint64)(address >> 4 & 0x3fff) | (uint64)(apart >> 4) << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
+}
+
 FUNCTION void products_begin(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
@@ -70,30 +76,41 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
 #define PRODUCTS_WAIT(pending) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory")
 
 /* Keeps the compiler from moving what touches d over this point. */
-FUNCTION void products_pin(float *d) {
-#pragma unroll
-    for (int i = 0; i < 64; i++) asm volatile("" : "+f"(d[i]));
-}
+#define PRODUCTS_PIN(d, count)                                                                                         \
+    _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
+
+/* The operands of products into 32 and 64 registers of each thread. */
+#define NAMES_32                                                                                                       \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                                           \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define NAMES_64                                                                                                       \
+    NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                      \
+             "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define SUMS_8(d, i)                                                                                                   \
+    "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]),        \
+        "+f"(d[i + 7])
+#define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
 
 /* d = a b' of 64 rows of a, 128 of b and 16 of K, fp16, or d += it where `add`. A thread of the four warps has of d, at
    i = 0 .. 63, row 16 warp + lane / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (lane % 4) + i % 2. */
 FUNCTION void multiply_64x128(float *d, uint64 a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-                 "%64, %65, add, 1, 1, 0, 0;}"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-                   "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-                   "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]),
-                   "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-                   "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]),
-                   "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]),
-                   "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), "+f"(d[50]),
-                   "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), "+f"(d[57]),
-                   "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 0;}"
+                 : SUMS_32(d, 0), SUMS_32(d, 32)
+                 : "l"(a), "l"(b), "r"(add));
+}
+
+/* The same with b across: 16 rows of K, 128 or 64 columns. */
+FUNCTION void multiply_64x128_across(float *d, uint64 a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %66, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" NAMES_64 "}, %64, %65, add, 1, 1, 0, 1;}"
+                 : SUMS_32(d, 0), SUMS_32(d, 32)
+                 : "l"(a), "l"(b), "r"(add));
+}
+FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %34, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" NAMES_32 "}, %32, %33, add, 1, 1, 0, 1;}"
+                 : SUMS_32(d, 0)
                  : "l"(a), "l"(b), "r"(add));
 }
 

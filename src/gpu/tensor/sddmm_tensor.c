@@ -1,5 +1,5 @@
-/* gpu-tensor: ours, panels on tensor cores with the accuracy of fp32, by sddmm_wgmma.cu on compute capability 9.0
-   (wgmma.c) and by sddmm_tensor.cu, whose host side is here, on others; or rounded to TF32 where math allows it. */
+/* gpu-tensor: ours, panels on tensor cores with the accuracy of fp32; or rounded to TF32 where math allows it. On compute
+   capability 9.0 by sddmm_wgmma.cu and spmm_wgmma.cu; on others SDDMM by sddmm_tensor.cu, whose host side is here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         why = "it splits fp32 numbers for tensor cores: it does not support other types";
     else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
+    else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, problem->evidence->profile.sorted))
+        why = "SpMM needs compute capability 9.0, columns that rise within rows, and a nonzero";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;
@@ -39,14 +41,17 @@ static double seconds_of(const tamis_problem *p, double cells) {
 
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double fresh = p->evidence->panel_fresh[0], cells = (double)p->nnz * fresh / 128;
-    const bool by_wgmma = tamis_wgmma_takes(p, p->evidence->profile.sorted);
-    prediction->call_seconds = by_wgmma ? tamis_wgmma_seconds(p, cells) : seconds_of(p, cells);
+    const bool by_wgmma = tamis_wgmma_takes(p, p->evidence->profile.sorted), spmm = p->operation == TAMIS_OP_SPMM;
+    prediction->call_seconds = spmm       ? tamis_spmm_wgmma_seconds(p, cells)
+                               : by_wgmma ? tamis_wgmma_seconds(p, cells)
+                                          : seconds_of(p, cells);
     prediction->setup_seconds = tamis_gpu_cells_seconds(p);
     if (p->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason,
-             "about %.3g cells of 128 x 128 products%s, %.1f %% of them wanted; the cells are sorted once", cells,
+             "about %.3g cells of 128 x 128 %s%s, %.1f %% of them %s; the cells are sorted once", cells,
+             spmm ? "numbers of S" : "products",
              p->math == TAMIS_MATH_TF32 ? " of inputs rounded to TF32" : " of inputs split into two of eleven bits",
-             fresh > 0 ? 100 / (128 * fresh) : 0);
+             fresh > 0 ? 100 / (128 * fresh) : 0, spmm ? "not 0" : "wanted");
 }
 
 typedef struct tensor_state {
@@ -85,18 +90,18 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
         {
             .name = "gpu-tensor",
             .device = "gpu",
-            .operations = TAMIS_GPU_SDDMM,
+            .operations = TAMIS_GPU_SDDMM | TAMIS_GPU_SPMM,
             .source = "ours",
             .needs =
-                "the cells of gpu-panels; CUDA of compute capability 8.0 and up; fp32; on 9.0, columns that rise within "
-                "rows, and scratch of the size of A and B",
+                "the cells of gpu-panels; CUDA of compute capability 8.0 and up, for SpMM 9.0; fp32; on 9.0, columns that "
+                "rise within rows, and scratch of the size of A and B",
             .when =
                 "panels of 128 rows in which one product in fifteen or more is needed, on compute capability 9.0 one in "
-                "forty: meshes, attention, genes, densities from 3 per cent on",
+                "forty: meshes, attention, genes, densities from 3 per cent on; SpMM: genes, densities from 10 per cent on",
             .parameters = "",
         },
     .common.needs_preparation = true,
-    .methods = {[TAMIS_OP_SDDMM] = &method},
+    .methods = {[TAMIS_OP_SDDMM] = &method, [TAMIS_OP_SPMM] = &tamis_spmm_wgmma},
     .predict = predict,
     .also = accepts,
 };

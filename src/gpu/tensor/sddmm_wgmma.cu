@@ -131,7 +131,7 @@ FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell,
 #define STEPS (PRODUCTS == 1 ? 1 : RESIDENT == 1 || RESIDENT == 2 ? 3 : 2)
 #define CROSSED(step) (PRODUCTS == 3 && (step) == 0)
 FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
-    products_pin(d);
+    PRODUCTS_PIN(d, 64);
     products_begin();
     if (CROSSED(step)) {
         multiply_64x128(d, x, y + 4, 0);
@@ -149,10 +149,10 @@ FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
 
 /* What has come of it, added. The pins keep reading and adding on their side of the products before and after. */
 FUNCTION void add_step(float *sum, int step, float *d) {
-    products_pin(d);
+    PRODUCTS_PIN(d, 64);
 #pragma unroll
     for (int i = 0; i < 64; i++) sum[i] = CROSSED(step) ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
-    products_pin(sum);
+    PRODUCTS_PIN(sum, 64);
 }
 
 FUNCTION float plain_product(const float *x, const float *y, int64 inner) {
@@ -164,10 +164,10 @@ FUNCTION float plain_product(const float *x, const float *y, int64 inner) {
 
 /* ------------------------------------------------------------------------------------------ writing */
 
-/* The entries k, k + 32, .. of a cell; 0 from `count` on. */
-FUNCTION void read_entries(int *entry, const ushort *from, int k, int count) {
+/* The entries k, k + 32, .. of a cell; from `count` on the first place of the warp's own rows. */
+FUNCTION void read_entries(int *entry, const ushort *from, int k, int count, int warp) {
 #pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) entry[i] = k + 32 * i < count ? from[k + 32 * i] : 0;
+    for (int i = 0; i < AT_ONCE; i++) entry[i] = k + 32 * i < count ? from[k + 32 * i] : warp * 16 * SIDE;
 }
 
 KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 slices, int64 tiled_rows, int64 tiled,
@@ -260,7 +260,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
         const ushort *const from = entries + cell->entries;
         const int count = cell->begins[warp + 1];
         int k = cell->begins[warp] + lane, entry[AT_ONCE];
-        if (ALIGNED) read_entries(entry, from, k, count);
+        if (ALIGNED) read_entries(entry, from, k, count, warp);
 #pragma unroll
         for (int i = 0; i < 64; i++) sum[i] = 0;
         const uint32 a_at = base + a_place.place * RESIDENT * TILE;
@@ -295,7 +295,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
             if (lane == 0) gate_arrive(A_FREE(a_place.place));
             next_turn(a_place, A_BUFFERS);
         }
-        if (!ALIGNED) read_entries(entry, from, k, count); /* not before: proxies_meet waits for what is read */
+        if (!ALIGNED) read_entries(entry, from, k, count, warp); /* not before: proxies_meet waits for what is read */
         const float *const row_scales = noted->row_scales + warp * 16;
         const float4 four = *(const float4 *)(noted->scales + 4 * lane);
         const int tiny = four.x < 0 || four.y < 0 || four.z < 0 || four.w < 0 || row_scales[lane % 16] < 0;
@@ -321,7 +321,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
             int next[AT_ONCE];
             float x[AT_ONCE], nothing = 0; /* or NaN */
             index t[AT_ONCE];
-            read_entries(next, from, k + 32 * AT_ONCE, count);
+            read_entries(next, from, k + 32 * AT_ONCE, count, warp);
 #pragma unroll
             for (int i = 0; i < AT_ONCE; i++) {
                 const int row = entry[i] >> 7;

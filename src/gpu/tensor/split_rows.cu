@@ -1,12 +1,14 @@
 /*
- * Rows of A and B for sddmm_wgmma.cu: each fp32 number as two of fp16, so that three products of these have the accuracy of
+ * Rows of A and B for sddmm_wgmma.cu, of B for spmm_wgmma.cu: each fp32 number as two of fp16, so that three products of these have the accuracy of
  * one in fp32. A team takes a row: it finds the largest magnitude, scales the row by a power of two such that this lies
  * in [2^13, 2^14), and writes x = high + low / 2^11, which are the upper and the lower eleven bits of x.
  *
- * `split` holds the rows of A and then of B, both filled up to whole tiles of 128: for each 32 of K a slice of 128 bytes, 32
- * highs and 32 lows, their 16-byte pieces exchanged as the products want them (operand_of in hopper.h). The slices of A lie
- * one after another, each with all rows, so that a tile is one copy; those of B likewise where ALIGNED is 1, and else by
- * rows, to be gathered.
+ * `split` holds lines of 128 bytes, whose 16-byte pieces are exchanged as the products want them (operand_of in hopper.h).
+ * For SDDMM: the rows of A and then of B, both filled up to whole tiles of 128; a line has for 32 of K the highs and the
+ * lows. The lines of A for a slice of K lie one after another, so that a tile is one copy; those of B likewise where ALIGNED is
+ * 1, and else by rows, to be gathered. For SpMM (ACROSS): a line has 64 highs or 64 lows of a row of B. Where ALIGNED the lines of 64
+ * rows lie one after another, highs, then lows, for each 64 columns, and rows that fill up are zeros; else a row's lines
+ * do.
  * `scales` holds for each what turns it back; negative where the row has a number other than 0 that is scaled to less
  * than 2^-14, of which fp16 keeps fewer bits (see `doubted` in sddmm_wgmma.cu); NaN where a number is not finite.
  *
@@ -42,22 +44,37 @@ FUNCTION void measure(float x, uint32 &most, uint32 &least) {
     least = min(least, bits - 1); /* 0 becomes the largest */
 }
 
-KERNEL split_rows(int64 rows, int64 cols, IN(float, a), int64 a_stride, IN(float, b), int64 b_stride, int64 inner,
-                  int64 a_apart, int64 b_apart, int64 scratch_apart, int64 tiled_rows,
-                  int64 tiled, int32 slices, OUT(float, scales), OUT(uint32, split)) {
+#if ACROSS
+#define NUMBERS_OF_LINE 64
+#define LOW             (ALIGNED ? 64 * 32 : 32) /* words from highs to lows */
+#else
+#define NUMBERS_OF_LINE 32
+#define LOW             0
+#endif
+
+/* Where the line of row `own` begins that has number k of it, in words. */
+FUNCTION int64 line_of(int64 own, int64 k, int of_a, int64 slices, int64 tiled_rows, int64 tiled) {
+    const int64 slice = k / NUMBERS_OF_LINE;
+    if (ACROSS) return ALIGNED ? ((own / 64 * slices + slice) * 128 + own % 64) * 32 : (own * slices + slice) * 64;
+    const int64 before = of_a ? 0 : tiled_rows * slices; /* lines */
+    const int64 rows = of_a ? tiled_rows : tiled - tiled_rows;
+    return (before + (of_a || ALIGNED ? slice * rows + own : own * slices + slice)) * 32;
+}
+
+KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(float, a), int64 a_stride, IN(float, b), int64 b_stride,
+                  int64 length, int64 a_apart, int64 b_apart, int64 scratch_apart, int64 tiled_rows, int64 tiled,
+                  int32 slices, OUT(float, scales), OUT(uint32, split)) {
     const int64 row = (GROUP_X * GROUP + LOCAL_ID) / TEAM;
     const int lane = LOCAL_ID % TEAM;
-    const int64 padded = (int64)slices * 32;
+    const int64 padded = (int64)slices * NUMBERS_OF_LINE;
     MEMBER(a, a_apart);
     MEMBER(b, b_apart);
     MEMBER(scales, scratch_apart);
     MEMBER(split, scratch_apart);
-    if (row >= rows + cols) return; /* whole teams, whose lanes ask no others */
-    const int of_a = row < rows;
-    const int64 own = of_a ? row : row - rows; /* of its matrix */
-    uint32 *const into = split + (of_a ? 0 : tiled_rows * slices * 32);
-    const int64 row_step = of_a || ALIGNED ? 32 : slices * 32,
-                slice_step = of_a ? tiled_rows * 32 : ALIGNED ? (tiled - tiled_rows) * 32 : 32;
+    if (row >= a_rows + b_filled) return; /* whole teams, whose lanes ask no others */
+    const int of_a = row < a_rows;
+    const int64 own = of_a ? row : row - a_rows; /* of its matrix */
+    const int64 inner = of_a || own < b_rows ? length : 0;
     const uint32 team = (TEAM == 32 ? 0xffffffffu : (1u << TEAM % 32) - 1) << (LOCAL_ID % 32 / TEAM * TEAM);
     const float *const from = of_a ? a + own * a_stride : b + own * b_stride;
     const int aligned = (uint64)from % 16 == 0;
@@ -98,10 +115,10 @@ KERNEL split_rows(int64 rows, int64 cols, IN(float, a), int64 a_stride, IN(float
         split_two(x.x * scale, x.y * scale, high.x, low.x);
         split_two(x.z * scale, x.w * scale, high.y, low.y);
         if (k < padded) {
-            const int piece = (int)(k % 32 / 8), turned = (int)(own & 7), within = (int)(k % 8 / 2);
-            uint32 *const at = into + k / 32 * slice_step + own * row_step + within;
+            const int piece = (int)(k % NUMBERS_OF_LINE / 8), turned = (int)(own & 7), within = (int)(k % 8 / 2);
+            uint32 *const at = split + line_of(own, k, of_a, slices, tiled_rows, tiled) + within;
             *(uint2 *)(at + ((piece ^ turned) << 2)) = high;
-            *(uint2 *)(at + ((piece + 4 ^ turned) << 2)) = low;
+            *(uint2 *)(at + LOW + ((piece + (ACROSS ? 0 : 4) ^ turned) << 2)) = low;
         }
     }
     if (lane == 0) {

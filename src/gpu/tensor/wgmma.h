@@ -1,25 +1,27 @@
-/* gpu-tensor on compute capability 9.0: the host side of sddmm_wgmma.cu, split_rows.cu and cell_entries.cu. */
+/* gpu-tensor on compute capability 9.0: the host sides of sddmm_wgmma.cu and spmm_wgmma.cu. */
 #ifndef TAMIS_GPU_TENSOR_WGMMA_H
 #define TAMIS_GPU_TENSOR_WGMMA_H
 
 #include "gpu/method.h"
+#include "gpu/tensor/cells.h"
 
-/* What a plan knows. Memory is the plan's, of the layouts that cell_entries.cu tells. */
+/* What a plan knows of SDDMM. */
 typedef struct tamis_wgmma {
-    bool aligned; /* cells are 128 neighbouring columns, which no list names */
-    int64_t cells, groups, shared_bytes;
-    void *records, *row_offsets, *entries;
-    void *lists; /* index: columns of the cells; NULL if aligned */
+    tamis_gpu_tensor_cells cells;
+    int64_t groups, shared_bytes;
 } tamis_wgmma;
 
-/* Whether this kernel takes the problem, whose columns rise within rows or not. */
+/* Whether these kernels take the problem, whose columns rise within rows or not. */
 bool tamis_wgmma_takes(const tamis_problem *problem, bool sorted);
 
-/* What a call takes for so many cells of 128 x 128. */
+/* What a call of SDDMM takes for so many cells of 128 x 128; of SpMM. */
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells);
+double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
 
 tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state);
 tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const tamis_operands *x,
                                  const tamis_wgmma *state);
+
+extern const tamis_gpu_method tamis_spmm_wgmma;
 
 #endif

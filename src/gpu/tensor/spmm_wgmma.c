@@ -1,0 +1,126 @@
+/* Host side of spmm_wgmma.cu. Scratch: scales of B's rows, the rows split, partial sums of panels that groups share. */
+#include "base/status.h"
+#include "gpu/model.h"
+#include "gpu/tensor/split.h"
+#include "gpu/tensor/wgmma.h"
+
+enum { SUMS, SPLIT, MERGE }; /* kernels */
+enum { ROWS = TAMIS_GPU_CELL_ROWS, COLUMNS = 64, LINE = 64 /* columns of C */, GROUP = 512, MERGE_GROUP = 256 };
+
+typedef struct spmm_state {
+    tamis_gpu_tensor_cells cells;
+    int64_t span, spans, stages; /* columns of C that a group has; groups side by side; of the ring */
+    int64_t groups;              /* that share the cells */
+} spmm_state;
+
+static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
+static int64_t filled(const tamis_problem *p) { return up(p->cols, COLUMNS); }
+
+/* Rows of B are split in memory first: read, and written in as many bytes. */
+double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
+    const double width = (double)up(problem->width, LINE), split = 8 * (double)problem->cols * width;
+    const double spans = (double)up(problem->width, 2 * LINE) / (2 * LINE);
+    const double share = problem->math == TAMIS_MATH_TF32 ? f->tensor.tf32 : 1;
+    const double cell = spans * f->spmm_wgmma.cell_ps + share * f->spmm_wgmma.cell_column_ps * width;
+    const double rest = (double)problem->nnz * f->spmm_wgmma.nonzero_ps +
+                        (double)up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
+    const double picoseconds =
+        cells * cell * (tamis_gpu_cells_align(problem) ? 1 : f->spmm_wgmma.gathered) + spans * rest;
+    return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
+           f->spmm_wgmma.begin;
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
+
+static tamis_status compile(tamis_prepared *p, const spmm_state *s, const char *kernel, int number, int group,
+                            int64_t shared_bytes) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, group, 32);
+    tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
+    tamis_gpu_define(&definitions, "SPAN", s->span);
+    tamis_gpu_define(&definitions, "STAGES", s->stages);
+    tamis_gpu_define(&definitions, "ALIGNED", s->cells.aligned);
+    return tamis_gpu_add_kernel(p, number, "spmm_wgmma.cu", kernel, &definitions, shared_bytes);
+}
+
+static int64_t shared_bytes(const spmm_state *s) {
+    enum { TILES = 2 * ROWS * 128, NOTES = 8 * ROWS * 8 + 8 * COLUMNS * 4, GATES = 64 + 24 * 8 };
+    return s->stages * (TILES + s->span / LINE * COLUMNS * 256) + NOTES + GATES;
+}
+
+/* Bytes, each a multiple of 16: scales, split rows, partial sums, and what makes them doubtful. */
+static int64_t scales_bytes(const tamis_problem *p) { return up(filled(p) * 4, 16); }
+static int64_t split_bytes(const tamis_problem *p, const spmm_state *s) {
+    return filled(p) * s->spans * s->span * 4;
+}
+static int64_t partial_bytes(const spmm_state *s) { return 2 * s->groups * s->spans * ROWS * s->span * 4; }
+static int64_t doubt_bytes(const spmm_state *s) { return 2 * s->groups * s->spans * ROWS * 4; }
+
+static tamis_status prepare(tamis_prepared *p) {
+    const tamis_problem *const problem = &p->problem;
+    const int64_t multiprocessors = p->device->limits.multiprocessors;
+    spmm_state *const s = p->state;
+    p->math = problem->math;
+    if (problem->rows == 0 || problem->width == 0 || problem->nnz == 0) return TAMIS_OK;
+    s->cells.columns = COLUMNS;
+    s->cells.aligned = tamis_gpu_cells_align(problem);
+    s->span = problem->width <= LINE ? LINE : 2 * LINE;
+    s->spans = up(problem->width, s->span) / s->span;
+    s->stages = s->span == LINE ? 4 : 3;
+    if (s->spans > p->device->limits.groups_most[1])
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-tensor takes: %lld",
+                          (long long)problem->width, (long long)(p->device->limits.groups_most[1] * s->span));
+    TRY(compile(p, s, "spmm_wgmma", SUMS, GROUP, shared_bytes(s))); /* while the cells are made */
+    TRY(tamis_split_compile(p, SPLIT,
+                            &(tamis_split){.across = true, .aligned = s->cells.aligned, .numbers = s->spans * s->span}));
+    TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
+    s->groups = multiprocessors / s->spans > 0 ? multiprocessors / s->spans : 1;
+    if (s->groups > s->cells.count) s->groups = s->cells.count;
+    if (s->groups > 1) TRY(compile(p, s, "spmm_merge", MERGE, MERGE_GROUP, 0));
+    p->scratch_bytes =
+        (size_t)(scales_bytes(problem) + split_bytes(problem, s) + partial_bytes(s) + doubt_bytes(s));
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ executing */
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const tamis_problem *const problem = &p->problem;
+    const spmm_state *const s = p->state;
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    const tamis_place split = tamis_gpu_after(x->scratch, scales_bytes(problem));
+    const tamis_place partials = tamis_gpu_after(split, split_bytes(problem, s));
+    const tamis_place doubts = tamis_gpu_after(partials, partial_bytes(s));
+    const tamis_split rows = {.b_filled = filled(problem),
+                              .length = problem->width,
+                              .numbers = s->spans * s->span,
+                              .slices = s->spans * s->span / LINE,
+                              .scales = x->scratch,
+                              .split = split};
+    const tamis_gpu_launch by_cells = {
+        .groups = {s->groups, s->spans}, .group_size = GROUP, .shared_bytes = shared_bytes(s)};
+    const int64_t merging = ROWS * s->span / (4 * MERGE_GROUP); /* groups for each end, as the kernel has it */
+    const tamis_gpu_launch by_ends = {.groups = {(s->groups - 1) * merging, s->spans}, .group_size = MERGE_GROUP};
+    TRY(tamis_split_launch(p, stream, SPLIT, &common, &rows));
+    TRY(tamis_gpu_launch_kernel(
+        p, stream, SUMS, by_cells, &common,
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_integer("each", s->cells.count / s->groups), tamis_gpu_integer("more", s->cells.count % s->groups),
+            tamis_gpu_integer("blocks", rows.slices),
+            tamis_gpu_memory("lists", s->cells.lists), tamis_gpu_memory("records", s->cells.records),
+            tamis_gpu_memory("row_offsets", s->cells.row_offsets), tamis_gpu_memory("entries", s->cells.entries),
+            tamis_gpu_place("scales", x->scratch), tamis_gpu_place("split", split),
+            tamis_gpu_place("partials", partials), tamis_gpu_place("doubts", doubts))));
+    if (s->groups == 1) return TAMIS_OK;
+    return tamis_gpu_launch_kernel(
+        p, stream, MERGE, by_ends, &common,
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_integer("each", s->cells.count / s->groups), tamis_gpu_integer("more", s->cells.count % s->groups),
+            tamis_gpu_integer("groups", s->groups),
+            tamis_gpu_memory("records", s->cells.records), tamis_gpu_place("partials", partials),
+            tamis_gpu_place("doubts", doubts)));
+}
+
+const tamis_gpu_method tamis_spmm_wgmma = {
+    .name = "gpu-tensor", .prepare = prepare, .execute = execute, .state_bytes = sizeof(spmm_state), .batches = true};

@@ -1,0 +1,524 @@
+/*
+ * SpMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: cells of 128 rows and 64 columns
+ * of S become dense, and are multiplied by the 64 rows of B whose columns they have.
+ *
+ * A group stays on a multiprocessor and takes a run of cells, of all columns of C or of SPAN of them. Eight of its
+ * warps build: each scatters the numbers of 16 rows of the cell, split into two of fp16 (as split_rows.cu splits rows of B), into
+ * a tile of shared memory that was cleared, while the split rows of B are copied beside it, as one piece or
+ * gathered. Two times four warps multiply 64 rows each: high x low and low x high first, then high x high, each from
+ * zero, and add in fp32 registers, since tensor cores cut off what they add to a sum. A panel that two groups share is
+ * left as partial sums, which spmm_merge adds.
+ *
+ * What is split must lie near a power of two in common. A row of B has its own, found ahead. Numbers of S are multiplied
+ * by that of their row of B, and 16 rows have a guess in common, of eight numbers of each. What does not fit is noticed: it is not
+ * finite, or so small that fp16 keeps too little, and then small sums of those rows are computed again, plainly.
+ *
+ * PRODUCTS: 3 as above; 1 with math = tf32: the upper eleven bits alone. ALIGNED: a cell is 64 neighbouring columns.
+ *
+ * The right choice where cells are dense enough: from about one number in fifteen on. Shared memory: STAGES of 32 KiB of S
+ * and 16 or 32 KiB of B, 10 KiB beside them.
+ */
+#define GROUPS 1
+#include "simt.h"
+#include "hopper.h"
+
+#define ROWS        128
+#define COLUMNS     64
+#define TILE        (ROWS * 128)    /* bytes: halves of S */
+#define LINES       (COLUMNS * 128) /* bytes: halves of B, 64 columns of C */
+#define BLOCKS      (SPAN / 64)
+#define B_BYTES     (2 * BLOCKS * LINES)
+#define STAGE       (2 * TILE + B_BYTES)
+#define SUMS        (SPAN / 2) /* of a thread */
+#define MULTIPLIERS 8          /* warps */
+#define BUILDERS    8
+#define PANELS      8  /* that are described at once: more than there are stages */
+#define AT_ONCE     (ALIGNED ? 12 : 8) /* numbers of a lane */
+#define SMALL       32 /* times the nonzeros of a row: scaled sums below are doubtful if numbers were too small */
+
+/* cell_entries.cu; entries are bytes in the tile, a row's 16-byte pieces exchanged (operand_of in hopper.h). */
+typedef struct cell_record {
+    int64 entries, list, panel, next_panel;
+    int32 begins[9], last, unused[2];
+} cell_record;
+
+typedef struct panel_notes {
+    float back[ROWS], doubt[ROWS]; /* what turns a row's sums back; sums below are computed again */
+} panel_notes;
+typedef struct stage_notes {
+    int64 panel, next_panel;
+    int32 notes, unused;
+} stage_notes;
+typedef struct shared_notes {
+    panel_notes panels[PANELS];
+    float scales[BUILDERS][COLUMNS];
+    stage_notes stages[STAGES];
+} shared_notes;
+
+#define FULL(i)  (gates + 8 * (i))
+#define EMPTY(i) (gates + 8 * (STAGES + (i)))
+
+typedef struct turn {
+    int stage;
+    uint32 passed;
+} turn;
+FUNCTION void next_turn(turn &t) {
+    if (++t.stage == STAGES) {
+        t.stage = 0;
+        t.passed ^= 1;
+    }
+}
+
+/* What kernels of one call share. */
+typedef struct problem {
+    int64 rows;
+    const offset *offsets;
+    const index *columns;
+    const value *values;
+    const element *b;
+    int64 b_stride, width;
+    output *out;
+    int64 out_stride;
+    real alpha, beta;
+} problem;
+
+#if INDEX == 64
+typedef uint64 unsigned_index;
+#else
+typedef uint32 unsigned_index;
+#endif
+FUNCTION float value_at(const value *values, int64 t) { return HAS_VALUES ? values[t] : 1; }
+
+/* The first cell of group g: all have `each`, and the first few one more. */
+FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, more); }
+
+/* ------------------------------------------------------------------------------------------ results */
+
+FUNCTION float plain_sum(const problem &p, int64 row, int64 column) {
+    float sum = 0;
+#pragma unroll 1
+    for (int64 j = p.offsets[row]; j < (int64)p.offsets[row + 1]; j++)
+        sum = fmaf(value_at(p.values, j), p.b[(int64)p.columns[j] * p.b_stride + column], sum);
+    return sum;
+}
+
+FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
+    output *const at = p.out + row * p.out_stride + column;
+    *at = p.beta == 0 ? p.alpha * x : p.alpha * x + p.beta * *at;
+}
+
+FUNCTION int is_doubtful(float x, float doubt) { return !(fabsf(x) < INFINITY) || fabsf(x) < doubt; }
+
+/* ------------------------------------------------------------------------------------------ building */
+
+/* One cell, as a builder knows it ahead: its record; for a lane the columns `lane` and `lane` + 32; the nonzeros. */
+typedef struct cell_ahead {
+    index entries;
+    index list; /* where its columns begin in their list; or its first column */
+    int32 last, first, end; /* of its columns; of the warp's entries */
+} cell_ahead;
+
+FUNCTION void look_for_record(cell_ahead &cell, int64 c, const int64 *records, int warp) {
+    const cell_record *const record = (const cell_record *)records + c;
+    cell.entries = (index)record->entries;
+    cell.list = (index)record->list;
+    cell.first = record->begins[warp];
+    cell.end = record->begins[warp + 1];
+    cell.last = record->last;
+}
+
+FUNCTION void look_for_columns(uint32 *columns, const cell_ahead &cell, const index *lists, int lane) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        columns[i] = (uint32)(ALIGNED ? cell.list + lane + 32 * i : lists[cell.list + min(lane + 32 * i, cell.last)]);
+}
+
+/* Entries are read in pairs, from an even address on, so perhaps one before the first: `from` counts from the warp's first.
+   What the warp has not so many of is passed over, four numbers of a lane at a time. */
+FUNCTION int first_pair(const cell_ahead &cell, int lane) {
+    return 2 * lane - (int)(cell.entries + cell.first & 1);
+}
+#define PASSED(from) ((from) - 2 * lane >= cell.end - cell.first)
+#define PAIRS        (AT_ONCE / 2)
+#define NUMBER(i)    (64 * ((i) / 2) + (i) % 2) /* of a lane's entry i, from its first */
+
+FUNCTION void look_for_entries(uint32 *pairs, const cell_ahead &cell, int from, const ushort *entries) {
+    const uint32 *const at = (const uint32 *)(entries + (cell.entries + cell.first + from));
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++)
+        if (from + 64 * i < cell.end - cell.first) pairs[i] = at[32 * i];
+}
+
+/* `place`: of a lane, what leads from an entry's number to S, of row lane % 16. */
+FUNCTION void look_for_values(float *x, const uint32 *pairs, const cell_ahead &cell, int from, index place,
+                              const value *values, uint64 nnz, int lane) {
+#pragma unroll
+    for (int g = 0; g < AT_ONCE; g += 4) {
+        if (g > 0 && PASSED(from + 32 * g)) break;
+#pragma unroll
+        for (int i = g; i < g + 4; i++) {
+            const index t = __shfl_sync(0xffffffffu, place, pairs[i / 2] >> (i % 2 ? 23 : 7)) + cell.first + from + NUMBER(i);
+            /* an address that is always good, and no choice after the load, which would wait for it */
+            x[i] = value_at(values, (int64)min((unsigned_index)t, (unsigned_index)nnz - 1));
+        }
+    }
+}
+
+/* Both halves of a number, if it is one of the warp's. */
+FUNCTION void store_halves(uint32 at, ushort high, ushort low, uint32 number, uint32 count) {
+    asm volatile("{.reg .pred p; setp.lt.u32 p, %3, %4; @p st.shared.b16 [%0], %1; @p st.shared.b16 [%0 + %5], %2;}" ::"r"(at),
+                 "h"(high), "h"(low), "r"(number), "r"(count), "n"(TILE)
+                 : "memory");
+}
+
+/* Splits and scatters. `least`: becomes less than 2^-14, as bits, where fp16 keeps too little of a number. */
+FUNCTION void scatter(uint32 tile, const uint32 *pairs, const float *x, const cell_ahead &cell, int from,
+                      const float *scales, uint32 &least, int lane) {
+#pragma unroll
+    for (int g = 0; g < AT_ONCE; g += 4) {
+        if (g > 0 && PASSED(from + 32 * g)) break;
+        uint32 place[4];
+        float scaled[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            place[i] = i % 2 ? pairs[(g + i) / 2] >> 16 : pairs[(g + i) / 2] & 0xffff;
+            scaled[i] = x[g + i] * scales[(place[i] >> 1 ^ place[i] >> 4 & 56) & 63];
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const ushort high = float_to_half(scaled[i]);
+            store_halves(tile + place[i], high, float_to_half((scaled[i] - half_to_float(high)) * 2048),
+                         (uint32)(from + NUMBER(g + i)), (uint32)(cell.end - cell.first));
+            least = min(least, (bits_of_float(scaled[i]) & 0x7fffffff) - 1); /* 0 becomes the largest */
+        }
+    }
+}
+
+/* For 16 rows of a panel, of which a lane looks at one: a power of two that brings the largest of 8 numbers of each to 2^8. */
+FUNCTION float scale_of_rows(const problem &p, const float *scales, int64 row, int lane) {
+    const int64 begin = row < p.rows ? p.offsets[row] : 0, length = row < p.rows ? p.offsets[row + 1] - begin : 0;
+    uint32 most = 0; /* as bits; what is not finite does not count */
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        if (length > 0) {
+            const int64 t = begin + length * (lane / 16 * 4 + i) / 8;
+            const uint32 bits = bits_of_float(value_at(p.values, t) * scales[p.columns[t]]) & 0x7fffffff;
+            most = bits < 0x7f800000 ? max(most, bits) : most;
+        }
+    most = __reduce_max_sync(0xffffffffu, most);
+    const int exponent = (int)(most >> 23) - 127;
+    return float_of_bits((uint32)(127 + (most > 0 ? min(max(8 - exponent, -126), 126) : 0)) << 23);
+}
+
+/* 64 rows of B: those of an aligned cell lie together, others are gathered by all builders, eight by each warp. */
+FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, const uint32 *columns, int64 first_block,
+                        int64 blocks, uint32 gate, int warp, int lane) {
+    if (ALIGNED) {
+        if (warp == 0 && lane == 0) {
+            gate_expect(gate, B_BYTES);
+            copy_bulk(to, split + ((int64)cell.list / COLUMNS * blocks + first_block) * (2 * LINES), B_BYTES, gate);
+        }
+        return;
+    }
+    enum { PIECES = 16 * BLOCKS, ROWS_AT_ONCE = 32 / PIECES }; /* 16 bytes each, of a row */
+    const int piece = lane % PIECES;
+#pragma unroll
+    for (int i = 0; i < 8; i += ROWS_AT_ONCE) {
+        const int row = warp * 8 + i + lane / PIECES;
+        uint32 column = __shfl_sync(0xffffffffu, warp < 4 ? columns[0] : columns[1], row % 32);
+        asm volatile("" : "+r"(column)); /* or every row's address is kept in registers */
+        copy_16(to + piece / 8 * LINES + row * 128 + (((piece ^ column ^ row) & 7) << 4),
+                split + ((int64)column * blocks + first_block) * 256 + piece * 16);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ multiplying */
+
+FUNCTION void multiply(float *d, uint64 x, uint64 y, int add) {
+#if SPAN == 128
+    multiply_64x128_across(d, x, y, add);
+#else
+    multiply_64x64_across(d, x, y, add);
+#endif
+}
+
+/* Small terms (CROSSED) or the large ones of 64 columns of S, from zero, added to sums. */
+FUNCTION void multiply_cell(float *sum, float *d, uint64 x, uint64 y, int crossed) {
+    PRODUCTS_PIN(d, SUMS);
+    products_begin();
+#pragma unroll
+    for (int k = 0; k < COLUMNS / 16; k++) {
+        if (crossed) {
+            multiply(d, x + 2 * k, y + 128 * k + LINES / 16, k > 0);
+            multiply(d, x + 2 * k + TILE / 16, y + 128 * k, 1);
+        } else {
+            multiply(d, x + 2 * k, y + 128 * k, k > 0);
+        }
+    }
+    products_commit();
+    PRODUCTS_WAIT(0);
+    PRODUCTS_PIN(d, SUMS);
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) sum[i] = crossed ? fmaf(d[i], 0x1p-11f, sum[i]) : sum[i] + d[i];
+    PRODUCTS_PIN(sum, SUMS);
+}
+
+/* Rows whose panels have no cell. */
+FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, int64 first, int item) {
+    for (int64 row = first_panel * ROWS; row < min64(end_panel * ROWS, p.rows); row++)
+        for (int64 column = first + item; column < min64(first + SPAN, p.width); column += 256)
+            write_result(p, row, column, 0);
+}
+
+KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, b), int64 b_stride,
+                  int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real alpha, real beta,
+                  int32 each, int32 more, int64 blocks, IN(index, lists), IN(int64, records), IN(index, row_offsets),
+                  IN(ushort, entries), IN(float, scales), IN(char, split), OUT(float, partials), OUT(float, doubts)) {
+    extern __shared__ __align__(1024) char memory[];
+    MEMBER(values, values_apart);
+    MEMBER(b, b_apart);
+    MEMBER(out, out_apart);
+    MEMBER(scales, scratch_apart);
+    MEMBER(split, 4 * scratch_apart);
+    MEMBER(partials, scratch_apart);
+    MEMBER(doubts, scratch_apart);
+    const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
+    const uint32 base = shared_address(memory);
+    shared_notes *const notes = (shared_notes *)(memory + STAGES * STAGE);
+    const uint32 gates = shared_address(notes + 1);
+    const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32;
+    const int begin = first_cell(blockIdx.x, each, more), end = first_cell(blockIdx.x + 1, each, more);
+    if (LOCAL_ID == 0) {
+        for (int i = 0; i < STAGES; i++) {
+            gate_make(FULL(i), 32 * BUILDERS);
+            gate_make(EMPTY(i), MULTIPLIERS);
+        }
+        proxies_meet(); /* bulk copies use the gates, too */
+    }
+    __syncthreads();
+    turn turn = {0, 0};
+    if (warp >= MULTIPLIERS) { /* builds */
+        REGISTERS_LESS(112);
+        const int builder = warp - MULTIPLIERS;
+        float *const own_scales = notes->scales[builder];
+        cell_ahead cell, next, after;
+        uint32 pairs[AT_ONCE / 2], next_pairs[AT_ONCE / 2], columns_here[2], columns_next[2];
+        float x[AT_ONCE], scale[2], rows_scale = 1;
+        index place, next_place;
+        int panel = -1, panel_count = -1;
+        uint32 least = 0xffffffffu;
+        look_for_record(cell, begin, records, builder);
+        look_for_record(next, min(begin + 1, end - 1), records, builder);
+        look_for_columns(columns_here, cell, lists, lane);
+        look_for_columns(columns_next, next, lists, lane);
+        look_for_entries(pairs, cell, first_pair(cell, lane), entries);
+        look_for_entries(next_pairs, next, first_pair(next, lane), entries);
+        place = row_offsets[(int64)begin * ROWS + builder * 16 + lane % 16];
+        next_place = row_offsets[(int64)min(begin + 1, end - 1) * ROWS + builder * 16 + lane % 16];
+        for (int i = 0; i < 2; i++) scale[i] = scales[columns_here[i]];
+        look_for_values(x, pairs, cell, first_pair(cell, lane), place, values, (uint64)nnz, lane);
+        look_for_record(after, min(begin + 2, end - 1), records, builder);
+#pragma unroll 1
+        for (int c = begin; c < end; c++) {
+            const cell_record *const here = (const cell_record *)records + c;
+            const int panel_here = (int)here->panel, next_panel = (int)here->next_panel;
+            /* ahead: values of the next cell, entries of the one after, the record of the one after that */
+            float next_x[AT_ONCE], next_scale[2];
+            uint32 after_pairs[AT_ONCE / 2], columns_after[2];
+            look_for_values(next_x, next_pairs, next, first_pair(next, lane), next_place, values, (uint64)nnz, lane);
+            for (int i = 0; i < 2; i++) next_scale[i] = scales[columns_next[i]];
+            look_for_entries(after_pairs, after, first_pair(after, lane), entries);
+            look_for_columns(columns_after, after, lists, lane);
+            const index after_place = row_offsets[(int64)min(c + 2, end - 1) * ROWS + builder * 16 + lane % 16];
+            cell_ahead last;
+            look_for_record(last, min(c + 3, end - 1), records, builder);
+
+            if (panel_here != panel) {
+                panel = panel_here;
+                panel_count++;
+                least = 0xffffffffu;
+                rows_scale = scale_of_rows(p, scales, (int64)panel * ROWS + builder * 16 + lane % 16, lane);
+            }
+            __syncwarp();
+            for (int i = 0; i < 2; i++) {
+                own_scales[lane + 32 * i] = fabsf(scale[i]) * rows_scale;
+                if (scale[i] < 0) least = 0; /* numbers of that row of B are too small */
+            }
+            gate_wait(EMPTY(turn.stage), turn.passed ^ 1);
+            const uint32 tile = base + turn.stage * STAGE;
+            copy_rows(tile + 2 * TILE, split, cell, columns_here, GROUP_Y * BLOCKS, blocks,
+                      FULL(turn.stage), builder, lane);
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                for (int half = 0; half < (PRODUCTS == 3 ? 2 : 1); half++)
+                    *(float4 *)(memory + turn.stage * STAGE + half * TILE + builder * 2048 + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
+            __syncwarp();
+            int from = first_pair(cell, lane);
+            scatter(tile, pairs, x, cell, from, own_scales, least, lane);
+#pragma unroll 1
+            for (from += 32 * AT_ONCE; !PASSED(from); from += 32 * AT_ONCE) {
+                look_for_entries(pairs, cell, from, entries);
+                look_for_values(x, pairs, cell, from, place, values, (uint64)nnz, lane);
+                scatter(tile, pairs, x, cell, from, own_scales, least, lane);
+            }
+            if (next_panel != panel || c + 1 == end) {
+                const int small = __any_sync(0xffffffffu, least < 0x38800000u - 1); /* 2^-14 */
+                const int64 row = (int64)panel * ROWS + builder * 16 + lane;
+                panel_notes *const to = notes->panels + panel_count % PANELS;
+                const float back = float_of_bits((254u << 23) - bits_of_float(rows_scale));
+                if (lane < 16) {
+                    to->back[builder * 16 + lane] = back;
+                    to->doubt[builder * 16 + lane] =
+                        small && row < rows ? SMALL * (float)(offsets[row + 1] - offsets[row]) * back : 0;
+                }
+            }
+            if (builder == 0 && lane == 0) {
+                notes->stages[turn.stage].panel = panel;
+                notes->stages[turn.stage].next_panel = next_panel;
+                notes->stages[turn.stage].notes = panel_count % PANELS;
+            }
+            if (ALIGNED)
+                gate_arrive(FULL(turn.stage));
+            else
+                gate_arrive_with_copies(FULL(turn.stage));
+            next_turn(turn);
+            cell = next;
+            next = after;
+            after = last;
+            place = next_place;
+            next_place = after_place;
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) x[i] = next_x[i];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE / 2; i++) {
+                pairs[i] = next_pairs[i];
+                next_pairs[i] = after_pairs[i];
+            }
+            for (int i = 0; i < 2; i++) {
+                columns_here[i] = columns_next[i];
+                columns_next[i] = columns_after[i];
+                scale[i] = next_scale[i];
+            }
+        }
+        return;
+    }
+    REGISTERS_MORE(144);
+    const int64 first = GROUP_Y * SPAN; /* of C's columns */
+    const int64 panel_before = begin > 0 ? ((const cell_record *)records)[begin - 1].panel : -1;
+    if (GROUP_X == 0) write_empty(p, 0, ((const cell_record *)records)[0].panel, first, LOCAL_ID);
+    const int in_pairs = beta == 0 && width % 2 == 0 && out_stride % 2 == 0 && (uint64)out % 8 == 0;
+    float sum[SUMS], d[SUMS];
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) sum[i] = 0;
+#pragma unroll 1
+    for (int c = begin; c < end; c++) {
+        const uint32 at = base + turn.stage * STAGE;
+        gate_wait(FULL(turn.stage), turn.passed);
+        proxies_meet(); /* not by the builders: there it would wait for all that they look for ahead */
+        const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + 2 * TILE, 2 * LINES);
+        if (PRODUCTS == 3) multiply_cell(sum, d, x_at, y_at, 1);
+        multiply_cell(sum, d, x_at, y_at, 0);
+        const stage_notes here = notes->stages[turn.stage]; /* not before: registers are few */
+        const int whole = here.next_panel != here.panel, from_before = here.panel == panel_before;
+        float back[2] = {0, 0}, doubt[2] = {0, 0};
+        const int row_in = warp * 16 + lane / 4;
+        if (whole || c + 1 == end)
+            for (int i = 0; i < 2; i++) {
+                back[i] = notes->panels[here.notes].back[row_in + 8 * i];
+                doubt[i] = notes->panels[here.notes].doubt[row_in + 8 * i];
+            }
+        __syncwarp();
+        if (lane == 0) gate_arrive(EMPTY(turn.stage));
+        next_turn(turn);
+        if (!whole && c + 1 < end) continue;
+        if (whole && !from_before) { /* all of the panel's cells were here */
+            float nothing = 0; /* or NaN */
+#pragma unroll
+            for (int i = 0; i < SUMS; i++) {
+                sum[i] *= back[i / 2 % 2];
+                nothing = fmaf(sum[i], 0.0f, nothing);
+            }
+            const int64 row = here.panel * ROWS + row_in, column = first + lane % 4 * 2;
+            if (nothing == 0 && doubt[0] == 0 && doubt[1] == 0 && in_pairs) {
+#pragma unroll
+                for (int i = 0; i < SUMS; i += 2)
+                    if (row + i / 2 % 2 * 8 < rows && column + i / 4 * 8 < width)
+                        *(float2 *)(out + (row + i / 2 % 2 * 8) * out_stride + column + i / 4 * 8) =
+                            make_float2(alpha * sum[i], alpha * sum[i + 1]);
+            } else {
+                uint64 again = 0;
+#pragma unroll
+                for (int i = 0; i < SUMS; i++)
+                    if (row + i / 2 % 2 * 8 < rows && column + i / 4 * 8 + i % 2 < width) {
+                        if (is_doubtful(sum[i], doubt[i / 2 % 2]))
+                            again |= (uint64)1 << i;
+                        else
+                            write_result(p, row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2, sum[i]);
+                    }
+#pragma unroll 1
+                for (; again; again &= again - 1) {
+                    const int i = __ffsll((long long)again) - 1;
+                    const int64 of_row = row + i / 2 % 2 * 8, of_column = column + i / 4 * 8 + i % 2;
+                    write_result(p, of_row, of_column, plain_sum(p, of_row, of_column));
+                }
+            }
+        } else {
+            const int64 part = (2 * GROUP_X + !from_before) * gridDim.y + GROUP_Y;
+            if (lane % 4 == 0)
+                for (int i = 0; i < 2; i++) doubts[part * ROWS + row_in + 8 * i] = doubt[i];
+#pragma unroll
+            for (int i = 0; i < SUMS; i += 2) {
+                const int row = row_in + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2;
+                *(float2 *)(partials + (part * ROWS + row) * SPAN + column) =
+                    make_float2(sum[i] * back[i / 2 % 2], sum[i + 1] * back[i / 2 % 2]);
+            }
+        }
+        if (whole) write_empty(p, here.panel + 1, here.next_panel, first, LOCAL_ID);
+#pragma unroll
+        for (int i = 0; i < SUMS; i++) sum[i] = 0;
+    }
+}
+
+#define MERGED_ROWS (GROUP * 4 / SPAN) /* of a group of spmm_merge, whose work-items have four columns each */
+
+/* Groups for each place where the cells of one group of spmm_wgmma, of `groups`, end and those of the next begin: where
+   that is the first one within a panel, its parts are added in order. */
+KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, b), int64 b_stride,
+                  int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real alpha, real beta,
+                  int32 each, int32 more, int32 groups, IN(int64, records), IN(float, partials), IN(float, doubts)) {
+    MEMBER(values, values_apart);
+    MEMBER(b, b_apart);
+    MEMBER(out, out_apart);
+    MEMBER(partials, scratch_apart);
+    MEMBER(doubts, scratch_apart);
+    const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
+    const cell_record *const cells = (const cell_record *)records;
+    const int here = (int)(GROUP_X / (ROWS / MERGED_ROWS)), before = first_cell(here, each, more);
+    const int at = first_cell(here + 1, each, more);
+    const int64 panel = cells[at].panel;
+    if (cells[at - 1].panel != panel || (before > 0 && cells[before - 1].panel == panel)) return;
+    int last = here + 1; /* the last group that has a part */
+    for (int next = first_cell(last + 1, each, more);
+         last + 1 < groups && cells[next].panel == panel && cells[next - 1].panel == panel;
+         next = first_cell(last + 1, each, more))
+        last++;
+    const int row_in = (int)(GROUP_X % (ROWS / MERGED_ROWS)) * MERGED_ROWS + LOCAL_ID * 4 / SPAN;
+    const int column_in = LOCAL_ID * 4 % SPAN;
+    const int64 row = panel * ROWS + row_in;
+    if (row >= rows) return;
+    float x[4] = {0, 0, 0, 0}, doubt = 0;
+    for (int g = here; g <= last; g++) {
+        const int64 part = (int64)(2 * g + (g == here)) * gridDim.y + GROUP_Y;
+        const float4 four = *(const float4 *)(partials + (part * ROWS + row_in) * SPAN + column_in);
+        x[0] += four.x;
+        x[1] += four.y;
+        x[2] += four.z;
+        x[3] += four.w;
+        doubt = fmaxf(doubt, doubts[part * ROWS + row_in]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int64 column = GROUP_Y * SPAN + column_in + i;
+        if (column < width) write_result(p, row, column, is_doubtful(x[i], doubt) ? plain_sum(p, row, column) : x[i]);
+    }
+}
