@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that CI runs, in a quarter of an hour on two cores, step by step with the time of each; a build that fails
+# Everything that CI runs, in ten minutes on two cores, step by step with the time of each; a build that fails
 # ends it. Ends with the counts of all test runs. What takes longer is in test-long.sh, what one runs while working in
 # check.sh.
 cd "$(dirname "$0")/.." || exit
