@@ -2,7 +2,8 @@
 
 option(TAMIS_OPENMP "threads by OpenMP; without it everything runs on one thread" ON)
 option(TAMIS_PTHREADS "without OpenMP: threads by POSIX, slower and all in sight of ThreadSanitizer; for tests" OFF)
-option(TAMIS_CPU_INLINE "kernels of the CPU specialised by inlining; OFF compiles in a sixth of the time, for tests" ON)
+set(TAMIS_CPU_INLINE ON CACHE STRING "kernels of the CPU specialised by inlining: ON; for tests OFF, which compiles in a sixth \
+of the time, or some instruction sets, as v3;neon")
 option(TAMIS_PAPERS "of GPUs, the algorithms of the papers beside our own" ON)
 set(TAMIS_CPU_ISA "" CACHE STRING "of x86-64, the instruction sets that kernels are compiled for, as v2;v3; all without")
 set(TAMIS_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them: address,undefined or thread")

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.." || exit
 . scripts/test-steps.sh
 
 step 'format and static checks at full depth'
-build release -DBUILD_TESTING=ON
+build release -DBUILD_TESTING=ON -DTAMIS_CPU_INLINE=ON
 check lint scripts/lint.sh
 
 step 'release: all tests'

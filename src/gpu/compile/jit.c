@@ -171,8 +171,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int64_t clock_now;
 
-static code **bucket_of(const tamis_gpu_source *source, const char *definitions) {
-    return &buckets[hash_text(0xcbf29ce484222325u + (uint64_t)(source - tamis_gpu_sources), definitions) % BUCKETS];
+static code **bucket_of(const tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions) {
+    const uint64_t start =
+        0xcbf29ce484222325u + (uint64_t)(source - tamis_gpu_sources) + (uint64_t)device->number * SOURCES_MOST;
+    return &buckets[hash_text(start, definitions) % BUCKETS];
 }
 
 static code *find_code(code *const *bucket, const tamis_gpu_device *device, const tamis_gpu_source *source,
@@ -186,14 +188,21 @@ static code *find_code(code *const *bucket, const tamis_gpu_device *device, cons
 
 /* --- on disk */
 
+/* Of a file's whole text, which is the same as long as the process lives. */
+static uint64_t text_hash(const tamis_gpu_source *source, const char *text) {
+    static _Atomic uint64_t known[SOURCES_MOST]; /* 0: not yet */
+    _Atomic uint64_t *const own = &known[source - tamis_gpu_sources];
+    if (*own == 0) *own = hash_text(0xcbf29ce484222325u, text);
+    return *own;
+}
+
 /* Everything that the code depends on. */
 static tamis_status make_key(const code *c, const char *text, char **key) {
     const tamis_gpu_limits *const l = &c->device->limits;
     const int64_t bytes = (int64_t)(strlen(c->source->name) + strlen(c->definitions) + sizeof *l + 64);
     TRY(tamis_allocate(bytes, 1, "a kernel's key", (void **)key));
     snprintf(*key, (size_t)bytes, "%s\n%s\n%s %s\n%s\n%s\n%s\n%016llx\n", c->source->name, c->definitions, l->model,
-             l->architecture, l->compiler, l->build, l->driver,
-             (unsigned long long)hash_text(0xcbf29ce484222325u, text));
+             l->architecture, l->compiler, l->build, l->driver, (unsigned long long)text_hash(c->source, text));
     return TAMIS_OK;
 }
 
@@ -253,7 +262,9 @@ static code *take_oldest(const tamis_gpu_device *device, int64_t before) {
             if (!oldest || c->used < (*oldest)->used) oldest = at;
         }
     code *const found = oldest ? *oldest : NULL;
-    if (found) *oldest = found->next;
+    if (!found) return NULL;
+    *oldest = found->next;
+    found->device->programs--;
     return found;
 }
 
@@ -278,7 +289,7 @@ static void free_code(code *c) {
 static void unload_oldest(tamis_gpu_device *device) {
     pthread_mutex_lock(&lock);
     const int64_t most = modules_most(), before = clock_now;
-    int64_t count = count_idle(device);
+    int64_t count = device->programs > most ? count_idle(device) : 0;
     pthread_mutex_unlock(&lock);
     if (count <= most || device->runtime->finish(device, TAMIS_ALL_STREAMS) != TAMIS_OK) return;
     for (; count > most - most / 4; count--) {
@@ -317,7 +328,7 @@ static void remove_code(code **bucket, const code *c) {
    waits for that, and for other code nobody waits. */
 static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions,
                              bool linked, code **found) {
-    code **const bucket = bucket_of(source, definitions);
+    code **const bucket = bucket_of(device, source, definitions);
     pthread_mutex_lock(&lock);
     code *c = find_code(bucket, device, source, definitions, linked);
     while (c && !c->ready) {
@@ -340,7 +351,10 @@ static tamis_status get_code(tamis_gpu_device *device, const tamis_gpu_source *s
     const tamis_status status = make_code(c);
     pthread_mutex_lock(&lock);
     c->ready = true;
-    if (status != TAMIS_OK) remove_code(bucket, c);
+    if (status != TAMIS_OK)
+        remove_code(bucket, c);
+    else
+        device->programs++;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     if (status != TAMIS_OK) {
@@ -356,7 +370,7 @@ bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const cha
     const tamis_gpu_source *const source = find_source(name, strlen(name));
     if (!source) return false;
     pthread_mutex_lock(&lock);
-    const code *const c = find_code(bucket_of(source, definitions), device, source, definitions, linked);
+    const code *const c = find_code(bucket_of(device, source, definitions), device, source, definitions, linked);
     const bool ready = c && c->ready;
     pthread_mutex_unlock(&lock);
     return ready;

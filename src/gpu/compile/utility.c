@@ -18,15 +18,19 @@ typedef struct entry {
     pthread_mutex_t launching; /* a kernel is used by one thread at a time */
 } entry;
 
-static entry *entries; /* for the life of the process, and so not counted; added to at the front, under the lock */
+enum { LISTS = 64 }; /* a device's are in one of them */
+static entry
+    *entries[LISTS]; /* for the life of the process, and so not counted; added to at the front, under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool same(const tamis_gpu_kinds *x, const tamis_gpu_kinds *y) {
     return x->type == y->type && x->index == y->index && x->offset == y->offset;
 }
 
+static entry **list_of(const tamis_gpu_device *device) { return &entries[device->number % LISTS]; }
+
 static entry *find(const tamis_gpu_device *device, const char *file, const char *name, tamis_gpu_kinds kinds) {
-    entry *e = __atomic_load_n(&entries, __ATOMIC_ACQUIRE);
+    entry *e = __atomic_load_n(list_of(device), __ATOMIC_ACQUIRE);
     for (; e; e = e->next)
         if (e->device == device && same(&e->kinds, &kinds) && strcmp(e->name, name) == 0 && strcmp(e->file, file) == 0)
             return e;
@@ -38,8 +42,8 @@ static entry *add(entry *made) {
     pthread_mutex_lock(&lock);
     entry *const other = find(made->device, made->file, made->name, made->kinds);
     if (!other) {
-        made->next = entries;
-        __atomic_store_n(&entries, made, __ATOMIC_RELEASE);
+        made->next = *list_of(made->device);
+        __atomic_store_n(list_of(made->device), made, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
     if (!other) return made;

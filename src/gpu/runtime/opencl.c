@@ -160,9 +160,10 @@ static void read_limits(opencl_device *device) {
     l->memory = (int64_t)number_of(handle, OCL_DEVICE_GLOBAL_MEM_SIZE);
     l->memory_most = (int64_t)number_of(handle, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
     l->groups_most[0] = l->groups_most[1] = l->groups_most[2] = INT32_MAX / 1024;
-    /* PoCL has a cache of its own, and compiles each kernel once more for whoever asks for a program's binary */
+    /* PoCL has a cache of its own, and compiles each kernel once more for whoever asks for a program's binary; set to
+       another value than 1, the variable brings ours back */
     const char *const own_cache = getenv("POCL_KERNEL_CACHE");
-    device->caches = strstr(platform, "Portable Computing Language") && !(own_cache && strcmp(own_cache, "0") == 0);
+    device->caches = strstr(platform, "Portable Computing Language") && (!own_cache || strcmp(own_cache, "1") == 0);
     const char *const more = getenv("TAMIS_OPENCL_OPTIONS"); /* "-cl-opt-disable": tests that compile a lot */
     snprintf(device->options, sizeof device->options,
              "-D SIMT_OPENCL=1 -D SIMT_SUBGROUP=%d -D SIMT_CPU=%d -cl-std=%s %s ", l->subgroup, l->is_cpu,

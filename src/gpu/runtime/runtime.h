@@ -39,6 +39,7 @@ typedef struct tamis_gpu_runtime tamis_gpu_runtime;
 typedef struct tamis_gpu_device {
     const tamis_gpu_runtime *runtime;
     int number;
+    int64_t programs; /* that jit.c has of it, under its lock */
     tamis_gpu_limits limits;
 } tamis_gpu_device;
 

@@ -52,11 +52,11 @@ static tamis_status add(const reader *r, span name, tamis_gpu_kind kind) {
 
 /* What follows `#define name ` up to the end of the line, and of lines that go on. */
 static tamis_status find_macro(const reader *r, span name, span *body) {
-    static const char define[] = "#define ";
-    const size_t bytes = (size_t)(name.end - name.begin);
-    for (const char *at = r->text; (at = strstr(at, define)) != NULL;) {
-        at += sizeof define - 1;
-        if (strncmp(at, name.begin, bytes) != 0 || !isspace((unsigned char)at[bytes])) continue;
+    char define[TAMIS_GPU_NAME_MOST + 32];
+    const int bytes = snprintf(define, sizeof define, "#define %.*s", (int)(name.end - name.begin), name.begin);
+    if (bytes >= (int)sizeof define) return not_understood(r, name);
+    for (const char *at = r->text; (at = strstr(at, define)) != NULL; at += bytes) {
+        if (!isspace((unsigned char)at[bytes])) continue;
         body->begin = at + bytes;
         body->end = strchr(body->begin, '\n');
         while (body->end && body->end[-1] == '\\') body->end = strchr(body->end + 1, '\n');

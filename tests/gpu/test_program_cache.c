@@ -1,0 +1,140 @@
+/* The folder of compiled kernels, without a device: what is kept comes back, the oldest go, and clearing counts. */
+#include "unit/cmocka_first.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tamis/cache.h>
+
+#include "base/memory.h"
+#include "gpu/compile/program_cache.h"
+#include "processes.h"
+
+enum { CODE_BYTES = 1000, PATH_BYTES = 1024 };
+static char folder[256];
+
+static int make_folder(void **state) {
+    (void)state;
+    folder_make(folder, sizeof folder);
+    return setenv("XDG_CACHE_HOME", folder, 1);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    folder_remove(folder);
+    return unsetenv("TAMIS_CACHE_BYTES");
+}
+
+static void save(const char *key, int content) {
+    unsigned char code[CODE_BYTES];
+    memset(code, content, sizeof code);
+    tamis_program_cache_save(key, &(tamis_gpu_binary){code, sizeof code});
+}
+
+/* The byte that the entry's code consists of, -1 for no entry. */
+static int content_of(const char *key) {
+    tamis_gpu_binary binary;
+    if (!tamis_program_cache_load(key, &binary)) return -1;
+    const unsigned char *const code = binary.memory;
+    assert_int_equal(binary.bytes, CODE_BYTES);
+    for (int i = 1; i < CODE_BYTES; i++) assert_int_equal(code[i], code[0]);
+    const int content = code[0];
+    tamis_release(binary.memory);
+    return content;
+}
+
+static tamis_cache_description described(void) {
+    tamis_cache_description description;
+    assert_int_equal(tamis_cache_describe(&description), TAMIS_OK);
+    return description;
+}
+
+static void entries_come_back(void **state) {
+    (void)state;
+    assert_int_equal(content_of("one"), -1);
+    save("one", 1);
+    save("two\nwith lines", 2);
+    assert_int_equal(content_of("one"), 1);
+    assert_int_equal(content_of("two\nwith lines"), 2);
+    assert_int_equal(content_of("two"), -1);
+    save("one", 3);
+    assert_int_equal(content_of("one"), 3);
+    assert_int_equal(described().entries, 2);
+    assert_true(described().bytes > 2 * CODE_BYTES && described().bytes < 3 * CODE_BYTES);
+}
+
+/* Entries alone are removed, and counted. */
+static void clearing_counts(void **state) {
+    char other[PATH_BYTES + 64];
+    int64_t removed = -1;
+    (void)state;
+    for (int i = 0; i < 3; i++) save((const char *[]){"one", "two", "three"}[i], i);
+    snprintf(other, sizeof other, "%s/other", described().path);
+    const int file = open(other, O_WRONLY | O_CREAT, 0600);
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(described().entries, 3);
+    assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
+    assert_int_equal(removed, 3);
+    assert_int_equal(described().entries, 0);
+    assert_int_equal(described().bytes, 0);
+    assert_int_equal(content_of("one"), -1);
+    assert_int_equal(access(other, R_OK), 0);
+    assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
+    assert_int_equal(removed, 0);
+    assert_int_equal(tamis_cache_clear(NULL), TAMIS_OK);
+}
+
+/* The entry that is not dated yet gets that time. */
+static void date(time_t when) {
+    const struct timespec then[2] = {{when, 0}, {when, 0}};
+    char path[2 * PATH_BYTES];
+    struct stat information;
+    const tamis_cache_description cache = described();
+    DIR *const listing = opendir(cache.path);
+    assert_non_null(listing);
+    for (const struct dirent *at = readdir(listing); at; at = readdir(listing)) {
+        snprintf(path, sizeof path, "%s/%s", cache.path, at->d_name);
+        if (at->d_name[0] == '.' || stat(path, &information) != 0 || information.st_mtime < 1000000000) continue;
+        assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
+    }
+    closedir(listing);
+}
+
+/* A fourth entry is one too many for the bound, a fifth again: neither the first that was saved goes nor the last. */
+static void the_oldest_goes(void **state) {
+    static const struct {
+        const char *key;
+        time_t when;
+    } saved[] = {{"young", 3000}, {"oldest", 1000}, {"old", 2000}};
+    char text[32];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        save(saved[i].key, i);
+        date(saved[i].when);
+    }
+    snprintf(text, sizeof text, "%lld", (long long)described().bytes + CODE_BYTES / 2);
+    setenv("TAMIS_CACHE_BYTES", text, 1);
+    save("a fourth", 3);
+    assert_int_equal(content_of("oldest"), -1);
+    assert_int_equal(described().entries, 3);
+    save("a fifth", 4);
+    assert_int_equal(content_of("old"), -1);
+    assert_int_equal(content_of("young"), 0);
+    assert_int_equal(content_of("a fourth"), 3);
+    assert_int_equal(content_of("a fifth"), 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(entries_come_back, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(clearing_counts, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(the_oldest_goes, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests_name("program_cache", tests, NULL, NULL);
+}
