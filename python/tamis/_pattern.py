@@ -42,10 +42,20 @@ class Pattern:
     """
 
     def __init__(self, S: Any, shape: tuple[int, int] | None = None):
-        self.sparse: Sparse = S.sparse if isinstance(S, Pattern) else sparse(S, shape=shape)
-        self.sparse.validate()
+        self._start(S.sparse if isinstance(S, Pattern) else sparse(S, shape=shape))
+
+    def _start(self, s: Sparse) -> None:
+        s.validate()
+        self.sparse = s
         self._plans: dict[tuple, Handle] = {}
         self._lock = threading.Lock()
+
+    @classmethod
+    def _of(cls, s: Sparse) -> Pattern:
+        """A pattern of a view that is made already."""
+        pattern = cls.__new__(cls)
+        pattern._start(s)
+        return pattern
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,0 +1,207 @@
+"""The operators: registered with PyTorch (2.4 and newer), so that autograd, torch.compile and vmap know them; before that, functions
+of autograd alone.
+
+Each has a second output or an input that only gradients need: softmax's numbers of each row.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import _kernels as k
+
+_PATTERN = "Tensor index, Tensor columns, Tensor? values"
+_SIZES = "SymInt rows, SymInt cols, bool coo"
+_EDGE = "int edge, float scale, float slope, float epsilon"
+SCHEMAS = {
+    "sddmm": f"({_PATTERN}, Tensor a, Tensor b, {_SIZES}, {_EDGE}, bool keep) -> (Tensor, Tensor)",
+    "spmm": f"({_PATTERN}, Tensor b, {_SIZES}, bool transpose) -> Tensor",
+    "fused": f"({_PATTERN}, Tensor a, Tensor b, Tensor d, {_SIZES}, {_EDGE}, bool transpose, bool keep) -> (Tensor, Tensor)",
+    "sddmm_backward": f"(Tensor grad, {_PATTERN}, Tensor a, Tensor b, Tensor statistics, {_SIZES}, {_EDGE}, bool[3] wanted)"
+                      " -> (Tensor, Tensor, Tensor)",
+    "spmm_backward": f"(Tensor grad, {_PATTERN}, Tensor b, {_SIZES}, bool transpose, bool[2] wanted) -> (Tensor, Tensor)",
+    "fused_backward": f"(Tensor grad, {_PATTERN}, Tensor a, Tensor b, Tensor d, Tensor statistics, {_SIZES}, {_EDGE}, bool transpose,"
+                      " bool[4] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
+}
+KERNELS = {name: getattr(k, name) for name in SCHEMAS}
+REGISTERED = hasattr(torch.library, "register_autograd")
+
+
+# ------------------------------------------------------------------------------ shapes
+
+
+def _statistics(keep: bool, edge: int, a: Tensor, lead: Any, rows: Any) -> Tensor:
+    kind = torch.float64 if a.dtype == torch.float64 else torch.float32
+    return a.new_empty((*lead, rows, 2) if keep and edge == k.SOFTMAX else (0,), dtype=kind)
+
+
+def _sddmm_fake(index, columns, values, a, b, rows, cols, coo, edge, scale, slope, epsilon, keep):
+    lead = k.lead_of(a, b, values)
+    return a.new_empty((*lead, columns.shape[0])), _statistics(keep, edge, a, lead, rows)
+
+
+def _spmm_fake(index, columns, values, b, rows, cols, coo, transpose):
+    out = cols if transpose else rows
+    return b.new_empty((out,)) if b.dim() == 1 else b.new_empty((*k.lead_of(b, values), out, b.shape[-1]))
+
+
+def _fused_fake(index, columns, values, a, b, d, rows, cols, coo, edge, scale, slope, epsilon, transpose, keep):
+    lead, out = k.lead_of(a, b, d, values), cols if transpose else rows
+    return a.new_empty((*lead, out, d.shape[-1])), _statistics(keep, edge, a, lead, out)
+
+
+def _gradients_fake(wanted, *of):
+    like = of[0]
+    return tuple(k._like(x) if wants and x is not None else like.new_empty((0,)) for wants, x in zip(wanted, of))
+
+
+def _values_gradient_fake(values, like, wants):
+    return values.new_empty(values.shape) if wants and values is not None else like.new_empty((0,))
+
+
+def _sddmm_backward_fake(grad, index, columns, values, a, b, statistics, rows, cols, coo, edge, scale, slope, epsilon, wanted):
+    return (*_gradients_fake(wanted, a, b), _values_gradient_fake(values, a, wanted[2]))
+
+
+def _spmm_backward_fake(grad, index, columns, values, b, rows, cols, coo, transpose, wanted):
+    return (*_gradients_fake(wanted, b), _values_gradient_fake(values, b, wanted[1]))
+
+
+def _fused_backward_fake(grad, index, columns, values, a, b, d, statistics, rows, cols, coo, edge, scale, slope, epsilon, transpose, wanted):
+    return (*_gradients_fake(wanted, a, b, d), _values_gradient_fake(values, a, wanted[3]))
+
+
+FAKES = {"sddmm": _sddmm_fake, "spmm": _spmm_fake, "fused": _fused_fake, "sddmm_backward": _sddmm_backward_fake,
+         "spmm_backward": _spmm_backward_fake, "fused_backward": _fused_backward_fake}
+
+
+# ------------------------------------------------------------------------------ gradients: what is kept, and what is called
+
+
+def _keep(ctx: Any, inputs: tuple, output: Any, tensors: int) -> None:
+    """Keeps an operator's inputs: `tensors` of them are tensors, the rest numbers."""
+    statistics = [] if isinstance(output, Tensor) else [output[1]]
+    for x in statistics:
+        ctx.mark_non_differentiable(x)
+    ctx.save_for_backward(*inputs[:tensors], *statistics)
+    ctx.numbers = inputs[tensors:]
+    ctx.set_materialize_grads(False)
+
+
+def _given(gradients: tuple, wanted: list[bool]) -> list:
+    return [gradient if wants else None for gradient, wants in zip(gradients, wanted)]
+
+
+def _sddmm_setup(ctx, inputs, output):
+    _keep(ctx, inputs, output, 5)
+
+
+def _sddmm_gradient(ctx, grad, _=None):
+    if grad is None:
+        return (None,) * 13
+    index, columns, values, a, b, statistics = ctx.saved_tensors
+    need = ctx.needs_input_grad
+    wanted = [need[3], need[4], need[2]]
+    da, db, ds = _given(CALLS["sddmm_backward"](grad, index, columns, values, a, b, statistics, *ctx.numbers[:-1], wanted), wanted)
+    return (None, None, ds, da, db, *(None,) * 8)
+
+
+def _spmm_setup(ctx, inputs, output):
+    _keep(ctx, inputs, output, 4)
+
+
+def _spmm_gradient(ctx, grad):
+    if grad is None:
+        return (None,) * 8
+    index, columns, values, b = ctx.saved_tensors
+    wanted = [ctx.needs_input_grad[3], ctx.needs_input_grad[2]]
+    db, ds = _given(CALLS["spmm_backward"](grad, index, columns, values, b, *ctx.numbers, wanted), wanted)
+    return (None, None, ds, db, *(None,) * 4)
+
+
+def _fused_setup(ctx, inputs, output):
+    _keep(ctx, inputs, output, 6)
+
+
+def _fused_gradient(ctx, grad, _=None):
+    if grad is None:
+        return (None,) * 15
+    index, columns, values, a, b, d, statistics = ctx.saved_tensors
+    need = ctx.needs_input_grad
+    wanted = [need[3], need[4], need[5], need[2]]
+    da, db, dd, ds = _given(CALLS["fused_backward"](grad, index, columns, values, a, b, d, statistics, *ctx.numbers[:-1], wanted), wanted)
+    return (None, None, ds, da, db, dd, *(None,) * 9)
+
+
+GRADIENTS = {"sddmm": (_sddmm_setup, _sddmm_gradient), "spmm": (_spmm_setup, _spmm_gradient), "fused": (_fused_setup, _fused_gradient)}
+
+
+def _no_second(name: str) -> Any:
+    def refuse(ctx: Any, *_: Any) -> Any:
+        raise NotImplementedError(f"tamis::{name} has no derivative: Tamis computes first derivatives; create_graph=True is not supported")
+    return refuse
+
+
+# ------------------------------------------------------------------------------ vmap: the mapped dimension is one of the batch
+
+
+def _vmap_of(name: str, matrices: tuple[int, ...], values: int = 2) -> Any:
+    """The rule of vmap: mapped operands get their dimension in front; patterns are shared."""
+
+    def rule(info: Any, dims: tuple, *arguments: Any) -> Any:
+        given = list(arguments)
+        for place, dim in enumerate(dims):
+            if dim is None or not isinstance(given[place], Tensor):
+                continue
+            if place not in (*matrices, values):
+                raise NotImplementedError(f"vmap over the pattern of tamis::{name}: map over operands and values of one pattern")
+            given[place] = given[place].movedim(dim, 0)
+        lead = max((given[place].shape[:-2] for place in matrices), key=len)
+        for place in matrices:  # one that is not mapped, but has a batch of its own
+            if 2 < given[place].dim() < len(lead) + 2:
+                given[place] = given[place].unsqueeze(0).expand(*lead, *given[place].shape[-2:])
+        out = CALLS[name](*given)
+        return (out, 0) if isinstance(out, Tensor) else (out, (0, 0 if out[1].numel() else None))
+    return rule
+
+
+# ------------------------------------------------------------------------------ registration
+
+
+def _registered() -> dict[str, Any]:
+    for name, schema in SCHEMAS.items():
+        qualified = f"tamis::{name}"
+        torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag,))
+        torch.library.impl(qualified, ("cpu", "cuda"), KERNELS[name])
+        torch.library.register_fake(qualified, FAKES[name])
+        setup, backward = GRADIENTS.get(name, (None, _no_second(name)))
+        torch.library.register_autograd(qualified, backward, setup_context=setup)
+    if hasattr(torch.library, "register_vmap"):
+        torch.library.register_vmap("tamis::sddmm", _vmap_of("sddmm", (3, 4)))
+        torch.library.register_vmap("tamis::spmm", _vmap_of("spmm", (3,)))
+        torch.library.register_vmap("tamis::fused", _vmap_of("fused", (3, 4, 5)))
+    return {name: getattr(torch.ops.tamis, name).default for name in SCHEMAS}
+
+
+def _plain() -> dict[str, Any]:
+    """Before PyTorch 2.4: autograd alone."""
+
+    def of(name: str) -> Any:
+        setup, backward = GRADIENTS[name]
+
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            with torch.no_grad():
+                output = KERNELS[name](*inputs)
+            setup(ctx, inputs, output)
+            return output
+
+        made = type(f"Tamis{name.title()}", (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(
+            torch.autograd.function.once_differentiable(backward))})
+        return made.apply
+
+    return {name: of(name) if name in GRADIENTS else KERNELS[name] for name in SCHEMAS}
+
+
+CALLS = _registered() if REGISTERED else _plain()
