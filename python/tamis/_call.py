@@ -12,6 +12,7 @@ from ._kinds import kind_of
 from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
+from ._recipe import MOST, Recipe, key_of
 from ._sparse import NO_VALUES, Sparse, sparse
 from ._views import View, dense, vector, view
 
@@ -103,8 +104,18 @@ def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse,
 
 
 def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
-            values: Any, statistics: Any = None, planned: Any = None) -> tuple[Any, Sparse]:
-    """Runs an operation and returns the array of its result, and S's view. `planned`: a function from a call's form to a plan."""
+            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Sparse]:
+    """Runs an operation and returns the array of its result, and S's view. `planned`: a function from a call's form to a plan, and
+    `recipes` its earlier calls."""
+    key = None
+    if type(S) is Pattern:
+        if recipes is None:
+            recipes = S.recipes
+        key = key_of(operation, how, operands, values, out)
+        if key is not None:
+            recipe = recipes.get(key)
+            if recipe is not None and recipe.handle.value is not None and (beta == 0 or out is not None):
+                return recipe.run(operands, values, out, alpha, beta, statistics), S.sparse
     views = [view(x, name) for x, name in zip(operands, names)]
     first = views[0]
     if isinstance(S, Pattern):
@@ -160,10 +171,14 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         form = (operation, first.type, result.type, a.cols, d.cols, a.layout, b.layout, d.layout, P.layout, batch, used.type if used.pointer else -1)
         handle = planned(form, how, used)
         memory = handle.bring_workspace(execution, first.array) if handle.workspace else None
-        status = PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution))
-        if status:
-            must(status)
-        del memory, handle  # until here they were in use
+        must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))
+        del memory  # until here it was in use
+        if key is not None:
+            places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
+            if len(recipes) >= MOST:
+                recipes.clear()
+            recipes[key] = Recipe(handle, PLANNED[operation], list(zip(places, matrices)), P, tuple(result.shape), result.type, kind,
+                                  used.pointer if values is None else None, used.apart)
     else:
         call = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
                        transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)

@@ -54,10 +54,10 @@ class Torch:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...], kind: int, like: Any) -> Any:
-        torch = sys.modules["torch"]
         if not cls._dtypes:
+            torch = sys.modules["torch"]
             cls._dtypes.update({number: getattr(torch, name) for number, name in _types.NUMPY_NAMES.items()})
-        return torch.empty(shape, dtype=cls._dtypes[kind], device=like.device)
+        return like.new_empty(shape, dtype=cls._dtypes[kind])
 
     @staticmethod
     def view(tensor: Any, name: str) -> View:

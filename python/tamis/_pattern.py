@@ -48,6 +48,7 @@ class Pattern:
         s.validate()
         self.sparse = s
         self._plans: dict[tuple, Handle] = {}
+        self.recipes: dict[tuple, Any] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -109,6 +110,8 @@ class Pattern:
             if handle is None or handle.value is None:
                 struct = self.sparse.with_values(used.pointer, used.type or form[1], used.apart)
                 handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=EXPECTED_CALLS), gradient)
+                if len(self._plans) >= MOST_PLANS:
+                    self.recipes.clear()
                 while len(self._plans) >= MOST_PLANS:
                     del self._plans[next(iter(self._plans))]
                 self._plans[key] = handle

@@ -21,6 +21,7 @@ class Plan:
         self.operation = operation
         self.pattern = pattern
         self._form, self._how = form, how
+        self._recipes: dict[tuple, Any] = {}
         s = pattern.sparse
         if s.transposed and form[0] != SDDMM:  # CSC: the CSR of the transpose
             how = how._replace(transpose=not how.transpose)
@@ -34,7 +35,9 @@ class Plan:
         names = OPERANDS[self._form[0]]
         if len(operands) != len(names):
             raise _errors.ArgumentError(f"{len(operands)} operands: a plan of {self.operation} takes {', '.join(names)}")
-        return compute(self._form[0], self.pattern, names, operands, out, self._how, alpha, beta, values, planned=self._checked)[0]
+        self._open()
+        return compute(self._form[0], self.pattern, names, operands, out, self._how, alpha, beta, values, planned=self._checked,
+                       recipes=self._recipes)[0]
 
     def _checked(self, form: tuple, how: Settings, used: Given) -> Handle:
         """The plan, if the operands are those that it was made for."""
@@ -67,6 +70,7 @@ class Plan:
     def close(self) -> None:
         """Frees the plan after the calls that other threads are in. Later calls raise ValueError."""
         self._handle = None
+        self._recipes = {}
 
     def __enter__(self) -> Plan:
         self._open()

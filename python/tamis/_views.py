@@ -96,6 +96,8 @@ def torch_view(tensor: Any, name: str) -> View:
     kind = torch_type(tensor.dtype)
     if kind is None:
         raise refuse_type(name, tensor.dtype)
+    if tensor.is_neg():
+        raise _errors.ArgumentError(f"{name} is a negated view: copy it by {name}.resolve_neg()")
     return View(tensor, tensor.data_ptr(), tensor.shape, tensor.stride(), kind, torch_device(tensor.device), True)
 
 

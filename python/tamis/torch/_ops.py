@@ -26,7 +26,7 @@ SCHEMAS = {
                       " bool[4] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
 }
 KERNELS = {name: getattr(k, name) for name in SCHEMAS}
-REGISTERED = hasattr(torch.library, "register_autograd")
+REGISTERED = hasattr(torch.library, "register_fake")
 
 
 # ------------------------------------------------------------------------------ shapes
@@ -77,71 +77,85 @@ FAKES = {"sddmm": _sddmm_fake, "spmm": _spmm_fake, "fused": _fused_fake, "sddmm_
          "spmm_backward": _spmm_backward_fake, "fused_backward": _fused_backward_fake}
 
 
-# ------------------------------------------------------------------------------ gradients: what is kept, and what is called
+# ------------------------------------------------------------------------------ gradients
 
 
-def _keep(ctx: Any, inputs: tuple, output: Any, tensors: int) -> None:
-    """Keeps an operator's inputs: `tensors` of them are tensors, the rest numbers."""
-    statistics = [] if isinstance(output, Tensor) else [output[1]]
-    for x in statistics:
-        ctx.mark_non_differentiable(x)
-    ctx.save_for_backward(*inputs[:tensors], *statistics)
-    ctx.numbers = inputs[tensors:]
-    ctx.set_materialize_grads(False)
+class _Gradient(torch.autograd.Function):
+    """What autograd keeps of an operator, and the operator that it calls. `tensors` inputs are tensors, the rest numbers; outputs after
+    the first, softmax's numbers, have no gradient."""
+
+    name = ""
+    tensors = 0
+    places: tuple[int, ...] = ()  # of the inputs that have gradients, in the order in which the backward operator returns them
+
+    @staticmethod
+    def _keep(cls: Any, ctx: Any, inputs: tuple, output: Any) -> None:
+        statistics = () if isinstance(output, Tensor) else (output[1],)
+        ctx.mark_non_differentiable(*statistics)
+        ctx.save_for_backward(*inputs[:cls.tensors], *statistics)
+        ctx.numbers = inputs[cls.tensors:-1] if statistics else inputs[cls.tensors:]  # without `keep`
+        ctx.count = len(inputs)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def _gradients(cls: Any, ctx: Any, grad: Any) -> tuple:
+        results = [None] * ctx.count
+        if grad is not None:
+            need = ctx.needs_input_grad
+            wanted = [need[place] for place in cls.places]
+            found = CALLS[cls.name + "_backward"](grad, *ctx.saved_tensors, *ctx.numbers, wanted)
+            for place, wants, gradient in zip(cls.places, wanted, found):
+                results[place] = gradient if wants else None
+        return tuple(results)
 
 
-def _given(gradients: tuple, wanted: list[bool]) -> list:
-    return [gradient if wants else None for gradient, wants in zip(gradients, wanted)]
+def _gradient_of(name: str, tensors: int, places: tuple[int, ...]) -> Any:
+    """The function of autograd for an operator, which runs without recording what is inside."""
+
+    def forward(*inputs: Any) -> Any:
+        with _below_autograd():
+            return CALLS[name](*inputs)
+
+    made: Any = type(f"Tamis{name.title()}", (_Gradient,), {"name": name, "tensors": tensors, "places": places})
+    made.forward = staticmethod(forward)
+    made.setup_context = staticmethod(lambda ctx, inputs, output: _Gradient._keep(made, ctx, inputs, output))
+    made.backward = staticmethod(lambda ctx, grad, _=None: _Gradient._gradients(made, ctx, grad))
+    return made
 
 
-def _sddmm_setup(ctx, inputs, output):
-    _keep(ctx, inputs, output, 5)
+def _refusal_of(name: str) -> Any:
+    """Of an operator that is a derivative itself."""
+
+    def forward(ctx: Any, *inputs: Any) -> Any:
+        with _below_autograd():
+            return CALLS[name](*inputs)
+
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise NotImplementedError(f"tamis::{name} has no derivative: Tamis computes first derivatives, so create_graph=True is not supported")
+
+    return type(f"Tamis{name.title().replace('_', '')}", (torch.autograd.Function,), {"forward": staticmethod(forward),
+                                                                                     "backward": staticmethod(backward)})
 
 
-def _sddmm_gradient(ctx, grad, _=None):
-    if grad is None:
-        return (None,) * 13
-    index, columns, values, a, b, statistics = ctx.saved_tensors
-    need = ctx.needs_input_grad
-    wanted = [need[3], need[4], need[2]]
-    da, db, ds = _given(CALLS["sddmm_backward"](grad, index, columns, values, a, b, statistics, *ctx.numbers[:-1], wanted), wanted)
-    return (None, None, ds, da, db, *(None,) * 8)
+_below_autograd = torch._C._AutoDispatchBelowAutograd
+TENSORS = {"sddmm": 5, "spmm": 4, "fused": 6, "sddmm_backward": 7, "spmm_backward": 5, "fused_backward": 8}
+PLACES = {"sddmm": (3, 4, 2), "spmm": (3, 2), "fused": (3, 4, 5, 2)}
+GRADIENTS = {name: _gradient_of(name, TENSORS[name], PLACES[name]) if name in PLACES else _refusal_of(name) for name in SCHEMAS}
 
 
-def _spmm_setup(ctx, inputs, output):
-    _keep(ctx, inputs, output, 4)
+def _autograd_of(name: str) -> Any:
+    """An operator's entry for autograd. torch.library.register_autograd would cost each recorded call five times as much."""
+    gradient, tensors = GRADIENTS[name], TENSORS[name]
 
+    def run(*inputs: Any) -> Any:
+        if torch.is_grad_enabled():
+            for x in inputs[:tensors]:
+                if x is not None and x.requires_grad:
+                    return gradient.apply(*inputs)
+        with _below_autograd():
+            return CALLS[name](*inputs)
 
-def _spmm_gradient(ctx, grad):
-    if grad is None:
-        return (None,) * 8
-    index, columns, values, b = ctx.saved_tensors
-    wanted = [ctx.needs_input_grad[3], ctx.needs_input_grad[2]]
-    db, ds = _given(CALLS["spmm_backward"](grad, index, columns, values, b, *ctx.numbers, wanted), wanted)
-    return (None, None, ds, db, *(None,) * 4)
-
-
-def _fused_setup(ctx, inputs, output):
-    _keep(ctx, inputs, output, 6)
-
-
-def _fused_gradient(ctx, grad, _=None):
-    if grad is None:
-        return (None,) * 15
-    index, columns, values, a, b, d, statistics = ctx.saved_tensors
-    need = ctx.needs_input_grad
-    wanted = [need[3], need[4], need[5], need[2]]
-    da, db, dd, ds = _given(CALLS["fused_backward"](grad, index, columns, values, a, b, d, statistics, *ctx.numbers[:-1], wanted), wanted)
-    return (None, None, ds, da, db, dd, *(None,) * 9)
-
-
-GRADIENTS = {"sddmm": (_sddmm_setup, _sddmm_gradient), "spmm": (_spmm_setup, _spmm_gradient), "fused": (_fused_setup, _fused_gradient)}
-
-
-def _no_second(name: str) -> Any:
-    def refuse(ctx: Any, *_: Any) -> Any:
-        raise NotImplementedError(f"tamis::{name} has no derivative: Tamis computes first derivatives; create_graph=True is not supported")
-    return refuse
+    return run
 
 
 # ------------------------------------------------------------------------------ vmap: the mapped dimension is one of the batch
@@ -176,8 +190,7 @@ def _registered() -> dict[str, Any]:
         torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag,))
         torch.library.impl(qualified, ("cpu", "cuda"), KERNELS[name])
         torch.library.register_fake(qualified, FAKES[name])
-        setup, backward = GRADIENTS.get(name, (None, _no_second(name)))
-        torch.library.register_autograd(qualified, backward, setup_context=setup)
+        torch.library.impl(qualified, "Autograd", _autograd_of(name))
     if hasattr(torch.library, "register_vmap"):
         torch.library.register_vmap("tamis::sddmm", _vmap_of("sddmm", (3, 4)))
         torch.library.register_vmap("tamis::spmm", _vmap_of("spmm", (3,)))
@@ -189,19 +202,17 @@ def _plain() -> dict[str, Any]:
     """Before PyTorch 2.4: autograd alone."""
 
     def of(name: str) -> Any:
-        setup, backward = GRADIENTS[name]
+        gradient = GRADIENTS[name]
 
         def forward(ctx: Any, *inputs: Any) -> Any:
-            with torch.no_grad():
-                output = KERNELS[name](*inputs)
-            setup(ctx, inputs, output)
+            output = KERNELS[name](*inputs)
+            _Gradient._keep(gradient, ctx, inputs, output)
             return output
 
-        made = type(f"Tamis{name.title()}", (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(
-            torch.autograd.function.once_differentiable(backward))})
-        return made.apply
+        backward = torch.autograd.function.once_differentiable(lambda ctx, grad, _=None: _Gradient._gradients(gradient, ctx, grad))
+        return type(gradient.__name__, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
 
-    return {name: of(name) if name in GRADIENTS else KERNELS[name] for name in SCHEMAS}
+    return {name: of(name) if name in PLACES else KERNELS[name] for name in SCHEMAS}
 
 
 CALLS = _registered() if REGISTERED else _plain()
