@@ -6,6 +6,7 @@ found by their addresses: a pattern that is alive keeps its tensors, so that no 
 from __future__ import annotations
 
 import collections
+import functools
 import threading
 import weakref
 from ctypes import byref
@@ -22,21 +23,23 @@ from .._pattern import Pattern
 from .._sparse import Sparse
 from .._views import dense, torch_view, vector
 
-SOFTMAX, MASK = c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
+SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
 MOST_UNNAMED = 16  # patterns of operators that were called with bare tensors; the oldest goes first
 _alive: weakref.WeakValueDictionary[tuple, Pattern] = weakref.WeakValueDictionary()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
-def _version(tensor: Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
+@functools.lru_cache(maxsize=1024)
+def _how(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
+    """Settings of operators: S is a pattern, its values are an operand."""
+    return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
 def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
     """The checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor that was changed in place is a new pattern."""
-    key = (index.data_ptr(), columns.data_ptr(), index.shape, columns.shape, index.stride(), columns.stride(), index.dtype, columns.dtype,
-           rows, cols, coo, _version(index), _version(columns), index.device)
+    key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
+           columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
     if pattern is None:
         index, columns = index.detach(), columns.detach()
@@ -55,13 +58,13 @@ def sddmm(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b
           scale: float, slope: float, epsilon: float, keep: bool) -> tuple[Tensor, Tensor]:
     pattern = pattern_of(index, columns, rows, cols, coo)
     statistics = _statistics(keep and edge == SOFTMAX, rows, a, b, values)
-    how = Settings(edge, scale, slope, epsilon, False, 0, statistics.numel() > 0, True)
+    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
     P = compute(SDDMM, pattern, ("A", "B"), (a, b), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
     return P, statistics
 
 
 def spmm(index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool, transpose: bool) -> Tensor:
-    how = Settings(transpose=transpose, as_pattern=True)
+    how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
     return compute(SPMM, pattern_of(index, columns, rows, cols, coo), ("B",), (b,), None, how, 1.0, 0.0, values)[0]
 
 
@@ -69,7 +72,7 @@ def fused(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b
           edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> tuple[Tensor, Tensor]:
     pattern = pattern_of(index, columns, rows, cols, coo)
     statistics = _statistics(keep and edge == SOFTMAX, cols if transpose else rows, a, b, d, values)
-    how = Settings(edge, scale, slope, epsilon, transpose, 0, statistics.numel() > 0, True)
+    how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
     E = compute(FUSED, pattern, ("A", "B", "D"), (a, b, d), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
     return E, statistics
 
@@ -78,8 +81,10 @@ def _statistics(wanted: bool, rows: int, *operands: Optional[Tensor]) -> Tensor:
     """Room for softmax's numbers of each row; empty where they are not kept."""
     a = operands[0]
     assert a is not None
+    if not wanted:
+        return a.new_empty((0,))
     kind = torch.float64 if a.dtype == torch.float64 else torch.float32
-    return a.new_empty((*lead_of(*operands), rows, 2) if wanted else (0,), dtype=kind)
+    return a.new_empty((*lead_of(*operands), rows, 2), dtype=kind)
 
 
 def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
@@ -164,7 +169,7 @@ def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optiona
     lead = lead_of(a, b, values)
     batch, grad = _batch(lead), _ready(grad)
     da, db, ds = _empty(wanted[0], a, 2, batch), _empty(wanted[1], b, 2, batch), _empty(wanted[2] and edge != MASK, values, 1, batch)
-    how = Settings(edge, scale, slope, epsilon, False, 0, statistics.numel() > 0, True)
+    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
     v = torch_view(a, "A")
     _backward(SDDMM, pattern, how, values, _vector(grad, "dP", pattern.nnz, batch), [_dense(a, "A"), _dense(b, "B")],
               [_dense(da, "dA"), _dense(db, "dB")], _vector(ds, "dS", pattern.nnz, batch), a, batch, v.type, statistics)
@@ -182,7 +187,7 @@ def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional
     if flat:
         b, grad = b.unsqueeze(1), grad.unsqueeze(1)
     db, ds = _empty(wanted[0], b, 2, batch), _empty(wanted[1], values, 1, batch)
-    how = Settings(transpose=transpose, as_pattern=True)
+    how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
     _backward(SPMM, pattern, how, values, _dense(grad, "dC"), [_dense(b, "B")], [_dense(db, "dB")], _vector(ds, "dS", pattern.nnz, batch), b,
               batch, torch_view(b, "B").type, None)
     db, ds = _shown([db, ds], [b, values], b)
@@ -196,7 +201,7 @@ def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optiona
     batch, grad = _batch(lead_of(a, b, d, values)), _ready(grad)
     da, db, dd = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, (a, b, d))]
     ds = _empty(wanted[3] and edge != MASK, values, 1, batch)
-    how = Settings(edge, scale, slope, epsilon, transpose, 0, statistics.numel() > 0, True)
+    how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
     _backward(FUSED, pattern, how, values, _dense(grad, "dE"), [_dense(a, "A"), _dense(b, "B"), _dense(d, "D")],
               [_dense(da, "dA"), _dense(db, "dB"), _dense(dd, "dD")], _vector(ds, "dS", pattern.nnz, batch), a, batch,
               torch_view(a, "A").type, statistics)
