@@ -66,8 +66,11 @@ def test_a_fork_computes():
 @pytest.mark.parametrize("first, second", [("torch", "tamis"), ("tamis", "torch")])
 def test_beside_pytorch(first, second):
     """Two OpenMP run-time libraries in one process: both compute, and thread counts stay."""
+    load = {"torch": "import torch", "tamis": "import tamis; tamis.sddmm"}
     code = f"""
-import numpy as np, {first}, {second}, torch, tamis
+{load[first]}
+{load[second]}
+import numpy as np
 threads = torch.get_num_threads()
 pattern = tamis.Pattern((np.arange(0, 20001, 20), np.tile(np.arange(20), 1000)), shape=(1000, 1000))
 a = np.random.rand(1000, 64).astype("float32")
