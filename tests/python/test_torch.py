@@ -115,10 +115,10 @@ def test_attention(device):
     q, k, v = (operand(2, 3, n, w, device=device) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
     bias = operand(pattern.nnz, device=device)
     mask = dense(pattern, torch.ones(pattern.nnz, device=device)).bool()
-    want = torch.nn.functional.scaled_dot_product_attention(
-        q, k, v, torch.where(mask, dense(pattern, bias), torch.tensor(float("-inf"), dtype=torch.float64, device=device)))
+    scores = q @ k.transpose(-1, -2) / INNER**0.5 + dense(pattern, bias)
+    rows = mask.any(1)  # others are not looked at
+    want = torch.softmax(scores.masked_fill(~mask & rows[:, None], float("-inf")), -1) @ v
     got = tt.attention(q, k, v, pattern, bias=bias)
-    rows = mask.any(1)
     torch.testing.assert_close(got[..., rows, :], want[..., rows, :])
     assert (got[..., ~rows, :] == 0).all()
     weights = torch.randn_like(got)
@@ -170,15 +170,17 @@ def test_sampled_addmm(device):
     got = tt.sampled_addmm(S, mat1, mat2, beta=0.5, alpha=2)
     mask = S.to_dense() != 0
     want = torch.where(mask, 2 * (mat1 @ mat2) + 0.5 * S.to_dense(), 0.0)
-    torch.testing.assert_close(got.to_dense(), want)
-    theirs = torch.autograd.grad(want.sin().sum(), (mat1, mat2))
-    for g, w in zip(torch.autograd.grad(got.values().sin().sum(), (mat1, mat2)), theirs):
-        torch.testing.assert_close(g, w)
+    torch.testing.assert_close(got.to_dense().detach(), want.detach())
     out = S.clone()
     assert tt.sampled_addmm(S, mat1.detach(), mat2.detach(), beta=0.5, alpha=2, out=out) is out
     torch.testing.assert_close(out.to_dense(), want.detach())
     with pytest.raises(ValueError, match="sparse CSR"):
         tt.sampled_addmm(mask.double(), mat1, mat2)
+    if torch.__version__.startswith("1."):
+        pytest.skip("sparse CSR tensors have no gradients before PyTorch 2.0")
+    theirs = torch.autograd.grad(want.sin().sum(), (mat1, mat2))
+    for g, w in zip(torch.autograd.grad(got.values().sin().sum(), (mat1, mat2)), theirs):
+        torch.testing.assert_close(g, w)
 
 
 def test_softmax(pattern, device):
