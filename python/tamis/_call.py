@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional
 from . import _declarations as c
 from . import _errors, _types
 from ._device import opened
-from ._kinds import kind_of
+from ._kinds import NumPy, kind_of
 from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
@@ -92,6 +92,9 @@ def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse,
     if out is None:
         if beta != 0:
             raise _errors.ArgumentError(f"beta = {beta}: expected out=, the array that it scales")
+        if s.device != "cpu" and kind is NumPy:
+            raise _errors.ArgumentError(f"the operands are {type(first.array).__module__}.{type(first.array).__name__} on {s.device}: expected "
+                                        f"out=, an array there, since results are made for PyTorch and CuPy alone")
         return kind.view(kind.empty(shape, first.type, first.array), "out")
     v = view(out, "out")
     if not v.writable:
@@ -143,6 +146,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
                 raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: its leading dimensions differ from {lead}")
             lead = tuple(v.shape[:-2])
         matrices.append(dense(v, name))
+    if not lead and values is not None and len(values.shape) > 1:  # a batch of values over shared operands
+        lead = tuple(values.shape[:-1])
     batch = 1
     for length in lead:
         batch *= length
@@ -159,8 +164,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     else:
         result = _output(out, kind, (*lead, rows) if flat else (*lead, rows, matrices[-1].cols), first, s, beta)
         if flat:
-            vector(result, "out", rows)
-            P = c.tamis_dense(result.pointer, rows, 1, 0, result.type, 0, matrices[0].location, 0)
+            apart = vector(result, "out", rows, batch)
+            P = c.tamis_dense(result.pointer, rows, 1, 0, result.type, 0, matrices[0].location, apart)
         else:
             P = dense(result, "out")
     execution = c.tamis_execution(kind.stream(first.array), alpha, beta, used.pointer, used.apart)

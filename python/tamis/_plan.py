@@ -1,6 +1,7 @@
 """Plans: one operation on one pattern, prepared for many executions."""
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import weakref
@@ -89,10 +90,13 @@ class Handle:
         self.workspace = size.value if device.on_gpu else 0
         alive.add(self)
 
-    def __del__(self) -> None:
-        value = getattr(self, "value", None)
+    def free(self) -> None:
+        """Frees the library's plan, which no call may be using."""
+        value, self.value = getattr(self, "value", None), None
         if value:
             (lib.tamis_gradient_destroy if self.gradient else lib.tamis_plan_destroy)(value)
+
+    __del__ = free
 
     def bring_workspace(self, execution: c.tamis_execution, like: Any) -> Any:
         """Gives an execution on a GPU scratch memory of the caller's allocator, which must stay until the call has returned."""
@@ -114,6 +118,14 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+@atexit.register
+def _at_exit() -> None:
+    """Plans on GPUs give their memory back while Python, whose allocators they use, still runs."""
+    for handle in list(alive):
+        if handle.keep[2] is not None:
+            handle.free()
 
 
 def explained(handle: Handle) -> str:

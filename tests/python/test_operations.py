@@ -186,6 +186,21 @@ def test_batches(random, lead):
             close(E[member], tamis.fused(S, A[member], B[(0,) * len(lead)], D[member]))
 
 
+def test_a_batch_of_values_alone(random):
+    S = matrix(random)
+    A, B, D, x = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH), (COLS,))
+    values = operands(random, "float32", (3, S.nnz))[0]
+    for given in (S, tamis.Pattern(S)):
+        P, C, E, y = (tamis.sddmm(given, A, B, values=values), tamis.spmm(given, D, values=values), tamis.fused(given, A, B, D, values=values),
+                      tamis.spmm(given, x, values=values))
+        assert P.shape == (3, S.nnz) and C.shape == E.shape == (3, ROWS, WIDTH) and y.shape == (3, ROWS)
+        for member in range(3):
+            close(P[member], tamis.sddmm(S, A, B, values=values[member]).data)
+            close(C[member], tamis.spmm(S, D, values=values[member]))
+            close(E[member], tamis.fused(S, A, B, D, values=values[member]))
+            close(y[member], tamis.spmm(S, x, values=values[member]))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("biased", [False, True])
 def test_attention(random, dtype, biased):

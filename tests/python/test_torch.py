@@ -142,11 +142,30 @@ def test_shared_operands_and_strides(pattern, device):
         tt.sddmm(pattern, operand(ROWS, 2 * INNER, device=device)[:, ::2], B.t())
 
 
+def test_a_batch_of_values_alone(pattern, device):
+    """Heads of attention over one matrix: the gradient of what they share is the sum."""
+    A, B, D = (operand(n, w, device=device) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    values = operand(3, pattern.nnz, device=device)
+    pairs = [(tt.spmm(pattern, D, values), dense(pattern, values) @ D),
+             (tt.sddmm(pattern, A, B, values), sampled(pattern, A @ B.t(), values, "scale")),
+             (tt.fused(pattern, A, B, D, values), dense(pattern, sampled(pattern, A @ B.t(), values, "scale")) @ D)]
+    for got, want in pairs:
+        torch.testing.assert_close(got, want)
+        weights = torch.randn_like(want)
+        inputs = (A, B, D, values)
+        for g, w in zip(torch.autograd.grad((got * weights).sum(), inputs, allow_unused=True, retain_graph=True),
+                        torch.autograd.grad((want * weights).sum(), inputs, allow_unused=True, retain_graph=True)):
+            assert (g is None) == (w is None)
+            if g is not None:
+                torch.testing.assert_close(g, w)
+
+
 def test_vectors(pattern, device):
     x, values = operand(COLS, device=device), operand(pattern.nnz, device=device)
     y = tt.spmm(pattern, x, values)
     torch.testing.assert_close(y, dense(pattern, values) @ x)
     torch.autograd.gradcheck(lambda x, v: tt.spmm(pattern, x, v), (x, values))
+    torch.autograd.gradcheck(lambda x, v: tt.spmm(pattern, x, v), (x, operand(2, pattern.nnz, device=device)))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])

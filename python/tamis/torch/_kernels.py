@@ -185,7 +185,7 @@ def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional
     batch, grad = _batch(lead), _ready(grad)
     flat = b.dim() == 1
     if flat:
-        b, grad = b.unsqueeze(1), grad.unsqueeze(1)
+        b, grad = b.unsqueeze(1), grad.unsqueeze(-1)
     db, ds = _empty(wanted[0], b, 2, batch), _empty(wanted[1], values, 1, batch)
     how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
     _backward(SPMM, pattern, how, values, _dense(grad, "dC"), [_dense(b, "B")], [_dense(db, "dB")], _vector(ds, "dS", pattern.nnz, batch), b,

@@ -45,7 +45,8 @@ def _sddmm_fake(index, columns, values, a, b, rows, cols, coo, edge, scale, slop
 
 def _spmm_fake(index, columns, values, b, rows, cols, coo, transpose):
     out = cols if transpose else rows
-    return b.new_empty((out,)) if b.dim() == 1 else b.new_empty((*k.lead_of(b, values), out, b.shape[-1]))
+    lead = k.lead_of(b, values)
+    return b.new_empty((*lead, out)) if b.dim() == 1 else b.new_empty((*lead, out, b.shape[-1]))
 
 
 def _fused_fake(index, columns, values, a, b, d, rows, cols, coo, edge, scale, slope, epsilon, transpose, keep):
