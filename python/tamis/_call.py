@@ -137,7 +137,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     flat = operation == SPMM and len(first.shape) == 1
     if flat:
         first = views[0] = View(first.array, first.pointer, (*first.shape, 1), (*first.strides, 1), first.type, first.device, True, first.keep)
-    matrices, lead = [], ()
+    matrices, lead = [], ()  # type: tuple[list, tuple[int, ...]]
     for v, name in zip(views, names):
         if v.device != s.device or v.type != first.type:
             _checked(v, name, first, s)

@@ -49,7 +49,7 @@ class OpenDevice:
         if status:
             raise _errors.of_status(status, text(lib.tamis_last_error()) + (_nvidia_advice() if name.startswith("cuda") else ""))
         self.name = name
-        self.handle = handle.value
+        self.handle: int = handle.value or 0
         self.location = described(self.handle).location
         self.on_gpu = self.location == c.TAMIS_DEVICE
 

@@ -117,7 +117,7 @@ class CuPy:
 
 def _table(allocate: Any, release: Any) -> Any:
     """The library's table of two functions. It lives as long as the process, as the plans that use it may."""
-    fields = dict(c.tamis_allocator._fields_)
+    fields: dict[str, Any] = {name: kind for name, kind, *_ in c.tamis_allocator._fields_}
 
     def allocated(_: Any, size: int, stream: int | None) -> int | None:
         try:

@@ -48,7 +48,7 @@ def pointer(x: Any) -> int:
     """The address of an array that has a form."""
     if type(x) is _ndarray:
         try:
-            return _address(_byte_of(x))
+            return _address(_byte_of(x))  # type: ignore[arg-type]
         except (TypeError, ValueError, BufferError):  # read-only, or not packed
             return x.__array_interface__["data"][0]
     return x.data_ptr()

@@ -43,7 +43,7 @@ def _numpy(array: numpy.ndarray, name: str) -> View:
             raise refuse_type(name, dtype)
     shape = array.shape
     try:  # of packed arrays that may be written this takes a third of the time
-        return View(array, _address(_byte_of(array)), shape, (shape[1], 1) if len(shape) == 2 else _packed(shape), kind, "cpu", True)
+        return View(array, _address(_byte_of(array)), shape, (shape[1], 1) if len(shape) == 2 else _packed(shape), kind, "cpu", True)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         pass
     size = dtype.itemsize

@@ -89,7 +89,7 @@ class Estimator:
     def _options(self) -> c.tamis_model_options:
         options = c.tamis_model_options()
         must(models().tamis_model_options_init(options, self._method))
-        kinds = dict(options._fields_)
+        kinds: dict[str, Any] = {name: kind for name, kind, *_ in options._fields_}
         for name, value in self.get_params().items():
             if name == "dtype":
                 number = _types.OF_NUMPY_NAME.get(str(numpy.dtype(value)))

@@ -93,7 +93,8 @@ class _Gradient(torch.autograd.Function):
     @staticmethod
     def _keep(cls: Any, ctx: Any, inputs: tuple, output: Any) -> None:
         statistics = () if isinstance(output, Tensor) else (output[1],)
-        ctx.mark_non_differentiable(*statistics)
+        if statistics:
+            ctx.mark_non_differentiable(*statistics)
         ctx.save_for_backward(*inputs[:cls.tensors], *statistics)
         ctx.numbers = inputs[cls.tensors:-1] if statistics else inputs[cls.tensors:]  # without `keep`
         ctx.count = len(inputs)
@@ -144,7 +145,12 @@ PLACES = {"sddmm": (3, 4, 2), "spmm": (3, 2), "fused": (3, 4, 5, 2)}
 
 def _below(name: str, inputs: tuple) -> Any:
     """Runs an operator without autograd. While nothing watches, the kernel is called as it is, which saves a third of the time."""
-    if not REGISTERED or (_modes() == 0 and not _transforms() and all(type(x) in _PLAIN for x in inputs[:TENSORS[name]])):
+    plain = not REGISTERED or (_modes() == 0 and not _transforms())
+    if plain:
+        for x in inputs[:TENSORS[name]]:
+            if type(x) not in _PLAIN:
+                plain = False
+    if plain:
         return KERNELS[name](*inputs)
     with _below_autograd():
         return CALLS[name](*inputs)
