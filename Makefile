@@ -6,7 +6,7 @@ FILES ?=
 BUILD := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check test test-long test-aarch64 gpu-check bench lab quality results-pages release mutants lint format docs fuzz install clean help
+.PHONY: build demo python check test test-long test-aarch64 gpu-check bench lab quality results-pages release mutants lint format docs fuzz install clean help
 
 build: ## build the library and the program into build/release (installs missing Debian packages)
 	@scripts/install-dependencies.sh build
@@ -14,6 +14,10 @@ build: ## build the library and the program into build/release (installs missing
 
 demo: build ## run the three operations on real meshes and an R-MAT stand-in, or on FILES="a.mtx b.graph"
 	@scripts/demo.sh $(BUILD)/tools/tamis/tamis $(FILES)
+
+python: ## the Python package's wheel into build/wheels; installed and tested in an empty environment, with PACKAGES="torch ..." beside it
+	@scripts/install-dependencies.sh build
+	@scripts/python.sh $(PACKAGES)
 
 check: ## while working: a quick build, the quick tests, lint of what changed; a minute or two
 	@scripts/install-dependencies.sh build test

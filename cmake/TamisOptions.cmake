@@ -5,6 +5,7 @@ option(TAMIS_PTHREADS "without OpenMP: threads by POSIX, slower and all in sight
 set(TAMIS_CPU_INLINE ON CACHE STRING "kernels of the CPU specialised by inlining: ON; for tests OFF, which compiles in a sixth \
 of the time, or some instruction sets, as v3;neon")
 option(TAMIS_PAPERS "of GPUs, the algorithms of the papers beside our own" ON)
+option(TAMIS_PROGRAM "the program `tamis` beside the libraries; the tests need it" ON)
 set(TAMIS_CPU_ISA "" CACHE STRING "of x86-64, the instruction sets that kernels are compiled for, as v2;v3; all without")
 set(TAMIS_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them: address,undefined or thread")
 foreach(library ZLIB LZMA ZSTD)
@@ -40,7 +41,10 @@ endif()
 if(TAMIS_OPENMP)
     find_package(OpenMP REQUIRED COMPONENTS C)
 endif()
-find_path(TAMIS_RANDOM123_INCLUDE Random123/philox.h REQUIRED)
+find_path(TAMIS_RANDOM123_INCLUDE Random123/philox.h)
+if(NOT TAMIS_RANDOM123_INCLUDE)
+    message(FATAL_ERROR "Random123/philox.h was not found: install Debian's librandom123-dev, or set TAMIS_RANDOM123_INCLUDE")
+endif()
 
 # name of the library for -l; a header; the CMake variable
 function(tamis_find_compression name library header)

@@ -11,7 +11,9 @@ nvidia-cuda-nvrtc>=13,<14    compiles the CUDA kernels, without a driver or a GP
 nvidia-cuda-runtime>=13,<14  cuda.h, to compare our declarations with; the device-side launch library
 intel-opencl-rt>=2026        OpenCL on the processor, with subgroups
 intel-cmplr-lib-rt>=2026     libraries that it loads
-scipy>=1.11                  writes the .npz that we read, and reads what we write'
+scipy>=1.11                  writes the .npz that we read, and reads what we write
+pytest>=7                    runs the tests of the Python package
+hypothesis>=6                finds arguments on which it would fail'
 
 give_up() {
     echo "install-python-packages.sh: $*" >&2

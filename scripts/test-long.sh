@@ -27,6 +27,9 @@ step 'the build without the methods of papers'
 check papers sh -c "cmake --preset check -B build/papers-off -DTAMIS_PAPERS=OFF -DBUILD_TESTING=OFF >build/papers-off.log &&
     cmake --build build/papers-off >>build/papers-off.log"
 
+step 'the Python package: its wheel beside PyTorch, long fuzzing'
+check python sh -c 'TAMIS_FUZZ_EXAMPLES=5000 scripts/python.sh torch'
+
 step 'fuzzing'
 check fuzz scripts/fuzz.sh 120
 

@@ -1,1 +1,56 @@
-"""Helpers around Tamis: `python -m tamis.report` makes a page of what was measured."""
+"""Tamis: dense products only where a sparse matrix keeps them.
+
+    sddmm      P = alpha * edge(S, A B^T) + beta * P     at the nonzeros of S
+    spmm       C = alpha * S B + beta * C
+    fused      E = alpha * edge(S, A B^T) D + beta * E
+    attention  softmax(scale * Q K^T at the nonzeros of mask) V
+
+S is a sparse matrix of SciPy, CuPy or PyTorch, or (offsets, columns, values); dense arrays are those of NumPy, PyTorch, CuPy, or of
+any library with DLPack or buffers. Nothing is copied: an array that would need a copy is refused with the line that makes one.
+`Pattern` and `plan` prepare a pattern for many calls. `tamis.torch` has the operations with gradients.
+
+Importing this package opens no GPU; the library is opened at the first use of a name. Exceptions are ValueErrors, MemoryErrors or
+RuntimeErrors with the library's message.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._device import Device, devices, set_threads
+    from ._errors import ArgumentError, DeviceError, Error, LibraryError, OutOfMemoryError, PatternError, UnsupportedError
+    from ._operations import attention, fused, sddmm, spmm
+    from ._pattern import Pattern
+    from ._plan import Report
+    from ._planned import Plan, plan
+    from ._registry import Algorithm, algorithms
+
+__all__ = ["Algorithm", "ArgumentError", "Device", "DeviceError", "Error", "LibraryError", "OutOfMemoryError", "Pattern", "PatternError",
+           "Plan", "Report", "UnsupportedError", "algorithms", "attention", "devices", "fused", "plan", "sddmm", "set_threads", "spmm"]
+
+_MODULES = {
+    "_device": ("Device", "devices", "set_threads"),
+    "_errors": ("ArgumentError", "DeviceError", "Error", "LibraryError", "OutOfMemoryError", "PatternError", "UnsupportedError"),
+    "_library": ("__version__",),
+    "_operations": ("attention", "fused", "sddmm", "spmm"),
+    "_pattern": ("Pattern",),
+    "_plan": ("Report",),
+    "_planned": ("Plan", "plan"),
+    "_registry": ("Algorithm", "algorithms"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_SUBMODULES = ("torch", "ml", "report")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, *_SUBMODULES])

@@ -1,0 +1,196 @@
+"""One call of an operation: operands to views, checks across them, the result's array, the library's function."""
+from __future__ import annotations
+
+import functools
+from ctypes import byref
+from typing import Any, NamedTuple, Optional
+
+from . import _declarations as c
+from . import _errors, _types
+from ._device import opened
+from ._kinds import NumPy, kind_of
+from ._library import lib, must
+from ._pattern import Pattern
+from ._plan import MATH, choice, edge_number, options
+from ._recipe import MOST, Recipe, key_of
+from ._sparse import NO_VALUES, Sparse, sparse
+from ._views import View, dense, vector, view
+
+SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
+ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
+PLANNED = {SDDMM: lib.tamis_plan_sddmm, SPMM: lib.tamis_plan_spmm, FUSED: lib.tamis_plan_fused}
+MASK = c.TAMIS_EDGE_MASK
+
+
+class Settings(NamedTuple):
+    """What of the options belongs to an operation and not to the operands. It is part of the name of a plan."""
+
+    edge: int = c.TAMIS_EDGE_SCALE
+    edge_scale: float = 1.0
+    edge_slope: float = 0.01
+    edge_epsilon: float = 1e-10
+    transpose: bool = False
+    math: int = c.TAMIS_MATH_EXACT
+    keep_softmax: bool = False
+    as_pattern: bool = False  # S's own values are not used
+
+
+@functools.lru_cache(maxsize=256)
+def settings(edge: str = "scale", scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False,
+             math: str = "exact", keep_softmax: bool = False, as_pattern: bool = False) -> Settings:
+    """Settings from the names that the public functions take."""
+    number = edge_number(edge)
+    return Settings(number, scale, slope, epsilon, transpose, choice(MATH, math, "math"), keep_softmax, as_pattern or number == MASK)
+
+
+class Given(NamedTuple):
+    """S's values for a call."""
+
+    pointer: Optional[int]
+    type: int
+    apart: int
+    keep: Any
+
+
+NONE = Given(None, 0, 0, None)
+
+
+def given_values(s: Sparse, values: Any, as_pattern: bool, kind: int, operation: int, batch: int) -> Given:
+    """The values that a call uses: its own, else S's; none for patterns."""
+    if values is None:
+        if as_pattern:
+            return NONE
+        v, name = s.values, "S's values"
+        if v is None:
+            if s.value_type != NO_VALUES:
+                raise _errors.ArgumentError(f"S's values are {s.value_type}, the operands {_types.NAMES[kind]}: convert them, for instance by "
+                                            f"S.astype('{_types.NUMPY_NAMES[kind]}'), or use edge='mask', which reads none")
+            return NONE
+        apart = 0
+    else:
+        v, name = view(values, "values"), "values"
+        apart = vector(v, name, s.nnz, batch)
+        if v.device != s.device:
+            raise _errors.ArgumentError(f"values are on {v.device} and S on {s.device}: move one")
+    if v.type != kind and not (operation == SPMM and v.type == c.TAMIS_F32 and _types.SIZES[kind] == 2):
+        raise _errors.ArgumentError(f"{name} are {_types.NAMES[v.type]}, the operands {_types.NAMES[kind]}: convert one, for instance by "
+                                    f"{'S' if name != 'values' else name}.astype('{_types.NUMPY_NAMES[kind]}')")
+    return Given(v.pointer, v.type, apart, v)
+
+
+def _checked(v: View, name: str, first: View, s: Sparse) -> None:
+    """The operands of a call have one type, and lie where S lies."""
+    if v.device != s.device:
+        raise _errors.ArgumentError(f"{name} is on {v.device} and S on {s.device}: move one")
+    if v.type != first.type:
+        raise _errors.ArgumentError(f"{name} is {_types.NAMES[v.type]} and the other operands {_types.NAMES[first.type]}: convert one, for "
+                                    f"instance by {name}.astype('{_types.NUMPY_NAMES[first.type]}')")
+
+
+def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse, beta: float) -> View:
+    """The view of the result: of the caller's array, or of a new one."""
+    if out is None:
+        if beta != 0:
+            raise _errors.ArgumentError(f"beta = {beta}: expected out=, the array that it scales")
+        if s.device != "cpu" and kind is NumPy:
+            raise _errors.ArgumentError(f"the operands are {type(first.array).__module__}.{type(first.array).__name__} on {s.device}: expected "
+                                        f"out=, an array there, since results are made for PyTorch and CuPy alone")
+        return kind.view(kind.empty(shape, first.type, first.array), "out")
+    v = view(out, "out")
+    if not v.writable:
+        raise _errors.ArgumentError("out is read-only: expected an array that may be written")
+    if v.device != s.device:
+        raise _errors.ArgumentError(f"out is on {v.device} and S on {s.device}: move one")
+    if tuple(v.shape) != shape:
+        raise _errors.ArgumentError(f"out has shape {tuple(v.shape)}: expected {shape}")
+    return v
+
+
+def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
+            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Sparse]:
+    """Runs an operation and returns the array of its result, and S's view. `planned`: a function from a call's form to a plan, and
+    `recipes` its earlier calls."""
+    key = None
+    if type(S) is Pattern:
+        if recipes is None:
+            recipes = S.recipes
+        key = key_of(operation, how, operands, values, out)
+        if key is not None:
+            recipe = recipes.get(key)
+            if recipe is not None and recipe.handle.value is not None and (beta == 0 or out is not None):
+                return recipe.run(operands, values, out, alpha, beta, statistics), S.sparse
+    views = [view(x, name) for x, name in zip(operands, names)]
+    first = views[0]
+    if isinstance(S, Pattern):
+        s = S.sparse
+        planned = planned or S.plan_of
+    else:
+        s = sparse(S, cols=None if how.transpose else views[-1].shape[0 if len(views[-1].shape) == 1 else -2])
+    if s.transposed:  # CSC: the CSR of the transpose
+        if operation == SDDMM:
+            if how.edge == c.TAMIS_EDGE_SOFTMAX:
+                raise _errors.ArgumentError("edge = softmax normalises rows, and S is CSC: convert it by S.tocsr()")
+            views.reverse()
+            names = names[::-1]
+        else:
+            how = how._replace(transpose=not how.transpose)
+    flat = operation == SPMM and len(first.shape) == 1
+    if flat:
+        first = views[0] = View(first.array, first.pointer, (*first.shape, 1), (*first.strides, 1), first.type, first.device, True, first.keep)
+    matrices, lead = [], ()  # type: tuple[list, tuple[int, ...]]
+    for v, name in zip(views, names):
+        if v.device != s.device or v.type != first.type:
+            _checked(v, name, first, s)
+        if len(v.shape) > 2:
+            if lead and tuple(v.shape[:-2]) != lead:
+                raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: its leading dimensions differ from {lead}")
+            lead = tuple(v.shape[:-2])
+        matrices.append(dense(v, name))
+    if not lead and values is not None and len(values.shape) > 1:  # a batch of values over shared operands
+        lead = tuple(values.shape[:-1])
+    batch = 1
+    for length in lead:
+        batch *= length
+    if batch == 0:
+        raise _errors.ArgumentError(f"{names[0]} has shape {tuple(first.shape)}: a batch of no members")
+    used = given_values(s, values, how.as_pattern, first.type, operation, batch)
+    kind = kind_of(first.array)
+    struct = s.struct
+    rows = struct.cols if how.transpose else struct.rows
+    if operation == SDDMM:
+        result = _output(out, kind, (*lead, s.nnz), first, s, beta)
+        apart = vector(result, "out", s.nnz, batch)
+        P = c.tamis_dense(result.pointer, s.nnz, 1, 0, result.type, 0, matrices[0].location, apart)
+    else:
+        result = _output(out, kind, (*lead, rows) if flat else (*lead, rows, matrices[-1].cols), first, s, beta)
+        if flat:
+            apart = vector(result, "out", rows, batch)
+            P = c.tamis_dense(result.pointer, rows, 1, 0, result.type, 0, matrices[0].location, apart)
+        else:
+            P = dense(result, "out")
+    execution = c.tamis_execution(kind.stream(first.array), alpha, beta, used.pointer, used.apart)
+    if statistics is not None:
+        execution.softmax_rows = statistics
+    if planned is not None:
+        a, b, d = (matrices[0], matrices[1], matrices[-1]) if operation == FUSED else (matrices[0], matrices[-1], matrices[-1])
+        form = (operation, first.type, result.type, a.cols, d.cols, a.layout, b.layout, d.layout, P.layout, batch, used.type if used.pointer else -1)
+        handle = planned(form, how, used)
+        memory = handle.bring_workspace(execution, first.array) if handle.workspace else None
+        must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))
+        del memory  # until here it was in use
+        if key is not None:
+            places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
+            if len(recipes) >= MOST:
+                recipes.clear()
+            recipes[key] = Recipe(handle, PLANNED[operation], list(zip(places, matrices)), P, tuple(result.shape), result.type, kind,
+                                  used.pointer if values is None else None, used.apart)
+    else:
+        call = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
+                       transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)
+        allocator = kind.allocator(first.array)
+        if allocator is not None:
+            call.allocator = allocator
+        view_of_s = s.with_values(used.pointer, used.type, used.apart)
+        execution.values = None
+        must(ONCE[operation](opened(s.device).handle, byref(view_of_s), *map(byref, matrices), byref(P), byref(call), byref(execution)))
+    return result.array, s

@@ -1,0 +1,149 @@
+"""Devices: opened once a process, at the first use."""
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import sys
+import threading
+from dataclasses import dataclass
+
+from . import _declarations as c
+from . import _errors
+from ._library import lib, must, text
+
+_opened: dict[str, OpenDevice] = {}
+_lock = threading.Lock()
+_forked = False
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that Tamis can compute on. Sizes are in bytes, 0 if unknown.
+
+    `name` is what the functions take and what messages use: "cpu", "cuda:0". `present` is False if the device cannot be used; `why`
+    then has the reason, and the fields after it are empty.
+    """
+
+    name: str
+    present: bool
+    why: str
+    model: str = ""
+    instruction_set: str = ""
+    threads: int = 0
+    memory: int = 0
+    driver: str = ""
+    multiprocessors: int = 0
+
+
+class OpenDevice:
+    """An open device. It is never closed: plans of any age may use it."""
+
+    __slots__ = ("name", "handle", "location", "on_gpu")
+
+    def __init__(self, name: str):
+        if name.startswith("cuda"):
+            _find_nvidia()
+        handle = ctypes.c_void_p()
+        status = lib.tamis_device_open(name.encode(), handle)
+        if status:
+            raise _errors.of_status(status, text(lib.tamis_last_error()) + (_nvidia_advice() if name.startswith("cuda") else ""))
+        self.name = name
+        self.handle: int = handle.value or 0
+        self.location = described(self.handle).location
+        self.on_gpu = self.location == c.TAMIS_DEVICE
+
+
+def described(handle: int) -> c.tamis_device_description:
+    """The library's description of an open device."""
+    description = c.tamis_device_description()
+    must(lib.tamis_device_describe(handle, description))
+    return description
+
+
+def opened(name: str) -> OpenDevice:
+    """The device with this name, opened if it is not yet."""
+    device = _opened.get(name)
+    if device is None:
+        if _forked and name != "cpu":
+            raise _errors.DeviceError(f"device = {name}: this process was forked from one that had imported tamis, and GPUs do not survive "
+                                      f"a fork: start processes with multiprocessing.get_context('spawn')")
+        with _lock:
+            device = _opened.get(name) or OpenDevice(name)
+            _opened[name] = device
+    return device
+
+
+def _after_fork() -> None:
+    """In the child of a fork only one thread is left: the CPU computes with it, GPUs are gone."""
+    global _forked, _lock
+    _lock = threading.Lock()
+    _forked = bool(_opened)
+    cpu = _opened.get("cpu")
+    _opened.clear()
+    if cpu is not None:
+        lib.tamis_device_set_threads(cpu.handle, 1)
+        _opened["cpu"] = cpu
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def devices() -> list[Device]:
+    """Lists the devices that Tamis knows of, present or not. This looks for GPUs; importing tamis does not.
+
+    >>> import tamis
+    >>> tamis.devices()[0].name
+    'cpu'
+    """
+    _find_nvidia()
+    found = []
+    for number in range(lib.tamis_device_count()):
+        name, why = ctypes.c_char_p(), ctypes.c_char_p()
+        must(lib.tamis_device_at(number, name, why))
+        if why.value:
+            found.append(Device(text(name.value), False, text(why.value)))
+            continue
+        d = described(opened(text(name.value)).handle)
+        found.append(Device(text(d.name), True, "", text(d.model), text(d.instruction_set), d.threads, d.memory, text(d.driver),
+                            d.multiprocessors))
+    return found
+
+
+def set_threads(threads: int) -> None:
+    """Sets the number of CPU threads of later calls and plans: 1 or more; 0 restores the default (OMP_NUM_THREADS or all cores).
+
+    >>> import tamis
+    >>> tamis.set_threads(2)
+    >>> tamis.set_threads(0)
+    """
+    if _forked and threads != 1:
+        raise _errors.ArgumentError(f"threads = {threads}: a process that was forked from one that had used tamis has one thread; start "
+                                    f"processes with multiprocessing.get_context('spawn')")
+    must(lib.tamis_device_set_threads(opened("cpu").handle, threads))
+
+
+# ------------------------------------------------------------------------------ NVIDIA's packages from PyPI
+
+
+def _nvidia_folders() -> list[str]:
+    """The folders of libraries that pip's nvidia-* packages have made."""
+    return sorted({folder for path in sys.path for folder in glob.glob(os.path.join(path or ".", "nvidia", "*", "lib"))})
+
+
+def _find_nvidia() -> None:
+    """Names NVRTC of pip's nvidia-cuda-nvrtc to the library, where the user has named none and the package is there."""
+    for variable, pattern in (("TAMIS_NVRTC", "libnvrtc.so.*"), ("TAMIS_CUDADEVRT", "libcudadevrt.a")):
+        if variable in os.environ:
+            continue
+        files = [file for folder in _nvidia_folders() for file in glob.glob(os.path.join(folder, pattern)) if "alt" not in file]
+        if files:
+            os.environ[variable] = max(files, key=lambda file: (file.rsplit(".", 1)[-1].zfill(4), file))
+
+
+def _nvidia_advice() -> str:
+    """What to install where NVRTC is missing; empty where it is there."""
+    if "TAMIS_NVRTC" in os.environ:
+        return ""
+    searched = ", ".join(os.path.join(path or ".", "nvidia") for path in sys.path if path.endswith("-packages")) or "no site-packages"
+    return f"; NVRTC of pip's packages was not found below {searched}: pip install nvidia-cuda-nvrtc"

@@ -1,0 +1,52 @@
+"""The exceptions: each is also a ValueError, a MemoryError or a RuntimeError, and carries the library's message."""
+from __future__ import annotations
+
+from . import _declarations as c
+
+
+class Error(Exception):
+    """The base of what this package raises about data and devices. `status` is the number of the C library, 0 if there is none."""
+
+    status = 0
+
+
+class ArgumentError(Error, ValueError):
+    """An argument is out of its range, or disagrees with another."""
+
+
+class PatternError(Error, ValueError):
+    """The arrays of a sparse matrix violate its format; the message names the first bad entry."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Valid, but this device, algorithm or build does not support it."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """An allocation failed."""
+
+
+class DeviceError(Error, RuntimeError):
+    """A device is absent or failed."""
+
+
+class LibraryError(Error, RuntimeError):
+    """Any other error of the library: a file, a cancelled call, a defect."""
+
+
+OF_STATUS = {
+    c.TAMIS_ERROR_ARGUMENT: ArgumentError,
+    c.TAMIS_ERROR_PATTERN: PatternError,
+    c.TAMIS_ERROR_MEMORY: OutOfMemoryError,
+    c.TAMIS_ERROR_UNSUPPORTED: UnsupportedError,
+    c.TAMIS_ERROR_OVERFLOW: ArgumentError,
+    c.TAMIS_ERROR_FORMAT: ArgumentError,
+    c.TAMIS_ERROR_DEVICE: DeviceError,
+}
+
+
+def of_status(status: int, message: str) -> Error:
+    """The exception for an error number of the C library."""
+    error = OF_STATUS.get(status, LibraryError)(message)
+    error.status = status
+    return error

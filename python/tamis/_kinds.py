@@ -1,0 +1,148 @@
+"""Whose arrays results are: those of the library that the operands are of, on their device, in its current stream, from its allocator."""
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy
+
+from . import _declarations as c
+from . import _errors, _types
+from ._views import View, _current_stream, torch_device, torch_type, torch_view, view
+
+_NUMPY_DTYPES = {number: numpy.dtype(name) for number, name in _types.NUMPY_NAMES.items() if name != "bfloat16"}
+
+
+class NumPy:
+    """Results in host memory."""
+
+    name = "numpy"
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], kind: int, like: Any) -> Any:
+        dtype = _NUMPY_DTYPES.get(kind)
+        if dtype is None:
+            dtype = like.dtype if getattr(getattr(like, "dtype", None), "name", "") == "bfloat16" else _ml_dtypes_bfloat16()
+        return numpy.empty(shape, dtype)
+
+    view = staticmethod(view)
+
+    @staticmethod
+    def stream(like: Any) -> int | None:
+        return None
+
+    @staticmethod
+    def allocator(like: Any) -> Any:
+        return None
+
+
+def _ml_dtypes_bfloat16() -> Any:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise _errors.ArgumentError("the result is bf16, which NumPy has only with ml_dtypes: pip install ml_dtypes, or pass out=") from None
+    return numpy.dtype(ml_dtypes.bfloat16)
+
+
+class Torch:
+    """Results are tensors of PyTorch."""
+
+    name = "torch"
+    _dtypes: dict[int, Any] = {}
+    _allocators: dict[str, Any] = {}
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...], kind: int, like: Any) -> Any:
+        if not cls._dtypes:
+            torch = sys.modules["torch"]
+            cls._dtypes.update({number: getattr(torch, name) for number, name in _types.NUMPY_NAMES.items()})
+        return like.new_empty(shape, dtype=cls._dtypes[kind])
+
+    @staticmethod
+    def view(tensor: Any, name: str) -> View:
+        return view(tensor, name)
+
+    @staticmethod
+    def stream(like: Any) -> int | None:
+        return sys.modules["torch"].cuda.current_stream(like.device).cuda_stream if like.is_cuda else None
+
+    @classmethod
+    def allocator(cls, like: Any) -> Any:
+        """The caching allocator of PyTorch, for memory on a GPU."""
+        if not like.is_cuda:
+            return None
+        torch = sys.modules["torch"]
+        device = torch_device(like.device)
+        if device not in cls._allocators:
+            number = like.device.index or 0
+            cls._allocators[device] = _table(
+                lambda size, stream: torch.cuda.caching_allocator_alloc(size, number, stream or 0), torch.cuda.caching_allocator_delete)
+        return cls._allocators[device]
+
+
+class CuPy:
+    """Results are arrays of CuPy."""
+
+    name = "cupy"
+    _allocators: dict[str, Any] = {}
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], kind: int, like: Any) -> Any:
+        with like.device:
+            return sys.modules["cupy"].empty(shape, _types.NUMPY_NAMES[kind])
+
+    view = staticmethod(view)
+
+    @staticmethod
+    def stream(like: Any) -> int | None:
+        return _current_stream(like)
+
+    @classmethod
+    def allocator(cls, like: Any) -> Any:
+        """CuPy's current pool."""
+        cupy, device = sys.modules["cupy"], like.device
+        if device.id not in cls._allocators:
+            lent: dict[int, Any] = {}
+
+            def allocate(size: int, stream: int | None) -> int:
+                with device, cupy.cuda.ExternalStream(stream or 0):
+                    memory = cupy.cuda.alloc(size)
+                lent[memory.ptr] = memory
+                return memory.ptr
+
+            cls._allocators[device.id] = _table(allocate, lent.pop)
+        return cls._allocators[device.id]
+
+
+def _table(allocate: Any, release: Any) -> Any:
+    """The library's table of two functions. It lives as long as the process, as the plans that use it may."""
+    fields: dict[str, Any] = {name: kind for name, kind, *_ in c.tamis_allocator._fields_}
+
+    def allocated(_: Any, size: int, stream: int | None) -> int | None:
+        try:
+            return allocate(size, stream)
+        except Exception:  # noqa: BLE001  no exception passes through C; NULL says that there is no memory
+            return None
+
+    def released(_: Any, memory: int, size: int, stream: int | None) -> None:
+        release(memory)
+
+    table = c.tamis_allocator(None, fields["allocate"](allocated), fields["release"](released))
+    return ctypes.pointer(table)
+
+
+def kind_of(array: Any) -> Any:
+    """The library that results for this operand are of."""
+    if isinstance(array, numpy.ndarray):
+        return NumPy
+    library = type(array).__module__.partition(".")[0]
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return Torch
+    if library == "cupy":
+        return CuPy
+    return NumPy
+
+
+__all__ = ["CuPy", "NumPy", "Torch", "kind_of", "torch_type", "torch_view"]

@@ -1,0 +1,74 @@
+"""The shared libraries: where they are, their functions with types, their errors as exceptions.
+
+ctypes releases the GIL during each call, so other threads of Python run meanwhile.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+
+from . import _declarations as c
+from . import _errors
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILT = HERE.parents[1] / "build" / "release" / "src"  # of a checkout
+
+
+def _places(name: str) -> list[pathlib.Path]:
+    """Where a library may be: beside what TAMIS_LIBRARY names, in the installed package, in the checkout's build."""
+    named = os.environ.get("TAMIS_LIBRARY")
+    folders = [pathlib.Path(named).parent, pathlib.Path(named).parent / "ml"] if named else [HERE / "lib", BUILT, BUILT / "ml"]
+    return [folder / name for folder in folders]
+
+
+def _opened(name: str, functions: dict[str, tuple]) -> ctypes.CDLL:
+    places = _places(name)
+    for place in places:
+        if place.exists():
+            library = ctypes.CDLL(str(place))
+            break
+    else:
+        raise ImportError(f"{name} was not found in {', '.join(str(place.parent) for place in places)}: install the wheel, run `make`, "
+                          f"or let TAMIS_LIBRARY name libtamis.so.1")
+    for function, (result, arguments) in functions.items():
+        entry = getattr(library, function)
+        entry.restype, entry.argtypes = result, arguments
+    return library
+
+
+lib = _opened("libtamis.so.1", c.TAMIS_FUNCTIONS)
+
+
+def models() -> ctypes.CDLL:
+    """libtamis_ml, opened at the first call."""
+    global _models
+    if _models is None:
+        _models = _opened("libtamis_ml.so.1", c.TAMIS_ML_FUNCTIONS)
+    return _models
+
+
+_models: ctypes.CDLL | None = None
+
+
+def must(status: int) -> None:
+    """Raises the exception for a status that is not TAMIS_OK."""
+    if status:
+        raise _errors.of_status(status, text(lib.tamis_last_error()))
+
+
+def text(value: bytes | None) -> str:
+    """A string of the library; a NULL is empty."""
+    return (value or b"").decode("utf-8", "replace")
+
+
+def named(function: str, name: str, what: str) -> int:
+    """The number of a name, by the library's own function: named("tamis_edge_from_name", "mask", "edge")."""
+    number = ctypes.c_int()
+    if not isinstance(name, str):
+        raise TypeError(f"{what} = {name!r}: expected a string")
+    must(getattr(lib, function)(name.encode(), number))
+    return number.value
+
+
+__version__: str = text(lib.tamis_version())

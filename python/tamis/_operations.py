@@ -1,0 +1,122 @@
+"""The operations for arrays of NumPy, PyTorch, CuPy and others."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import _declarations as c
+from ._call import FUSED, SDDMM, SPMM, compute, settings
+from ._kinds import NumPy, kind_of
+from ._pattern import Pattern
+
+
+def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None,
+          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact") -> Any:
+    """P = alpha * edge(S, A B^T) + beta * P at the nonzeros of S: sampled products of the rows of A and B.
+
+    S: (rows, cols), a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC, COO), a `Pattern`, or (offsets, columns[, values]).
+    A: (rows, K); B: (cols, K): float32, float64, float16 or bfloat16, both of one type, with any strides of which one is 1. Leading
+    dimensions, the same in A and B, are a batch over one pattern.
+    edge: what becomes of the product x and S's value s: "scale" s x, "mask" x, "residual" s - x, "quotient" s / max(x, epsilon),
+    "sigmoid", "exp", "leaky_relu" (with `scale` and `slope`), "softmax" of a row. cuSPARSE and PyTorch mean "mask".
+    out: the array of samples to write, (..., nnz); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
+    math: "tf32" lets tensor cores round fp32 operands.
+
+    Returns the samples as a sparse matrix of S's kind with S's index arrays, and those of a Pattern, of three arrays or of a batch as
+    an array (..., nnz) in the order of S's entries, of A's library and device. Raises ValueError, MemoryError or RuntimeError with
+    the library's message.
+
+    >>> import numpy as np, scipy.sparse, tamis
+    >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
+    >>> A, B = np.float32([[1, 1], [2, 0]]), np.float32([[1, 0], [0, 1], [1, 1]])
+    >>> tamis.sddmm(S, A, B).toarray()
+    array([[1., 0., 4.],
+           [0., 0., 0.]], dtype=float32)
+    >>> tamis.sddmm(S, A, B, edge="mask").data
+    array([1., 2., 0.], dtype=float32)
+    """
+    how = settings(edge, scale, slope, epsilon, False, math)
+    P, s = compute(SDDMM, S, ("A", "B"), (A, B), out, how, alpha, beta, values)
+    return P if isinstance(S, Pattern) or len(P.shape) > 1 else s.matrix(P)
+
+
+def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None) -> Any:
+    """C = alpha * S B + beta * C; with `transpose` S^T B.
+
+    S as in `sddmm`, (rows, cols). B: (cols, L), with `transpose` (rows, L); leading dimensions are a batch; a vector is one column.
+    out: (..., rows, L), with `transpose` (..., cols, L); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
+    Returns C, of B's library and device. Errors as in `sddmm`.
+
+    >>> import numpy as np, scipy.sparse, tamis
+    >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
+    >>> tamis.spmm(S, np.float32([1, 1, 1]))
+    array([3., 3.], dtype=float32)
+    >>> tamis.spmm(S, np.float32([[1], [1]]), transpose=True).ravel()
+    array([1., 3., 2.], dtype=float32)
+    """
+    how = settings(transpose=bool(transpose))
+    return compute(SPMM, S, ("B",), (B,), out, how, alpha, beta, values)[0]
+
+
+def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: bool = False, alpha: float = 1.0, beta: float = 0.0,
+          out: Any = None, values: Any = None, scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact") -> Any:
+    """E = alpha * edge(S, A B^T) D + beta * E: SDDMM and SpMM in one call; the samples are not returned.
+
+    S, A, B, edge and its numbers as in `sddmm`. D: (cols, L). Returns E, (..., rows, L), of A's library and device. With `transpose`
+    S^T takes S's place. Errors as in `sddmm`.
+
+    >>> import numpy as np, scipy.sparse, tamis
+    >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
+    >>> A, B = np.float32([[1, 1], [2, 0]]), np.float32([[1, 0], [0, 1], [1, 1]])
+    >>> tamis.fused(S, A, B, B)
+    array([[5., 4.],
+           [0., 0.]], dtype=float32)
+    """
+    how = settings(edge, scale, slope, epsilon, bool(transpose), math)
+    return compute(FUSED, S, ("A", "B", "D"), (A, B, D), out, how, alpha, beta, values)[0]
+
+
+def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, bias: Any = None, return_lse: bool = False,
+              out: Any = None, math: str = "exact") -> Any:
+    """Sparse attention: the row softmax of scale * Q K^T at the nonzeros of mask, times V.
+
+    mask: (N, M), a sparse matrix as S in `sddmm`, of which only the pattern counts; a query without nonzeros gives zeros.
+    Q: (..., N, d); K: (..., M, d); V: (..., M, e). Leading dimensions, such as (batch, heads), share the mask and run in one call.
+    scale: 1 / sqrt(d) if None. bias: (nnz,) or (..., nnz), added to the scores in the order of mask's entries.
+    Returns the result (..., N, e); with return_lse also the logarithm of the sum of the exponentials of each row's scores, (..., N).
+    Errors as in `sddmm`.
+
+    >>> import numpy as np, scipy.sparse, tamis
+    >>> mask = scipy.sparse.csr_array(np.tril(np.ones((3, 3), bool)))
+    >>> Q = K = np.zeros((2, 3, 4), np.float32)
+    >>> V = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
+    >>> tamis.attention(mask, Q, K, V)[..., 0]
+    array([[0. , 0.5, 1. ],
+           [3. , 3.5, 4. ]], dtype=float32)
+    """
+    if scale is None:
+        scale = 1.0 / max(int(Q.shape[-1]), 1) ** 0.5
+    how = settings("softmax", scale, math=math, keep_softmax=return_lse, as_pattern=True)
+    if not return_lse:
+        return compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias)[0]
+    rows = mask.shape[0] if hasattr(mask, "shape") else len(mask[0]) - 1
+    kind = kind_of(Q)
+    statistics = kind.empty((*tuple(Q.shape[:-2]), rows, 2), _statistics_type(kind, Q), Q)
+    E = compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias, kind.view(statistics, "statistics").pointer)[0]
+    largest, total = statistics[..., 0], statistics[..., 1]
+    if kind is NumPy:
+        import numpy
+        with numpy.errstate(divide="ignore"):  # an empty row has -infinity
+            return E, largest + numpy.log(total)
+    return E, largest + (total.log() if kind.name == "torch" else _cupy_log(total))
+
+
+def _statistics_type(kind: Any, Q: Any) -> int:
+    return c.TAMIS_F64 if kind.view(Q, "Q").type == c.TAMIS_F64 else c.TAMIS_F32
+
+
+def _cupy_log(array: Any) -> Any:
+    import cupy
+    return cupy.log(array)
+
+
+__all__ = ["attention", "fused", "sddmm", "spmm"]

@@ -1,0 +1,136 @@
+"""A pattern: a sparse matrix that is checked once, with the plans that calls have needed."""
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+from . import _declarations as c
+from ._library import lib, must
+from ._plan import Handle, explained, options
+from ._sparse import Sparse, sparse
+
+FIELDS = ("operation", "type", "output_type", "inner", "width", "a_layout", "b_layout", "d_layout", "output_layout", "batch")
+EXPECTED_CALLS = 1000  # a pattern is made for many calls: plans may prepare
+MOST_PLANS = 64        # of one pattern; the oldest goes first
+
+
+def options_of(form: tuple, how: Any, **more: Any) -> c.tamis_options:
+    """The library's options for a call's form and settings."""
+    return options(**dict(zip(FIELDS, form)), edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope,
+                   edge_epsilon=how.edge_epsilon, transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, **more)
+
+
+class Pattern:
+    """A sparse matrix that many calls use: its arrays are checked once, and the plans that calls need are made once and kept.
+
+    S is a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC or COO), or (offsets, columns) or (offsets, columns, values) with `shape`.
+    Every function of this package takes a Pattern as S. Its arrays are not copied: their structure must not change as long as the
+    pattern exists; values may, in place or by `values=` of a call. Any number of threads may use one pattern.
+
+    Attributes: `shape`, `nnz`, `device` ("cpu", "cuda:0").
+
+    Raises PatternError (a ValueError) with the first bad entry, ArgumentError (a ValueError) for arrays of wrong types or lengths.
+
+    >>> import numpy as np, tamis
+    >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
+    >>> pattern
+    <tamis.Pattern 2 x 3, 3 nonzeros, cpu>
+    >>> A, B = np.ones((2, 4), np.float32), np.ones((3, 4), np.float32)
+    >>> tamis.sddmm(pattern, A, B)
+    array([4., 4., 4.], dtype=float32)
+    """
+
+    def __init__(self, S: Any, shape: tuple[int, int] | None = None):
+        self._start(S.sparse if isinstance(S, Pattern) else sparse(S, shape=shape))
+
+    def _start(self, s: Sparse) -> None:
+        s.validate()
+        self.sparse = s
+        self._plans: dict[tuple, Handle] = {}
+        self.recipes: dict[tuple, Any] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def _of(cls, s: Sparse) -> Pattern:
+        """A pattern of a view that is made already."""
+        pattern = cls.__new__(cls)
+        pattern._start(s)
+        return pattern
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.sparse.shape
+
+    @property
+    def nnz(self) -> int:
+        return self.sparse.nnz
+
+    @property
+    def device(self) -> str:
+        return self.sparse.device
+
+    def __repr__(self) -> str:
+        return f"<tamis.Pattern {self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, {self.device}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a tamis.Pattern holds plans of this process: send the matrix, and make the pattern there")
+
+    def matrix(self, values: Any) -> Any:
+        """The sparse matrix with this pattern and these values, of the kind that the pattern was made from; arrays are shared.
+
+        >>> import numpy as np, scipy.sparse, tamis
+        >>> S = scipy.sparse.csr_array(np.eye(2, dtype=np.float32))
+        >>> tamis.Pattern(S).matrix(np.float32([3, 4])).toarray()
+        array([[3., 0.],
+               [0., 4.]], dtype=float32)
+        """
+        return self.sparse.matrix(values)
+
+    def plan_of(self, form: tuple, how: Any, used: Any) -> Handle:
+        """The plan for a call's form, made if there is none yet."""
+        key = (form, how)
+        handle = self._plans.get(key)
+        if handle is None or handle.value is None:
+            handle = self._made(key, used, False)
+        return handle
+
+    def gradient_of(self, form: tuple, how: Any, used: Any) -> Handle:
+        """The library's gradient for a call's form, made if there is none yet."""
+        key = (form, how, "gradient")
+        handle = self._plans.get(key)
+        if handle is None or handle.value is None:
+            handle = self._made(key, used, True)
+        return handle
+
+    def _made(self, key: tuple, used: Any, gradient: bool) -> Handle:
+        form, how = key[:2]
+        with self._lock:
+            handle = self._plans.get(key)
+            if handle is None or handle.value is None:
+                struct = self.sparse.with_values(used.pointer, used.type or form[1], used.apart)
+                handle = Handle(self.sparse, struct, options_of(form, how, expected_calls=EXPECTED_CALLS), gradient)
+                if len(self._plans) >= MOST_PLANS:
+                    self.recipes.clear()
+                while len(self._plans) >= MOST_PLANS:
+                    del self._plans[next(iter(self._plans))]
+                self._plans[key] = handle
+        return handle
+
+    def explain(self) -> str:
+        """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why.
+
+        >>> import numpy as np, tamis
+        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
+        >>> print(pattern.explain())
+        2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
+        no plans yet: each kind of call makes one
+        """
+        parts = [f"{self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, {self.device}"]
+        if self.device == "cpu":
+            profile = c.tamis_profile()
+            must(lib.tamis_row_profile(ctypes.byref(self.sparse.struct), profile))
+            parts[0] += f"; {profile.mean:.3g} a row ({profile.min} to {profile.max}), {profile.empty_rows} rows empty"
+        plans = [handle for key, handle in list(self._plans.items()) if not handle.gradient]
+        parts += [explained(handle).rstrip() for handle in plans] or ["no plans yet: each kind of call makes one"]
+        return "\n".join(parts)

@@ -1,0 +1,149 @@
+"""Plans: one operation on one pattern, prepared for many executions."""
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import weakref
+from ctypes import byref
+from dataclasses import dataclass
+from typing import Any
+
+from . import _declarations as c
+from . import _errors, _types
+from ._device import opened
+from ._kinds import kind_of
+from ._library import lib, must, named, text
+from ._registry import OPERATIONS
+from ._sparse import Sparse
+
+MATH = {"exact": c.TAMIS_MATH_EXACT, "tf32": c.TAMIS_MATH_TF32}
+EFFORT = {"estimate": c.TAMIS_EFFORT_ESTIMATE, "measure": c.TAMIS_EFFORT_MEASURE}
+EDGES: dict[str, int] = {}
+
+
+def edge_number(edge: str) -> int:
+    """The number of an edge's name."""
+    number = EDGES.get(edge)
+    if number is None:
+        number = EDGES[edge] = named("tamis_edge_from_name", edge, "edge")
+    return number
+
+
+def choice(table: dict[str, int], value: str, name: str) -> int:
+    """The number of one of a few names."""
+    try:
+        return table[value]
+    except (KeyError, TypeError):
+        raise _errors.ArgumentError(f"{name} = {value!r}: expected {' or '.join(map(repr, table))}") from None
+
+
+def options(**given: Any) -> c.tamis_options:
+    """The library's options: the defaults, and what is given."""
+    return c.tamis_options(**{**c.TAMIS_OPTIONS_INIT, **given})
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a plan does and what it has cost. Times are in seconds, sizes in bytes.
+
+    `predicted` and `measured` are the time of one execution, 0 if unknown. `break_even` is the number of executions after which the
+    set-up pays off.
+    """
+
+    algorithm: str
+    reason: str
+    parameters: str
+    instruction_set: str
+    threads: int
+    check: float
+    setup: float
+    predicted: float
+    break_even: int
+    workspace: int
+    prepared: int
+    chosen_by: str
+    measured: float
+    measuring: float
+
+
+class Handle:
+    """The library's plan, destroyed when the last user is gone: a plan that one thread closes ends after the calls of others."""
+
+    __slots__ = ("value", "workspace", "keep", "gradient", "__weakref__")
+
+    def __init__(self, S: Sparse, struct: c.tamis_sparse, given: c.tamis_options, gradient: bool = False):
+        device = opened(S.device)
+        kind = kind_of(S.like)
+        allocator = kind.allocator(S.like)
+        if device.on_gpu:
+            given.stream = kind.stream(S.like)
+            given.no_workspace = True  # each execution brings its own, so that executions of several streams may overlap
+            if allocator is not None:
+                given.allocator = allocator
+        self.gradient = gradient
+        self.keep = (S, struct, allocator)
+        handle, size = ctypes.c_void_p(), ctypes.c_size_t()
+        must((lib.tamis_gradient_create if gradient else lib.tamis_plan_create)(device.handle, byref(struct), byref(given), handle))
+        self.value = handle.value
+        must((lib.tamis_gradient_workspace_size if gradient else lib.tamis_plan_workspace_size)(handle, size))
+        self.workspace = size.value if device.on_gpu else 0
+        alive.add(self)
+
+    def free(self) -> None:
+        """Frees the library's plan, which no call may be using."""
+        value, self.value = getattr(self, "value", None), None
+        if value:
+            (lib.tamis_gradient_destroy if self.gradient else lib.tamis_plan_destroy)(value)
+
+    __del__ = free
+
+    def bring_workspace(self, execution: c.tamis_execution, like: Any) -> Any:
+        """Gives an execution on a GPU scratch memory of the caller's allocator, which must stay until the call has returned."""
+        if not self.workspace:
+            return None
+        memory = kind_of(like).empty((self.workspace + 7) // 8, _types.I64, like)
+        execution.workspace = kind_of(like).view(memory, "workspace").pointer
+        execution.workspace_bytes = self.workspace
+        return memory
+
+
+alive: weakref.WeakSet[Handle] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Plans of the parent would wait for threads that a child does not have: they are let go, not freed."""
+    for handle in list(alive):
+        handle.value = None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+@atexit.register
+def _at_exit() -> None:
+    """Plans on GPUs give their memory back while Python, whose allocators they use, still runs."""
+    for handle in list(alive):
+        if handle.keep[2] is not None:
+            handle.free()
+
+
+def explained(handle: Handle) -> str:
+    """What the library says about a plan."""
+    needed = ctypes.c_size_t()
+    must(lib.tamis_plan_explain(handle.value, None, 0, needed))
+    buffer = ctypes.create_string_buffer(needed.value)
+    must(lib.tamis_plan_explain(handle.value, buffer, len(buffer), None))
+    return text(buffer.value)
+
+
+def reported(handle: Handle) -> Report:
+    """The same as fields."""
+    r = c.tamis_plan_report()
+    must(lib.tamis_plan_describe(handle.value, r))
+    return Report(text(r.algorithm), text(r.reason), text(r.parameters), text(r.instruction_set), r.threads, r.check_seconds, r.setup_seconds,
+                  r.predicted_seconds, r.break_even_calls, r.workspace_bytes, r.prepared_bytes, text(lib.tamis_chosen_by_name(r.chosen_by)),
+                  r.measured_seconds, r.measuring_seconds)
+
+
+__all__ = ["EFFORT", "MATH", "OPERATIONS", "Handle", "Report", "choice", "edge_number", "explained", "options", "reported"]

@@ -1,0 +1,162 @@
+"""Sparse matrices of other libraries as views: scipy.sparse, cupyx.scipy.sparse, torch sparse tensors, or three arrays.
+
+Nothing is copied. CSC is the CSR of the transpose: `transposed` says so.
+"""
+from __future__ import annotations
+
+import copy
+import ctypes
+import sys
+from typing import Any, Callable
+
+from . import _declarations as c
+from . import _errors, _types
+from ._library import lib, must
+from ._views import View, vector, view
+
+NO_VALUES = "none"  # there are none; or they are integers, which only patterns have
+
+
+class Sparse:
+    """The arrays of a sparse matrix. `shape` is the caller's; `struct` is the library's view, of the transpose where `transposed`."""
+
+    __slots__ = ("struct", "shape", "nnz", "transposed", "values", "value_type", "device", "like", "matrix", "_views", "_name")
+
+    def __init__(self, name: str, shape: tuple[int, int], transposed: bool, offsets: Any, rows: Any, columns: Any, values: Any,
+                 matrix: Callable[[Any], Any]):
+        first, second = (shape[1], shape[0]) if transposed else shape
+        self._name = name
+        columns_view = _indices(columns, f"{name}'s column indices")
+        nnz = columns_view.shape[0]
+        struct = c.tamis_sparse(rows=first, cols=second, nnz=nnz, index_type=_types.INDEX[columns_view.type],
+                                columns=columns_view.pointer, location=c.TAMIS_HOST if columns_view.device == "cpu" else c.TAMIS_DEVICE)
+        if offsets is not None:
+            other = _indices(offsets, f"{name}'s row offsets", first + 1)
+            struct.format, struct.offset_type, struct.offsets = c.TAMIS_CSR, _types.INDEX[other.type], other.pointer
+        else:
+            other = _indices(rows, f"{name}'s row indices", nnz)
+            struct.format, struct.row_indices = c.TAMIS_COO, other.pointer
+            if other.type != columns_view.type:
+                raise _errors.ArgumentError(f"{name}'s row indices are {_types.NAMES[other.type]} and its column indices "
+                                            f"{_types.NAMES[columns_view.type]}: give both the same type")
+        self._views = [columns_view, other]
+        self.value_type: int | str = NO_VALUES
+        self.values = None
+        if values is not None:
+            values_view = _values(values, name)
+            if values_view is not None:
+                vector(values_view, f"{name}'s values", nnz)
+                self.values, self.value_type = values_view, values_view.type
+                self._views.append(values_view)
+            else:
+                self.value_type = str(values.dtype)
+        self.device = _same_device(self._views, name)
+        self.struct, self.shape, self.nnz, self.transposed = struct, shape, nnz, transposed
+        self.like, self.matrix = columns if values is None else values, matrix
+
+    def with_values(self, pointer: int | None, kind: int, apart: int = 0) -> c.tamis_sparse:
+        """The library's view with these values; None: as a pattern."""
+        struct = c.tamis_sparse.from_buffer_copy(self.struct)
+        struct.values, struct.value_type, struct.batch_stride = pointer, kind, apart
+        return struct
+
+    def validate(self) -> None:
+        """Checks every entry of arrays in host memory; those on a GPU are checked by each plan."""
+        if self.device == "cpu":
+            must(lib.tamis_validate(ctypes.byref(self.struct)))
+
+
+def _indices(array: Any, name: str, length: int | None = None) -> View:
+    v = view(array, name)
+    if v.type not in _types.INDEX:
+        raise _errors.ArgumentError(f"{name} are {_types.NAMES[v.type]}: expected int32 or int64")
+    if len(v.shape) != 1:
+        raise _errors.ArgumentError(f"{name} have shape {tuple(v.shape)}: expected a vector")
+    vector(v, name, length)
+    return v
+
+
+def _values(values: Any, name: str) -> View | None:
+    """The view of values; None for integers and bools, which no operation reads."""
+    try:
+        v = view(values, f"{name}'s values")
+    except _errors.ArgumentError:
+        if str(getattr(values, "dtype", "")).replace("torch.", "") in ("bool", "int8", "uint8", "int16", "uint16", "uint32", "uint64"):
+            return None
+        raise
+    return None if v.type in _types.INDEX else v
+
+
+def _same_device(views: list[View], name: str) -> str:
+    devices = sorted({v.device for v in views})
+    if len(devices) > 1:
+        raise _errors.ArgumentError(f"the arrays of {name} are on {' and '.join(devices)}: move them to one")
+    return devices[0]
+
+
+def _scipy(S: Any, name: str) -> Sparse:
+    """scipy.sparse and cupyx.scipy.sparse: arrays and matrices in CSR, CSC or COO."""
+
+    def matrix(values: Any) -> Any:
+        other = copy.copy(S)
+        other.data = values
+        return other
+
+    if len(S.shape) != 2:
+        raise _errors.ArgumentError(f"{name} has shape {S.shape}: expected two dimensions")
+    shape = (int(S.shape[0]), int(S.shape[1]))
+    if S.format == "csr":
+        return Sparse(name, shape, False, S.indptr, None, S.indices, S.data, matrix)
+    if S.format == "csc":
+        return Sparse(name, shape, True, S.indptr, None, S.indices, S.data, matrix)
+    if S.format == "coo":
+        return Sparse(name, shape, False, None, S.row, S.col, S.data, matrix)
+    raise _errors.ArgumentError(f"{name} is in SciPy's format {S.format}: expected csr, csc or coo; convert it by {name}.tocsr()")
+
+
+def _torch(S: Any, name: str) -> Sparse:
+    torch = sys.modules["torch"]
+    if S.requires_grad and torch.is_grad_enabled():
+        raise _errors.ArgumentError(f"{name} requires grad, which this function does not record: use tamis.torch, or pass {name}.detach()")
+    if S.dim() != 2:
+        raise _errors.ArgumentError(f"{name} has shape {tuple(S.shape)}: expected two dimensions; tamis takes batches as values of one pattern")
+    shape = (int(S.shape[0]), int(S.shape[1]))
+    if S.layout is torch.sparse_csr:
+        offsets, columns = S.crow_indices(), S.col_indices()
+        return Sparse(name, shape, False, offsets, None, columns, S.values(),
+                      lambda values: torch.sparse_csr_tensor(offsets, columns, values, shape))
+    if S.layout is torch.sparse_csc:
+        offsets, columns = S.ccol_indices(), S.row_indices()
+        return Sparse(name, shape, True, offsets, None, columns, S.values(),
+                      lambda values: torch.sparse_csc_tensor(offsets, columns, values, shape))
+    if S.layout is torch.sparse_coo:
+        indices = S._indices()
+        return Sparse(name, shape, False, None, indices[0], indices[1], S._values(),
+                      lambda values: torch.sparse_coo_tensor(indices, values, shape))
+    raise _errors.ArgumentError(f"{name} has the layout {S.layout}: expected sparse_csr, sparse_csc or sparse_coo; convert it by "
+                                f"{name}.to_sparse_csr()")
+
+
+def sparse(S: Any, name: str = "S", shape: tuple[int, int] | None = None, cols: int | None = None) -> Sparse:
+    """The view of a sparse matrix. Of three arrays `shape` is known, or at least `cols`."""
+    if isinstance(S, (tuple, list)):
+        if len(S) not in (2, 3):
+            raise _errors.ArgumentError(f"{name} has {len(S)} parts: expected (offsets, columns) or (offsets, columns, values)")
+        offsets, columns = S[0], S[1]
+        values = S[2] if len(S) == 3 else None
+        if shape is None:
+            rows = view(offsets, f"{name}'s row offsets").shape
+            if cols is None:
+                raise _errors.ArgumentError(f"{name} is three arrays, which do not have its number of columns: make a "
+                                            f"tamis.Pattern({name}, shape=(rows, cols))")
+            shape = (max(rows[0] - 1, 0) if len(rows) == 1 else 0, cols)
+        return Sparse(name, shape, False, offsets, None, columns, values, lambda result: result)
+    if shape is not None:
+        raise _errors.ArgumentError(f"shape = {shape}: {name} has one of its own, {tuple(S.shape)}")
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(S, torch.Tensor):
+        return _torch(S, name)
+    if isinstance(getattr(S, "format", None), str) and hasattr(S, "nnz"):
+        return _scipy(S, name)
+    raise TypeError(f"{name} is a {type(S).__name__}: expected a sparse matrix of SciPy, CuPy or PyTorch, (offsets, columns, values), or a "
+                    f"tamis.Pattern; a dense array becomes one by scipy.sparse.csr_array({name})")

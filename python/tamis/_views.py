@@ -1,0 +1,279 @@
+"""Arrays of other libraries as addresses with shape, strides and type: nothing is copied.
+
+An array is taken through its library's own attributes (NumPy, PyTorch), else through __dlpack__, else through
+__cuda_array_interface__, else through the buffer protocol. A view keeps what it looks at alive.
+"""
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy
+
+from . import _declarations as c
+from . import _errors, _types
+
+
+class View:
+    """An array: address, shape, strides in elements, element type, the device's name, and whether it may be written."""
+
+    __slots__ = ("array", "pointer", "shape", "strides", "type", "device", "writable", "keep")
+
+    def __init__(self, array, pointer, shape, strides, kind, device, writable, keep=None):
+        self.array, self.pointer, self.shape, self.strides = array, pointer, shape, strides
+        self.type, self.device, self.writable, self.keep = kind, device, writable, keep
+
+
+def refuse_type(name: str, what: Any) -> _errors.ArgumentError:
+    return _errors.ArgumentError(f"{name} has elements of type {what}: expected float32, float64, float16 or bfloat16; convert it, for "
+                                 f"instance by {name}.astype('float32')")
+
+
+_ndarray = numpy.ndarray
+_NUMPY_TYPES = {numpy.dtype(name): number for name, number in _types.OF_NUMPY_NAME.items() if name != "bfloat16"}
+
+
+def _numpy(array: numpy.ndarray, name: str) -> View:
+    dtype = array.dtype
+    kind = _NUMPY_TYPES.get(dtype)
+    if kind is None:
+        kind = _types.OF_NUMPY_NAME.get(dtype.name)  # ml_dtypes' bfloat16
+        if kind is None or not dtype.isnative:
+            raise refuse_type(name, dtype)
+    shape = array.shape
+    try:  # of packed arrays that may be written this takes a third of the time
+        return View(array, _address(_byte_of(array)), shape, (shape[1], 1) if len(shape) == 2 else _packed(shape), kind, "cpu", True)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        pass
+    size = dtype.itemsize
+    pointer, read_only = array.__array_interface__["data"]
+    if any(stride % size for stride in array.strides):
+        raise _bad_strides(name, array.strides)
+    return View(array, pointer, shape, tuple([stride // size for stride in array.strides]), kind, "cpu", not read_only)
+
+
+_byte_of, _address = ctypes.c_char.from_buffer, ctypes.addressof
+
+
+def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(shape) == 1:
+        return (1,)
+    strides, step = [], 1
+    for length in reversed(shape):
+        strides.append(step)
+        step *= length
+    return tuple(reversed(strides))
+
+
+def _bad_strides(name: str, strides) -> _errors.ArgumentError:
+    return _errors.ArgumentError(f"{name} has strides of {strides} bytes, which are no multiples of its elements: copy it, for instance by "
+                                 f"numpy.ascontiguousarray({name})")
+
+
+_torch_types: dict[Any, int] = {}
+_torch_devices: dict[Any, str] = {}
+
+
+def torch_type(dtype: Any) -> int | None:
+    """The number of a torch.dtype, or None."""
+    if not _torch_types:
+        torch = sys.modules["torch"]
+        _torch_types.update({getattr(torch, name): number for name, number in _types.OF_NUMPY_NAME.items()})
+    return _torch_types.get(dtype)
+
+
+def torch_device(device: Any) -> str:
+    """The name of a torch.device for Tamis: "cpu", "cuda:0"."""
+    name = _torch_devices.get(device)
+    if name is None:
+        name = _torch_devices[device] = "cpu" if device.type == "cpu" else f"{device.type}:{device.index or 0}"
+    return name
+
+
+def torch_view(tensor: Any, name: str) -> View:
+    """A view of a tensor of PyTorch. Gradients are the caller's matter."""
+    kind = torch_type(tensor.dtype)
+    if kind is None:
+        raise refuse_type(name, tensor.dtype)
+    if tensor.is_neg():
+        raise _errors.ArgumentError(f"{name} is a negated view: copy it by {name}.resolve_neg()")
+    return View(tensor, tensor.data_ptr(), tensor.shape, tensor.stride(), kind, torch_device(tensor.device), True)
+
+
+def _torch(tensor: Any, name: str) -> View:
+    torch = sys.modules["torch"]
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise _errors.ArgumentError(f"{name} requires grad, which this function does not record: use tamis.torch, or pass {name}.detach()")
+    if tensor.layout is not torch.strided:
+        raise _errors.ArgumentError(f"{name} is sparse ({tensor.layout}): expected a dense tensor")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise _errors.ArgumentError(f"{name} is on {tensor.device}: expected cpu or cuda")
+    return torch_view(tensor, name)
+
+
+# ------------------------------------------------------------------------------ DLPack
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_MANAGED = 1, 2, 3, 13
+_DEFAULT_STREAM = 1  # DLPack's number of CUDA's legacy default stream
+
+
+def _dlpack(array: Any, name: str) -> View:
+    where, number = array.__dlpack_device__()
+    if where in (_DL_CPU, _DL_CUDA_HOST):
+        device, arguments = "cpu", {}
+    elif where in (_DL_CUDA, _DL_MANAGED):
+        device, arguments = f"cuda:{number}", {"stream": _current_stream(array) or _DEFAULT_STREAM}
+    else:
+        raise _errors.ArgumentError(f"{name} is on DLPack's device {where}:{number}: expected memory of the CPU or of CUDA")
+    try:
+        capsule = array.__dlpack__(**arguments)
+    except BufferError as error:
+        raise _errors.ArgumentError(f"{name} does not lend its memory: {error}") from None
+    # the tensor is the first field of what the capsule holds; the capsule frees it, since it is not renamed
+    tensor = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    kind = _types.OF_DLPACK.get((tensor.code, tensor.bits))
+    if kind is None or tensor.lanes != 1:
+        raise refuse_type(name, f"{tensor.bits} bits of DLPack's code {tensor.code}")
+    shape = tuple(tensor.shape[:tensor.ndim])
+    strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else _packed(shape)
+    return View(array, (tensor.data or 0) + tensor.byte_offset, shape, strides, kind, device, hasattr(array, "__setitem__"), capsule)
+
+
+def _current_stream(array: Any) -> int:
+    """The current stream of the library that an array on a GPU is of; 0, the default one, for other libraries."""
+    library = type(array).__module__.partition(".")[0]
+    if library == "cupy":
+        return sys.modules["cupy"].cuda.get_current_stream().ptr
+    if library == "torch":
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    return 0
+
+
+def _cuda_interface(array: Any, name: str) -> View:
+    given = array.__cuda_array_interface__
+    try:
+        dtype = numpy.dtype(given["typestr"])
+    except TypeError:
+        raise refuse_type(name, given["typestr"]) from None
+    kind = _NUMPY_TYPES.get(dtype)
+    if kind is None:
+        raise refuse_type(name, dtype)
+    shape = tuple(given["shape"])
+    strides = given.get("strides")
+    if strides is None:
+        strides = _packed(shape)
+    elif any(stride % dtype.itemsize for stride in strides):
+        raise _bad_strides(name, strides)
+    else:
+        strides = tuple(stride // dtype.itemsize for stride in strides)
+    pointer, read_only = given["data"]
+    device = getattr(getattr(array, "device", None), "id", 0)
+    return View(array, pointer, shape, strides, kind, f"cuda:{device}", not read_only)
+
+
+def view(array: Any, name: str) -> View:
+    """A view of any array; `name` is what messages call it."""
+    if isinstance(array, _ndarray):
+        return _numpy(array, name)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return _torch(array, name)
+    if hasattr(array, "__dlpack__"):
+        return _dlpack(array, name)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _cuda_interface(array, name)
+    try:
+        lent = numpy.asarray(memoryview(array))
+    except TypeError:
+        raise TypeError(f"{name} is a {type(array).__name__}: expected an array (NumPy, PyTorch, CuPy, or another with __dlpack__ or a "
+                        f"buffer); for instance numpy.asarray({name}, dtype='float32')") from None
+    return _numpy(lent, name)
+
+
+# ------------------------------------------------------------------------------ as the library's structures
+
+
+def dense(v: View, name: str) -> c.tamis_dense:
+    """The library's view of a matrix, or of a batch of matrices with one stride."""
+    shape, strides = v.shape, v.strides
+    if len(shape) == 2:
+        rows, cols = shape
+        down, across = strides
+        apart = 0
+    elif len(shape) > 2:
+        *_, rows, cols = shape
+        *_, down, across = strides
+        apart = _batch_stride(v, name)
+    else:
+        raise _errors.ArgumentError(f"{name} has {len(shape)} dimension(s), shape {tuple(shape)}: expected a matrix, or a batch of matrices")
+    if v.type > _types.BF16:
+        raise refuse_type(name, _types.NAMES[v.type])
+    if across == 1 or cols <= 1:
+        layout, stride, least, lines = c.TAMIS_ROW_MAJOR, down, cols, rows
+    elif down == 1 or rows <= 1:
+        layout, stride, least, lines = c.TAMIS_COLUMN_MAJOR, across, rows, cols
+    else:
+        raise _not_contiguous(v, name)
+    if stride < least or stride <= 0:
+        if lines > 1 and least > 0:
+            raise _not_contiguous(v, name)
+        stride = 0
+    location = c.TAMIS_HOST if v.device == "cpu" else c.TAMIS_DEVICE
+    return c.tamis_dense(v.pointer, rows, cols, stride, v.type, layout, location, apart)
+
+
+def _batch_stride(v: View, name: str) -> int:
+    """The stride of all leading dimensions together: 0 for one matrix shared by all members."""
+    apart, steps = 0, 1
+    for length, stride in reversed(list(zip(v.shape[:-2], v.strides[:-2]))):
+        if length == 1:
+            continue
+        if steps == 1:
+            apart = stride
+        elif stride != apart * steps:
+            raise _not_contiguous(v, name)
+        steps *= length
+    if apart < 0:
+        raise _not_contiguous(v, name)
+    return apart
+
+
+def _not_contiguous(v: View, name: str) -> _errors.ArgumentError:
+    return _errors.ArgumentError(f"{name} has shape {tuple(v.shape)} and strides {tuple(v.strides)} (elements): one of the last two strides "
+                                 f"must be 1, the other positive, and leading dimensions must be evenly apart; copy it, for instance by "
+                                 f"{_copying(v, name)}")
+
+
+def _copying(v: View, name: str) -> str:
+    """The line with which the caller makes a packed copy."""
+    library = type(v.array).__module__.partition(".")[0]
+    return f"{name}.contiguous()" if library == "torch" else f"{'cupy' if library == 'cupy' else 'numpy'}.ascontiguousarray({name})"
+
+
+def vector(v: View, name: str, length: int | None = None, batch: int = 1) -> int:
+    """Checks a packed vector, or one for each member of a batch (batch, length); returns the stride between them."""
+    if len(v.shape) == 1:
+        (count,), (step,), apart = v.shape, v.strides, 0
+    else:
+        count, step = v.shape[-1] if v.shape else 0, v.strides[-1] if v.shape else 0
+        apart = _batch_stride(View(v.array, 0, (*v.shape, 1), (*v.strides, 1), 0, "", False), name) if v.shape else 0
+        members = 1
+        for size in v.shape[:-1]:
+            members *= size
+        if not v.shape or members != batch:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: expected {batch} vectors" if batch > 1 else
+                                        f"{name} has shape {tuple(v.shape)}: expected a vector")
+    if length is not None and count != length:
+        raise _errors.ArgumentError(f"{name} has {count} elements: expected {length}")
+    if step != 1 and count > 1:
+        raise _errors.ArgumentError(f"{name} is not contiguous: copy it, for instance by {_copying(v, name)}")
+    return apart

@@ -1,0 +1,375 @@
+"""Factorisations and topic models with scikit-learn's conventions: ALS, ImplicitALS, CCD, LDA, SFA, GaP.
+
+X is a sparse matrix of SciPy in CSR or COO, rows x columns: users x items with ratings or counts of uses, documents x words with
+counts. Estimators have `fit`, `transform`, `predict`, `get_params`, `set_params`; attributes that a fit makes end in an underscore;
+`sklearn.base.clone` and pickling work. Models are the files of the program `tamis`: `save` and `load`.
+"""
+from __future__ import annotations
+
+import ctypes
+import inspect
+import os
+import tempfile
+from ctypes import byref
+from typing import Any, Optional
+
+import numpy
+
+from . import _declarations as c
+from . import _errors, _types
+from ._device import opened
+from ._library import lib, models, must
+from ._sparse import Sparse, sparse
+from ._views import dense, view
+
+
+def _data(X: Any, name: str = "X") -> Sparse:
+    s = sparse(X, name)
+    if s.transposed:
+        raise _errors.ArgumentError(f"{name} is CSC: convert it by {name}.tocsr()")
+    if s.values is None:
+        raise _errors.ArgumentError(f"{name}'s values are {s.value_type}: convert them, for instance by {name}.astype('float32')")
+    s.struct.values, s.struct.value_type = s.values.pointer, s.values.type
+    return s
+
+
+class _Model:
+    """The library's model, freed with its last user."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Optional[int]):
+        self.value = value
+
+    def __del__(self) -> None:
+        if self.value:
+            models().tamis_model_free(self.value)
+
+
+class Estimator:
+    """What all methods have in common. Use one of its subclasses."""
+
+    _method = -1
+    device: str
+    dtype: str
+
+    # -------------------------------------------------------------------- parameters
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def _set(self, given: dict[str, Any]) -> None:
+        for name in self._names():
+            setattr(self, name, given[name])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the constructor and their values."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **given: Any) -> Any:
+        """Sets parameters of the constructor; a fit uses them."""
+        for name, value in given.items():
+            if name not in self._names():
+                raise _errors.ArgumentError(f"{name} is no parameter of {type(self).__name__}: expected one of {', '.join(self._names())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()}
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
+        return f"{type(self).__name__}({changed})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+        tags = Tags(estimator_type=None, target_tags=TargetTags(required=False))
+        tags.input_tags.sparse = True
+        return tags
+
+    def _options(self) -> c.tamis_model_options:
+        options = c.tamis_model_options()
+        must(models().tamis_model_options_init(options, self._method))
+        kinds: dict[str, Any] = {name: kind for name, kind, *_ in options._fields_}
+        for name, value in self.get_params().items():
+            if name == "dtype":
+                number = _types.OF_NUMPY_NAME.get(str(numpy.dtype(value)))
+                if number not in (_types.F32, _types.F64):
+                    raise _errors.ArgumentError(f"dtype = {value}: expected float32 or float64")
+                options.type = number
+            elif name != "device" and value is not None:
+                try:
+                    setattr(options, name, float(value) if kinds[name] is ctypes.c_double else value)
+                except (TypeError, ValueError):
+                    raise _errors.ArgumentError(f"{name} = {value!r}: expected a number") from None
+        return options
+
+    # -------------------------------------------------------------------- fitting
+
+    def fit(self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Any:
+        """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
+
+        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric and seconds for each iteration) and the factors. Ctrl-C stops
+        after a mini-batch. Raises ValueError with the first bad entry.
+        """
+        self._start()
+        s = _data(X)
+        held = c.tamis_held_out()
+        keep = [_data(part, name) for part, name in ((held_out, "held_out"), (observed, "observed")) if part is not None]
+        if held_out is not None:
+            held.entries = ctypes.pointer(keep[0].struct)
+        if observed is not None:
+            held.observed = ctypes.pointer(keep[-1].struct)
+        status = models().tamis_model_fit(self._model.value, byref(s.struct), None if held_out is None else byref(held))
+        self._finished(status)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """One more step with a mini-batch of new rows: LDA, GaP, SFA. The first batch decides on the number of columns."""
+        if not hasattr(self, "_model"):
+            self._start()
+        s = _data(X)
+        self._finished(models().tamis_model_partial_fit(self._model.value, byref(s.struct)))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> numpy.ndarray:
+        """`fit`, then `transform`, of the same X."""
+        return self.fit(X).transform(X)
+
+    def _start(self) -> None:
+        self.history_: list[dict[str, Any]] = []
+        self._stopped: Optional[BaseException] = None
+        options = self._options()
+
+        def after(_: Any, iteration: Any) -> bool:
+            try:
+                i = iteration.contents
+                if i.batch == i.batches:
+                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "seconds": i.seconds})
+                return True
+            except BaseException as error:  # noqa: BLE001  no exception passes through C
+                self._stopped = error
+                return False
+
+        self._callback = c.tamis_iteration_callback(after)
+        options.callback = self._callback
+        model = ctypes.c_void_p()
+        must(models().tamis_model_create(opened(self.device).handle, byref(options), model))
+        self._model = _Model(model.value)
+
+    def _finished(self, status: int) -> None:
+        if status and self._stopped is not None:
+            raise self._stopped
+        must(status)
+        self._describe()
+
+    def _describe(self) -> None:
+        described = c.tamis_model_description()
+        must(models().tamis_model_describe(self._model.value, described))
+        self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
+        self._width, self._rows = described.width, described.rows
+        self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"
+
+    def _fitted(self) -> int:
+        if not hasattr(self, "_model"):
+            raise _errors.ArgumentError(f"this {type(self).__name__} is not fitted: call fit")
+        assert self._model.value is not None
+        return self._model.value
+
+    # -------------------------------------------------------------------- using
+
+    def transform(self, X: Any) -> numpy.ndarray:
+        """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in."""
+        model, s = self._fitted(), _data(X)
+        W = numpy.empty((s.shape[0], self._width), self._type)
+        must(models().tamis_model_transform(model, byref(s.struct), byref(dense(view(W, "W"), "W"))))
+        return W
+
+    def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
+        """Predictions at the places of X's entries, (nnz,). factors: those of X's rows, of `transform`; None: X's rows are those of the fit."""
+        model, s = self._fitted(), _data(X)
+        out = numpy.empty(s.nnz, "float64")
+        W = None if factors is None else byref(dense(view(factors, "factors"), "factors"))
+        must(models().tamis_model_predict(model, W, byref(s.struct), out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        return out
+
+    def recommend(self, rows: Any = None, n: int = 10, *, seen: Any = None,
+                  factors: Optional[numpy.ndarray] = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
+
+        rows: numbers of rows of the fit, or of `factors`; None: all. Both results are (rows, n); where fewer are left, -1 and NaN.
+        """
+        model = self._fitted()
+        count = (self._rows if factors is None else len(factors)) if rows is None else len(rows)
+        numbers = None if rows is None else numpy.ascontiguousarray(rows, "int64")
+        columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
+        W = None if factors is None else byref(dense(view(factors, "factors"), "factors"))
+        known = None if seen is None else _data(seen, "seen")
+        must(models().tamis_model_recommend(
+            model, W, None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), count,
+            None if known is None else byref(known.struct), n, columns.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
+            scores.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        return columns, scores
+
+    def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
+        """How well held-out entries X are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of words."""
+        model, s = self._fitted(), _data(X)
+        known = None if observed is None else _data(observed, "observed")
+        held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
+        result = c.tamis_score()
+        must(models().tamis_model_score(model, byref(held), False, 0, result))
+        return result.log_likelihood if self._method in (c.TAMIS_LDA, c.TAMIS_GAP) else -result.rmse
+
+    def _factors(self, function: Any) -> numpy.ndarray:
+        owned = ctypes.c_void_p()
+        must(function(self._fitted(), owned))
+        try:
+            d = lib.tamis_owned_dense_view(owned).contents
+            kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
+            stride = d.stride or d.cols
+            if d.rows == 0 or d.cols == 0:
+                return numpy.empty((d.rows, d.cols), self._type)
+            lent = numpy.ctypeslib.as_array(ctypes.cast(d.data, ctypes.POINTER(kind)), (d.rows, stride))
+            return lent[:, :d.cols].copy()  # the library's memory ends with `owned`
+        finally:
+            lib.tamis_owned_dense_free(owned)
+
+    @property
+    def components_(self) -> numpy.ndarray:
+        """The factors of the columns, (factors, columns): of items, or the words of each topic."""
+        return self._factors(models().tamis_model_column_factors).T
+
+    @property
+    def row_factors_(self) -> numpy.ndarray:
+        """The factors of the rows of the fit, (rows, factors); LDA and SFA keep none."""
+        return self._factors(models().tamis_model_row_factors)
+
+    # -------------------------------------------------------------------- files
+
+    def save(self, path: Any) -> None:
+        """Writes the model's file, which the program `tamis` reads too."""
+        must(models().tamis_model_save(self._fitted(), os.fsencode(path)))
+
+    def _load(self, path: Any) -> None:
+        model = ctypes.c_void_p()
+        must(models().tamis_model_load(opened(self.device).handle, os.fsencode(path), model))
+        self._model = _Model(model.value)
+        self._describe()
+
+    @classmethod
+    def load(cls, path: Any, device: str = "cpu") -> Any:
+        """An estimator with the model of a file and the parameters that it was fitted with."""
+        made = cls()
+        made.device = device
+        made._load(path)
+        described = c.tamis_model_description()
+        must(models().tamis_model_describe(made._model.value, described))
+        if described.options.method != cls._method:
+            name = models().tamis_method_name(described.options.method).decode()
+            raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
+        for name in cls._names():
+            if name not in ("device", "dtype", "threads"):
+                setattr(made, name, getattr(described.options, name))
+        made.dtype = made._type
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in ("_model", "_callback", "_stopped")}
+        if hasattr(self, "_model"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model")
+                self.save(path)
+                with open(path, "rb") as file:
+                    state["_file"] = file.read()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        content = state.pop("_file", None)
+        vars(self).update(state)
+        if content is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model")
+                with open(path, "wb") as file:
+                    file.write(content)
+                self._load(path)
+
+
+class ALS(Estimator):
+    """Ratings by alternating least squares. Parameters are fields of `tamis_model_options`, with its defaults; threads: 0 is all.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import ALS
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+    >>> model = ALS(factors=2, iterations=20).fit(X)
+    >>> model.transform(X).shape, model.predict(X).shape
+    ((3, 2), (6,))
+    """
+
+    _method = c.TAMIS_ALS
+
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.05,
+                 weighted: bool = True, biases: bool = False, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+        self._set(locals())
+
+
+class ImplicitALS(Estimator):
+    """Counts of uses: missing entries count as zeros with little weight (Hu, Koren, Volinsky). Parameters as in `ALS`."""
+
+    _method = c.TAMIS_IMPLICIT_ALS
+
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.01,
+                 confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+        self._set(locals())
+
+
+class CCD(Estimator):
+    """Ratings by CCD++, one feature at a time. Parameters as in `ALS`."""
+
+    _method = c.TAMIS_CCD
+
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.05,
+                 weighted: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
+                 device: str = "cpu"):
+        self._set(locals())
+
+
+class LDA(Estimator):
+    """Topics of documents by latent Dirichlet allocation, online in mini-batches. Parameters as in `ALS`.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.ml import LDA
+    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]))
+    >>> LDA(factors=2, iterations=5).fit(X).transform(X).shape
+    (3, 2)
+    """
+
+    _method = c.TAMIS_LDA
+
+    def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 5,
+                 row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
+                 rate_decay: float = 0.5, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+        self._set(locals())
+
+
+class SFA(Estimator):
+    """Ratings by sparse factor analysis in mini-batches of users, whose factors are not kept. Parameters as in `ALS`."""
+
+    _method = c.TAMIS_SFA
+
+    def __init__(self, factors: int = 32, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.5,
+                 column_regularization: float = 0.1, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
+                 threads: int = 0, device: str = "cpu"):
+        self._set(locals())
+
+
+class GaP(Estimator):
+    """Counts by gamma-Poisson factors; without a scale, non-negative factors that minimise the Kullback-Leibler divergence."""
+
+    _method = c.TAMIS_GAP
+
+    def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
+                 row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, dtype: str = "float32",
+                 threads: int = 0, device: str = "cpu"):
+        self._set(locals())
+
+
+__all__ = ["ALS", "CCD", "LDA", "SFA", "Estimator", "GaP", "ImplicitALS"]

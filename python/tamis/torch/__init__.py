@@ -1,0 +1,178 @@
+"""The operations for PyTorch, with gradients: sparse attention, graph neural networks, sampled products.
+
+    pattern = tamis.torch.Pattern.from_edge_index(edge_index, num_nodes)
+    samples = tamis.torch.sddmm(pattern, A, B)              one number for each edge
+    C = tamis.torch.spmm(pattern, B, values=samples)        sums over neighbours
+    out = tamis.torch.attention(q, k, v, pattern)           softmax over neighbours, then the sum
+
+They are operators of PyTorch: autograd, torch.compile(fullgraph=True) and vmap know them, on the CPU and on CUDA, in the current
+stream. First derivatives alone. `tamis.torch.nn` has layers, `tamis.torch.dglsp` the names of dgl.sparse.
+"""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from .. import _declarations as c
+from .. import _errors
+from .._plan import edge_number
+from ._ops import CALLS
+from ._pattern import Pattern
+
+_sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
+_EDGES = {"scale": c.TAMIS_EDGE_SCALE, "mask": c.TAMIS_EDGE_MASK, "softmax": c.TAMIS_EDGE_SOFTMAX}
+
+
+def _edge(edge: str) -> int:
+    number = _EDGES.get(edge)
+    return edge_number(edge) if number is None else number
+
+
+def _recorded(*tensors: Optional[Tensor]) -> bool:
+    """Whether gradients may be asked for: then softmax keeps its numbers of each row for them."""
+    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
+
+
+def _autocast(kind: str, tensors: tuple) -> tuple:
+    """Under autocast, operands in its type."""
+    try:
+        enabled = torch.is_autocast_enabled(kind)
+        dtype = torch.get_autocast_dtype(kind) if enabled else None
+    except TypeError:  # before PyTorch 2.4
+        enabled = torch.is_autocast_enabled() if kind == "cuda" else torch.is_autocast_cpu_enabled()
+        dtype = (torch.get_autocast_gpu_dtype() if kind == "cuda" else torch.get_autocast_cpu_dtype()) if enabled else None
+    if not enabled:
+        return tensors
+    return tuple(None if x is None or x.dtype == torch.float64 else x.to(dtype) for x in tensors)
+
+
+def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
+          slope: float = 0.01, epsilon: float = 1e-10) -> Tensor:
+    """Sampled products: edge(values, A B^T) at the pattern's places.
+
+    A: (..., rows, K); B: (..., cols, K), of one floating-point type; leading dimensions are a batch, one operand may lack them.
+    values: (nnz,) or (..., nnz); ones if None. edge, scale, slope, epsilon as in `tamis.sddmm`.
+    Returns (..., nnz) in the pattern's order. Gradients to A, B and values. Raises ValueError, MemoryError or RuntimeError.
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+    >>> A = torch.ones(2, 4, requires_grad=True)
+    >>> tamis.torch.sddmm(pattern, A, torch.ones(3, 4)).sum().backward()
+    >>> A.grad[:, 0]
+    tensor([2., 1.])
+    """
+    A, B, values = _autocast(A.device.type, (A, B, values))
+    return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
+                  edge == "softmax" and _recorded(A, B, values))[0]
+
+
+def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transpose: bool = False) -> Tensor:
+    """The sparse matrix of `pattern` and `values` (ones if None) times B; with `transpose` its transpose.
+
+    B: (..., cols, L), with `transpose` (..., rows, L), or a vector; values: (nnz,) or (..., nnz). Returns (..., rows, L), with
+    `transpose` (..., cols, L). Gradients to B and values. Errors as in `sddmm`.
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
+    >>> tamis.torch.spmm(pattern, torch.tensor([[1.], [2.], [4.]])).ravel()
+    tensor([4., 3., 0.])
+    """
+    B, values = _autocast(B.device.type, (B, values))
+    return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
+
+
+def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
+          slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False) -> Tensor:
+    """edge(values, A B^T) D in one call: `sddmm`, then `spmm` with its samples, which are not returned.
+
+    A: (..., rows, K); B: (..., cols, K); D: (..., cols, L). Returns (..., rows, L). Gradients to A, B, D and values. With `transpose`
+    rows and cols change places. Errors as in `sddmm`.
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+    >>> tamis.torch.fused(pattern, torch.ones(2, 4), torch.ones(3, 4), torch.eye(3))
+    tensor([[4., 0., 4.],
+            [0., 4., 0.]])
+    """
+    A, B, D, values = _autocast(A.device.type, (A, B, D, values))
+    return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
+                  epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, *, scale: Optional[float] = None, bias: Optional[Tensor] = None) -> Tensor:
+    """Sparse attention: the row softmax of scale * q k^T + bias at the pattern's places, times v.
+
+    q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). scale: 1 /
+    sqrt(d) if None. bias: (nnz,) or (..., nnz). Returns (..., N, e); a query without places gives zeros. Gradients to q, k, v and
+    bias. Errors as in `sddmm`.
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_torch(torch.ones(3, 3).tril().to_sparse_csr())
+    >>> q, v = torch.zeros(2, 3, 4), torch.arange(6.).reshape(2, 3, 1)
+    >>> tamis.torch.attention(q, q, v, pattern)[..., 0]
+    tensor([[0.0000, 0.5000, 1.0000],
+            [3.0000, 3.5000, 4.0000]])
+    """
+    if scale is None:
+        scale = q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
+    return fused(pattern, q, k, v, bias, edge="softmax", scale=scale)
+
+
+def softmax(pattern: Pattern, values: Tensor) -> Tensor:
+    """The softmax of values (nnz,) or (..., nnz) over each row of the pattern. Gradients to values.
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+    >>> tamis.torch.softmax(pattern, torch.zeros(3))
+    tensor([0.5000, 0.5000, 1.0000])
+    """
+    none = values.new_empty((*values.shape[:-1], pattern.rows, 0)), values.new_empty((*values.shape[:-1], pattern.cols, 0))
+    return sddmm(pattern, *none, values, edge="softmax")
+
+
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0, out: Optional[Tensor] = None) -> Tensor:
+    """torch.sparse.sampled_addmm: alpha * (mat1 mat2) at the places of input + beta * input, for every type and with gradients.
+
+    input: a sparse CSR tensor (rows, cols), of which the values enter through beta alone. mat1: (rows, K); mat2: (K, cols): PyTorch's
+    shapes; the transpose of a packed matrix is a view, not a copy. out: a sparse CSR tensor with input's pattern; no gradients then.
+    Returns a sparse CSR tensor with input's index tensors.
+
+    >>> import torch, tamis.torch
+    >>> S = torch.eye(3).to_sparse_csr()
+    >>> tamis.torch.sampled_addmm(S, torch.ones(3, 2), torch.ones(2, 3), beta=0.5).values()
+    tensor([2.5000, 2.5000, 2.5000])
+    """
+    if not isinstance(input, Tensor) or input.layout is not torch.sparse_csr:
+        raise _errors.ArgumentError("input is no sparse CSR tensor: convert it by to_sparse_csr()")
+    pattern = Pattern.from_torch(input)
+    assert pattern.values is not None
+    if out is not None:
+        if out.layout is not torch.sparse_csr or out.shape != input.shape or out.values().shape != pattern.values.shape:
+            raise _errors.ArgumentError(f"out has layout {out.layout} and shape {tuple(out.shape)}: expected the pattern of input")
+        from .._operations import sddmm as plain
+        with torch.no_grad():
+            if beta != 0:
+                out.values().copy_(pattern.values)
+            plain(pattern._checked, mat1, mat2.t(), edge="mask", alpha=alpha, beta=beta, out=out.values())
+        return out
+    samples = sddmm(pattern, mat1, mat2.t(), edge="mask")
+    values = alpha * samples + beta * pattern.values if beta != 0 else alpha * samples
+    return _csr(pattern, values)
+
+
+def _csr(pattern: Pattern, values: Tensor) -> Tensor:
+    """A tensor of a pattern that is checked already."""
+    checks = {} if torch.__version__.startswith("1.") else {"check_invariants": False}
+    return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **checks)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("nn", "dglsp"):
+        import importlib
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+__all__ = ["Pattern", "attention", "fused", "sampled_addmm", "sddmm", "softmax", "spmm"]

@@ -1,0 +1,212 @@
+"""The operations and their gradients on tensors, without recording: what the registered operators run.
+
+Operators take plain tensors of indices, since compilers do not take sparse ones. The pattern that belongs to them, with its plans, is
+found by their addresses: a pattern that is alive keeps its tensors, so that no other tensor can have these addresses.
+"""
+from __future__ import annotations
+
+import collections
+import functools
+import threading
+import weakref
+from ctypes import byref
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from .. import _declarations as c
+from .._call import FUSED, SDDMM, SPMM, Given, Settings, compute, given_values
+from .._kinds import Torch
+from .._library import lib, must
+from .._pattern import Pattern
+from .._sparse import Sparse
+from .._views import dense, torch_view, vector
+
+SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
+MOST_UNNAMED = 16  # patterns of operators that were called with bare tensors; the oldest goes first
+_alive: weakref.WeakValueDictionary[tuple, Pattern] = weakref.WeakValueDictionary()
+_unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
+_lock = threading.Lock()
+
+
+@functools.lru_cache(maxsize=1024)
+def _how(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
+    """Settings of operators: S is a pattern, its values are an operand."""
+    return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
+
+
+def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
+    """The checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor that was changed in place is a new pattern."""
+    key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
+           columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
+    pattern = _alive.get(key)
+    if pattern is None:
+        index, columns = index.detach(), columns.detach()
+        s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
+        pattern = Pattern._of(s)
+        with _lock:
+            _alive[key] = pattern
+            if not keep:
+                _unnamed[key] = pattern
+                while len(_unnamed) > MOST_UNNAMED:
+                    _unnamed.popitem(last=False)
+    return pattern
+
+
+def sddmm(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, rows: int, cols: int, coo: bool, edge: int,
+          scale: float, slope: float, epsilon: float, keep: bool) -> tuple[Tensor, Tensor]:
+    pattern = pattern_of(index, columns, rows, cols, coo)
+    statistics = _statistics(keep and edge == SOFTMAX, rows, a, b, values)
+    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
+    P = compute(SDDMM, pattern, ("A", "B"), (a, b), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
+    return P, statistics
+
+
+def spmm(index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool, transpose: bool) -> Tensor:
+    how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
+    return compute(SPMM, pattern_of(index, columns, rows, cols, coo), ("B",), (b,), None, how, 1.0, 0.0, values)[0]
+
+
+def fused(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, rows: int, cols: int, coo: bool,
+          edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> tuple[Tensor, Tensor]:
+    pattern = pattern_of(index, columns, rows, cols, coo)
+    statistics = _statistics(keep and edge == SOFTMAX, cols if transpose else rows, a, b, d, values)
+    how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
+    E = compute(FUSED, pattern, ("A", "B", "D"), (a, b, d), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
+    return E, statistics
+
+
+def _statistics(wanted: bool, rows: int, *operands: Optional[Tensor]) -> Tensor:
+    """Room for softmax's numbers of each row; empty where they are not kept."""
+    a = operands[0]
+    assert a is not None
+    if not wanted:
+        return a.new_empty((0,))
+    kind = torch.float64 if a.dtype == torch.float64 else torch.float32
+    return a.new_empty((*lead_of(*operands), rows, 2), dtype=kind)
+
+
+def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
+    """The dimensions of the batch: those of the first operand that has any. Values, the last one, are vectors."""
+    for x in operands[:-1]:
+        if x is not None and x.dim() > 2:
+            return tuple(x.shape[:-2])
+    last = operands[-1]
+    return tuple(last.shape[:-1]) if last is not None and last.dim() > 1 else ()
+
+
+# ------------------------------------------------------------------------------ gradients
+
+
+def _like(x: Tensor) -> Tensor:
+    """An empty tensor of x's shape and, in each matrix, of its layout."""
+    if x.dim() >= 2 and x.stride(-1) != 1 and x.stride(-2) == 1:
+        return x.new_empty((*x.shape[:-2], x.shape[-1], x.shape[-2])).transpose(-1, -2)
+    return x.new_empty(x.shape)
+
+
+def _ready(grad: Tensor) -> Tensor:
+    """The gradient that autograd brings: packed, since a sum's gradient is one number at every place."""
+    return grad if grad.is_contiguous() else grad.contiguous()
+
+
+def _dense(x: Optional[Tensor], name: str) -> Any:
+    return dense(torch_view(x, name), name) if x is not None else None
+
+
+def _vector(x: Optional[Tensor], name: str, nnz: int, batch: int) -> Any:
+    if x is None:
+        return None
+    v = torch_view(x, name)
+    apart = vector(v, name, nnz, batch)
+    return c.tamis_dense(v.pointer, nnz, 1, 0, v.type, 0, c.TAMIS_DEVICE if x.is_cuda else c.TAMIS_HOST, apart)
+
+
+def _backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Any, matrices: list, results: list,
+              gradient_of_values: Any, like: Tensor, batch: int, kind: int, statistics: Optional[Tensor]) -> None:
+    """Calls the library's backward function of an operation."""
+    s = pattern.sparse
+    used: Given = given_values(s, values, True, kind, operation, batch)
+    first, last = matrices[0], matrices[-1]
+    middle = matrices[1] if operation == FUSED else last
+    form = (operation, kind, kind, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
+            used.type if used.pointer else -1)
+    handle = pattern.gradient_of(form, how, used)
+    execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
+    if how.keep_softmax and statistics is not None:
+        execution.softmax_rows = statistics.data_ptr()
+    memory = handle.bring_workspace(execution, like)
+    function = {SDDMM: lib.tamis_sddmm_backward, SPMM: lib.tamis_spmm_backward, FUSED: lib.tamis_fused_backward}[operation]
+    arguments = [grad, *matrices, *results, gradient_of_values, execution]
+    must(function(handle.value, *[None if x is None else byref(x) for x in arguments]))
+    del memory, handle  # until here they were in use
+
+
+def _batch(lead: tuple[int, ...]) -> int:
+    batch = 1
+    for length in lead:
+        batch *= length
+    return batch
+
+
+def _empty(wanted: bool, x: Optional[Tensor], dimensions: int, batch: int) -> Optional[Tensor]:
+    """Room for the gradient of x, a matrix (2 dimensions) or values (1). Each member of a batch has its own, also of an x that all share."""
+    if not wanted or x is None:
+        return None
+    return _like(x.expand(batch, *x.shape)) if batch > 1 and x.dim() == dimensions else _like(x)
+
+
+def _shown(results: list, operands: list, like: Tensor) -> tuple[Tensor, ...]:
+    """Operators return tensors: an empty one stands for a gradient that is not wanted. That of what members shared is their sum."""
+    return tuple(like.new_empty((0,)) if result is None else result.sum(0) if result.dim() > x.dim() else result
+                 for result, x in zip(results, operands))
+
+
+def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, statistics: Tensor, rows: int,
+                   cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, wanted: list[bool]) -> tuple[Tensor, Tensor, Tensor]:
+    pattern = pattern_of(index, columns, rows, cols, coo)
+    lead = lead_of(a, b, values)
+    batch, grad = _batch(lead), _ready(grad)
+    da, db, ds = _empty(wanted[0], a, 2, batch), _empty(wanted[1], b, 2, batch), _empty(wanted[2] and edge != MASK, values, 1, batch)
+    how = _how(edge, scale, slope, epsilon, False, statistics.numel() > 0)
+    v = torch_view(a, "A")
+    _backward(SDDMM, pattern, how, values, _vector(grad, "dP", pattern.nnz, batch), [_dense(a, "A"), _dense(b, "B")],
+              [_dense(da, "dA"), _dense(db, "dB")], _vector(ds, "dS", pattern.nnz, batch), a, batch, v.type, statistics)
+    if wanted[2] and ds is None and values is not None:
+        ds = torch.zeros_like(values)
+    return _shown([da, db, ds], [a, b, values], a)  # type: ignore[return-value]
+
+
+def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool,
+                  transpose: bool, wanted: list[bool]) -> tuple[Tensor, Tensor]:
+    pattern = pattern_of(index, columns, rows, cols, coo)
+    lead = lead_of(b, values)
+    batch, grad = _batch(lead), _ready(grad)
+    flat = b.dim() == 1
+    if flat:
+        b, grad = b.unsqueeze(1), grad.unsqueeze(-1)
+    db, ds = _empty(wanted[0], b, 2, batch), _empty(wanted[1], values, 1, batch)
+    how = _how(SCALE, 1.0, 0.01, 1e-10, transpose, False)
+    _backward(SPMM, pattern, how, values, _dense(grad, "dC"), [_dense(b, "B")], [_dense(db, "dB")], _vector(ds, "dS", pattern.nnz, batch), b,
+              batch, torch_view(b, "B").type, None)
+    db, ds = _shown([db, ds], [b, values], b)
+    return db.squeeze(1) if flat and wanted[0] else db, ds
+
+
+def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, statistics: Tensor,
+                   rows: int, cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, transpose: bool,
+                   wanted: list[bool]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    pattern = pattern_of(index, columns, rows, cols, coo)
+    batch, grad = _batch(lead_of(a, b, d, values)), _ready(grad)
+    da, db, dd = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, (a, b, d))]
+    ds = _empty(wanted[3] and edge != MASK, values, 1, batch)
+    how = _how(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
+    _backward(FUSED, pattern, how, values, _dense(grad, "dE"), [_dense(a, "A"), _dense(b, "B"), _dense(d, "D")],
+              [_dense(da, "dA"), _dense(db, "dB"), _dense(dd, "dD")], _vector(ds, "dS", pattern.nnz, batch), a, batch,
+              torch_view(a, "A").type, statistics)
+    if wanted[3] and ds is None and values is not None:
+        ds = torch.zeros_like(values)
+    return _shown([da, db, dd, ds], [a, b, d, values], a)  # type: ignore[return-value]
+
+

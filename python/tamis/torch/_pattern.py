@@ -1,0 +1,93 @@
+"""Patterns of tensors."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from .. import _errors
+from . import _kernels
+
+
+class Pattern:
+    """Where a sparse matrix has entries, as tensors: (rows, cols), with one place for each of `nnz` values.
+
+    Make it by `from_csr`, `from_coo`, `from_edge_index` or `from_torch`. It is checked when it is made, and keeps the plans that calls
+    need. Its tensors are not copied, and must not change. Attributes: `index`, the row offsets (rows + 1,) or, in COO, the row of each
+    entry (nnz,); `columns` (nnz,), both int32 or int64; `rows`, `cols`, `nnz`, `coo`; `values` (nnz,) if it was made from a matrix.
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+    >>> tamis.torch.sddmm(pattern, torch.ones(2, 4), torch.ones(3, 4))
+    tensor([4., 4., 4.])
+    """
+
+    def __init__(self, index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, values: Optional[Tensor] = None):
+        for tensor, name in ((index, "rows or offsets"), (columns, "columns")):
+            if not isinstance(tensor, Tensor) or tensor.dtype not in (torch.int32, torch.int64):
+                raise _errors.ArgumentError(f"{name} are {getattr(tensor, 'dtype', type(tensor).__name__)}: expected a tensor of int32 or int64")
+        self.index, self.columns, self.values = index, columns, values
+        self.rows, self.cols, self.coo = int(rows), int(cols), coo
+        self.nnz = int(columns.shape[0])
+        self._checked = _kernels.pattern_of(index, columns, self.rows, self.cols, coo, keep=True)
+
+    @staticmethod
+    def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
+        """From row offsets (rows + 1,) and columns (nnz,), int32 or int64."""
+        return Pattern(offsets, columns, shape[0], shape[1], False, values)
+
+    @staticmethod
+    def from_coo(rows: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
+        """From the row and the column of each entry (nnz,), in any order, which stays that of values and samples."""
+        return Pattern(rows, columns, shape[0], shape[1], True, values)
+
+    @staticmethod
+    def from_edge_index(edge_index: Tensor, num_nodes: Optional[int] = None) -> Pattern:
+        """From PyTorch Geometric's edges (2, edges): messages go from row 0, the sources, to row 1, the targets.
+
+        Row i of the pattern has the edges to node i, so that `spmm` sums over a node's incoming edges. num_nodes: the largest id and
+        one more if None, which waits for a GPU.
+        """
+        if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+            raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
+        if num_nodes is None:
+            num_nodes = int(edge_index.max()) + 1 if edge_index.shape[1] else 0
+        return Pattern(edge_index[1], edge_index[0], num_nodes, num_nodes, True)
+
+    @staticmethod
+    def from_torch(matrix: Tensor) -> Pattern:
+        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients."""
+        if matrix.layout is torch.sparse_csr and matrix.dim() == 2:
+            return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
+        if matrix.layout is torch.sparse_coo and matrix.dim() == 2:
+            indices = matrix._indices()
+            values = matrix.values() if matrix.is_coalesced() else matrix._values()
+            return Pattern(indices[0], indices[1], matrix.shape[0], matrix.shape[1], True, values)
+        raise _errors.ArgumentError(f"the tensor has layout {matrix.layout} and {matrix.dim()} dimensions: expected a matrix in sparse_csr or "
+                                    f"sparse_coo; convert it, for instance by to_sparse_csr()")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, self.cols
+
+    @property
+    def device(self) -> torch.device:
+        return self.columns.device
+
+    def to(self, device: Any) -> Pattern:
+        """The same pattern on another device; itself if it is there."""
+        if torch.device(device) == self.device:
+            return self
+        return Pattern(self.index.to(device), self.columns.to(device), self.rows, self.cols, self.coo,
+                       None if self.values is None else self.values.to(device))
+
+    def explain(self) -> str:
+        """The profile of the rows, then each plan that calls have needed: which algorithm runs and why."""
+        return self._checked.explain()
+
+    def __repr__(self) -> str:
+        return f"<tamis.torch.Pattern {self.rows} x {self.cols}, {self.nnz} nonzeros, {self.device}>"
+
+    def __reduce__(self) -> Any:
+        return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)

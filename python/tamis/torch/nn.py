@@ -1,0 +1,120 @@
+"""Layers: attention over the places of a pattern, in graphs and in sequences.
+
+Node i of a graph attends to the columns of row i of the pattern: to the sources of its edges, for `Pattern.from_edge_index`. Layers
+add no edges: give each node an edge to itself where a model wants it.
+"""
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+from torch import Tensor, nn
+
+from . import Pattern, attention, sddmm, softmax, spmm
+
+
+class DotGATConv(nn.Module):
+    """Attention by dot products (DGL's DotGatConv): heads of softmax(z_i . z_j / sqrt(out)) z_j with z = W x.
+
+    Input (nodes, in_features); output (nodes, heads, out_features).
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
+    >>> tamis.torch.nn.DotGATConv(4, 8, heads=2)(pattern, torch.ones(3, 4)).shape
+    torch.Size([3, 2, 8])
+    """
+
+    def __init__(self, in_features: int, out_features: int, heads: int = 1):
+        super().__init__()
+        self.heads, self.out_features = heads, out_features
+        self.weight = nn.Linear(in_features, heads * out_features, bias=False)
+
+    def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+        z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
+        return attention(z, z, z, pattern).transpose(0, 1)
+
+
+class GATConv(nn.Module):
+    """Graph attention (Velickovic et al.): heads of softmax(leaky_relu(a . z_i + b . z_j)) z_j with z = W x.
+
+    Input (nodes, in_features); output (nodes, heads, out_features), or their mean over heads (nodes, out_features) if not `concat`.
+    dropout: of the weights of attention, while training.
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
+    >>> tamis.torch.nn.GATConv(4, 8, heads=2)(pattern, torch.ones(3, 4)).shape
+    torch.Size([3, 2, 8])
+    """
+
+    def __init__(self, in_features: int, out_features: int, heads: int = 1, *, slope: float = 0.2, dropout: float = 0.0, concat: bool = True,
+                 bias: bool = True):
+        super().__init__()
+        self.heads, self.out_features, self.slope, self.concat = heads, out_features, slope, concat
+        self.weight = nn.Linear(in_features, heads * out_features, bias=False)
+        self.target, self.source = (nn.Parameter(torch.empty(heads, out_features, 1)) for _ in range(2))
+        self.bias = nn.Parameter(torch.zeros(heads if concat else 1, out_features)) if bias else None
+        self.dropout = nn.Dropout(dropout)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws new weights, as Glorot and Bengio do."""
+        for weight in (self.weight.weight, self.target, self.source):
+            nn.init.xavier_uniform_(weight)
+
+    def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+        z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
+        to, of = z @ self.target, z @ self.source  # (heads, nodes, 1): a . z_i + b . z_j is a product of K = 2
+        one = torch.ones_like(to)
+        scores = sddmm(pattern, torch.cat([to, one], -1), torch.cat([one, of], -1), edge="leaky_relu", slope=self.slope)
+        out = spmm(pattern, z, self.dropout(softmax(pattern, scores))).transpose(0, 1)
+        out = out if self.concat else out.mean(1, keepdim=True)
+        out = out if self.bias is None else out + self.bias
+        return out if self.concat else out.squeeze(1)
+
+
+class AGNNConv(nn.Module):
+    """Attention by cosines (Thekumparampil et al.): softmax(beta cos(x_i, x_j)) x_j with one number beta to learn.
+
+    Input and output (nodes, features).
+
+    >>> import torch, tamis.torch
+    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
+    >>> tamis.torch.nn.AGNNConv()(pattern, torch.ones(3, 4)).shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(self, beta: float = 1.0, learn: bool = True):
+        super().__init__()
+        self.beta = nn.Parameter(torch.tensor(float(beta)), requires_grad=learn)
+
+    def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+        unit = nn.functional.normalize(x, dim=-1)
+        return attention(self.beta * unit, unit, x, pattern, scale=1.0)
+
+
+class SparseAttention(nn.Module):
+    """Multi-head attention of a sequence over the places of a pattern (positions, positions), with one mask for all heads and members.
+
+    Input and output (..., positions, features). bias: numbers added to the scores, (nnz,) or (..., heads, nnz).
+
+    >>> import torch, tamis.torch
+    >>> window = (torch.arange(6)[:, None] - torch.arange(6)).abs() <= 1
+    >>> pattern = tamis.torch.Pattern.from_torch(window.float().to_sparse_csr())
+    >>> tamis.torch.nn.SparseAttention(8, heads=2)(pattern, torch.ones(5, 6, 8)).shape
+    torch.Size([5, 6, 8])
+    """
+
+    def __init__(self, features: int, heads: int = 1, bias: bool = True):
+        super().__init__()
+        if features % heads:
+            raise ValueError(f"heads = {heads}: expected a divisor of features = {features}")
+        self.heads = heads
+        self.project = nn.Linear(features, 3 * features, bias=bias)
+        self.out = nn.Linear(features, features, bias=bias)
+
+    def forward(self, pattern: Pattern, x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+        *lead, positions, features = x.shape
+        parts = self.project(x).view(*lead, positions, 3, self.heads, features // self.heads)
+        # (3, ..., heads, positions, width): packed, since members and heads of a batch must be evenly apart
+        q, k, v = parts.movedim(-3, 0).transpose(-2, -3).contiguous()
+        return self.out(attention(q, k, v, pattern, bias=bias).transpose(-2, -3).reshape(*lead, positions, features))

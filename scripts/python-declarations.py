@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Writes python/tamis/_declarations.py, the C interface for ctypes, from the public headers.
+
+    scripts/python-declarations.py           writes the file
+    scripts/python-declarations.py --check   ends with 1 if the file differs from the headers
+
+Whatever it cannot read in a header is an error: nothing is left out silently.
+"""
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+HEADERS = ["types", "tamis", "gradient", "stream", "structure", "matrix", "generate", "dense", "reference", "algorithms",
+           "ceilings", "cache", "data", "ml"]  # a header comes after those that it includes
+OF_MODELS = {"data", "ml"}  # their functions are in libtamis_ml
+WRITTEN = SOURCE / "python" / "tamis" / "_declarations.py"
+WIDTH = 120
+
+SCALARS = {"int": "c_int", "unsigned": "c_uint", "bool": "c_bool", "float": "c_float", "double": "c_double", "size_t": "c_size_t",
+           "uint8_t": "c_uint8", "uint16_t": "c_uint16", "uint32_t": "c_uint32", "uint64_t": "c_uint64", "int64_t": "c_int64",
+           "int32_t": "c_int32"}
+
+
+class Headers:
+    """What the headers read so far declare."""
+
+    def __init__(self):
+        self.constants = []   # (name, value) of enumerators
+        self.enumerations = set()
+        self.structures = []  # (name, [(field, type)]), of a pointer to functions (name, type)
+        self.opaque = set()
+        self.initial = []     # (macro, {field: value})
+        self.functions = {"tamis": [], "tamis_ml": []}
+        self.known = {}
+
+    def type_of(self, text, stars, array=None):
+        """The ctypes expression of a C type: `const tamis_dense *` is POINTER(tamis_dense)."""
+        words = [word for word in text.split() if word not in ("const", "struct")]
+        if len(words) != 1:
+            sys.exit(f"python-declarations.py: type '{text}' is not understood")
+        word = words[0]
+        if word == "void" and stars:
+            base, stars = "c_void_p", stars - 1
+        elif word == "char" and stars:
+            base, stars = "c_char_p", stars - 1
+        elif word in self.opaque and stars:
+            base, stars = "c_void_p", stars - 1
+        elif word == "char":
+            base = "c_char"
+        elif word == "void":
+            return "None"
+        elif word in SCALARS:
+            base = SCALARS[word]
+        elif word in self.enumerations:
+            base = "c_int"
+        elif word in self.known:
+            base = word
+        else:
+            sys.exit(f"python-declarations.py: type '{text}' is not known")
+        for _ in range(stars):
+            base = f"POINTER({base})"
+        return f"{base} * {array}" if array else base
+
+    def declarators(self, declaration):
+        """(name, type) of each of `const void *a, *b` or of `double x[2]`."""
+        function = re.fullmatch(r"(.+?)\(\*(\w+)(?:\[(\d+)\])?\)\((.*)\)", declaration)
+        if function:
+            result, name, count, arguments = function.groups()
+            made = self.callback(result, arguments)
+            return [(name, f"{made} * {count}" if count else made)]
+        first, *others = [piece.strip() for piece in declaration.split(",")]
+        base, stars, name, array = re.fullmatch(r"((?:\w+\s+)*?\w+)\s*(\**)\s*(\w+)((?:\[\w+\])*)", first).groups()
+        found = [(name, self.type_of(base, len(stars), self.length(array)))]
+        for other in others:
+            stars, name, array = re.fullmatch(r"(\**)\s*(\w+)((?:\[\w+\])*)", other).groups()
+            found.append((name, self.type_of(base, len(stars), self.length(array))))
+        return found
+
+    @staticmethod
+    def length(text):
+        """The factors of `[2][6]` in the order in which ctypes multiplies them."""
+        return " * ".join(reversed(re.findall(r"\w+", text)))
+
+    def arguments(self, text):
+        """The types of a list of parameters."""
+        if text.strip() in ("", "void"):
+            return []
+        return [self.declarators(re.sub(r"\[\w*\]$", "", piece.strip()))[0][1] for piece in text.split(",")]
+
+    def callback(self, result, arguments):
+        base, stars = re.fullmatch(r"(.*?)\s*(\**)", result.strip()).groups()
+        return f"CFUNCTYPE({', '.join([self.type_of(base, len(stars)), *self.arguments(arguments)])})"
+
+    def initializer(self, macro, body):
+        """{field: value} of `{ .alpha = 1.0 }`."""
+        values = {}
+        for field, value in re.findall(r"\.(\w+)\s*=\s*([^,]+)", body):
+            names, value = dict(self.constants), value.strip()
+            values[field] = names[value] if value in names else float(value) if re.search(r"[.e]", value) else int(value)
+        self.initial.append((macro, values))
+
+    def read(self, name, library):
+        """Adds the declarations of one header."""
+        text = (SOURCE / "include" / "tamis" / f"{name}.h").read_text(encoding="utf-8")
+        text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S).replace("\\\n", " ")
+        directives = re.findall(r"^#define\s+(\w+)[ \t]+(\S.*)$", text, re.M)
+        text = re.sub(r"^\s*#.*$", "", text, flags=re.M).replace('extern "C" {', "")
+        text = re.sub(r"\s+", " ", text)
+        position = 0
+        # declarations of types and functions: all that stands at the top of a header
+        statement = re.compile(r"\s*(?:\}|((?:[^;{]|\{[^}]*\})*;))")
+        while position < len(text.rstrip()):
+            match = statement.match(text, position)
+            if not match:
+                sys.exit(f"python-declarations.py: {name}.h: '{text[position:position + 60]}' is not understood")
+            position = match.end()
+            if match.group(1):
+                self.statement(name, match.group(1).strip().rstrip(";").strip(), library)
+        for macro, value in directives:
+            cast = re.fullmatch(r"\(\(\w+\)\s*(-?\d+)\)", value.strip())
+            if cast:
+                self.constants.append((macro, int(cast.group(1))))
+        for macro, value in directives:
+            if value.strip().startswith("{"):
+                self.initializer(macro, value.strip()[1:-1])
+
+    def statement(self, header, text, library):
+        enumeration = re.fullmatch(r"typedef enum \w+ \{(.*)\} (\w+)", text)
+        structure = re.fullmatch(r"typedef struct \w+ \{(.*)\} (\w+)", text)
+        opaque = re.fullmatch(r"typedef struct (\w+) \1", text)
+        callback = re.fullmatch(r"typedef (.+?)\(\*(\w+)\)\((.*)\)", text)
+        function = re.fullmatch(r"TAMIS_API (.+?)(\w+)\((.*)\)", text)
+        if enumeration:
+            value = -1
+            for piece in filter(None, (piece.strip() for piece in enumeration.group(1).split(","))):
+                name, _, given = (part.strip() for part in piece.partition("="))
+                value = int(given) if given else value + 1
+                self.constants.append((name, value))
+            self.enumerations.add(enumeration.group(2))
+        elif structure:
+            fields = [field for declaration in structure.group(1).split(";") if declaration.strip()
+                      for field in self.declarators(declaration.strip())]
+            self.structures.append((structure.group(2), fields))
+            self.known[structure.group(2)] = True
+        elif opaque:
+            self.opaque.add(opaque.group(1))
+        elif callback:
+            self.structures.append((callback.group(2), self.callback(callback.group(1), callback.group(3))))
+            self.known[callback.group(2)] = True
+        elif function:
+            base, stars = re.fullmatch(r"(.*?)\s*(\**)", function.group(1).strip()).groups()
+            self.functions[library].append((function.group(2), self.type_of(base, len(stars)), self.arguments(function.group(3))))
+        else:
+            sys.exit(f"python-declarations.py: {header}.h: '{text}' is not understood")
+
+
+def wrapped(opening, pieces, closing):
+    """`opening piece, piece closing` in lines of at most WIDTH characters, later ones indented under the opening."""
+    lines, line = [], opening
+    for number, piece in enumerate(pieces):
+        piece += closing if number == len(pieces) - 1 else ","
+        if line.strip() and line != opening and len(line) + 1 + len(piece) > WIDTH:
+            lines.append(line)
+            line = " " * len(opening) + piece
+        else:
+            line += piece if line == opening else " " + piece
+    return "\n".join([*lines, line]) if pieces else opening + closing
+
+
+def written():
+    """The text of the Python file."""
+    headers = Headers()
+    for name in HEADERS:
+        headers.read(name, "tamis_ml" if name in OF_MODELS else "tamis")
+    missing = {path.stem for path in (SOURCE / "include" / "tamis").glob("*.h")} - set(HEADERS)
+    if missing:
+        sys.exit(f"python-declarations.py: HEADERS lacks {', '.join(sorted(missing))}")
+    lines = ['"""The C interface for ctypes: scripts/python-declarations.py writes this file from include/tamis. Do not edit it."""',
+             "# ruff: noqa",
+             "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t,",
+             "                    c_uint, c_uint16, c_uint64, c_void_p)",
+             ""]
+    lines += [f"{name} = {value}" for name, value in headers.constants]
+    for name, fields in headers.structures:
+        if isinstance(fields, str):
+            lines += ["", "", f"{name} = {fields}"]
+            continue
+        lines += ["", "", f"class {name}(Structure):"]
+        lines.append(wrapped("    _fields_ = [", [f'("{field}", {kind})' for field, kind in fields], "]"))
+    lines += ["", "", "# the values of the _INIT macros that are not zero"]
+    lines += [wrapped(f"{name} = {{", [f'"{field}": {value}' for field, value in values.items()], "}") for name, values in headers.initial]
+    for library, functions in headers.functions.items():
+        lines += ["", f"{library.upper()}_FUNCTIONS = {{"]
+        for name, result, arguments in functions:
+            lines.append(wrapped(f'    "{name}": ({result}, [', arguments, "]),"))
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    text = written()
+    if sys.argv[1:] == ["--check"]:
+        if WRITTEN.read_text(encoding="utf-8") != text:
+            sys.exit(f"{WRITTEN.relative_to(SOURCE)} differs from include/tamis: run scripts/python-declarations.py")
+    elif sys.argv[1:]:
+        sys.exit(__doc__)
+    else:
+        WRITTEN.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Builds the wheel of the Python package, installs it into a new virtual environment, and tests it there, from a folder that
+# has no sources: what a user gets. The wheel stays in build/wheels.
+#   python.sh [PACKAGE...]   packages of PyPI to install beside it for the tests, such as torch scikit-learn (without them their
+#                            tests are skipped); PYTHON names another interpreter
+set -eu
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+folder=build/python-wheel
+log=build/python-wheel.log
+mkdir -p build
+say() { printf '%s\n' "$*"; }
+quietly() { "$@" >"$log" 2>&1 || { tail -40 "$log" >&2; exit 1; }; }
+
+say 'the wheel'
+rm -rf "$folder" build/wheels
+quietly "$python" -m venv "$folder"
+pip="$folder/bin/python -m pip --disable-pip-version-check --quiet"
+# shellcheck disable=SC2086
+quietly $pip wheel --no-deps --wheel-dir build/wheels .
+wheel=$(ls build/wheels/tamis-*.whl)
+say "  $wheel, $(du -k "$wheel" | cut -f1) KiB"
+
+say "an empty environment with it, numpy, scipy, pytest, hypothesis $*"
+# shellcheck disable=SC2086
+quietly $pip install "$wheel" 'scipy>=1.8' 'pytest>=7' 'hypothesis>=6' "$@"
+
+say 'its tests'
+work=$PWD/build/python-wheel-tests
+rm -rf "$work"
+cp -r tests/python "$work"
+cd "$work"
+unset PYTHONPATH TAMIS_LIBRARY
+TAMIS_SOURCE=${PWD%/build/*} "../../$folder/bin/python" -m pytest -q -p no:cacheprovider -rs .

@@ -1,0 +1,13 @@
+#!/bin/sh
+# The tests of the Python package on a library that is built, without the wheel: run.sh SOURCE LIBTAMIS.so
+# Ends with 77 and the reason where Python or its packages are missing. `make python` tests the wheel.
+set -eu
+source=$1
+export PYTHONPATH="$source/python" TAMIS_LIBRARY="$2" TAMIS_SOURCE="$source" PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
+for python in "$source/build/python/bin/python" python3; do
+    if "$python" -c 'import pytest, hypothesis, numpy, scipy' 2>/dev/null; then
+        exec "$python" -m pytest -q -rs -m 'not long' "$source/tests/python"
+    fi
+done
+echo 'skipped: no Python with numpy, scipy, pytest and hypothesis: scripts/install-python-packages.sh'
+exit 77

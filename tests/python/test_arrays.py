@@ -1,0 +1,150 @@
+"""Arrays by each way of lending memory, and what is refused: each with a sentence that says what to do."""
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import tamis
+
+scipy_sparse = pytest.importorskip("scipy.sparse")
+OFFSETS, COLUMNS = np.array([0, 2, 3]), np.array([0, 2, 1])
+VALUES = np.float32([1, 2, 3])
+A, B = np.float32([[1, 1], [2, 0]]), np.float32([[1, 0], [0, 1], [1, 1]])
+PRODUCTS = [1, 2, 0]
+
+
+def csr(dtype="float32"):
+    return scipy_sparse.csr_array((VALUES.astype(dtype), COLUMNS, OFFSETS), shape=(2, 3))
+
+
+class Lends:
+    """An array that has one way alone of lending its memory."""
+
+    def __init__(self, of, way):
+        self.of = of
+        if way == "dlpack":
+            self.__class__ = type("Dlpack", (Lends,), {"__dlpack__": lambda self, **k: of.__dlpack__(**k),
+                                                       "__dlpack_device__": lambda self: of.__dlpack_device__(), "__setitem__": None})
+
+
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x.T.copy().T, lambda x: np.repeat(x, 2, 0)[::2]])
+def test_dlpack(view):
+    a, b = view(A), view(B)
+    P = tamis.sddmm((OFFSETS, COLUMNS), Lends(a, "dlpack"), Lends(b, "dlpack"))
+    assert isinstance(P, np.ndarray) and P.tolist() == PRODUCTS
+    three = tuple(Lends(x, "dlpack") for x in (OFFSETS, COLUMNS, VALUES))
+    assert tamis.sddmm(three, a, b).tolist() == [1, 4, 0]
+
+
+def test_dlpack_capsules_are_freed():
+    a = A.copy()
+    gone = weakref.ref(a)
+    tamis.sddmm((OFFSETS, COLUMNS), Lends(a, "dlpack"), B)
+    del a
+    gc.collect()
+    assert gone() is None
+
+
+def test_buffers():
+    x = array.array("f", [1, 1, 1])
+    assert tamis.spmm(csr(), x).tolist() == [3, 3]
+    assert tamis.spmm(csr(), memoryview(x)).tolist() == [3, 3]
+    out = (ctypes.c_float * 2)()
+    tamis.spmm(csr(), x, out=out)
+    assert list(out) == [3, 3]
+    with pytest.raises(ValueError, match="out is read-only"):
+        tamis.spmm(csr(), x, out=memoryview(bytes(8)).cast("f"))
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: tamis.sddmm(csr(), A.astype("float64"), B), ValueError, r"B is fp32 and the other operands fp64: .*B.astype\('float64'\)"),
+    (lambda: tamis.sddmm(csr("float64"), A, B), ValueError, r"S's values are fp64, the operands fp32: .*S.astype\('float32'\)"),
+    (lambda: tamis.sddmm(csr("int64"), A, B), ValueError, r"S's values are int64.*astype.*edge='mask'"),
+    (lambda: tamis.sddmm(csr(), A.astype(int), B), ValueError, r"A has elements of type int64|A is int64|A has elements"),
+    (lambda: tamis.sddmm(csr(), A.astype(complex), B), ValueError, "A has elements of type complex128"),
+    (lambda: tamis.sddmm(csr(), A.astype(">f4"), B), ValueError, "A has elements of type >f4"),
+    (lambda: tamis.sddmm(csr(), A[0], B), ValueError, "A has 1 dimension"),
+    (lambda: tamis.sddmm(csr(), A, B[:2]), ValueError, r"B\.rows|B has|rows"),
+    (lambda: tamis.sddmm(csr(), A, B[:, :1]), ValueError, "cols|inner"),
+    (lambda: tamis.sddmm(csr(), [[1, 2]], B), TypeError, "A is a list: expected an array"),
+    (lambda: tamis.sddmm(csr(), None, B), TypeError, "A is a NoneType"),
+    (lambda: tamis.sddmm(A, A, B), TypeError, "S is a ndarray: .*csr_array"),
+    (lambda: tamis.sddmm(csr().tolil(), A, B), ValueError, r"format lil: .*S.tocsr\(\)"),
+    (lambda: tamis.sddmm(csr(), A, B, edge="twice"), ValueError, "twice.*scale"),
+    (lambda: tamis.sddmm(csr(), A, B, edge=3), TypeError, "edge = 3"),
+    (lambda: tamis.sddmm(csr(), A, B, math="fast"), ValueError, "math = 'fast': expected 'exact' or 'tf32'"),
+    (lambda: tamis.sddmm(csr(), A, B, beta=1), ValueError, "beta = 1: expected out="),
+    (lambda: tamis.sddmm(csr(), A, B, out=np.zeros(4, "float32")), ValueError, r"out has shape \(4,\): expected \(3,\)"),
+    (lambda: tamis.sddmm(csr(), A, B, out=np.zeros(3)), ValueError, "fp64|output_type|P.type"),
+    (lambda: tamis.sddmm(csr(), A, B, values=VALUES[:2]), ValueError, "values has 2 elements: expected 3|values have 2"),
+    (lambda: tamis.sddmm(csr(), A, B, values=np.repeat(VALUES, 2)[::2]), ValueError, "values.* not contiguous: .*ascontiguousarray"),
+    (lambda: tamis.sddmm(csr(), A[::-1], B), ValueError, "A has shape .* strides .*ascontiguousarray"),
+    (lambda: tamis.sddmm(csr(), np.broadcast_to(A[0], (2, 2)), B), ValueError, "A has shape .* strides"),
+    (lambda: tamis.sddmm(csr(), np.lib.stride_tricks.as_strided(A, (2, 2), (3, 4)), B), ValueError, "no multiples of its elements"),
+    (lambda: tamis.sddmm(csr().tocsc(), A, B, edge="softmax"), ValueError, "softmax.*tocsr"),
+    (lambda: tamis.spmm(csr(), B, transpose=True), ValueError, "B"),
+    (lambda: tamis.spmm((OFFSETS, COLUMNS), B, transpose=True), ValueError, "tamis.Pattern"),
+    (lambda: tamis.sddmm((OFFSETS,), A, B), ValueError, "S has 1 parts"),
+    (lambda: tamis.sddmm((OFFSETS.astype(float), COLUMNS), A, B), ValueError, "row offsets are fp64: expected int32 or int64"),
+    (lambda: tamis.sddmm((OFFSETS, COLUMNS * np.nan), A, B), ValueError, "column indices are fp64"),
+    (lambda: tamis.sddmm((OFFSETS, COLUMNS.astype("uint32")), A, B), ValueError, "uint32"),
+    (lambda: tamis.sddmm((OFFSETS, COLUMNS[::-1]), A, B), ValueError, "not contiguous|strides"),
+    (lambda: tamis.sddmm((OFFSETS, np.array([0, 3, 1])), A, B), tamis.PatternError, "3"),
+    (lambda: tamis.sddmm((OFFSETS, np.array([0, -1, 1])), A, B), tamis.PatternError, "-1"),
+    (lambda: tamis.sddmm((np.array([0, 9, 3]), COLUMNS), A, B), tamis.PatternError, "9"),
+    (lambda: tamis.sddmm((np.array([0, 2, 2**40]), COLUMNS), A, B), ValueError, "1099511627776"),
+    (lambda: tamis.Pattern((OFFSETS, COLUMNS), shape=(3, 3)), ValueError, "row offsets has 3 elements: expected 4|row offsets have"),
+    (lambda: tamis.Pattern((OFFSETS, COLUMNS)), ValueError, "shape"),
+    (lambda: tamis.Pattern((OFFSETS, np.array([0, 2**31, 1])), shape=(2, 3)), tamis.PatternError, "2147483648"),
+    (lambda: tamis.Pattern(csr(), shape=(2, 3)), ValueError, "has one of its own"),
+    (lambda: tamis.plan("sddm", csr(), inner=2), ValueError, "operation = 'sddm': expected 'sddmm' or 'spmm' or 'fused'"),
+    (lambda: tamis.plan("sddmm", csr()), ValueError, "inner = None"),
+    (lambda: tamis.plan("spmm", csr()), ValueError, "width = None"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2, algorithm="fastest"), ValueError, "fastest"),
+    (lambda: tamis.plan("sddmm", csr(), inner=-5), ValueError, "-5"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2, type="int8"), ValueError, "int8"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2)(A), ValueError, "1 operands: a plan of sddmm takes A, B"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2)(A.astype("float64"), B.astype("float64"), values=VALUES.astype("float64")), ValueError,
+     "operands are fp64.* the plan is for fp32"),
+    (lambda: tamis.plan("sddmm", csr(), inner=3)(A, B), ValueError, "2.*3|3.*2"),
+    (lambda: tamis.plan("sddmm", csr(), inner=2)(np.asfortranarray(A), B), ValueError, "layout"),
+    (lambda: tamis.attention(csr(), A, B, B, bias=VALUES[:1]), ValueError, "1 elements: expected 3"),
+    (lambda: tamis.set_threads(-1), ValueError, "-1"),
+])
+def test_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_read_only_operands_are_fine():
+    a, out = A.copy(), np.zeros(3, "float32")
+    a.flags.writeable = out.flags.writeable = False
+    assert tamis.sddmm((OFFSETS, COLUMNS), a, B).tolist() == PRODUCTS
+    with pytest.raises(ValueError, match="out is read-only"):
+        tamis.sddmm(csr(), a, B, out=out)
+
+
+def test_exceptions_are_of_python():
+    assert issubclass(tamis.PatternError, ValueError) and issubclass(tamis.ArgumentError, ValueError)
+    assert issubclass(tamis.UnsupportedError, RuntimeError) and issubclass(tamis.DeviceError, RuntimeError)
+    assert issubclass(tamis.OutOfMemoryError, MemoryError)
+    with pytest.raises(tamis.Error) as caught:
+        tamis.sddmm((OFFSETS, COLUMNS + 9), A, B)
+    assert caught.value.status == 2
+
+
+def test_arrays_live_as_long_as_the_pattern():
+    columns = COLUMNS.copy()
+    kept = weakref.ref(columns)
+    pattern = tamis.Pattern((OFFSETS.copy(), columns), shape=(2, 3))
+    del columns
+    gc.collect()
+    assert kept() is not None and tamis.sddmm(pattern, A, B).tolist() == PRODUCTS
+    del pattern
+    gc.collect()
+    assert kept() is None

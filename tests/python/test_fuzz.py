@@ -1,0 +1,103 @@
+"""Anything that may be passed gives a result or an exception under ValueError, TypeError, MemoryError or RuntimeError: never a crash."""
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import tamis
+
+hypothesis = pytest.importorskip("hypothesis")
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as some  # noqa: E402
+
+EXAMPLES = int(os.environ.get("TAMIS_FUZZ_EXAMPLES", "150"))
+EXPECTED = (ValueError, TypeError, MemoryError, RuntimeError)
+quick = settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True)
+
+
+def integers(least, most, size):
+    return some.lists(some.integers(least, most), min_size=size, max_size=size)
+
+
+@some.composite
+def arrays(draw, shape):
+    """An array of roughly this shape, of some type and strides."""
+    shape = tuple(draw(some.sampled_from([n, n, n, n, max(n - 1, 0), n + 1])) for n in shape)
+    if draw(some.booleans()) and draw(some.booleans()):
+        shape = (draw(some.integers(0, 3)), *shape)
+    dtype = draw(some.sampled_from(["float32"] * 6 + ["float64", "float16", "int32", "bool", "complex64", ">f4", "object"]))
+    array = np.arange(np.prod(shape), dtype="float32").reshape(shape).astype(dtype)
+    how = draw(some.sampled_from(["plain"] * 4 + ["fortran", "reversed", "every second", "read-only", "broadcast", "odd"]))
+    if how == "fortran":
+        array = np.asfortranarray(array)
+    elif how == "reversed":
+        array = array[::-1]
+    elif how == "every second":
+        array = np.repeat(array, 2, -1)[..., ::2]
+    elif how == "read-only":
+        array.flags.writeable = False
+    elif how == "broadcast" and array.ndim > 1 and array.shape[0]:
+        array = np.broadcast_to(array[:1], array.shape)
+    elif how == "odd" and array.size and array.dtype != object:
+        array = np.frombuffer(b"x" + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
+    return array
+
+
+@some.composite
+def matrices(draw):
+    """Three arrays that are nearly a CSR matrix."""
+    rows, cols = draw(some.integers(0, 5)), draw(some.integers(0, 5))
+    counts = draw(integers(0, 3 if cols else 0, rows))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype("int64")
+    nnz = int(offsets[-1])
+    columns = np.array(draw(integers(0, max(cols - 1, 0), nnz)), "int64")
+    for array in (offsets, columns):
+        if array.size and draw(some.integers(0, 7)) == 0:
+            array[draw(some.integers(0, array.size - 1))] = draw(some.sampled_from([-1, 5, 99, 2**31, 2**62, -2**63]))
+    kinds = some.sampled_from(["int64"] * 4 + ["int32"] * 4 + ["float64", "uint8"])
+    values = draw(arrays((nnz,)))
+    return rows, cols, (offsets.astype(draw(kinds)), columns.astype(draw(kinds)), values)[:draw(some.integers(2, 3))]
+
+
+@quick
+@given(some.data())
+def test_operations(data):
+    rows, cols, S = data.draw(matrices())
+    inner, width = data.draw(some.integers(0, 4)), data.draw(some.integers(0, 4))
+    edge = data.draw(some.sampled_from(["scale", "mask", "residual", "quotient", "softmax", "exp", "nothing"]))
+    A, B, D = (data.draw(arrays(shape)) for shape in ((rows, inner), (cols, inner), (cols, width)))
+    transpose = data.draw(some.booleans())
+    out = data.draw(some.one_of(some.none(), arrays((rows, width)), arrays((len(S[1]),))))
+    calls = [lambda s: tamis.sddmm(s, A, B, edge=edge, out=out), lambda s: tamis.spmm(s, D, transpose=transpose, out=out),
+             lambda s: tamis.fused(s, A, B, D, edge=edge, transpose=transpose, out=out), lambda s: tamis.attention(s, A, B, D, out=out)]
+    call = data.draw(some.sampled_from(calls))
+    planned = data.draw(some.booleans())
+    try:
+        result = call(tamis.Pattern(S, shape=(rows, cols)) if planned else S)
+    except EXPECTED as error:
+        assert str(error)
+    else:
+        assert isinstance(result, np.ndarray)
+
+
+@quick
+@given(some.data())
+def test_plans(data):
+    rows, cols, S = data.draw(matrices())
+    numbers = some.one_of(some.none(), some.integers(-2, 6), some.sampled_from([2**31, 2**62, 2**70, 1.5, "4"]))
+    given_options = {name: data.draw(numbers) for name in ("inner", "width", "batch", "expected_calls") if data.draw(some.booleans())}
+    given_options.update(data.draw(some.fixed_dictionaries({}, optional={
+        "edge": some.sampled_from(["softmax", "mask", "", "x"]), "type": some.sampled_from(["float64", "bf16", "f", 3]),
+        "scale": some.sampled_from([float("nan"), float("inf"), 0.0, "1"]), "algorithm": some.sampled_from(["cpu-rows", "cpu-tiled", "none", 5]),
+        "parameters": some.sampled_from(["chunk=32", "chunk=-1", "=", "é"]), "transpose": some.booleans(), "math": some.sampled_from(["tf32", 1]),
+        "b_layout": some.sampled_from(["column-major", "x"])})))
+    operation = data.draw(some.sampled_from(["sddmm", "spmm", "fused"]))
+    operands = [data.draw(arrays((n, 2))) for n in (rows, cols, cols)][:data.draw(some.integers(0, 3))]
+    try:
+        with tamis.plan(operation, tamis.Pattern(S, shape=(rows, cols)), **given_options) as plan:
+            plan.explain()
+            plan(*operands)
+    except (*EXPECTED, AttributeError) as error:
+        assert str(error)

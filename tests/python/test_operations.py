@@ -1,0 +1,254 @@
+"""The operations against the same formulas in NumPy, over types, edges, layouts, batches, and kinds of sparse matrices."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tamis
+
+scipy_sparse = pytest.importorskip("scipy.sparse")
+
+ROWS, COLS, INNER, WIDTH = 13, 9, 7, 5
+# rounding to the type of at most INNER products and ROWS or COLS terms, of magnitudes below 4
+TOLERANCE = {"float32": 64 * 2.0**-24, "float64": 64 * 2.0**-53, "float16": 64 * 2.0**-11}
+
+
+def matrix(random, dtype="float32", form="csr"):
+    dense = random.random((ROWS, COLS)) * (random.random((ROWS, COLS)) < 0.4)
+    dense[3] = 0  # an empty row
+    return scipy_sparse.coo_array(dense.astype(dtype if dtype != "float16" else "float32")).asformat(form)
+
+
+def operands(random, dtype, *shapes):
+    return [(random.random(shape) - 0.5).astype(dtype) for shape in shapes]
+
+
+def entries(S):
+    """Row, column, value of each entry, in the order in which S stores them."""
+    if S.format == "coo":
+        return S.row, S.col, S.data
+    major = np.repeat(np.arange(len(S.indptr) - 1), np.diff(S.indptr))
+    return (major, S.indices, S.data) if S.format == "csr" else (S.indices, major, S.data)
+
+
+def edge_of(name, x, s, rows, scale=1.0, slope=0.01, epsilon=1e-10):
+    y = scale * x
+    if name == "scale":
+        return s * x
+    if name == "mask":
+        return x
+    if name == "residual":
+        return s - x
+    if name == "quotient":
+        return s / np.maximum(x, epsilon)
+    if name == "sigmoid":
+        return s / (1 + np.exp(-y))
+    if name == "exp":
+        return s * np.exp(y)
+    if name == "leaky_relu":
+        return s * np.where(y < 0, slope * y, y)
+    e = np.exp(y + s)
+    return e / np.bincount(rows, e)[rows]
+
+
+def close(got, want, dtype="float32"):
+    np.testing.assert_allclose(np.asarray(got, "float64"), want, rtol=0, atol=TOLERANCE[dtype] * max(1.0, np.abs(want).max(initial=0)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("edge", ["scale", "mask", "residual", "quotient", "sigmoid", "exp", "leaky_relu", "softmax"])
+def test_edges(random, edge, dtype):
+    S = matrix(random, dtype)
+    A, B, D = operands(random, dtype, (ROWS, INNER), (COLS, INNER), (COLS, WIDTH))
+    if edge == "quotient":
+        A, B = abs(A) + 1, abs(B) + 1
+    rows, cols, values = (np.asarray(x) for x in entries(S))
+    x = (A.astype("float64")[rows] * B.astype("float64")[cols]).sum(1)
+    want = edge_of(edge, x, values.astype("float64"), rows, 0.5, 0.2)
+    P = tamis.sddmm(S, A, B, edge=edge, scale=0.5, slope=0.2)
+    close(P.data, want, dtype)
+    sampled = scipy_sparse.coo_array((want, (rows, cols)), S.shape).toarray()
+    close(tamis.fused(S, A, B, D, edge=edge, scale=0.5, slope=0.2), sampled @ D.astype("float64"), dtype)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_kinds_of_scipy(random, form, planned, kind):
+    S = matrix(random, form=form)
+    if kind == "matrix":
+        S = getattr(scipy_sparse, f"{form}_matrix")(S)
+    given = tamis.Pattern(S) if planned else S
+    A, B, D, R = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH), (ROWS, WIDTH))
+    rows, cols, values = entries(S)
+    P = tamis.sddmm(given, A, B)
+    if not planned:
+        assert type(P) is type(S) and P.format == form and P.shape == S.shape
+        P = P.data
+    close(P, values * (A[rows] * B[cols]).sum(1))
+    close(tamis.spmm(given, D), S.toarray() @ D)
+    close(tamis.spmm(given, R, transpose=True), S.toarray().T @ R)
+    close(tamis.fused(given, A, B, D), scipy_sparse.coo_array((values * (A[rows] * B[cols]).sum(1), (rows, cols)), S.shape).toarray() @ D)
+    back = scipy_sparse.coo_array((values * (A[rows] * B[cols]).sum(1), (rows, cols)), S.shape).toarray().T
+    close(tamis.fused(given, B, A, R, transpose=True), back @ R)
+
+
+def test_result_shares_the_index_arrays(random):
+    S = matrix(random)
+    A, B = operands(random, "float32", (ROWS, INNER), (COLS, INNER))
+    P = tamis.sddmm(S, A, B)
+    assert P.indices is S.indices and P.indptr is S.indptr and P.data is not S.data
+
+
+def test_three_arrays_and_wide_indices(random):
+    S = matrix(random)
+    A, B, D = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH))
+    for offsets in ("int32", "int64"):
+        for columns in ("int32", "int64"):
+            three = (S.indptr.astype(offsets), S.indices.astype(columns), S.data)
+            close(tamis.sddmm(three, A, B), tamis.sddmm(S, A, B).data)
+            close(tamis.spmm(three, D), S @ D)
+            close(tamis.spmm(tamis.Pattern(three, shape=S.shape), np.ones((ROWS, 2), "float32"), transpose=True), S.T @ np.ones((ROWS, 2)))
+    close(tamis.sddmm(three[:2], A, B), tamis.sddmm(S, A, B, edge="mask").data)
+
+
+def test_half_types(random):
+    S = matrix(random)
+    A, B = operands(random, "float16", (ROWS, INNER), (COLS, INNER))
+    P = tamis.sddmm((S.indptr, S.indices), A, B)
+    assert P.dtype == np.float16
+    rows, cols, _ = entries(S)
+    close(P, (A.astype("float64")[rows] * B.astype("float64")[cols]).sum(1), "float16")
+    out = np.empty(S.nnz, "float32")
+    assert tamis.sddmm((S.indptr, S.indices), A, B, out=out) is out  # fp32 results of 16-bit operands
+    close(out, (A.astype("float64")[rows] * B.astype("float64")[cols]).sum(1))
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    P = tamis.sddmm((S.indptr, S.indices), A.astype(ml_dtypes.bfloat16), B.astype(ml_dtypes.bfloat16))
+    assert P.dtype == ml_dtypes.bfloat16
+
+
+def test_strides(random):
+    S = matrix(random)
+    A, B, D = operands(random, "float32", (ROWS, 2 * INNER), (INNER, COLS), (COLS, 3 * WIDTH))
+    pattern = tamis.Pattern(S)
+    for given in (S, pattern):
+        P = tamis.sddmm(given, A[:, 3:3 + INNER], B.T, edge="mask")
+        close(P if given is pattern else P.data, tamis.sddmm(S, np.ascontiguousarray(A[:, 3:3 + INNER]), np.ascontiguousarray(B.T), edge="mask").data)
+        close(tamis.spmm(given, D[:, WIDTH:2 * WIDTH]), S @ D[:, WIDTH:2 * WIDTH])
+        close(tamis.spmm(given, np.asfortranarray(D)), S @ D)
+        out = np.full((ROWS, 3 * WIDTH), 7, "float32")
+        tamis.spmm(given, D[:, :WIDTH], out=out[:, WIDTH:2 * WIDTH])
+        close(out[:, WIDTH:2 * WIDTH], S @ D[:, :WIDTH])
+        assert (out[:, :WIDTH] == 7).all() and (out[:, 2 * WIDTH:] == 7).all()
+
+
+def test_vectors(random):
+    S = matrix(random)
+    x = operands(random, "float32", (COLS,))[0]
+    for given in (S, tamis.Pattern(S)):
+        y = tamis.spmm(given, x)
+        assert y.shape == (ROWS,)
+        close(y, S @ x)
+        out = np.ones(ROWS, "float32")
+        assert tamis.spmm(given, x, alpha=2, beta=3, out=out) is out
+        close(out, 2 * (S @ x) + 3)
+
+
+def test_alpha_beta_values(random):
+    S = matrix(random)
+    A, B, D = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH))
+    values = operands(random, "float32", (S.nnz,))[0]
+    other = S.copy()
+    other.data = values
+    for given in (S, tamis.Pattern(S)):
+        out = np.ones(S.nnz, "float32")
+        tamis.sddmm(given, A, B, alpha=-2, beta=0.5, out=out, values=values)
+        close(out, -2 * tamis.sddmm(other, A, B).data + 0.5)
+        close(tamis.spmm(given, D, values=values), other @ D)
+        close(tamis.fused(given, A, B, D, values=values), tamis.fused(other, A, B, D))
+    pattern = tamis.Pattern(S)
+    before = tamis.spmm(pattern, D)
+    S.data *= 2  # in place: the pattern sees it
+    close(tamis.spmm(pattern, D), 2 * before)
+
+
+@pytest.mark.parametrize("lead", [(3,), (2, 3), (1, 2)])
+def test_batches(random, lead):
+    S = matrix(random)
+    A, B, D = operands(random, "float32", (*lead, ROWS, INNER), (*lead, COLS, INNER), (*lead, COLS, WIDTH))
+    values = operands(random, "float32", (*lead, S.nnz))[0]
+    for given in (S, tamis.Pattern(S)):
+        P, C, E = tamis.sddmm(given, A, B, values=values), tamis.spmm(given, D), tamis.fused(given, A, B[(0,) * len(lead)], D)
+        assert P.shape == (*lead, S.nnz) and C.shape == E.shape == (*lead, ROWS, WIDTH)
+        for member in np.ndindex(*lead):
+            close(P[member], tamis.sddmm(S, A[member], B[member], values=values[member]).data)
+            close(C[member], S @ D[member])
+            close(E[member], tamis.fused(S, A[member], B[(0,) * len(lead)], D[member]))
+
+
+def test_a_batch_of_values_alone(random):
+    S = matrix(random)
+    A, B, D, x = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH), (COLS,))
+    values = operands(random, "float32", (3, S.nnz))[0]
+    for given in (S, tamis.Pattern(S)):
+        P, C, E, y = (tamis.sddmm(given, A, B, values=values), tamis.spmm(given, D, values=values), tamis.fused(given, A, B, D, values=values),
+                      tamis.spmm(given, x, values=values))
+        assert P.shape == (3, S.nnz) and C.shape == E.shape == (3, ROWS, WIDTH) and y.shape == (3, ROWS)
+        for member in range(3):
+            close(P[member], tamis.sddmm(S, A, B, values=values[member]).data)
+            close(C[member], tamis.spmm(S, D, values=values[member]))
+            close(E[member], tamis.fused(S, A, B, D, values=values[member]))
+            close(y[member], tamis.spmm(S, x, values=values[member]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("biased", [False, True])
+def test_attention(random, dtype, biased):
+    mask = scipy_sparse.csr_array(random.random((ROWS, COLS)) < 0.4)
+    mask_of = mask.toarray()
+    heads, width = 3, 4
+    # heads inside, as PyTorch's models have them before they transpose: views, no copies
+    Q, K, V = (x.transpose(0, 2, 1, 3) for x in operands(random, dtype, (2, ROWS, heads, INNER), (2, COLS, heads, INNER), (2, COLS, heads, width)))
+    bias = operands(random, dtype, (mask.nnz,))[0] if biased else None
+    added = np.zeros(mask_of.shape)
+    added[mask_of] = bias if biased else 0
+    if biased:
+        rows, cols, _ = entries(mask)
+        added[rows, cols] = bias
+    scores = Q.astype("float64") @ K.astype("float64").swapaxes(-1, -2) / INNER**0.5 + added
+    e = np.where(mask_of, np.exp(scores), 0)
+    total = e.sum(-1, keepdims=True)
+    want = np.divide(e, total, out=np.zeros_like(e), where=total > 0) @ V.astype("float64")
+    with pytest.raises(ValueError, match="Q has shape .* strides .*ascontiguousarray"):
+        tamis.attention(mask, Q, K, V)  # (2, heads) are not evenly apart there
+    for given in (mask, tamis.Pattern(mask)):
+        for member in range(2):
+            out, lse = tamis.attention(given, Q[member], K[member], V[member], bias=bias, return_lse=True)
+            close(out, want[member], dtype)
+            with np.errstate(divide="ignore"):
+                want_lse = np.log(total[member, ..., 0])
+            finite = np.isfinite(want_lse)
+            assert (np.isfinite(lse) == finite).all()
+            close(lse[finite], want_lse[finite], dtype)
+            close(tamis.attention(given, Q[member], K[member], V[member], bias=bias), want[member], dtype)
+
+
+def test_nothing_is_valid():
+    """Zero rows, columns, nonzeros and widths."""
+    for rows, cols, inner in ((0, 0, 0), (0, 3, 2), (3, 0, 2), (3, 3, 0), (3, 3, 2)):
+        S = scipy_sparse.csr_array((rows, cols), dtype="float32")
+        A, B = np.ones((rows, inner), "float32"), np.ones((cols, inner), "float32")
+        for given in (S, tamis.Pattern(S)):
+            P = tamis.sddmm(given, A, B)
+            assert (P if isinstance(given, tamis.Pattern) else P.data).shape == (0,)
+            assert (tamis.spmm(given, B) == 0).all() and tamis.spmm(given, B).shape == (rows, inner)
+            assert (tamis.fused(given, A, B, B) == 0).all()
+
+
+def test_duplicates_and_unsorted_columns():
+    offsets, columns = np.array([0, 3, 3, 4]), np.array([2, 0, 2, 1])
+    values = np.float32([1, 2, 3, 4])
+    dense = np.float32([[2, 0, 4], [0, 0, 0], [0, 4, 0]])
+    B = np.arange(6, dtype="float32").reshape(3, 2)
+    close(tamis.spmm((offsets, columns, values), B), dense @ B)
+    close(tamis.sddmm((offsets, columns, values), B, B), values * (B[[0, 0, 0, 2]] * B[columns]).sum(1))

@@ -1,0 +1,453 @@
+"""tamis.torch: values and gradients against dense PyTorch, the operators' registration, compilation, AMP, vmap; on CUDA where it is."""
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+
+import tamis  # noqa: E402
+import tamis.torch as tt  # noqa: E402
+from tamis.torch import _kernels, _ops  # noqa: E402
+
+ROWS, COLS, INNER, WIDTH = 7, 5, 3, 4
+EDGES = ["scale", "mask", "residual", "quotient", "sigmoid", "exp", "leaky_relu", "softmax"]
+registered = pytest.mark.skipif(not _ops.REGISTERED, reason="operators are registered from PyTorch 2.4")
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"))]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return torch.device(request.param)
+
+
+@pytest.fixture(params=["csr", "coo"])
+def pattern(request, device):
+    return make(request.param, device)
+
+
+def make(form="csr", device="cpu", kind=torch.int64):
+    torch.manual_seed(3)
+    full = torch.rand(ROWS, COLS) < 0.5
+    full[2] = False
+    rows, cols = (x.to(kind) for x in full.nonzero(as_tuple=True))
+    if form == "coo":
+        order = torch.randperm(len(rows))
+        return tt.Pattern.from_coo(rows[order].to(device), cols[order].to(device), (ROWS, COLS))
+    offsets = torch.cat([torch.zeros(1, dtype=kind), full.sum(1).cumsum(0).to(kind)])
+    return tt.Pattern.from_csr(offsets.to(device), cols.to(device), (ROWS, COLS))
+
+
+def rows_of(pattern):
+    return pattern.index.long() if pattern.coo else torch.repeat_interleave(torch.arange(pattern.rows, device=pattern.device), pattern.index.diff())
+
+
+def dense(pattern, values):
+    """Values at their places, by differentiable functions of PyTorch."""
+    lead = values.shape[:-1]
+    flat = torch.zeros(*lead, pattern.rows * pattern.cols, dtype=values.dtype, device=values.device)
+    places = (rows_of(pattern) * pattern.cols + pattern.columns.long()).expand(values.shape)
+    return flat.scatter(-1, places, values).reshape(*lead, pattern.rows, pattern.cols)
+
+
+def sampled(pattern, x, values, edge, scale=0.7, slope=0.2):
+    """The edge, by PyTorch, at the places of a dense x."""
+    rows, cols = rows_of(pattern), pattern.columns.long()
+    x = x[..., rows, cols]
+    s = torch.ones_like(x) if values is None else values
+    y = scale * x
+    if edge == "softmax":
+        e = torch.exp(y + (0 if values is None else values))
+        total = torch.zeros(*e.shape[:-1], pattern.rows, dtype=e.dtype, device=e.device).scatter_add(-1, rows.expand(e.shape), e)
+        return e / total[..., rows]
+    return {"scale": s * x, "mask": x, "residual": s - x, "quotient": s / x, "sigmoid": s * torch.sigmoid(y), "exp": s * torch.exp(y),
+            "leaky_relu": s * torch.where(y < 0, slope * y, y)}[edge]
+
+
+def operand(*shape, device="cpu", dtype=torch.float64, positive=False):
+    x = torch.rand(*shape, dtype=dtype) + 0.5 if positive else torch.randn(*shape, dtype=dtype)
+    return x.to(device).requires_grad_()
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("lead", [(), (2,)])
+@pytest.mark.parametrize("valued", [True, False])
+def test_values_and_gradients(pattern, device, edge, lead, valued):
+    positive = edge == "quotient"
+    A, B, D = (operand(*lead, n, w, device=device, positive=positive) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    values = operand(*lead, pattern.nnz, device=device) if valued else None
+    inputs = [x for x in (A, B, D, values) if x is not None]
+    settings = {"edge": edge, "scale": 0.7, "slope": 0.2}
+
+    def ours():
+        P = tt.sddmm(pattern, A, B, values, **settings)
+        return P, tt.spmm(pattern, D, P), tt.fused(pattern, A, B, D, values, **settings)
+
+    def theirs():
+        P = sampled(pattern, A @ B.transpose(-1, -2), values, edge)
+        E = dense(pattern, P) @ D
+        return P, E, E
+
+    for got, want in zip(ours(), theirs()):
+        torch.testing.assert_close(got, want)
+        weights = torch.randn_like(want)
+        got_gradients = torch.autograd.grad((got * weights).sum(), inputs, allow_unused=True, retain_graph=True)
+        want_gradients = torch.autograd.grad((want * weights).sum(), inputs, allow_unused=True, retain_graph=True)
+        for g, w, x in zip(got_gradients, want_gradients, inputs):
+            torch.testing.assert_close(torch.zeros_like(x) if g is None else g, torch.zeros_like(x) if w is None else w)
+
+
+@pytest.mark.parametrize("edge", ["scale", "softmax", "sigmoid"])
+def test_gradcheck(pattern, device, edge):
+    A, B, D = (operand(n, w, device=device) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    values = operand(pattern.nnz, device=device)
+    torch.autograd.gradcheck(lambda *x: tt.sddmm(pattern, *x, edge=edge), (A, B, values))
+    torch.autograd.gradcheck(lambda d, v: tt.spmm(pattern, d, v), (D, values))
+    torch.autograd.gradcheck(lambda a, v: tt.spmm(pattern, a, v, transpose=True), (A, values))
+    torch.autograd.gradcheck(lambda *x: tt.fused(pattern, *x, edge=edge), (A, B, D, values))
+    torch.autograd.gradcheck(lambda b, a, d, v: tt.fused(pattern, b, a, d, v, edge=edge, transpose=True), (B, A, operand(ROWS, 2, device=device), values))
+
+
+def test_attention(device):
+    pattern = make(device=device)
+    q, k, v = (operand(2, 3, n, w, device=device) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    bias = operand(pattern.nnz, device=device)
+    mask = dense(pattern, torch.ones(pattern.nnz, device=device)).bool()
+    scores = q @ k.transpose(-1, -2) / INNER**0.5 + dense(pattern, bias)
+    rows = mask.any(1)  # others are not looked at
+    want = torch.softmax(scores.masked_fill(~mask & rows[:, None], float("-inf")), -1) @ v
+    got = tt.attention(q, k, v, pattern, bias=bias)
+    torch.testing.assert_close(got[..., rows, :], want[..., rows, :])
+    assert (got[..., ~rows, :] == 0).all()
+    weights = torch.randn_like(got)
+    weights[..., ~rows, :] = 0
+    for g, w in zip(torch.autograd.grad((got * weights).sum(), (q, k, v, bias)),
+                    torch.autograd.grad((want[..., rows, :] * weights[..., rows, :]).sum(), (q, k, v, bias))):
+        torch.testing.assert_close(g, w)
+
+
+def test_shared_operands_and_strides(pattern, device):
+    """One B for all members of a batch, and operands that are views of other layouts."""
+    A, B = operand(4, ROWS, INNER, device=device), operand(INNER, COLS, device=device)
+    got, want = tt.sddmm(pattern, A, B.t()), sampled(pattern, A @ B, None, "mask")
+    torch.testing.assert_close(got, want)
+    weights = torch.randn_like(want)
+    for g, w in zip(torch.autograd.grad((got * weights).sum(), (A, B)), torch.autograd.grad((want * weights).sum(), (A, B))):
+        torch.testing.assert_close(g, w)
+    heads = operand(ROWS, 4, INNER, device=device)  # heads inside
+    torch.testing.assert_close(tt.sddmm(pattern, heads.transpose(0, 1), B.t()), sampled(pattern, heads.transpose(0, 1) @ B, None, "mask"))
+    with pytest.raises(ValueError, match=r"contiguous\(\)"):
+        tt.sddmm(pattern, operand(ROWS, 2 * INNER, device=device)[:, ::2], B.t())
+
+
+def test_a_batch_of_values_alone(pattern, device):
+    """Heads of attention over one matrix: the gradient of what they share is the sum."""
+    A, B, D = (operand(n, w, device=device) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    values = operand(3, pattern.nnz, device=device)
+    pairs = [(tt.spmm(pattern, D, values), dense(pattern, values) @ D),
+             (tt.sddmm(pattern, A, B, values), sampled(pattern, A @ B.t(), values, "scale")),
+             (tt.fused(pattern, A, B, D, values), dense(pattern, sampled(pattern, A @ B.t(), values, "scale")) @ D)]
+    for got, want in pairs:
+        torch.testing.assert_close(got, want)
+        weights = torch.randn_like(want)
+        inputs = (A, B, D, values)
+        for g, w in zip(torch.autograd.grad((got * weights).sum(), inputs, allow_unused=True, retain_graph=True),
+                        torch.autograd.grad((want * weights).sum(), inputs, allow_unused=True, retain_graph=True)):
+            assert (g is None) == (w is None)
+            if g is not None:
+                torch.testing.assert_close(g, w)
+
+
+def test_vectors(pattern, device):
+    x, values = operand(COLS, device=device), operand(pattern.nnz, device=device)
+    y = tt.spmm(pattern, x, values)
+    torch.testing.assert_close(y, dense(pattern, values) @ x)
+    torch.autograd.gradcheck(lambda x, v: tt.spmm(pattern, x, v), (x, values))
+    torch.autograd.gradcheck(lambda x, v: tt.spmm(pattern, x, v), (x, operand(2, pattern.nnz, device=device)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64])
+def test_types(device, dtype, kind):
+    pattern = make(device=device, kind=kind)
+    A, B, D = (operand(n, w, device=device, dtype=dtype) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    tolerance = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 4e-2}[dtype]
+    got = tt.attention(A, B, D, pattern)
+    want = tt.attention(A.double(), B.double(), D.double(), pattern)
+    assert got.dtype == dtype
+    torch.testing.assert_close(got.double(), want, atol=tolerance, rtol=tolerance)
+    for g, w in zip(torch.autograd.grad(got.sum(), (A, B, D)), torch.autograd.grad(want.sum(), (A, B, D))):
+        assert g.dtype == dtype
+        torch.testing.assert_close(g.double(), w.double(), atol=tolerance, rtol=tolerance)
+
+
+def test_sampled_addmm(device):
+    S = (torch.rand(ROWS, COLS, dtype=torch.float64) * (torch.rand(ROWS, COLS) < 0.5)).to_sparse_csr().to(device)
+    mat1, mat2 = operand(ROWS, INNER, device=device), operand(INNER, COLS, device=device)
+    got = tt.sampled_addmm(S, mat1, mat2, beta=0.5, alpha=2)
+    mask = S.to_dense() != 0
+    want = torch.where(mask, 2 * (mat1 @ mat2) + 0.5 * S.to_dense(), 0.0)
+    torch.testing.assert_close(got.to_dense().detach(), want.detach())
+    out = S.clone()
+    assert tt.sampled_addmm(S, mat1.detach(), mat2.detach(), beta=0.5, alpha=2, out=out) is out
+    torch.testing.assert_close(out.to_dense(), want.detach())
+    with pytest.raises(ValueError, match="sparse CSR"):
+        tt.sampled_addmm(mask.double(), mat1, mat2)
+    if torch.__version__.startswith("1."):
+        pytest.skip("sparse CSR tensors have no gradients before PyTorch 2.0")
+    theirs = torch.autograd.grad(want.sin().sum(), (mat1, mat2))
+    for g, w in zip(torch.autograd.grad(got.values().sin().sum(), (mat1, mat2)), theirs):
+        torch.testing.assert_close(g, w)
+
+
+def test_softmax(pattern, device):
+    values = operand(3, pattern.nnz, device=device)
+    zero = torch.zeros(ROWS, COLS, dtype=torch.float64, device=device)
+    torch.testing.assert_close(tt.softmax(pattern, values), sampled(pattern, zero, values, "softmax"))
+
+
+def test_edge_index():
+    edges = torch.tensor([[0, 1, 2, 2], [1, 1, 0, 1]])
+    pattern = tt.Pattern.from_edge_index(edges)
+    x = torch.tensor([[1.0], [10.0], [100.0]])
+    assert tt.spmm(pattern, x).ravel().tolist() == [100, 111, 0]
+    assert tt.Pattern.from_edge_index(torch.empty(2, 0, dtype=torch.int64)).shape == (0, 0)
+
+
+@registered
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_opcheck(device, lead):
+    pattern = make("csr", device)
+    A, B, D = (operand(*lead, n, w, device=device) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    values = operand(*lead, pattern.nnz, device=device)
+    head, sizes = (pattern.index, pattern.columns, values), (ROWS, COLS, False)
+    for edge in (0, 7):
+        numbers = (edge, 1.0, 0.01, 1e-10)
+        torch.library.opcheck(torch.ops.tamis.sddmm.default, (*head, A, B, *sizes, *numbers, edge == 7))
+        torch.library.opcheck(torch.ops.tamis.fused.default, (*head, A, B, D, *sizes, *numbers, False, edge == 7))
+    torch.library.opcheck(torch.ops.tamis.spmm.default, (*head, D, *sizes, False))
+    torch.library.opcheck(torch.ops.tamis.spmm.default, (pattern.index, pattern.columns, None, A, *sizes, True))
+
+
+@registered
+def test_compile():
+    """One graph, gradients included, that serves two patterns of the same sizes."""
+    torch._dynamo.reset()
+    compiled = []
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return graph
+
+    def layer(pattern, x, y, w):
+        scores = tt.sddmm(pattern, x @ w, y, edge="softmax")
+        return tt.spmm(pattern, y, scores) + tt.attention(x, y, y, pattern) + tt.fused(pattern, x, y, y)
+
+    fast = torch.compile(layer, backend=backend, fullgraph=True)
+    one = make("csr")
+    columns = (one.columns + 1) % COLS
+    for pattern in (one, tt.Pattern.from_csr(one.index, columns, (ROWS, COLS))):
+        x, y, w = operand(ROWS, INNER), operand(COLS, INNER), operand(INNER, INNER)
+        got, want = fast(pattern, x, y, w), layer(pattern, x, y, w)
+        torch.testing.assert_close(got, want)
+        for g, v in zip(torch.autograd.grad(got.sum(), (x, y, w)), torch.autograd.grad(want.sum(), (x, y, w))):
+            torch.testing.assert_close(g, v)
+    assert len(compiled) == 1
+    torch._dynamo.reset()
+    through = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    x, y, w = operand(ROWS, INNER), operand(COLS, INNER), operand(INNER, INNER)
+    got, want = through(one, x, y, w), layer(one, x, y, w)
+    for g, v in zip(torch.autograd.grad(got.sum(), (x, y, w)), torch.autograd.grad(want.sum(), (x, y, w))):
+        torch.testing.assert_close(g, v)
+
+
+@registered
+def test_compile_by_inductor():
+    import shutil
+    if not (shutil.which("g++") or shutil.which("c++")):
+        pytest.skip("inductor needs a C++ compiler")
+    torch._dynamo.reset()
+    pattern = make("csr")
+
+    def layer(x, y):
+        return tt.attention(x.sin(), y.cos(), y, pattern).relu()
+
+    x, y = operand(ROWS, INNER), operand(COLS, INNER)
+    try:
+        got = torch.compile(layer, fullgraph=True)(x, y)
+    except Exception as error:  # noqa: BLE001  a compiler of the machine that does not work is not ours
+        if "CppCompileError" in str(type(error)) + str(error):
+            pytest.skip("inductor's C++ compiler does not work here")
+        raise
+    want = layer(x, y)
+    torch.testing.assert_close(got, want)
+    for g, v in zip(torch.autograd.grad(got.sum(), (x, y)), torch.autograd.grad(want.sum(), (x, y))):
+        torch.testing.assert_close(g, v)
+
+
+@registered
+def test_vmap():
+    pattern = make("csr")
+    A, B, D, values = operand(4, ROWS, INNER), operand(4, COLS, INNER), operand(COLS, WIDTH), operand(4, pattern.nnz)
+    got = torch.vmap(lambda a, b, v: tt.sddmm(pattern, a, b, v))(A, B, values)
+    torch.testing.assert_close(got, tt.sddmm(pattern, A, B, values))
+    got = torch.vmap(lambda a, b: tt.attention(a, b, D, pattern), in_dims=(1, 0))(A.transpose(0, 1), B)
+    torch.testing.assert_close(got, torch.stack([tt.attention(a, b, D, pattern) for a, b in zip(A, B)]))
+
+
+def test_second_derivatives_are_refused():
+    pattern = make("csr")
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    first = torch.autograd.grad(tt.sddmm(pattern, A, B).square().sum(), A, create_graph=True)[0]
+    with pytest.raises((NotImplementedError, RuntimeError), match="no derivative|once_differentiable"):
+        first.sum().backward()
+
+
+def test_autocast(device):
+    pattern = make(device=device)
+    A, B = operand(ROWS, INNER, device=device, dtype=torch.float32), operand(COLS, INNER, device=device, dtype=torch.float32)
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        out = tt.attention(A, A.new_ones(COLS, INNER, dtype=torch.bfloat16), B, pattern)
+    assert out.dtype == torch.bfloat16
+    out.sum().backward()
+    assert A.grad.dtype == torch.float32
+
+
+def test_refused():
+    pattern = make("csr")
+    A, B = torch.ones(ROWS, INNER), torch.ones(COLS, INNER)
+    for call, words in (
+            (lambda: tt.sddmm(pattern, A, B.double()), "B is fp64 and the other operands fp32"),
+            (lambda: tt.sddmm(pattern, A[:-1], B), "rows|A"),
+            (lambda: tt.sddmm(pattern, A, B, torch.ones(3)), "values has 3 elements"),
+            (lambda: tt.sddmm(pattern, A, B, edge="never"), "never"),
+            (lambda: tt.sddmm(pattern, A.int(), B.int()), "int32"),
+            (lambda: tt.Pattern.from_csr(pattern.index.float(), pattern.columns, (ROWS, COLS)), "expected a tensor of int32 or int64"),
+            (lambda: tt.Pattern.from_csr(pattern.index, pattern.columns + COLS, (ROWS, COLS)), "column"),
+            (lambda: tt.Pattern.from_coo(pattern.columns, pattern.columns - 1, (COLS, COLS)), "-1"),
+            (lambda: tt.Pattern.from_csr(pattern.index[:-1], pattern.columns, (ROWS, COLS)), "elements: expected"),
+            (lambda: tt.Pattern.from_edge_index(torch.zeros(3, 2, dtype=torch.int64)), r"expected \(2, edges\)"),
+            (lambda: tt.Pattern.from_torch(torch.ones(2, 2)), "to_sparse_csr"),
+            (lambda: tamis.sddmm((pattern.index, pattern.columns), A.requires_grad_(), B), r"A requires grad.*tamis.torch.*detach\(\)")):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_plain_functions_take_tensors():
+    """tamis.sddmm and its like on tensors and sparse tensors: results are tensors."""
+    S = (torch.rand(ROWS, COLS) * (torch.rand(ROWS, COLS) < 0.5)).float()
+    A, B = torch.randn(ROWS, INNER), torch.randn(COLS, INNER)
+    for matrix in (S.to_sparse_csr(), S.to_sparse_coo(), S.to_sparse_csc()):
+        P = tamis.sddmm(matrix, A, B)
+        assert P.layout is matrix.layout
+        torch.testing.assert_close(P.to_dense(), S * (A @ B.t()))
+        torch.testing.assert_close(tamis.spmm(matrix, B), S @ B)
+        torch.testing.assert_close(tamis.fused(matrix, A, B, B), (S * (A @ B.t())) @ B)
+    out, lse = tamis.attention(S.to_sparse_csr(), A, B, B, return_lse=True)
+    assert isinstance(out, torch.Tensor) and lse.shape == (ROWS,)
+    from torch.nn import Parameter
+    with torch.no_grad():
+        assert isinstance(tamis.spmm(S.to_sparse_csr(), Parameter(B)), torch.Tensor)
+
+
+def test_patterns_are_found_by_their_tensors():
+    pattern = make("csr")
+    assert _kernels.pattern_of(pattern.index, pattern.columns, ROWS, COLS, False) is pattern._checked
+    assert _kernels.pattern_of(pattern.index.detach(), pattern.columns, ROWS, COLS, False) is pattern._checked
+    pattern.columns.add_(0)  # changed in place: no longer the tensors that were checked
+    assert _kernels.pattern_of(pattern.index, pattern.columns, ROWS, COLS, False) is not pattern._checked
+    before = len(_kernels._unnamed)
+    for _ in range(40):
+        columns = pattern.columns.clone()
+        _kernels.spmm(pattern.index, columns, None, torch.ones(COLS, 2), ROWS, COLS, False, False)
+    assert before <= len(_kernels._unnamed) <= _kernels.MOST_UNNAMED
+
+
+def test_threads():
+    pattern = make("csr")
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    want = torch.autograd.grad(tt.sddmm(pattern, A, B, edge="exp").sum(), A)[0]
+    wrong = []
+
+    def work():
+        for _ in range(30):
+            a = A.detach().clone().requires_grad_()
+            tt.sddmm(pattern, a, B, edge="exp").sum().backward()
+            if not torch.equal(a.grad, want):
+                wrong.append(a.grad)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+# ------------------------------------------------------------------------------ CUDA: streams, graphs, the caching allocator
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+class TestCuda:
+    def setup_method(self):
+        torch.manual_seed(1)
+        self.pattern = make("csr", "cuda")
+        self.A = torch.randn(ROWS, INNER, device="cuda", requires_grad=True)
+        self.B = torch.randn(COLS, INNER, device="cuda", requires_grad=True)
+
+    def loss(self):
+        return tt.attention(self.A, self.B, self.B, self.pattern).square().sum()
+
+    def test_side_streams(self):
+        want = torch.autograd.grad(self.loss(), (self.A, self.B))
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(20_000_000)
+            late = self.A.detach() * 1  # made late in this stream: nothing may read it on another one
+            late.requires_grad_()
+            got = torch.autograd.grad(tt.attention(late, self.B, self.B, self.pattern).square().sum(), (late, self.B))
+        stream.synchronize()
+        for g, w in zip(got, want):
+            torch.testing.assert_close(g, w)
+
+    def test_a_training_step_in_a_graph(self):
+        optimizer = torch.optim.SGD([self.A, self.B], lr=0.1)
+
+        def step():
+            optimizer.zero_grad(set_to_none=True)
+            loss = self.loss()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                step()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            loss = step()
+        losses = []
+        for _ in range(5):
+            graph.replay()
+            losses.append(loss.item())
+        assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]
+
+    def test_memory_is_the_caching_allocators(self):
+        tamis.sddmm((self.pattern.index, self.pattern.columns), self.A.detach(), self.B.detach())
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        for _ in range(20):
+            self.loss().backward()
+        self.A.grad = self.B.grad = None
+        torch.cuda.synchronize()
+        assert torch.cuda.memory_allocated() - before < 2**20
+
+    def test_mixed_devices_are_refused(self):
+        with pytest.raises(ValueError, match="B is on cpu and S on cuda:0"):
+            tt.sddmm(self.pattern, self.A, self.B.detach().cpu())
