@@ -4,8 +4,8 @@
  * compiled for this machine, and takes turns with Tamis on the same arrays in one process.
  *   bench_specialised [-t THREADS] [-k K] [-r ROUNDS] [-a ALGORITHM,...] [-p PARAMETERS] FILE...
  * One line a matrix, K, number of threads and algorithm: milliseconds of both (the least, the median), the ratio
- * specialised / Tamis of both, the predicted over the measured time, and the largest difference between the results over the
- * largest result.
+ * specialised / Tamis of both, the predicted over the measured time, and the largest difference between the results
+ * over the largest result.
  */
 #include <math.h>
 #include <stdio.h>
@@ -56,8 +56,7 @@ static inline __attribute__((always_inline)) void block(const product *x, int64_
         for (int k = 0; k < vectors; k++) sum[k] += w * *(const vector_anywhere *)(const void *)(b + k * LANES);
     }
 #pragma GCC unroll 16
-    for (int k = 0; k < vectors; k++)
-        *(vector_anywhere *)(void *)(x->c + row * width + first + k * LANES) = sum[k];
+    for (int k = 0; k < vectors; k++) *(vector_anywhere *)(void *)(x->c + row * width + first + k * LANES) = sum[k];
 }
 
 static inline __attribute__((always_inline)) void rows(const product *x, int64_t begin, int64_t end, int width) {

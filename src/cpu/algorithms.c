@@ -121,16 +121,17 @@ static void predict_naive(const tamis_problem *problem, tamis_prediction *predic
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* How many nonzeros ahead rows are prefetched. Prefetching rows that are already in cache costs a quarter of the rate;
-   rows from memory gain as much (docs/performance.md). */
+/* How many nonzeros ahead rows are prefetched. Prefetching rows that are already in cache costs up to a quarter of the
+   rate, most for short rows; rows from memory gain as much or twice it (docs/performance.md). */
 static int64_t choose_prefetch(const tamis_problem *problem) {
+    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
     const double row_bytes = (double)(problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner) *
                              (double)tamis_type_size(problem->type);
-    if (problem->evidence->fresh_share < 0.25 ||
-        (double)problem->cols * row_bytes < 4 * (double)problem->evidence->cache_l2)
-        return 0;
-    const int64_t ahead = row_bytes > 0 ? (int64_t)(16384 / row_bytes) : 0;
-    return ahead < 8 ? 8 : ahead > 64 ? 64 : ahead;
+    const double far = problem->evidence->fresh_share * (double)problem->cols * row_bytes;
+    const double most = row_bytes < f->prefetch.short_row ? f->prefetch.short_most : f->prefetch.most;
+    if (problem->evidence->fresh_share < 0.25 || far < most * (double)problem->evidence->cache_l2) return 0;
+    const int64_t ahead = row_bytes > 0 ? (int64_t)(f->prefetch.bytes / row_bytes) : 0;
+    return ahead < 8 ? 8 : ahead > 48 ? 48 : ahead;
 }
 
 /* fused with tiles: a block's whole part in a tile; else long enough that B and D alternate rarely */
