@@ -11,9 +11,9 @@ typedef struct tamis_cpu_fitted {
     double whole_rows; /* cpu-rows: what handing out rows takes, as a factor */
 
     struct {
-        double bytes;            /* of rows of B ahead */
-        double most, short_most; /* rows of B that are new and together larger than so many L2 are prefetched; */
-        double short_row;        /* the second is for rows of fewer bytes than this */
+        double bytes;              /* SpMM: of rows of B ahead */
+        double least, short_least; /* and so many L2 of B must be new; the second is for rows */
+        double short_row;          /* of fewer bytes than this */
     } prefetch;
 
     struct {

@@ -8,9 +8,9 @@
  * Accumulators hold lanes in the order of runs (vector.h), not of columns. Only this file uses them.
  *
  * A block of up to SUM_BLOCK vectors of the output row stays in registers for the whole segment; wider rows are
- * computed block by block. Narrow blocks keep several sets of sums, so that consecutive multiply-adds do not wait for
- * each other. Rows of up to NARROW_SUMS_MOST elements have their own loops (narrow_sums.h). Moves: a row of B per
- * nonzero, and at most one output row per segment.
+ * computed block by block. Blocks of up to three vectors keep several sets of sums, so that consecutive multiply-adds
+ * do not wait for each other. Rows of up to NARROW_SUMS_MOST elements have their own loops (narrow_sums.h). Moves: a
+ * row of B per nonzero, and at most one output row per segment.
  */
 #ifndef TAMIS_CPU_KERNELS_ACCUMULATE_H
 #define TAMIS_CPU_KERNELS_ACCUMULATE_H
