@@ -121,16 +121,21 @@ static void predict_naive(const tamis_problem *problem, tamis_prediction *predic
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-/* How many nonzeros ahead rows are prefetched. Prefetching rows that are already in cache costs a quarter of the rate;
-   rows from memory gain as much (docs/performance.md). */
+/* How many nonzeros ahead rows are prefetched. Prefetching rows that are already in cache costs up to a quarter of the
+   rate; rows from memory gain as much or more (docs/performance.md). SpMM does so little for a nonzero that its rule
+   asks how many bytes of B are new. */
 static int64_t choose_prefetch(const tamis_problem *problem) {
-    const double row_bytes = (double)(problem->operation == TAMIS_OP_SPMM ? problem->width : problem->inner) *
-                             (double)tamis_type_size(problem->type);
-    if (problem->evidence->fresh_share < 0.25 ||
-        (double)problem->cols * row_bytes < 4 * (double)problem->evidence->cache_l2)
+    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
+    const bool spmm = problem->operation == TAMIS_OP_SPMM;
+    const double row_bytes = (double)(spmm ? problem->width : problem->inner) * (double)tamis_type_size(problem->type);
+    const double fresh = problem->evidence->fresh_share, all = (double)problem->cols * row_bytes;
+    const double least = row_bytes < f->prefetch.short_row ? f->prefetch.short_least : f->prefetch.least;
+    if (fresh < 0.25 || (spmm ? fresh * all < least * (double)problem->evidence->cache_l2
+                              : all < 4 * (double)problem->evidence->cache_l2))
         return 0;
-    const int64_t ahead = row_bytes > 0 ? (int64_t)(16384 / row_bytes) : 0;
-    return ahead < 8 ? 8 : ahead > 64 ? 64 : ahead;
+    const int64_t ahead = row_bytes > 0 ? (int64_t)((spmm ? f->prefetch.bytes : 16384) / row_bytes) : 0;
+    const int64_t most = spmm ? 48 : 64;
+    return ahead < 8 ? 8 : ahead > most ? most : ahead;
 }
 
 /* fused with tiles: a block's whole part in a tile; else long enough that B and D alternate rarely */

@@ -11,6 +11,12 @@ typedef struct tamis_cpu_fitted {
     double whole_rows; /* cpu-rows: what handing out rows takes, as a factor */
 
     struct {
+        double bytes;              /* SpMM: of rows of B ahead */
+        double least, short_least; /* and so many L2 of B must be new; the second is for rows */
+        double short_row;          /* of fewer bytes than this */
+    } prefetch;
+
+    struct {
         double nonzero;            /* index, address, share of a reduction, as far as they do not overlap */
         double entry;              /* visiting an entry of the table */
         double segment;            /* its loop, the row of A, the reduction of what is left over */

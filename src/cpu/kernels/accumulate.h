@@ -8,9 +8,9 @@
  * Accumulators hold lanes in the order of runs (vector.h), not of columns. Only this file uses them.
  *
  * A block of up to SUM_BLOCK vectors of the output row stays in registers for the whole segment; wider rows are
- * computed block by block. Narrow blocks keep several sets of sums, so that consecutive multiply-adds do not wait for
- * each other. Rows of up to NARROW_SUMS_MOST elements have their own loops (narrow_sums.h). Moves: a row of B per
- * nonzero, and at most one output row per segment.
+ * computed block by block. Blocks of up to three vectors keep several sets of sums, so that consecutive multiply-adds
+ * do not wait for each other. Rows of up to NARROW_SUMS_MOST elements have their own loops (narrow_sums.h). Moves: a
+ * row of B per nonzero, and at most one output row per segment.
  */
 #ifndef TAMIS_CPU_KERNELS_ACCUMULATE_H
 #define TAMIS_CPU_KERNELS_ACCUMULATE_H
@@ -24,13 +24,56 @@
 #define SUM_BLOCK 8
 #endif
 
+/* A row that takes several blocks is computed with its neighbours, as many as have so many bytes of rows of B: the next
+   block finds them in L1. */
+enum { SUM_GROUP_BYTES = 8192 };
+
+/*
+ * A block of `count` vectors, from element `first` on. If `over` is set, the last vector is not after the one before it
+ * but at `last` bytes, where it ends with the row: a few columns are in both. Rows of less than a vector have `tail`.
+ */
+typedef struct sum_shape {
+    int64_t first, last;
+    int count, over, tail; /* count and over are constants */
+} sum_shape;
+
+INLINE const char *sum_place(const char *row, const sum_shape *shape, tamis_type type, int k) {
+    return row + (shape->over && k == shape->count - 1 ? shape->last : k * LANES * element_bytes(type));
+}
+
+/* Vector k of a row. The vectors before one that overlaps are a run. */
+INLINE vector sum_load(const char *row, const sum_shape *shape, tamis_type type, int k) {
+    const char *const p = sum_place(row, shape, type, k);
+    if (shape->tail) return vector_load_tail(p, type, shape->tail);
+    return shape->over && k == shape->count - 1 ? vector_load(p, type)
+                                                : run_load(p, type, k, shape->count - shape->over);
+}
+
+/* Writes a row, or its part in the block. All is read before anything is written, since vectors may overlap. */
+INLINE void sum_store(char *out, const sum_shape *shape, tamis_type type, vector *sum, real scale, real beta) {
+    const int whole = shape->count - shape->over;
+#pragma GCC unroll 16
+    for (int k = 0; k < shape->count; k++) {
+        sum[k] *= scale;
+        if (beta != 0) sum[k] += beta * sum_load(out, shape, type, k);
+    }
+    if (shape->tail) {
+        vector_store_tail(out, type, shape->tail, sum[0]);
+        return;
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < whole; k++)
+        if (k % 2 == 0 || !run_has_pair(type, k, whole))
+            run_store(out + k * LANES * element_bytes(type), type, k, whole, sum + k);
+    if (shape->over) vector_store(out + shape->last, type, sum[whole]);
+}
+
 #if !defined(TAMIS_KERNEL_F64)
-/* Finishes a row of reals whose inputs have 16 bits, from element `first` on: `whole` vectors of a run, put back in
-   order, and one of `tail` lanes if that is not 0. It is not inlined, since it runs once per row and there are many
-   instances of blocks. */
-static __attribute__((noinline)) void finish_reals(const sum_arguments *arguments, const segment *seg, vector *sum,
-                                                   tamis_type type, int64_t first, int whole, int tail) {
-    char *const out = arguments->out + seg->row * arguments->out_stride + first * (int64_t)sizeof(real);
+/* The same into a row of reals whose inputs have 16 bits, put back in order. It is not inlined, since it runs once per
+   row and there are many instances of blocks. */
+static __attribute__((noinline)) void sum_store_reals(char *out, sum_shape shape, tamis_type type, vector *sum,
+                                                      real scale, real beta) {
+    const int whole = shape.count - shape.over;
     for (int k = 0; k < whole; k += 2) {
         if (!run_has_pair(type, k, whole)) continue;
         const vector even = sum[k], odd = sum[k + 1];
@@ -39,167 +82,270 @@ static __attribute__((noinline)) void finish_reals(const sum_arguments *argument
             sum[k + 2 * i / LANES][2 * i % LANES + 1] = odd[i];
         }
     }
-    for (int k = 0; k < whole; k++) {
-        char *const to = out + k * VECTOR_BYTES;
-        sum[k] *= seg->final_scale;
-        if (arguments->beta != 0) sum[k] += arguments->beta * vector_load(to, REAL);
-        vector_store(to, REAL, sum[k]);
+    shape.last *= (int64_t)sizeof(real) / 2;
+    for (int k = 0; k < shape.count; k++) {
+        sum[k] *= scale;
+        const char *const from = sum_place(out, &shape, REAL, k);
+        if (beta != 0)
+            sum[k] += beta * (shape.tail ? vector_load_tail(from, REAL, shape.tail) : vector_load(from, REAL));
     }
-    if (tail) {
-        char *const to = out + whole * VECTOR_BYTES;
-        vector y = seg->final_scale * sum[whole];
-        if (arguments->beta != 0) y += arguments->beta * vector_load_tail(to, REAL, tail);
-        vector_store_tail(to, REAL, tail, y);
+    for (int k = 0; k < shape.count; k++) {
+        char *const to = out + (sum_place(out, &shape, REAL, k) - out);
+        if (shape.tail)
+            vector_store_tail(to, REAL, shape.tail, sum[k]);
+        else
+            vector_store(to, REAL, sum[k]);
     }
 }
 #endif
 
-/* `count` vectors of the row from element `first` on; if `masked` is set, the last one is masked to `tail` lanes. */
-INLINE void sum_block(const sum_arguments *arguments, const segment *segments, int segment_count, const real *weights,
-                      tamis_type type, int wide_columns, int64_t first, int count, int masked, int tail) {
-    const int64_t step = LANES * element_bytes(type), b_stride = arguments->b_stride;
-    const char *const b = arguments->b + first * element_bytes(type);
-    const int sets = count == 1 ? 4 : count <= 4 ? 2 : 1, whole = count - masked;
-    for (int s = 0; s < segment_count; s++) {
-        const segment *const seg = &segments[s];
-        vector sum[SUM_BLOCK];
-        if (seg->flags & SEGMENT_CONTINUE) {
-            const char *const from = (const char *)(seg->accumulator + first);
-            const vector scale = vector_of(seg->load_scale);
+/* Adds the products of `n` nonzeros to `sum`. `step` is that of the weights: 0 if all are the one at w. */
+INLINE void sum_nonzeros(vector *sum, const char *b, int64_t b_stride, const char *columns, int64_t n, const real *w,
+                         int64_t step, int64_t ahead, tamis_type type, int wide_columns, const sum_shape *shape) {
+    const int count = shape->count, sets = count == 1 ? 4 : count <= 3 ? 2 : 1;
+    const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
+    int64_t t = 0;
+    if (sets > 1 && n >= 8) {
+        vector more[3][4];
+        for (int q = 1; q < sets; q++)
+#pragma GCC unroll 4
+            for (int k = 0; k < count; k++) more[q - 1][k] = vector_zero();
+        for (; t <= n - sets; t += sets) {
+            if (ahead)
+                for (int q = 0; q < sets; q++)
+                    prefetch_lines(b + column_at(columns, t + ahead + q, wide_columns) * b_stride, lines);
+#pragma GCC unroll 4
+            for (int q = 0; q < sets; q++) {
+                const char *const row = b + column_at(columns, t + q, wide_columns) * b_stride;
+                const vector weight = vector_of(w[(t + q) * step]);
+#pragma GCC unroll 4
+                for (int k = 0; k < count; k++) {
+                    if (q == 0)
+                        sum[k] += weight * sum_load(row, shape, type, k);
+                    else
+                        more[q - 1][k] += weight * sum_load(row, shape, type, k);
+                }
+            }
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < count; k++) {
+            if (sets == 4)
+                sum[k] = (sum[k] + more[0][k]) + (more[1][k] + more[2][k]);
+            else
+                sum[k] += more[0][k];
+        }
+    }
+    for (; t < n; t++) {
+        const char *const row = b + column_at(columns, t, wide_columns) * b_stride;
+        const vector weight = vector_of(w[t * step]);
+        if (ahead) prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, lines);
 #pragma GCC unroll 16
-            for (int k = 0; k < count; k++) /* accumulator rows are padded to whole vectors */
+        for (int k = 0; k < count; k++) sum[k] += weight * sum_load(row, shape, type, k);
+    }
+}
+
+/* One block of the rows or segments of a call. */
+typedef struct sum_call {
+    const sum_arguments *arguments;
+    const segment *segments; /* NULL for whole rows from `row` on */
+    int64_t row, count;
+    const real *weights;
+    int64_t first, last; /* see sum_shape */
+    int tail;
+    int64_t blocks; /* of SUM_BLOCK vectors one after another, for sum_rows; else 1 */
+} sum_call;
+
+/* Whole rows that are stored in the type of the inputs and not added to what is there: nearly all. If a row takes
+   several whole blocks, the second finds the row's columns, and often its rows of B, in L1. */
+INLINE void sum_rows(const sum_call *call, tamis_type type, int wide_columns, const sum_shape *shape) {
+    const sum_arguments *const arguments = call->arguments;
+    const int64_t b_stride = arguments->b_stride, out_stride = arguments->out_stride;
+    const int64_t block_bytes = shape->count * LANES * element_bytes(type), first = call->first * element_bytes(type);
+    const int64_t blocks_end = first + (shape->count == SUM_BLOCK ? call->blocks * block_bytes : block_bytes);
+    const char *const offsets = arguments->offsets;
+    int64_t begin = column_at(offsets, call->row, arguments->wide_offsets);
+    const char *columns = column_pointer(arguments->columns, begin, wide_columns);
+    const real *w = call->weights;
+    char *out = arguments->out + call->row * out_stride;
+    for (int64_t row = call->row + 1; row <= call->row + call->count; row++, out += out_stride) {
+        const int64_t end = column_at(offsets, row, arguments->wide_offsets), n = end - begin;
+        const int64_t ahead = end <= arguments->prefetch_end ? arguments->prefetch : 0;
+        int64_t at = first;
+        do {
+            vector sum[SUM_BLOCK];
+#pragma GCC unroll 16
+            for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
+            sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, 1, ahead, type, wide_columns, shape);
+            sum_store(out + at, shape, type, sum, arguments->alpha, 0);
+            at += block_bytes;
+        } while (shape->count == SUM_BLOCK && at < blocks_end);
+        columns = column_pointer(columns, n, wide_columns);
+        w += n;
+        begin = end;
+    }
+}
+
+INLINE int sum_takes_rows(const sum_arguments *arguments, const segment *segments) {
+    return !segments && !arguments->ones && !arguments->real_out && arguments->beta == 0;
+}
+
+INLINE segment sum_whole_row(const sum_arguments *arguments, int64_t row) {
+    const int64_t begin = column_at(arguments->offsets, row, arguments->wide_offsets);
+    const int64_t end = column_at(arguments->offsets, row + 1, arguments->wide_offsets);
+    return (segment){.row = row, .begin = begin, .count = end - begin, .final_scale = arguments->alpha};
+}
+
+/* Segments, or whole rows that sum_rows leaves out. */
+INLINE void sum_segments(const sum_call *call, tamis_type type, int wide_columns, const sum_shape *shape) {
+    static const real one = 1;
+    const sum_arguments *const arguments = call->arguments;
+    const int64_t step = arguments->ones ? 0 : 1;
+    const char *const b = arguments->b + shape->first * element_bytes(type);
+    const real *w = arguments->ones ? &one : call->weights;
+    for (int64_t s = 0; s < call->count; s++) {
+        const segment seg = call->segments ? call->segments[s] : sum_whole_row(arguments, call->row + s);
+        vector sum[SUM_BLOCK];
+        if (seg.flags & SEGMENT_CONTINUE) {
+            const char *const from = (const char *)(seg.accumulator + shape->first);
+            const vector scale = vector_of(seg.load_scale);
+#pragma GCC unroll 16
+            for (int k = 0; k < shape->count; k++) /* accumulator rows are padded to whole vectors */
                 sum[k] = scale * *(const vector_anywhere *)(const void *)(from + k * VECTOR_BYTES);
         } else {
 #pragma GCC unroll 16
-            for (int k = 0; k < count; k++) sum[k] = vector_zero();
+            for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
         }
-        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
-        const int64_t ahead = arguments->prefetch && seg->begin + seg->count + arguments->prefetch <= arguments->nnz
-                                  ? arguments->prefetch
-                                  : 0;
-        int64_t t = 0;
-        if (sets > 1) {
-            vector more[3][4];
-            for (int q = 1; q < sets; q++)
-#pragma GCC unroll 4
-                for (int k = 0; k < count; k++) more[q - 1][k] = vector_zero();
-            for (; t + sets <= seg->count; t += sets) {
-#pragma GCC unroll 4
-                for (int q = 0; q < sets; q++) {
-                    const char *const row = b + column_at(columns, t + q, wide_columns) * b_stride;
-                    const vector w = vector_of(arguments->ones ? (real)1 : weights[t + q]);
-                    if (ahead) prefetch_lines(b + column_at(columns, t + q + ahead, wide_columns) * b_stride, count);
-#pragma GCC unroll 4
-                    for (int k = 0; k < count; k++) {
-                        const vector v = masked && k == count - 1 ? vector_load_tail(row + k * step, type, tail)
-                                                                  : run_load(row + k * step, type, k, whole);
-                        if (q == 0)
-                            sum[k] += w * v;
-                        else
-                            more[q - 1][k] += w * v;
-                    }
-                }
-            }
-#pragma GCC unroll 4
-            for (int k = 0; k < count; k++) {
-                if (sets == 4)
-                    sum[k] = (sum[k] + more[0][k]) + (more[1][k] + more[2][k]);
-                else
-                    sum[k] += more[0][k];
-            }
-        }
-        for (; t < seg->count; t++) {
-            const char *const row = b + column_at(columns, t, wide_columns) * b_stride;
-            const vector w = vector_of(arguments->ones ? (real)1 : weights[t]);
-            if (ahead) prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, count);
-#pragma GCC unroll 16
-            for (int k = 0; k < count; k++)
-                sum[k] += w * (masked && k == count - 1 ? vector_load_tail(row + k * step, type, tail)
-                                                        : run_load(row + k * step, type, k, whole));
-        }
-        if (!arguments->ones) weights += seg->count;
+        sum_nonzeros(sum, b, arguments->b_stride, column_pointer(arguments->columns, seg.begin, wide_columns),
+                     seg.count, w, step, seg.begin + seg.count <= arguments->prefetch_end ? arguments->prefetch : 0,
+                     type, wide_columns, shape);
+        w += seg.count * step;
 
-        if (seg->flags & SEGMENT_KEEP) {
-            char *const to = (char *)(seg->accumulator + first);
+        if (seg.flags & SEGMENT_KEEP) {
+            char *const to = (char *)(seg.accumulator + shape->first);
 #pragma GCC unroll 16
-            for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
+            for (int k = 0; k < shape->count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
             continue;
         }
 #if !defined(TAMIS_KERNEL_F64)
         if (type != REAL && arguments->real_out) {
             vector kept[SUM_BLOCK]; /* `sum` itself stays in registers */
 #pragma GCC unroll 16
-            for (int k = 0; k < count; k++) kept[k] = sum[k];
-            finish_reals(arguments, seg, kept, type, first, whole, masked ? tail : 0);
+            for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
+            sum_store_reals(arguments->out + seg.row * arguments->out_stride + shape->first * (int64_t)sizeof(real),
+                            *shape, type, kept, seg.final_scale, arguments->beta);
             continue;
         }
 #endif
-        char *const out = arguments->out + seg->row * arguments->out_stride + first * element_bytes(type);
-        const vector scale = vector_of(seg->final_scale), beta = vector_of(arguments->beta);
-        const int read = arguments->beta != 0;
-#pragma GCC unroll 16
-        for (int k = 0; k < whole; k++) {
-            sum[k] *= scale;
-            if (read) sum[k] += beta * run_load(out + k * step, type, k, whole);
-        }
-#pragma GCC unroll 16
-        for (int k = 0; k < whole; k++)
-            if (k % 2 == 0 || !run_has_pair(type, k, whole)) run_store(out + k * step, type, k, whole, sum + k);
-        if (masked) {
-            vector y = scale * sum[whole];
-            if (read) y += beta * vector_load_tail(out + whole * step, type, tail);
-            vector_store_tail(out + whole * step, type, tail, y);
-        }
+        sum_store(arguments->out + seg.row * arguments->out_stride + shape->first * element_bytes(type), shape, type,
+                  sum, seg.final_scale, arguments->beta);
     }
 }
 
-/* Blocks whose width is known at compile time; there are instances for 1 to 8 vectors and for SUM_BLOCK. */
-INLINE void sum_of_type(const sum_arguments *arguments, const segment *segments, int count, const real *weights,
-                        tamis_type type, int wide_columns) {
-    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST) {
-        narrow_sums(arguments, segments, count, weights, type, wide_columns);
-        return;
-    }
-    int64_t first = 0, left = arguments->width;
-    while (left >= SUM_BLOCK * LANES) {
-        sum_block(arguments, segments, count, weights, type, wide_columns, first, SUM_BLOCK, 0, 0);
-        first += SUM_BLOCK * LANES, left -= SUM_BLOCK * LANES;
-    }
+/* What an instance does. count and wide_columns are constants in it. bf16's vectors come in pairs, so an even number of
+   them has no vector that overlaps. */
+INLINE void sum_block(const sum_call *call, int wide_columns, int count, int tail) {
+    const int over = count > 1 && (TAMIS_KERNEL_TYPE != TAMIS_BF16 || count % 2);
+    const sum_shape shape = {call->first, call->last, count, over, tail};
+    if (sum_takes_rows(call->arguments, call->segments))
+        sum_rows(call, TAMIS_KERNEL_TYPE, wide_columns, &shape);
+    else
+        sum_segments(call, TAMIS_KERNEL_TYPE, wide_columns, &shape);
+}
+
+/* The instances, by the width of column indices and the number of vectors; 0 is less than one. They are functions of
+   their own, so that each has all registers to itself. */
+typedef void sum_instance(const sum_call *call);
+
+static void sum_32_0(const sum_call *call) { sum_block(call, 0, 1, call->tail); }
+static void sum_32_1(const sum_call *call) { sum_block(call, 0, 1, 0); }
+static void sum_32_2(const sum_call *call) { sum_block(call, 0, 2, 0); }
+static void sum_32_3(const sum_call *call) { sum_block(call, 0, 3, 0); }
+static void sum_32_4(const sum_call *call) { sum_block(call, 0, 4, 0); }
+static void sum_32_5(const sum_call *call) { sum_block(call, 0, 5, 0); }
+static void sum_32_6(const sum_call *call) { sum_block(call, 0, 6, 0); }
+static void sum_32_7(const sum_call *call) { sum_block(call, 0, 7, 0); }
+static void sum_32_8(const sum_call *call) { sum_block(call, 0, 8, 0); }
+static void sum_64_0(const sum_call *call) { sum_block(call, 1, 1, call->tail); }
+static void sum_64_1(const sum_call *call) { sum_block(call, 1, 1, 0); }
+static void sum_64_2(const sum_call *call) { sum_block(call, 1, 2, 0); }
+static void sum_64_3(const sum_call *call) { sum_block(call, 1, 3, 0); }
+static void sum_64_4(const sum_call *call) { sum_block(call, 1, 4, 0); }
+static void sum_64_5(const sum_call *call) { sum_block(call, 1, 5, 0); }
+static void sum_64_6(const sum_call *call) { sum_block(call, 1, 6, 0); }
+static void sum_64_7(const sum_call *call) { sum_block(call, 1, 7, 0); }
+static void sum_64_8(const sum_call *call) { sum_block(call, 1, 8, 0); }
 #if SUM_BLOCK == 16
-    if (left >= 8 * LANES) {
-        sum_block(arguments, segments, count, weights, type, wide_columns, first, 8, 0, 0);
-        first += 8 * LANES, left -= 8 * LANES;
-    }
+static void sum_32_16(const sum_call *call) { sum_block(call, 0, 16, 0); }
+static void sum_64_16(const sum_call *call) { sum_block(call, 1, 16, 0); }
+#else
+#define sum_32_16 NULL
+#define sum_64_16 NULL
 #endif
-    const int tail = (int)(left % LANES);
-    if (tail) switch (left / LANES) {
-        case 0: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 1, tail); return;
-        case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 1, tail); return;
-        case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 1, tail); return;
-        case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 1, tail); return;
-        case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 1, tail); return;
-        case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 1, tail); return;
-        case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 1, tail); return;
-        default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 8, 1, tail); return;
+
+static sum_instance *const sum_instances[2][10] = {
+    {sum_32_0, sum_32_1, sum_32_2, sum_32_3, sum_32_4, sum_32_5, sum_32_6, sum_32_7, sum_32_8, sum_32_16},
+    {sum_64_0, sum_64_1, sum_64_2, sum_64_3, sum_64_4, sum_64_5, sum_64_6, sum_64_7, sum_64_8, sum_64_16}};
+
+/* How many vectors the next block has if `left` elements of the row are left; 0: less than one. A block that is less
+   than a vector would overlap with one that is already written, so the one before it is smaller. */
+static int64_t sum_block_vectors(int64_t left) {
+    const int64_t vectors = (left + LANES - 1) / LANES;
+    if (left < LANES) return 0;
+    int64_t now = vectors >= SUM_BLOCK ? SUM_BLOCK : vectors > 8 ? 8 : vectors;
+    if (TAMIS_KERNEL_TYPE == TAMIS_BF16) return now % 2 == 0 && left < now * LANES ? now - 1 : now;
+    if (left > now * LANES && left < (now + 1) * LANES) now = now == 16 ? 8 : now - 1;
+    return now;
+}
+
+/* A row of several blocks is computed for a few segments at a time, unless sum_rows does all of its blocks. */
+static void sum_of_type(const sum_arguments *arguments, const segment *segments, int64_t count, const real *weights,
+                        int wide_columns) {
+    const int64_t size = element_bytes(TAMIS_KERNEL_TYPE), row_bytes = arguments->width * size;
+    const int rows = sum_takes_rows(arguments, segments);
+    /* one call does all blocks of all segments */
+    const int together = arguments->width <= LANES || sum_block_vectors(arguments->width) * LANES >= arguments->width ||
+                         (rows && arguments->width % (SUM_BLOCK * LANES) == 0);
+    sum_call call = {.arguments = arguments, .weights = weights};
+    for (int64_t s = 0; s < count;) {
+        int64_t nonzeros = 0;
+        call.segments = segments ? segments + s : NULL;
+        call.row = arguments->row + s;
+        call.count = together ? count : 0;
+        while (s + call.count < count && nonzeros * row_bytes < SUM_GROUP_BYTES) {
+            const int64_t row = call.row + call.count;
+            nonzeros += segments ? call.segments[call.count].count
+                                 : column_at(arguments->offsets, row + 1, arguments->wide_offsets) -
+                                       column_at(arguments->offsets, row, arguments->wide_offsets);
+            call.count++;
         }
-    switch (left / LANES) {
-    case 0: return;
-    case 1: sum_block(arguments, segments, count, weights, type, wide_columns, first, 1, 0, 0); return;
-    case 2: sum_block(arguments, segments, count, weights, type, wide_columns, first, 2, 0, 0); return;
-    case 3: sum_block(arguments, segments, count, weights, type, wide_columns, first, 3, 0, 0); return;
-    case 4: sum_block(arguments, segments, count, weights, type, wide_columns, first, 4, 0, 0); return;
-    case 5: sum_block(arguments, segments, count, weights, type, wide_columns, first, 5, 0, 0); return;
-    case 6: sum_block(arguments, segments, count, weights, type, wide_columns, first, 6, 0, 0); return;
-    default: sum_block(arguments, segments, count, weights, type, wide_columns, first, 7, 0, 0); return;
+        for (call.first = 0; call.first < arguments->width;) {
+            const int64_t left = arguments->width - call.first, vectors = sum_block_vectors(left);
+            const int64_t whole = left / (SUM_BLOCK * LANES), rest = left % (SUM_BLOCK * LANES);
+            call.blocks = !rows || vectors < SUM_BLOCK || whole < 2 ? 1 : rest > 0 && rest < LANES ? whole - 1 : whole;
+            call.last = (left < vectors * LANES ? left - LANES : (vectors - 1) * LANES) * size;
+            call.tail = vectors ? 0 : (int)left;
+            sum_instances[wide_columns][vectors == 16 ? 9 : vectors](&call);
+            call.first += vectors ? call.blocks * vectors * LANES : LANES;
+        }
+        s += call.count;
+        if (!arguments->ones) call.weights += nonzeros;
     }
 }
 
-/* The instances, by the width of column indices. */
-static void sum_columns_32(const sum_arguments *arguments, const segment *segments, int count, const real *weights) {
-    sum_of_type(arguments, segments, count, weights, TAMIS_KERNEL_TYPE, 0);
+/* By the width of column indices; narrow rows have their own loops. */
+static void sum_columns_32(const sum_arguments *arguments, const segment *segments, int64_t count,
+                           const real *weights) {
+    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST)
+        narrow_sums(arguments, segments, (int)count, weights, TAMIS_KERNEL_TYPE, 0);
+    else
+        sum_of_type(arguments, segments, count, weights, 0);
 }
-static void sum_columns_64(const sum_arguments *arguments, const segment *segments, int count, const real *weights) {
-    sum_of_type(arguments, segments, count, weights, TAMIS_KERNEL_TYPE, 1);
+static void sum_columns_64(const sum_arguments *arguments, const segment *segments, int64_t count,
+                           const real *weights) {
+    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST)
+        narrow_sums(arguments, segments, (int)count, weights, TAMIS_KERNEL_TYPE, 1);
+    else
+        sum_of_type(arguments, segments, count, weights, 1);
 }
 
 static sum_function *sum_function_for(bool wide_columns) { return wide_columns ? sum_columns_64 : sum_columns_32; }

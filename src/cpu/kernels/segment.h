@@ -46,10 +46,18 @@ typedef struct sum_arguments {
     int64_t width;    /* elements of a row */
     int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
     int64_t nnz;
-    int ones; /* the weights are all 1 and not stored */
+    int64_t prefetch_end; /* nonzeros whose row ends after this one have none */
+    int ones;             /* the weights are all 1 and not stored */
+
+    /* without a list of segments: whole rows from `row` on, times alpha */
+    const char *offsets;
+    int wide_offsets;
+    int64_t row;
+    real alpha;
 } sum_arguments;
 
-typedef void sum_function(const sum_arguments *arguments, const segment *segments, int count, const real *weights);
+/* segments may be NULL: whole rows from arguments->row on, `count` of them. */
+typedef void sum_function(const sum_arguments *arguments, const segment *segments, int64_t count, const real *weights);
 
 INLINE const char *column_pointer(const void *columns, int64_t t, int wide) {
     return (const char *)columns + t * (wide ? 8 : 4);

@@ -35,7 +35,11 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .width = job->width,
                            .prefetch = job->prefetch,
                            .nnz = job->nnz,
-                           .ones = ones};
+                           .prefetch_end = job->nnz - job->prefetch,
+                           .ones = ones,
+                           .offsets = job->offsets,
+                           .wide_offsets = job->wide_offsets,
+                           .alpha = (real)job->alpha};
 }
 
 /* Where the sum of a row goes if this range does not finish it; NULL for a row that lies within the range. */
@@ -113,15 +117,42 @@ INLINE void widen_values(const char *values, const segment *segments, int count,
     }
 }
 
+/* Row by row, with values in place: whole rows need no list of segments, and a row that is cut is one segment. */
+static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, sum_arguments *arguments,
+                      sum_function *sum) {
+    const real *const values = (const real *)(const void *)job->values;
+    int64_t row = range->row_begin, begin = range->nonzero_begin;
+    while (row < range->row_end) {
+        real *const partial = cut_row_partial(range, row);
+        const int64_t rows = partial ? 1 : range->row_end - row - range->tail_cut;
+        const int64_t after = offset_at(job, row + rows);
+        const int64_t next = after < range->nonzero_end ? after : range->nonzero_end;
+        const segment cut = {.row = row,
+                             .begin = begin,
+                             .count = next - begin,
+                             .accumulator = partial,
+                             .load_scale = 1,
+                             .flags = SEGMENT_KEEP};
+        arguments->row = row;
+        sum(arguments, partial ? &cut : NULL, rows, values ? values + begin : NULL);
+        row += rows;
+        begin = next;
+    }
+}
+
 INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
     segment segments[WALK_SEGMENTS];
     real weights[TAMIS_CPU_CHUNK + LANES];
     sum_function *const sum = sum_function_for(job->wide_columns);
-    const sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
+    sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
     const bool real_values = type == REAL || job->real_values;
     /* values that are already reals and in order are used in place, for rows of any length */
     const bool in_place = !job->tiles && (real_values || !job->values);
     const int64_t limit = in_place && !job->explicit_simd ? INT64_MAX / 2 : job->chunk;
+    if (in_place && !job->explicit_simd && job->width > NARROW_SUMS_MOST) {
+        spmm_rows(job, range, &arguments, sum);
+        return;
+    }
     walk w = walk_start(job, range, !job->tiles, real_values ? (int64_t)sizeof(real) : element_bytes(type));
     while (walk_next_block(&w)) {
         int64_t nonzeros;
