@@ -45,12 +45,8 @@ static const tamis_gpu_fitted h200 = {
     /* Fitted on 2026-11-22 to K of 32 to 128 on matrices 10 to 30 % full, meshes and a gene network. */
     .wgmma = {.cell_ps = 8.5e3, .cell_column_ps = 125, .nonzero_ps = 1.7, .begin = 4e-6},
     /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices; gpu-rows' `nonzero` anew, too. */
-    .spmm_wgmma = {.cell_ps = 13.2e3,
-                   .cell_column_ps = 88,
-                   .nonzero_ps = 3.5,
-                   .panel_ps = 40e3,
-                   .gathered = 1.5,
-                   .begin = 22e-6},
+    .spmm_wgmma =
+        {.cell_ps = 13.2e3, .cell_column_ps = 88, .nonzero_ps = 3.5, .panel_ps = 40e3, .gathered = 1.5, .begin = 22e-6},
     .simd = {.times = {1.45, 1.1, 1.4}, .sddmm_row = 5.5e-9, .row = 60e-12, .begin = {2e-6, 0, 6e-6}},
 };
 

@@ -85,7 +85,8 @@ typedef struct tamis_gpu_fitted {
               */
         double cell_ps, cell_column_ps, nonzero_ps, begin;
     } wgmma;
-    struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 numbers of S, nonzeros, panels; and each column */
+    struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 numbers of S, nonzeros, panels; and each
+                column */
         double cell_ps, cell_column_ps, nonzero_ps, panel_ps;
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;

@@ -44,6 +44,7 @@ static const struct allowed {
     {"chunks.simt", 16, "saved around exp"},
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 64, "saved around divisions, of batches"},
+    {"spmm_wgmma.cu", 40, "what builders know ahead, of batches and gathered cells"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},

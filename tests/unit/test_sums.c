@@ -165,8 +165,8 @@ static bool run(const tamis_sparse *S, bool spmm, const float *A, const float *B
     const int64_t a_count = spmm ? S->nnz : ROWS * width, count = spmm ? ROWS * width : S->nnz;
     works(tamis_device_describe(device, &about));
     void *const offsets = sent(S->offsets, (ROWS + 1) * sizeof(int32_t)),
-               *const columns = sent(S->columns, (size_t)S->nnz * sizeof(int32_t)),
-               *const a = sent(A, (size_t)a_count * 4), *const b = sent(B, (size_t)(COLS * width) * 4);
+                *const columns = sent(S->columns, (size_t)S->nnz * sizeof(int32_t)),
+                *const a = sent(A, (size_t)a_count * 4), *const b = sent(B, (size_t)(COLS * width) * 4);
     memset(result, 0xff, (size_t)count * 4);
     void *const to = sent(result, (size_t)count * 4);
     there.offsets = offsets;

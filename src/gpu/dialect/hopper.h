@@ -63,8 +63,8 @@ FUNCTION uint64 operand_of(uint32 address) {
     return (uint64)(address >> 4 & 0x3fff) | (uint64)1 << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
 }
 
-/* The other way round: K from row to row, 64 numbers of the other side in a row of 128 bytes, whose pieces are exchanged as
-   above; the next 64 of these lie `apart` bytes further. 16 of K are 2048 bytes. */
+/* The other way round: K from row to row, 64 numbers of the other side in a row of 128 bytes, whose pieces are
+   exchanged as above; the next 64 of these lie `apart` bytes further. 16 of K are 2048 bytes. */
 FUNCTION uint64 operand_across(uint32 address, int apart) {
     return (uint64)(address >> 4 & 0x3fff) | (uint64)(apart >> 4) << 16 | (uint64)(1024 >> 4) << 32 | (uint64)1 << 62;
 }
@@ -76,8 +76,7 @@ FUNCTION void products_commit(void) { asm volatile("wgmma.commit_group.sync.alig
 #define PRODUCTS_WAIT(pending) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory")
 
 /* Keeps the compiler from moving what touches d over this point. */
-#define PRODUCTS_PIN(d, count)                                                                                         \
-    _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
+#define PRODUCTS_PIN(d, count) _Pragma("unroll") for (int i_ = 0; i_ < (count); i_++) asm volatile("" : "+f"((d)[i_]))
 
 /* The operands of products into 32 and 64 registers of each thread. */
 #define NAMES_32                                                                                                       \

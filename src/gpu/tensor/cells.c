@@ -40,15 +40,15 @@ static tamis_status gather_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) 
     TRY(tamis_gpu_index_build(p, &tiling, &index));
     to->count = index.cell_count;
     TRY_GOTO(done, keep_cells(p, to));
-    TRY_GOTO(done, launch(p, "gathered_records", to->count,
-                          TAMIS_GPU_ARGUMENTS(
-                              tamis_gpu_memory("cells", index.cells), tamis_gpu_memory("begins", index.begins),
-                              tamis_gpu_memory("order", index.order), tamis_gpu_memory("within", index.within),
-                              tamis_gpu_memory("starts", index.starts), tamis_gpu_memory("offsets", problem->offsets),
-                              tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("shift", shift_of(to)),
-                              tamis_gpu_memory("records", to->records),
-                              tamis_gpu_memory("row_offsets", to->row_offsets),
-                              tamis_gpu_memory("entries", to->entries))));
+    TRY_GOTO(done,
+             launch(p, "gathered_records", to->count,
+                    TAMIS_GPU_ARGUMENTS(
+                        tamis_gpu_memory("cells", index.cells), tamis_gpu_memory("begins", index.begins),
+                        tamis_gpu_memory("order", index.order), tamis_gpu_memory("within", index.within),
+                        tamis_gpu_memory("starts", index.starts), tamis_gpu_memory("offsets", problem->offsets),
+                        tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("shift", shift_of(to)),
+                        tamis_gpu_memory("records", to->records), tamis_gpu_memory("row_offsets", to->row_offsets),
+                        tamis_gpu_memory("entries", to->entries))));
     to->lists = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(problem->index_type));
 done:
     tamis_gpu_index_release(p, &index);
@@ -69,14 +69,13 @@ static tamis_status fill_tiles(tamis_prepared *p, tamis_gpu_tensor_cells *to, co
                                    tamis_gpu_memory("offsets", problem->offsets),
                                    tamis_gpu_memory("columns", problem->columns),
                                    tamis_gpu_memory("begins", t->begins))));
-    TRY(launch(p, "tile_records", to->count,
-               TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("cols", problem->cols),
-                                   tamis_gpu_integer("panels", t->panels), tamis_gpu_integer("tiles", t->tiles),
-                                   tamis_gpu_integer("shift", shift_of(to)),
-                                   tamis_gpu_memory("offsets", problem->offsets), tamis_gpu_memory("begins", t->begins),
-                                   tamis_gpu_memory("records", to->records),
-                                   tamis_gpu_memory("row_offsets", to->row_offsets),
-                                   tamis_gpu_memory("counts", t->counts))));
+    TRY(launch(
+        p, "tile_records", to->count,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("cols", problem->cols),
+                            tamis_gpu_integer("panels", t->panels), tamis_gpu_integer("tiles", t->tiles),
+                            tamis_gpu_integer("shift", shift_of(to)), tamis_gpu_memory("offsets", problem->offsets),
+                            tamis_gpu_memory("begins", t->begins), tamis_gpu_memory("records", to->records),
+                            tamis_gpu_memory("row_offsets", to->row_offsets), tamis_gpu_memory("counts", t->counts))));
     TRY(tamis_gpu_scan(p->device, problem->stream, t->counts, to->count + 1, (tamis_place){t->scratch, 0}));
     return launch(
         p, "tile_entries", to->count,
@@ -99,8 +98,8 @@ static tamis_status align_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
                                       "where tiles begin in rows", &t.begins));
     TRY_GOTO(done,
              tamis_gpu_allocate(p->device, stream, (size_t)(to->count + 1) * 8, "entries of the cells", &t.counts));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(to->count + 1), "prefix sums",
-                                      &t.scratch));
+    TRY_GOTO(done,
+             tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(to->count + 1), "prefix sums", &t.scratch));
     TRY_GOTO(done, fill_tiles(p, to, &t));
 done:
     tamis_gpu_release(p->device, stream, t.begins);

@@ -18,7 +18,8 @@ typedef struct tamis_gpu_tensor_cells {
 /* Whether panels have nearly all columns anyway: then cells are to be aligned. */
 bool tamis_gpu_cells_align(const tamis_problem *problem);
 
-/* Makes them; the plan keeps their memory. `columns` and `aligned` are set before. Columns of S must rise within rows. */
+/* Makes them; the plan keeps their memory. `columns` and `aligned` are set before. Columns of S must rise within rows.
+ */
 tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells);
 
 #endif

@@ -1,5 +1,6 @@
-/* gpu-tensor: ours, panels on tensor cores with the accuracy of fp32; or rounded to TF32 where math allows it. On compute
-   capability 9.0 by sddmm_wgmma.cu and spmm_wgmma.cu; on others SDDMM by sddmm_tensor.cu, whose host side is here. */
+/* gpu-tensor: ours, panels on tensor cores with the accuracy of fp32; or rounded to TF32 where math allows it. On
+   compute capability 9.0 by sddmm_wgmma.cu and spmm_wgmma.cu; on others SDDMM by sddmm_tensor.cu, whose host side is
+   here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

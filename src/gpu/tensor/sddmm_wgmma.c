@@ -98,10 +98,10 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
     TRY(tamis_split_launch(p, stream, 1, &common, &rows));
     return tamis_gpu_launch_kernel(
         p, stream, 0, by_cells, &common,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("slices", slices), tamis_gpu_integer("tiled_rows", rows.tiled_rows),
-            tamis_gpu_integer("tiled", rows.tiled), tamis_gpu_place("scales", x->scratch),
-            tamis_gpu_place("split", split), tamis_gpu_integer("cell_count", cells->count),
-            tamis_gpu_memory("lists", cells->lists), tamis_gpu_memory("records", cells->records),
-            tamis_gpu_memory("row_offsets", cells->row_offsets), tamis_gpu_memory("entries", cells->entries)));
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("slices", slices), tamis_gpu_integer("tiled_rows", rows.tiled_rows),
+                            tamis_gpu_integer("tiled", rows.tiled), tamis_gpu_place("scales", x->scratch),
+                            tamis_gpu_place("split", split), tamis_gpu_integer("cell_count", cells->count),
+                            tamis_gpu_memory("lists", cells->lists), tamis_gpu_memory("records", cells->records),
+                            tamis_gpu_memory("row_offsets", cells->row_offsets),
+                            tamis_gpu_memory("entries", cells->entries)));
 }

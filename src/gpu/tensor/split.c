@@ -28,10 +28,9 @@ tamis_status tamis_split_launch(const tamis_prepared *p, void *stream, int numbe
     const tamis_gpu_launch by_rows = {.groups = {(threads + GROUP - 1) / GROUP, 1}, .group_size = GROUP};
     return tamis_gpu_launch_kernel(
         p, stream, number, by_rows, common,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("a_rows", split->a_rows), tamis_gpu_integer("b_rows", p->problem.cols),
-            tamis_gpu_integer("b_filled", split->b_filled), tamis_gpu_integer("length", split->length),
-            tamis_gpu_integer("tiled_rows", split->tiled_rows), tamis_gpu_integer("tiled", split->tiled),
-            tamis_gpu_integer("slices", split->slices), tamis_gpu_place("scales", split->scales),
-            tamis_gpu_place("split", split->split)));
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("a_rows", split->a_rows), tamis_gpu_integer("b_rows", p->problem.cols),
+                            tamis_gpu_integer("b_filled", split->b_filled), tamis_gpu_integer("length", split->length),
+                            tamis_gpu_integer("tiled_rows", split->tiled_rows),
+                            tamis_gpu_integer("tiled", split->tiled), tamis_gpu_integer("slices", split->slices),
+                            tamis_gpu_place("scales", split->scales), tamis_gpu_place("split", split->split)));
 }

@@ -1,4 +1,5 @@
-/* Rows of A and B split into two of fp16 each (split_rows.cu): what both kernels of compute capability 9.0 begin with. */
+/* Rows of A and B split into two of fp16 each (split_rows.cu): what both kernels of compute capability 9.0 begin with.
+ */
 #ifndef TAMIS_GPU_TENSOR_SPLIT_H
 #define TAMIS_GPU_TENSOR_SPLIT_H
 
@@ -6,10 +7,10 @@
 
 /* What to split, and where to. */
 typedef struct tamis_split {
-    bool across, aligned;     /* for SpMM; the rows of B of a cell lie together: as split_rows.cu tells */
-    int64_t a_rows, b_filled; /* rows of A; of B with those of zeros that fill tiles up */
-    int64_t length, numbers;  /* of a row; with zeros, to whole lines */
-    int64_t slices;           /* lines of highs of a row */
+    bool across, aligned;      /* for SpMM; the rows of B of a cell lie together: as split_rows.cu tells */
+    int64_t a_rows, b_filled;  /* rows of A; of B with those of zeros that fill tiles up */
+    int64_t length, numbers;   /* of a row; with zeros, to whole lines */
+    int64_t slices;            /* lines of highs of a row */
     int64_t tiled_rows, tiled; /* rows of A, and of both, filled up to tiles */
     tamis_place scales, split;
 } tamis_split;

@@ -51,9 +51,7 @@ static int64_t shared_bytes(const spmm_state *s) {
 
 /* Bytes, each a multiple of 16: scales, split rows, partial sums, and what makes them doubtful. */
 static int64_t scales_bytes(const tamis_problem *p) { return up(filled(p) * 4, 16); }
-static int64_t split_bytes(const tamis_problem *p, const spmm_state *s) {
-    return filled(p) * s->spans * s->span * 4;
-}
+static int64_t split_bytes(const tamis_problem *p, const spmm_state *s) { return filled(p) * s->spans * s->span * 4; }
 static int64_t partial_bytes(const spmm_state *s) { return 2 * s->groups * s->spans * ROWS * s->span * 4; }
 static int64_t doubt_bytes(const spmm_state *s) { return 2 * s->groups * s->spans * ROWS * 4; }
 
@@ -72,14 +70,13 @@ static tamis_status prepare(tamis_prepared *p) {
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-tensor takes: %lld",
                           (long long)problem->width, (long long)(p->device->limits.groups_most[1] * s->span));
     TRY(compile(p, s, "spmm_wgmma", SUMS, GROUP, shared_bytes(s))); /* while the cells are made */
-    TRY(tamis_split_compile(p, SPLIT,
-                            &(tamis_split){.across = true, .aligned = s->cells.aligned, .numbers = s->spans * s->span}));
+    TRY(tamis_split_compile(
+        p, SPLIT, &(tamis_split){.across = true, .aligned = s->cells.aligned, .numbers = s->spans * s->span}));
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     s->groups = multiprocessors / s->spans > 0 ? multiprocessors / s->spans : 1;
-    if (s->groups > s->cells.count) s->groups = s->cells.count;
+    if (s->groups > s->cells.count && s->cells.count > 0) s->groups = s->cells.count;
     if (s->groups > 1) TRY(compile(p, s, "spmm_merge", MERGE, MERGE_GROUP, 0));
-    p->scratch_bytes =
-        (size_t)(scales_bytes(problem) + split_bytes(problem, s) + partial_bytes(s) + doubt_bytes(s));
+    p->scratch_bytes = (size_t)(scales_bytes(problem) + split_bytes(problem, s) + partial_bytes(s) + doubt_bytes(s));
     return TAMIS_OK;
 }
 
@@ -106,8 +103,8 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     TRY(tamis_gpu_launch_kernel(
         p, stream, SUMS, by_cells, &common,
         TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("each", s->cells.count / s->groups), tamis_gpu_integer("more", s->cells.count % s->groups),
-            tamis_gpu_integer("blocks", rows.slices),
+            tamis_gpu_integer("each", s->cells.count / s->groups),
+            tamis_gpu_integer("more", s->cells.count % s->groups), tamis_gpu_integer("blocks", rows.slices),
             tamis_gpu_memory("lists", s->cells.lists), tamis_gpu_memory("records", s->cells.records),
             tamis_gpu_memory("row_offsets", s->cells.row_offsets), tamis_gpu_memory("entries", s->cells.entries),
             tamis_gpu_place("scales", x->scratch), tamis_gpu_place("split", split),
@@ -115,11 +112,10 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     if (s->groups == 1) return TAMIS_OK;
     return tamis_gpu_launch_kernel(
         p, stream, MERGE, by_ends, &common,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("each", s->cells.count / s->groups), tamis_gpu_integer("more", s->cells.count % s->groups),
-            tamis_gpu_integer("groups", s->groups),
-            tamis_gpu_memory("records", s->cells.records), tamis_gpu_place("partials", partials),
-            tamis_gpu_place("doubts", doubts)));
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("each", s->cells.count / s->groups),
+                            tamis_gpu_integer("more", s->cells.count % s->groups),
+                            tamis_gpu_integer("groups", s->groups), tamis_gpu_memory("records", s->cells.records),
+                            tamis_gpu_place("partials", partials), tamis_gpu_place("doubts", doubts)));
 }
 
 const tamis_gpu_method tamis_spmm_wgmma = {

@@ -33,7 +33,7 @@
 #define MULTIPLIERS 8          /* warps */
 #define BUILDERS    8
 #define PANELS      8  /* that are described at once: more than there are stages */
-#define AT_ONCE     (ALIGNED ? 12 : 8) /* numbers of a lane */
+#define AT_ONCE     (INDEX == 64 ? 4 : ALIGNED ? 12 : 8) /* numbers of a lane */
 #define SMALL       32 /* times the nonzeros of a row: scaled sums below are doubtful if numbers were too small */
 
 /* cell_entries.cu; entries are bytes in the tile, a row's 16-byte pieces exchanged (operand_of in hopper.h). */
