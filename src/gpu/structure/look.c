@@ -12,7 +12,7 @@
 #include "sparse/structure.h"
 
 /* as in look.simt */
-enum { FACTS = 8, WINDOWS = TAMIS_LOCALITY_WINDOWS, PANELS = 6, SLOTS = FACTS * TAMIS_GPU_GROUP * 8 };
+enum { FACTS = 9, WINDOWS = TAMIS_LOCALITY_WINDOWS, PANELS = 6, SLOTS = FACTS * TAMIS_GPU_GROUP * 8 };
 enum { GROUPS_MOST = 1024, PANEL_SLOTS = 32 * 4096 /* as in look_panels.simt */ };
 _Static_assert(((GROUPS_MOST + WINDOWS) * FACTS + 6 * PANELS) * sizeof(int64_t) <= TAMIS_GPU_DESK_BYTES,
                "the facts fit a desk");
@@ -68,7 +68,7 @@ static tamis_status say_what_csr(const tamis_problem *p) {
 /* ------------------------------------------------------------------------------------------ rows */
 
 static void add_up(tamis_profile *profile, const int64_t *facts, int64_t groups, bool *wrong) {
-    int64_t spans = 0, falls = 0;
+    int64_t spans = 0, falls = 0, repeats = 0;
     double squares = 0;
     profile->min = INT64_MAX;
     *wrong = false;
@@ -82,12 +82,14 @@ static void add_up(tamis_profile *profile, const int64_t *facts, int64_t groups,
         squares += (double)f[5];
         falls += f[6];
         *wrong = *wrong || f[7];
+        repeats += f[8];
     }
     const double variance = squares / (double)profile->rows - profile->mean * profile->mean;
     profile->variation = profile->mean > 0 && variance > 0 ? sqrt(variance) / profile->mean : 0;
     const int64_t filled = profile->rows - profile->empty_rows;
     profile->mean_span = filled > 0 ? (double)spans / (double)filled : 0;
     profile->sorted = falls == 0;
+    profile->duplicates = profile->sorted ? repeats : -1;
 }
 
 /* ------------------------------------------------------------------------------------------ columns */

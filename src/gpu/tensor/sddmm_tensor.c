@@ -23,8 +23,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         why = "it splits fp32 numbers for tensor cores: it does not support other types";
     else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
-    else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, problem->evidence->profile.sorted))
-        why = "SpMM needs compute capability 9.0, columns that rise within rows, and a nonzero";
+    else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
+        why = "SpMM needs compute capability 9.0, a nonzero, and columns that rise within rows and do not repeat";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;
@@ -42,7 +42,7 @@ static double seconds_of(const tamis_problem *p, double cells) {
 
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double fresh = p->evidence->panel_fresh[0], cells = (double)p->nnz * fresh / 128;
-    const bool by_wgmma = tamis_wgmma_takes(p, p->evidence->profile.sorted), spmm = p->operation == TAMIS_OP_SPMM;
+    const bool by_wgmma = tamis_wgmma_takes(p, &p->evidence->profile), spmm = p->operation == TAMIS_OP_SPMM;
     prediction->call_seconds = spmm       ? tamis_spmm_wgmma_seconds(p, cells)
                                : by_wgmma ? tamis_wgmma_seconds(p, cells)
                                           : seconds_of(p, cells);
@@ -66,7 +66,7 @@ static tamis_status prepare(tamis_prepared *p) {
     tensor_state *const state = p->state;
     p->math = p->problem.math;
     if (p->problem.nnz == 0) return TAMIS_OK;
-    state->by_wgmma = tamis_wgmma_takes(&p->problem, p->profile.sorted);
+    state->by_wgmma = tamis_wgmma_takes(&p->problem, &p->profile);
     if (state->by_wgmma) return tamis_wgmma_prepare(p, &state->wgmma);
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
     tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);

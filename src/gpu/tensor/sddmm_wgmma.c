@@ -21,10 +21,11 @@ static int64_t slices_of(const tamis_problem *p) {
 }
 static int64_t at_once(int64_t slices) { return slices % 4 == 0 ? 4 : slices % 3 == 0 ? 3 : 2; }
 
-bool tamis_wgmma_takes(const tamis_problem *problem, bool sorted) {
+bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile) {
     const tamis_gpu_device *const device = problem->device;
-    return strcmp(device->limits.architecture, "sm_90") == 0 && sorted &&
-           (problem->operation == TAMIS_OP_SDDMM ? problem->inner > 0 : problem->width > 0 && problem->nnz > 0);
+    const bool spmm = problem->operation == TAMIS_OP_SPMM;
+    return strcmp(device->limits.architecture, "sm_90") == 0 && profile->sorted &&
+           (spmm ? problem->width > 0 && problem->nnz > 0 && profile->duplicates == 0 : problem->inner > 0);
 }
 
 /* Rows are split in memory first: read, and written in as many bytes. */

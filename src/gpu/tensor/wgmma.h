@@ -11,8 +11,9 @@ typedef struct tamis_wgmma {
     int64_t groups, shared_bytes;
 } tamis_wgmma;
 
-/* Whether these kernels take the problem, whose columns rise within rows or not. */
-bool tamis_wgmma_takes(const tamis_problem *problem, bool sorted);
+/* Whether these kernels take the problem: SDDMM of columns that do not fall within rows; SpMM where none repeats,
+   either, since a cell has one place for it. */
+bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile);
 
 /* What a call of SDDMM takes for so many cells of 128 x 128; of SpMM. */
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells);
