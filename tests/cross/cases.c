@@ -19,7 +19,7 @@ const cross_case cross_cases[] = {
      CASE_MANY_THREADS, 0},
     {"last row", "all empty rows belong to the first thread's part", 50, 400, 900, 19, 35, SHAPE_LAST_ROW, 0, 0},
     {"long row", "longer than a chunk of samples: carried over", 3, 900, 7000, 10, 12, SHAPE_HUB, 0, 0},
-    {"duplicates", "entries of the same place are kept apart", 6, 4, 300, 30, 30, SHAPE_UNIFORM, 0, 0},
+    {"duplicates", "entries of the same place are kept apart", 6, 4, 300, 30, 30, SHAPE_UNIFORM, CASE_REPEATS, 0},
     {"unsorted", "columns in any order", 30, 80, 700, 31, 31, SHAPE_UNIFORM, CASE_UNSORTED, 0},
     {"COO", "entries in row order need only offsets", 30, 80, 700, 32, 16, SHAPE_UNIFORM, CASE_COO, 0},
     {"COO unsorted", "values and samples pass through a permutation", 30, 80, 700, 33, 15, SHAPE_UNIFORM,

@@ -25,8 +25,10 @@ enum { /* what a case insists on; the rest is drawn at random */
        CASE_MANY_THREADS = 512,
        CASE_BETA = 1024,
        CASE_ALPHA_ZERO = 2048,
-       CASE_DEFAULTS = 4096, /* parameters as they come */
-       CASE_SHARED = 8192    /* some operands of a batch are one for all members */
+       CASE_DEFAULTS = 4096,  /* parameters as they come */
+       CASE_SHARED = 8192,    /* some operands of a batch are one for all members */
+       CASE_DISTINCT = 16384, /* no place twice; without this and the next flag half of the problems are so */
+       CASE_REPEATS = 32768
 };
 
 extern const cross_case cross_cases[];

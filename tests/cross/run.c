@@ -252,6 +252,8 @@ static problem_options draw_options(const cross_case *c, tamis_type type, tamis_
                          .type = type,
                          .special = c->special,
                          .sorted = !(c->flags & CASE_UNSORTED)};
+    const bool either = !(c->flags & (CASE_DISTINCT | CASE_REPEATS | CASE_DEFAULTS));
+    o.distinct = either ? tamis_random_below(random, 2) == 1 : (c->flags & CASE_DISTINCT) != 0;
     o.format = c->flags & CASE_COO ? TAMIS_COO : TAMIS_CSR;
     o.index_type = c->flags & CASE_WIDE_INDEX ? TAMIS_I64 : TAMIS_I32;
     o.offset_type = c->flags & CASE_WIDE_OFFSET ? TAMIS_I64 : TAMIS_I32;

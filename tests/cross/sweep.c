@@ -29,7 +29,9 @@ cross_card cross_sweep_card(int number) {
         const int turn = number + operation;
         card.operation = (tamis_operation)operation;
         card.edge = operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : (tamis_edge)(turn % TAMIS_EDGE_SOFTMAX);
-        card.problem = with(widths[width], plain[turn % 5] | CASE_DEFAULTS);
+        /* some methods of SpMM have one place for a column of a row */
+        const unsigned distinct = operation == TAMIS_OP_SPMM ? CASE_DISTINCT : 0;
+        card.problem = with(widths[width], plain[turn % 5] | CASE_DEFAULTS | distinct);
     } else {
         card.operation = (width + type) % 2 ? TAMIS_OP_FUSED : TAMIS_OP_SDDMM;
         card.edge = TAMIS_EDGE_SOFTMAX;

@@ -211,8 +211,37 @@ static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within
     free(last);
 }
 
+/* Rows whose columns rise, with `repeats` of them twice; the last column of a row is often the first of the next. */
+static void expect_order(int64_t rows, int64_t repeats, bool falls) {
+    enum { EACH = 8 };
+    int32_t *const offsets = malloc((size_t)(rows + 1) * 4), *const columns = malloc((size_t)(rows * EACH) * 4);
+    for (int64_t i = 0; i <= rows; i++) offsets[i] = (int32_t)(EACH * i);
+    for (int64_t t = 0; t < rows * EACH; t++) columns[t] = (int32_t)(t % EACH * 2 + (t / EACH % 2 ? EACH * 2 - 2 : 0));
+    for (int64_t i = 0; i < repeats; i++) columns[i * EACH + 3] = columns[i * EACH + 2];
+    if (falls) columns[rows / 2 * EACH + 5] = 0;
+    tamis_evidence evidence;
+    tamis_problem problem = {.rows = rows,
+                             .cols = 4 * EACH,
+                             .nnz = rows * EACH,
+                             .offsets = on_device(offsets, (size_t)(rows + 1) * 4),
+                             .columns = on_device(columns, (size_t)(rows * EACH) * 4),
+                             .device = device->handle,
+                             .unchecked = true};
+    if (tamis_gpu_look(&problem, &evidence) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_int_equal(evidence.profile.sorted, !falls);
+    assert_int_equal(evidence.profile.duplicates, falls ? -1 : repeats);
+    tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
+    tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    free(offsets);
+    free(columns);
+}
+
 static void looking(void **state) {
     (void)state;
+    expect_order(5000, 0, false);
+    expect_order(5000, 1, false);
+    expect_order(3, 3, false);
+    expect_order(5000, 17, true);
     expect_fresh(2000, 5000, 30, 1e-12);
     expect_fresh(100, 1 << 17, 50, 1e-12); /* as many columns as slots */
     expect_fresh(3000, 3000000, 100, 0.01);

@@ -54,12 +54,27 @@ static void *block(problem *p, int at, int64_t elements, size_t size) {
     return p->blocks[at];
 }
 
+/* What is left when the first entry of each place stays. */
+static int64_t without_repeats(const problem_options *o, entry *entries) {
+    int64_t left = 0;
+    bool *const taken = calloc((size_t)(o->rows * o->cols) + 1, 1);
+    if (!taken) abort();
+    for (int64_t t = 0; t < o->nnz; t++) {
+        bool *const place = &taken[entries[t].row * o->cols + entries[t].column];
+        if (!*place) entries[left++] = entries[t];
+        *place = true;
+    }
+    free(taken);
+    return left;
+}
+
 static void make_pattern(problem *p, tamis_random *random) {
     const problem_options *const o = &p->options;
-    const int64_t nnz = o->nnz;
+    int64_t nnz = o->nnz;
     entry *const entries = malloc((size_t)(nnz + 1) * sizeof *entries);
     if (!entries) abort();
     for (int64_t t = 0; t < nnz; t++) entries[t] = (entry){draw_row(o, random), tamis_random_below(random, o->cols), t};
+    if (o->distinct) nnz = without_repeats(o, entries);
     if (o->sorted)
         qsort(entries, (size_t)nnz, sizeof *entries, by_row_and_column);
     else if (o->format == TAMIS_CSR)
