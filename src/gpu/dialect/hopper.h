@@ -31,6 +31,18 @@ FUNCTION void gate_wait(uint32 gate, uint32 turn) {
                  : "memory");
 }
 
+/* The place in a ring of `size`, and how often it has been passed, modulo 2. */
+typedef struct turn {
+    int place;
+    uint32 passed;
+} turn;
+FUNCTION void next_turn(turn &t, int size) {
+    if (++t.place == size) {
+        t.place = 0;
+        t.passed ^= 1;
+    }
+}
+
 /* So many bytes more must come before it opens. */
 FUNCTION void gate_expect(uint32 gate, uint32 bytes) {
     asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(gate), "r"(bytes) : "memory");

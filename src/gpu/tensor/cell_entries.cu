@@ -8,13 +8,9 @@
  * sum, without a sort (tile_begins, tile_records, tile_entries).
  */
 #include "simt.h"
+#include "cell_kernels.h"
 
 #define SIDE 128
-
-typedef struct cell_record {
-    int64 entries, list, panel, next_panel;
-    int32 begins[9], last, unused[2];
-} cell_record;
 
 /* An entry: row and column; of cells of 64 columns the byte in a tile of halves whose 16-byte pieces are exchanged as
    products want them (operand_of in hopper.h). */

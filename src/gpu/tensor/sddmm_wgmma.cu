@@ -23,6 +23,7 @@
 #include "simt.h"
 #include "edges.h"
 #include "hopper.h"
+#include "cell_kernels.h"
 
 #define SIDE 128           /* rows and columns of a cell */
 #define TILE (SIDE * 128)  /* bytes: 32 of K of that many rows */
@@ -35,13 +36,7 @@
 #define UNROLLED (RESIDENT ? RESIDENT : SLICES_AT_ONCE) /* slices, of which all are a multiple */
 #define SLOT_BYTES (RESIDENT ? TILE : 2 * TILE)
 
-/* What the plan says of a cell (cell_entries.cu), and the scales of its rows. */
-typedef struct cell_record {
-    int64 entries, list, panel, next_panel; /* where its entries and its columns begin; its panel, and the next cell's */
-    int32 begins[MULTIPLIERS + 1]; /* of the entries of 16 rows each, counted from `entries`; and the end */
-    int32 last;                    /* of its columns */
-    int32 unused[2];
-} cell_record;
+/* What the plan says of a cell, and the scales of its rows. */
 typedef struct cell_notes {
     index offsets[SIDE]; /* of the nonzeros of a row: from an entry's number in the cell to its place in P */
     float row_scales[SIDE], scales[SIDE];
@@ -53,18 +48,6 @@ typedef struct cell_notes {
 #define EMPTY(i)  (gates + 8 * (SLOTS + (i)))
 #define NOTED(i)  (gates + 8 * (2 * SLOTS + (i)))
 #define A_FREE(i) (gates + 8 * (2 * SLOTS + CELLS + (i)))
-
-/* The place in a ring of `size`, and how often it has been passed, modulo 2. */
-typedef struct turn {
-    int place;
-    uint32 passed;
-} turn;
-FUNCTION void next_turn(turn &t, int size) {
-    if (++t.place == size) {
-        t.place = 0;
-        t.passed ^= 1;
-    }
-}
 
 /* ------------------------------------------------------------------------------------------ copying */
 

@@ -21,6 +21,7 @@
 #define GROUPS 1
 #include "simt.h"
 #include "hopper.h"
+#include "cell_kernels.h"
 
 #define ROWS        128
 #define COLUMNS     64
@@ -35,12 +36,6 @@
 #define PANELS      8  /* that are described at once: more than there are stages */
 #define AT_ONCE     (INDEX == 64 ? 4 : ALIGNED ? 12 : 8) /* numbers of a lane */
 #define SMALL       32 /* times the nonzeros of a row: scaled sums below are doubtful if numbers were too small */
-
-/* cell_entries.cu; entries are bytes in the tile, a row's 16-byte pieces exchanged (operand_of in hopper.h). */
-typedef struct cell_record {
-    int64 entries, list, panel, next_panel;
-    int32 begins[9], last, unused[2];
-} cell_record;
 
 typedef struct panel_notes {
     float back[ROWS], doubt[ROWS]; /* what turns a row's sums back; sums below are computed again */
@@ -57,17 +52,6 @@ typedef struct shared_notes {
 
 #define FULL(i)  (gates + 8 * (i))
 #define EMPTY(i) (gates + 8 * (STAGES + (i)))
-
-typedef struct turn {
-    int stage;
-    uint32 passed;
-} turn;
-FUNCTION void next_turn(turn &t) {
-    if (++t.stage == STAGES) {
-        t.stage = 0;
-        t.passed ^= 1;
-    }
-}
 
 /* What kernels of one call share. */
 typedef struct problem {
@@ -133,7 +117,7 @@ FUNCTION void look_for_columns(uint32 *columns, const cell_ahead &cell, const in
         columns[i] = (uint32)(ALIGNED ? cell.list + lane + 32 * i : lists[cell.list + min(lane + 32 * i, cell.last)]);
 }
 
-/* Entries are read in pairs, from an even address on, so perhaps one before the first: `from` counts from the warp's first.
+/* Entries are bytes in the tile (cell_entries.cu). They are read in pairs, from an even address on, so perhaps one before the first: `from` counts from the warp's first.
    What the warp has not so many of is passed over, four numbers of a lane at a time. */
 FUNCTION int first_pair(const cell_ahead &cell, int lane) {
     return 2 * lane - (int)(cell.entries + cell.first & 1);
@@ -171,7 +155,8 @@ FUNCTION void store_halves(uint32 at, ushort high, ushort low, uint32 number, ui
                  : "memory");
 }
 
-/* Splits and scatters. `least`: becomes less than 2^-14, as bits, where fp16 keeps too little of a number. */
+/* Splits and scatters. `least`: becomes less than 2^-14, as bits, where fp16 keeps too little of a number; what a lane has
+   beyond the warp's counts, too, which may call for a look at sums that need none. */
 FUNCTION void scatter(uint32 tile, const uint32 *pairs, const float *x, const cell_ahead &cell, int from,
                       const float *scales, uint32 &least, int lane) {
 #pragma unroll
@@ -344,14 +329,14 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
                 own_scales[lane + 32 * i] = fabsf(scale[i]) * rows_scale;
                 if (scale[i] < 0) least = 0; /* numbers of that row of B are too small */
             }
-            gate_wait(EMPTY(turn.stage), turn.passed ^ 1);
-            const uint32 tile = base + turn.stage * STAGE;
+            gate_wait(EMPTY(turn.place), turn.passed ^ 1);
+            const uint32 tile = base + turn.place * STAGE;
             copy_rows(tile + 2 * TILE, split, cell, columns_here, GROUP_Y * BLOCKS, blocks,
-                      FULL(turn.stage), builder, lane);
+                      FULL(turn.place), builder, lane);
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 for (int half = 0; half < (PRODUCTS == 3 ? 2 : 1); half++)
-                    *(float4 *)(memory + turn.stage * STAGE + half * TILE + builder * 2048 + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
+                    *(float4 *)(memory + turn.place * STAGE + half * TILE + builder * 2048 + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
             __syncwarp();
             int from = first_pair(cell, lane);
             scatter(tile, pairs, x, cell, from, own_scales, least, lane);
@@ -373,15 +358,15 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
                 }
             }
             if (builder == 0 && lane == 0) {
-                notes->stages[turn.stage].panel = panel;
-                notes->stages[turn.stage].next_panel = next_panel;
-                notes->stages[turn.stage].notes = panel_count % PANELS;
+                notes->stages[turn.place].panel = panel;
+                notes->stages[turn.place].next_panel = next_panel;
+                notes->stages[turn.place].notes = panel_count % PANELS;
             }
             if (ALIGNED)
-                gate_arrive(FULL(turn.stage));
+                gate_arrive(FULL(turn.place));
             else
-                gate_arrive_with_copies(FULL(turn.stage));
-            next_turn(turn);
+                gate_arrive_with_copies(FULL(turn.place));
+            next_turn(turn, STAGES);
             cell = next;
             next = after;
             after = last;
@@ -412,13 +397,13 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
     for (int i = 0; i < SUMS; i++) sum[i] = 0;
 #pragma unroll 1
     for (int c = begin; c < end; c++) {
-        const uint32 at = base + turn.stage * STAGE;
-        gate_wait(FULL(turn.stage), turn.passed);
+        const uint32 at = base + turn.place * STAGE;
+        gate_wait(FULL(turn.place), turn.passed);
         proxies_meet(); /* not by the builders: there it would wait for all that they look for ahead */
         const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + 2 * TILE, 2 * LINES);
         if (PRODUCTS == 3) multiply_cell(sum, d, x_at, y_at, 1);
         multiply_cell(sum, d, x_at, y_at, 0);
-        const stage_notes here = notes->stages[turn.stage]; /* not before: registers are few */
+        const stage_notes here = notes->stages[turn.place]; /* not before: registers are few */
         const int whole = here.next_panel != here.panel, from_before = here.panel == panel_before;
         float back[2] = {0, 0}, doubt[2] = {0, 0};
         const int row_in = warp * 16 + lane / 4;
@@ -428,8 +413,8 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
                 doubt[i] = notes->panels[here.notes].doubt[row_in + 8 * i];
             }
         __syncwarp();
-        if (lane == 0) gate_arrive(EMPTY(turn.stage));
-        next_turn(turn);
+        if (lane == 0) gate_arrive(EMPTY(turn.place));
+        next_turn(turn, STAGES);
         if (!whole && c + 1 < end) continue;
         if (whole && !from_before) { /* all of the panel's cells were here */
             float nothing = 0; /* or NaN */
