@@ -11,23 +11,14 @@
 #include <tamis/stream.h>
 #include <time.h>
 
+#include "bench.h"
+
 enum { ROWS = 1813, NNZ = 11000, K = 128, CALLS_MOST = 200 };
 
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void need(tamis_status status) {
-    if (status == TAMIS_OK) return;
-    fprintf(stderr, "%s\n", tamis_last_error());
-    exit(1);
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static tamis_device *device;

@@ -16,6 +16,8 @@
 #include <tamis/tamis.h>
 #include <time.h>
 
+#include "bench.h"
+
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
@@ -77,17 +79,6 @@ static double now(int threads) {
     struct timespec t;
     clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void need(tamis_status status) {
-    if (status == TAMIS_OK) return;
-    fprintf(stderr, "%s\n", tamis_last_error());
-    exit(1);
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Aligned, on huge pages where there are any. */

@@ -18,9 +18,10 @@ typedef struct entry {
     pthread_mutex_t launching; /* a kernel is used by one thread at a time */
 } entry;
 
-enum { LISTS = 64 }; /* a device's are in one of them */
-static entry
-    *entries[LISTS]; /* for the life of the process, and so not counted; added to at the front, under the lock */
+/* For the life of the process, and so not counted; added to at the front, under the lock. A device's are in one list.
+ */
+enum { LISTS = 64 };
+static entry *entries[LISTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool same(const tamis_gpu_kinds *x, const tamis_gpu_kinds *y) {

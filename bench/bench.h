@@ -1,0 +1,21 @@
+/* What the benchmarks of this folder share. */
+#ifndef TAMIS_BENCH_H
+#define TAMIS_BENCH_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <tamis/tamis.h>
+
+static inline void need(tamis_status status) {
+    if (status == TAMIS_OK) return;
+    fprintf(stderr, "%s\n", tamis_last_error());
+    exit(1);
+}
+
+/* For qsort: doubles, rising. */
+static inline int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+#endif
