@@ -3,7 +3,7 @@
 usage: peer-ratios.py PEERS.csv[.xz] RESULTS.jsonl...
 PEERS has the columns op, matrix, K, dtype, peer, ms, relerr and status, a row a measurement; only those count that are right
 to fp32 (a relative error under 1e-5). RESULTS are the lines of `tamis bench --json`; of several algorithms each is
-printed, and `auto` counts in the means, or the only one. cuSPARSE is there twice where `--peers cusparse` was: the ratio
+printed, and `auto` counts in the means, else the first. cuSPARSE is there twice where `--peers cusparse` was: the ratio
 of its two times says how far two runs can be compared."""
 import csv
 import json
@@ -39,8 +39,7 @@ def read_results(paths):
                     continue
                 name = os.path.basename(row['matrix']).removesuffix('.npz')
                 key = (name, row['operation'], row['inner'] or row['width'])
-                label = row.get('requested', row['algorithm'])
-                cases.setdefault(key, {})[label] = row
+                cases.setdefault(key, {})['auto' if row['auto'] else row['algorithm']] = row
     return cases
 
 
