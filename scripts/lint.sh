@@ -3,14 +3,14 @@
 # clang 14 does not know all of gcc's vector built-ins, and what they include is checked through them.
 #   lint.sh           all checks, the static analyser as deep as it goes: half an hour of a core
 #   lint.sh quick     all checks, the analyser as deep as it comes in a tenth of a second a file
-#   lint.sh changed   as quick, of what differs from the last commit alone
+#   lint.sh changed   as quick, of what differs from the last commit alone; the format of all files
 set -eu
 cd "$(dirname "$0")/.."
 command -v clang-format >/dev/null && command -v clang-tidy >/dev/null || { echo 'lint: clang-format and clang-tidy are needed' >&2; exit 1; }
 mode=${1:-all}
 files() { if [ "$mode" = changed ]; then git diff --name-only --diff-filter=d HEAD -- "$@"; else git ls-files "$@"; fi; }
 
-bad=$(files '*.c' '*.h' | xargs -r clang-format --dry-run 2>&1 | grep 'warning:' || true)
+bad=$(git ls-files '*.c' '*.h' | xargs -r -P "$(nproc)" -n 40 clang-format --dry-run 2>&1 | grep 'warning:' || true)
 if [ -n "$bad" ]; then
     echo "$bad" | head -20
     echo "lint: $(echo "$bad" | wc -l) places out of format: run make format" >&2

@@ -9,11 +9,13 @@ compiles to the same code, is drawn again. A test that takes ten times what the 
 measured first, has noticed too. Prints the score and each survivor, and exits with 1 below 90 percent.
 The copy is build/mutants; the sources are left as they are."""
 import argparse
+import filecmp
 import hashlib
 import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +48,25 @@ def layer_of(path):
     return next((layer for layer in FIRST if path.startswith(layer + "/")), None)
 
 
+def copy_tree():
+    """The files of git, of which those that differ from the copy are written anew and so built anew: a run that was cut off
+    leaves a change there, and what was built of it. The others keep their times."""
+    os.makedirs(TREE, exist_ok=True)
+    listed = set(run("git", "ls-files", "-z").stdout.split("\0")) - {""}
+    for folder, folders, names in os.walk(TREE):
+        if folder == TREE and "build" in folders:
+            folders.remove("build")
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.relpath(path, TREE) not in listed:
+                os.remove(path)
+    for path in listed:
+        to = os.path.join(TREE, path)
+        if not os.path.exists(to) or not filecmp.cmp(path, to, shallow=False):
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            shutil.copy(path, to)
+
+
 def prepare():
     """The copy of the tree, built, and universalmutator beside it."""
     os.makedirs(FOLDER, exist_ok=True)
@@ -53,9 +74,7 @@ def prepare():
         print("installing universalmutator into build/mutants")
         subprocess.check_call([sys.executable, "-m", "venv", FOLDER + "/python"])
         subprocess.check_call([FOLDER + "/python/bin/pip", "install", "--quiet", "universalmutator>=1.14"])
-    os.makedirs(TREE, exist_ok=True) # times are kept, so that what was built before is not built again
-    run("find", TREE, "-mindepth", "1", "-maxdepth", "1", "!", "-name", "build", "-exec", "rm", "-rf", "{}", "+")
-    subprocess.check_call(f"git ls-files -z | tar --null -T - -c | tar -x -C '{TREE}'", shell=True)
+    copy_tree()
     for link in ("python", "prefix"):
         if os.path.exists("build/" + link) and not os.path.exists(f"{TREE}/build/{link}"):
             os.makedirs(TREE + "/build", exist_ok=True)
