@@ -185,6 +185,12 @@ tamis_status instance_utilities(fake_device *device) {
     tamis_gpu_device *const d = &device->shared;
     tamis_ceilings ceilings;
     TRY(tamis_gpu_measure_ceilings(d->runtime, d->number, &ceilings));
+    const double *const pairs[] = {ceilings.fp32_gflops, ceilings.fp64_gflops, ceilings.l1_gbs,
+                                   ceilings.l2_gbs,      ceilings.l3_gbs,      ceilings.memory_gbs};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) /* of one thread and of all, which are the same */
+        if (!(pairs[i][0] > 0) || pairs[i][0] != pairs[i][1])
+            return tamis_fail(TAMIS_ERROR_INTERNAL, "ceiling %zu: %g of one thread, %g of all", i, pairs[i][0],
+                              pairs[i][1]);
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)

@@ -84,11 +84,8 @@ static tamis_status measure(probe *p, tamis_ceilings *c) {
         TRY(gather_rate(p, tables[i], &rate));
         c->gather_gbs[0][i] = c->gather_gbs[1][i] = rate;
     }
-    c->fp32_gflops[1] = c->fp32_gflops[0];
-    c->fp64_gflops[1] = c->fp64_gflops[0];
-    c->l1_gbs[1] = c->l1_gbs[0];
-    c->l2_gbs[1] = c->l3_gbs[1] = c->l2_gbs[0];
-    c->memory_gbs[1] = c->memory_gbs[0];
+    double *const pairs[] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) pairs[i][1] = pairs[i][0]; /* it has no single thread */
     return TAMIS_OK;
 }
 
