@@ -5,7 +5,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
-VOID = {"meta", "br", "link", "img", "input", "hr"}
+VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
 OPEN_ENDED = {"td", "th", "tr", "tbody", "thead", "li", "dd", "dt", "p"}  # elements that HTML lets end by themselves
 
 
@@ -23,7 +23,10 @@ class Page(HTMLParser):
             self.ids.add(given["id"])
         for name in ("src", "href", "srcset", "action", "data"):
             value = given.get(name)
-            if value is not None and not value.startswith("#"):
+            if name == "src" and (value or "").startswith("data:image/png;base64,"):
+                if "alt" not in given:
+                    self.wrong.append(f"a picture without words: {value[:60]}")
+            elif value is not None and not value.startswith("#"):
                 self.wrong.append(f"<{tag} {name}={value}> needs another file")
             elif value is not None:
                 self.targets.append(value[1:])

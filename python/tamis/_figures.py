@@ -1,0 +1,164 @@
+"""The figures of a report: geometric means of ratios, and the method to choose for a class of matrices."""
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, Iterable, Optional
+
+from ._cases import Case, Machine, Setting
+from .results import Measurement
+
+
+@dataclass
+class Mean:
+    """The geometric mean of ratios, with the places of the least and the most. What is not positive and finite is left out."""
+
+    count: int = 0
+    wins: int = 0
+    least: float = math.nan
+    most: float = math.nan
+    least_at: Any = None
+    most_at: Any = None
+    log_sum: float = field(default=0, repr=False)
+
+    def add(self, ratio: float, at: Any = None) -> None:
+        if not 0 < ratio < math.inf:
+            return
+        if not ratio >= self.least:
+            self.least, self.least_at = ratio, at
+        if not ratio <= self.most:
+            self.most, self.most_at = ratio, at
+        self.log_sum += math.log(ratio)
+        self.count += 1
+        self.wins += ratio > 1
+
+    @property
+    def value(self) -> float:
+        return math.exp(self.log_sum / self.count) if self.count else math.nan
+
+
+def mean_of(pairs: Iterable[tuple[float, Any]]) -> Mean:
+    mean = Mean()
+    for ratio, at in pairs:
+        mean.add(ratio, at)
+    return mean
+
+
+def over_peer(cases: Iterable[Case], peer: Optional[str] = None) -> Mean:
+    """A peer's times over ours; without a name, the fastest peer's of each case."""
+    pairs = ((case.of_peer(peer) if peer else case.peer, case) for case in cases if case.chosen)
+    return mean_of((other.median_ms / case.chosen.median_ms, case) for other, case in pairs if other)
+
+
+def over_baseline(cases: Iterable[Case]) -> Mean:
+    return mean_of((case.baseline.median_ms / case.chosen.median_ms, case) for case in cases
+                   if case.chosen and case.baseline and case.baseline is not case.chosen and not case.baseline.peer)
+
+
+def floor_share(cases: Iterable[Case]) -> Mean:
+    """The least time that the machine allows over ours."""
+    return mean_of((case.chosen.floor_ms / case.chosen.median_ms, case) for case in cases if case.chosen)
+
+
+def choice_loss(cases: Iterable[Case]) -> Mean:
+    """The time of the plan's choice over that of the best method, where several were measured."""
+    return mean_of((case.chosen.median_ms / case.fastest.median_ms, case) for case in cases
+                   if case.chosen and case.chosen.auto and case.fastest
+                   and sum(one.ours and not one.parameters for one in case.measurements) >= 2)
+
+
+@dataclass
+class Choice:
+    """The method with the least geometric mean of times over the best of each case. `close`: another one within 5 %."""
+
+    algorithm: str
+    contestants: int
+    close: Optional[str]
+    versus: Mean
+    versus_name: str
+
+
+def choose(cases: list[Case]) -> Optional[Choice]:
+    """The choice for some cases. A method that was measured in less than half of them is chosen only if all are so."""
+    cases = [case for case in cases if case.fastest]
+    behind: dict[str, Mean] = defaultdict(Mean)
+    for case in cases:
+        for one in case.measurements:
+            if one.ours and not one.parameters:
+                behind[one.algorithm].add(one.median_ms / case.fastest.median_ms, case)
+    if not behind:
+        return None
+    ranked = sorted(behind, key=lambda name: (2 * behind[name].count < len(cases), behind[name].value))
+    best, second = ranked[0], ranked[1] if len(ranked) > 1 else None
+    close = second and 2 * behind[second].count >= len(cases) and behind[second].value < 1.05 * behind[best].value
+    pairs = [(case, case.of(best)) for case in cases if case.of(best)]
+    versus = mean_of((case.peer.median_ms / at.median_ms, case.peer.algorithm) for case, at in pairs if case.peer)
+    names, common = {case.peer.algorithm for case, _ in pairs if case.peer}, "the best peer"
+    if not versus.count:
+        pairs = [(case, at) for case, at in pairs if case.baseline and case.baseline is not at]
+        versus = mean_of((case.baseline.median_ms / at.median_ms, case) for case, at in pairs)
+        names, common = {case.baseline.algorithm for case, _ in pairs}, "the baseline"
+    return Choice(best, len(ranked), second if close else None, versus, names.pop() if len(names) == 1 else common)
+
+
+# ---- set-ups: which method is the cheapest for how many calls
+
+MOST_CALLS = 10 ** 5
+
+
+def cost(one: Measurement, calls: float) -> float:
+    """The time of one of so many calls, the set-up shared among them."""
+    return one.median_ms + (one.setup_ms if math.isfinite(one.setup_ms) else 0) / calls
+
+
+def _crossing(first: Measurement, second: Measurement) -> float:
+    """From how many calls the second is cheaper than the first."""
+    gain = first.median_ms - second.median_ms
+    return max(math.floor((cost(second, 1) - cost(first, 1) + gain) / gain) + 1, 1) if gain > 0 else math.inf
+
+
+def cheapest(contestants: list[Measurement]) -> list[tuple[int, Measurement]]:
+    """The numbers of calls from which another method is the cheapest, with these methods."""
+    now = min(contestants, key=lambda one: (cost(one, 1), one.median_ms))
+    found = [(1, now)]
+    while True:
+        calls, one = min(((_crossing(now, one), one) for one in contestants if one is not now),
+                         key=lambda pair: (pair[0], pair[1].median_ms), default=(math.inf, now))
+        if calls > MOST_CALLS:
+            return found
+        if calls <= found[-1][0]:
+            found.pop()
+        found.append((int(calls), one))
+        now = one
+
+
+def cheapest_words(found: list[tuple[int, Measurement]]) -> str:
+    """Such as "1 to 12 calls: a; from 13: b"."""
+    if len(found) == 1:
+        return f"{found[0][1].name} for any number of calls"
+    words = []
+    for (calls, one), (after, _) in zip(found, found[1:]):
+        span = f"{calls:,} to {after - 1:,} calls" if after - 1 > calls else f"{calls:,} call{'s' if calls > 1 else ''}"
+        words.append(f"{span}: {one.name}")
+    return "; ".join(words + [f"from {found[-1][0]:,}: {found[-1][1].name}"])
+
+
+# ---- rooflines
+
+def roof_points(cases: Iterable[Case]) -> list[Measurement]:
+    """What a roofline shows: everything with its flops and bytes, except what has parameters of its own."""
+    return [one for case in cases for one in case.measurements
+            if 0 < one.intensity < math.inf and one.gflops > 0 and (one.auto or not one.parameters)]
+
+
+def has_doubles(settings: Iterable[Setting]) -> bool:
+    return any(setting.type == "fp64" for setting in settings)
+
+
+def classes(machine: Machine) -> dict[Optional[str], list[Case]]:
+    """The cases of each class of matrices, in the order of the files."""
+    found: dict[Optional[str], list[Case]] = {}
+    for case in machine.cases():
+        found.setdefault(case.class_name, []).append(case)
+    return found

@@ -1,0 +1,71 @@
+"""Numbers in few letters, with their units."""
+from __future__ import annotations
+
+import math
+
+NONE = "\u2013"
+BLANK = "\u00a0"
+
+
+def _decimals(value: float) -> int:
+    return 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+
+
+def seconds(value: float) -> str:
+    """As the program writes times: "12.3 us"."""
+    value *= 1e9
+    for unit in ("ns", "us", "ms", "s"):
+        if abs(value) < 999.5 or unit == "s":
+            return f"{value:.{_decimals(value)}f} {unit}"
+        value /= 1000
+    raise AssertionError
+
+
+def time(milliseconds: float) -> str:
+    if not math.isfinite(milliseconds):
+        return NONE
+    return seconds(1e-3 * milliseconds).replace("us", "\u00b5s").replace(" ", BLANK)
+
+
+def ratio(value: float) -> str:
+    if not math.isfinite(value):
+        return NONE
+    return f"{value:.{0 if value >= 99.5 else 1 if value >= 9.95 else 2 if value >= 0.0995 else 3}f}\u00d7"
+
+
+def percent(value: float) -> str:
+    return f"{value:.{1 if abs(value) < 9.95 else 0}f}{BLANK}%" if math.isfinite(value) else NONE
+
+
+def short(value: float) -> str:
+    """Such as "1.2 M"."""
+    for unit in ("", " k", " M", " G", " T"):
+        if abs(value) < 999.5 or unit == " T":
+            whole = not unit and value == math.floor(value)
+            return f"{value:.{0 if whole else _decimals(value)}f}{unit}"
+        value /= 1000
+    raise AssertionError
+
+
+def size(value: float) -> str:
+    """Bytes: "1.5 MiB"."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1023.95 or unit == "TiB":
+            return f"{value:.{1 if unit != 'B' and value != math.floor(value) else 0}f} {unit}"
+        value /= 1024
+    raise AssertionError
+
+
+def number(value: float) -> str:
+    if value != 0 and (abs(value) < 1e-3 or abs(value) >= 1e6):
+        return f"{value:.2e}"
+    return f"{value:.{4 if abs(value) < 0.0995 else _decimals(value)}f}"
+
+
+def cell(value: float) -> str:
+    """Four digits without zeros behind the point; "" for what is not a number."""
+    if not math.isfinite(value):
+        return ""
+    decimals = 0 if value == 0 else min(max(3 - math.floor(math.log10(abs(value))), 0), 8)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,33 @@
+"""python -m tamis.report"""
+import argparse
+import sys
+
+from .. import _words as words
+from .._command import OK, parser, run, warning, write
+from ..results import ResultsError, load
+
+
+def main(given: argparse.Namespace) -> int:
+    from .page import render
+    results = load(given.RESULTS)
+    for line in results.warnings:
+        warning(line)
+    if not results.measurements:
+        raise ResultsError(f"{given.RESULTS[0]}: no measurements")
+    page = render(results, given.title)
+    write(given.output, page)
+    if given.output != "-":
+        print(f"{given.output}: {len(results.measurements):,} measurements, {words.size(len(page.encode()))}")
+    return OK
+
+
+def arguments() -> argparse.ArgumentParser:
+    found = parser("report", "make an HTML page of measurements")
+    found.add_argument("RESULTS", nargs="+")
+    found.add_argument("-o", "--output", default="report.html", metavar="FILE", help="the output file; -: standard output [report.html]")
+    found.add_argument("--title", metavar="TEXT", help="the page's title; by default that of the suite")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(run(main, arguments()))
