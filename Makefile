@@ -51,7 +51,7 @@ lab: build ## run SUITES="preds esimd" (all without) on DEVICE, TIER=small or fu
 	@DEVICE="$(DEVICE)" TIER="$(TIER)" scripts/laboratory.sh $(BUILD)/tools/tamis/tamis $(SUITES)
 
 results-pages: build ## a page in HTML of each file in docs/results; the claims in its README, unless evidence is stale
-	@scripts/results-page.sh draw $(BUILD)/tools/tamis/tamis
+	@scripts/results-page.sh draw
 	@scripts/gpu-stale.sh refuse
 	@scripts/results-page.sh claims
 

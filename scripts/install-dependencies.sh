@@ -14,7 +14,6 @@ zlib1g-dev        .gz files, .npz
 liblzma-dev       .xz files
 libzstd-dev       .zst files
 libpng-dev        tamis spy writes .png files
-libjansson-dev    tamis report, compare and roofline read JSON lines
 librandom123-dev  random numbers that agree on every machine'
 
 test='

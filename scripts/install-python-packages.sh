@@ -13,7 +13,9 @@ intel-opencl-rt>=2026        OpenCL on the processor, with subgroups
 intel-cmplr-lib-rt>=2026     libraries that it loads
 scipy>=1.11                  writes the .npz that we read, and reads what we write
 pytest>=7                    runs the tests of the Python package
-hypothesis>=6                finds arguments on which it would fail'
+hypothesis>=6                finds arguments on which it would fail
+matplotlib>=3.7              draws the charts of reports
+jinja2>=3                    writes the pages of reports'
 
 give_up() {
     echo "install-python-packages.sh: $*" >&2

@@ -19,6 +19,9 @@ if [ $# -eq 0 ]; then
     done
 fi
 mkdir -p "$out"
+scripts/install-python-packages.sh
+python=build/python/bin/python
+[ -x $python ] || python=python3
 failed=''
 for suite in "$@"; do
     name=$(basename "$suite" .suite)
@@ -37,7 +40,8 @@ for suite in "$@"; do
     fi
     echo
     if [ "${lines:-0}" -gt 0 ]; then
-        "$program" report "$out/$name.jsonl" -o "$out/$name.html" >>"$out/$name.log" 2>&1 || failed="$failed $name.html"
+        PYTHONPATH=python "$python" -m tamis.report "$out/$name.jsonl" -o "$out/$name.html" >>"$out/$name.log" 2>&1 ||
+            failed="$failed $name.html"
     fi
 done
 [ -z "$failed" ] || { echo "laboratory.sh: not whole:$failed" >&2; exit 1; }

@@ -36,7 +36,7 @@ FIRST = {
     "src/select": ("test_plan tamis_program", "test_plan|cli.explain|cli.bench"),
     "src/gpu": ("tests/gpu/all", "test_prepare|gpu_"),
     "src/ml": ("tests/unit/all", "test_ml"),
-    "tools/tamis": ("tests/cli/all", "cli|test_tool|test_bounds|test_report|test_suites|test_peers|test_model"),
+    "tools/tamis": ("tests/cli/all", "cli|test_tool|test_bounds|test_suites|test_peers|test_model"),
 }
 
 

@@ -21,9 +21,9 @@ quietly $pip wheel --no-deps --wheel-dir build/wheels .
 wheel=$(ls build/wheels/tamis-*.whl)
 say "  $wheel, $(du -k "$wheel" | cut -f1) KiB"
 
-say "an empty environment with it, numpy, scipy, pytest, hypothesis $*"
+say "an empty environment with it, numpy, scipy, matplotlib, jinja2, pytest, hypothesis $*"
 # shellcheck disable=SC2086
-quietly $pip install "$wheel" 'scipy>=1.8' 'pytest>=7' 'hypothesis>=6' "$@"
+quietly $pip install "$wheel[report]" 'scipy>=1.8' 'pytest>=7' 'hypothesis>=6' "$@"
 
 say 'its tests'
 work=$PWD/build/python-wheel-tests

@@ -1,16 +1,19 @@
 #!/bin/sh
 # What people read of docs/results/*/*.jsonl.xz:
-#   results-page.sh draw PROGRAM   a page X.html beside each X.jsonl.xz, by `tamis report`; git ignores these pages
+#   results-page.sh draw           a page X.html beside each X.jsonl.xz, by tamis.report; git ignores these pages
 #   results-page.sh claims         docs/results/README.md: what stands above its marker stays, below it come the papers'
 #                                  claims beside the results
 set -eu
 cd "$(dirname "$0")/.."
 
 draw() {
+    scripts/install-python-packages.sh
+    python=build/python/bin/python
+    [ -x $python ] || python=python3
     for file in docs/results/*/*.jsonl.xz; do
         # the models' quality is no benchmark: docs/results/quality.md is written of it
         case $file in docs/results/quality/*) continue ;; esac
-        "$1" report "$file" -o "${file%.jsonl.xz}.html"
+        PYTHONPATH=python "$python" -m tamis.report "$file" -o "${file%.jsonl.xz}.html"
     done
 }
 
@@ -26,7 +29,7 @@ claims() {
 }
 
 case ${1:-} in
-    draw) draw "$2" ;;
+    draw) draw ;;
     claims) claims ;;
-    *) echo 'usage: results-page.sh draw PROGRAM | claims' >&2; exit 2 ;;
+    *) echo 'usage: results-page.sh draw | claims' >&2; exit 2 ;;
 esac

@@ -31,7 +31,7 @@ def warning(message: str) -> None:
 
 def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentParser) -> int:
     """Runs a command and returns its exit code. Messages name the command, as the program's do."""
-    given = arguments.parse_args()
+    given = arguments.parse_intermixed_args()
     try:
         code = main(given)
         sys.stdout.flush()
@@ -49,9 +49,19 @@ def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentP
         return INTERRUPTED
 
 
+def can_write(path: str) -> None:
+    """Refuses an output that cannot be written, before the work for it is done."""
+    target = pathlib.Path(os.path.realpath(path))
+    reason = (None if path == "-" else errno.EISDIR if target.is_dir() else errno.ENOENT if not target.parent.is_dir()
+              else None if os.access(target if target.exists() else target.parent, os.W_OK) else errno.EACCES)
+    if reason:
+        raise ResultsError(f"{path}: cannot be written: {os.strerror(reason)}")
+
+
 def write(path: str, content: str | bytes) -> None:
     """Writes a file, or standard output for "-". A file appears only when it is whole; the target of a link is written."""
     data = content.encode() if isinstance(content, str) else content
+    can_write(path)
     if path == "-":
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -59,13 +69,9 @@ def write(path: str, content: str | bytes) -> None:
     target = pathlib.Path(os.path.realpath(path))
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        if target.exists() and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        try:
-            part.write_bytes(data)
-            os.replace(part, target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        part.write_bytes(data)
+        os.replace(part, target)
     except OSError as problem:
         raise ResultsError(f"{path}: cannot be written: {problem.strerror or problem}") from None
+    finally:
+        part.unlink(missing_ok=True)

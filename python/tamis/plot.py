@@ -62,7 +62,7 @@ def _sources() -> dict[str, str]:
     try:
         from ._registry import algorithms
         return {one.name: "baseline" if one.baseline else one.source for one in algorithms()}
-    except ImportError:
+    except (ImportError, OSError):
         return {}
 
 
@@ -171,7 +171,7 @@ def speedup(results: Results, *, operation: Optional[str] = None, ax: Any = None
     setting = next((one for one in cases.settings if operation in (None, one.operation)), None)
     if setting is None:
         raise ResultsError(f"the results have no measurement of {operation or 'anything'}")
-    peers = setting.machine.peers()
+    peers = list(dict.fromkeys(one.algorithm for case in setting.cases for one in case.measurements if one.peer))
     rows = [row for row, _, _ in _speedup_rows(setting.cases, peers, styles(results.measurements))]
     if not rows:
         raise ResultsError(f"{setting.label}: neither a peer nor a baseline was measured")
@@ -203,9 +203,11 @@ def _roof(ax: Any, run: Optional[Run], points: Sequence[Measurement], drawn: dic
     _logarithmic(ax.xaxis, low_x, high_x, 6, lambda tick: f"{tick:g}")
     _logarithmic(ax.yaxis, low_y, high_y, 7, words.short)
     ax.grid(color=COLOURS["faint"], linewidth=1)
+    drawn_gbs: list[float] = []
     for name, field in _SLOPES:
         gbs = getattr(run, field)[1] if run else math.nan
-        if gbs > 0:
+        if gbs > 0 and not any(0.98 < gbs / other < 1.02 for other in drawn_gbs):
+            drawn_gbs.append(gbs)
             _slope(ax, f"{name} {words.short(gbs)} GB/s", gbs, peak, first=name == "memory")
     for name, value in (("fp32", peak), ("fp64", run.fp64_gflops[1] if run and doubles else math.nan)):
         if low_y <= value <= high_y:
@@ -234,7 +236,7 @@ def _slope(ax: Any, name: str, gbs: float, peak: float, first: bool) -> None:
             linestyle="-" if first else (0, (5, 3)))
     if math.log(end / start) > 0.25 * math.log(high_x / low_x):
         at = start * (end / start) ** 0.04
-        ax.text(at, at * gbs * (high_y / low_y) ** 0.015, name, rotation=math.degrees(math.atan(gbs)), rotation_mode="anchor",
+        ax.text(at, at * gbs * (high_y / low_y) ** 0.02, name, rotation=math.degrees(math.atan(gbs)), rotation_mode="anchor",
                 transform_rotates_text=True, color=COLOURS["soft"])
 
 

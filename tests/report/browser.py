@@ -2,7 +2,7 @@
 printed. Nothing may be wider than the window, letters of the charts may not be too small on the phone, text must contrast with its
 paper, heads of columns must sort, printing must unfold what is folded, and the console must stay empty.
 
-    browser.py PROGRAM RESULTS.jsonl FOLDER      77: skipped, with the reason"""
+    browser.py RESULTS.jsonl FOLDER      77: skipped, with the reason"""
 import json
 import pathlib
 import re
@@ -92,11 +92,11 @@ def pages(folder, page):
 
 
 def main():
-    program, results, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    results, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     chromium(folder, "--version")
     folder.mkdir(parents=True, exist_ok=True)
     page = folder.resolve() / "page.html"
-    subprocess.run([program, "report", results, "-o", str(page)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "tamis.report", results, "-o", str(page)], check=True, stdout=subprocess.DEVNULL)
     wrong = []
     phone = look(page.parent, 390, False, wrong)
     look(page.parent, 1280, False, wrong)

@@ -220,6 +220,11 @@ void tool_options_remember(int count, char **arguments) {
     if (count > 0) memcpy((void *)given.arguments, (void *)arguments, (size_t)count * sizeof *given.arguments);
 }
 
+char *const *tool_options_given(int *count) {
+    *count = given.count;
+    return given.arguments;
+}
+
 int tool_options_repeat(const tool_option *options, void *settings) {
     char **arguments = tool_allocate((size_t)given.count, sizeof *arguments);
     if (given.count > 0) {

@@ -59,6 +59,9 @@ int tool_options_parse(const tool_option *options, void *settings, int count, ch
 void tool_options_remember(int count, char **arguments);
 int tool_options_repeat(const tool_option *options, void *settings);
 
+/* The arguments as they were given; NULL for none. */
+char *const *tool_options_given(int *count);
+
 /* Adds those arguments to a text as one would type them into a shell, without the option of the name `without`, which
    is a flag or has its value in the same word (NULL: all of them). */
 void tool_options_retype(tool_text *line, const char *without);

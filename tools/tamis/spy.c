@@ -2,6 +2,7 @@
 #include <tamis/structure.h>
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 
 #include "command.h"
 #include "exit.h"
-#include "markup.h"
 #include "output_file.h"
 #include "progress.h"
 #include "raster.h"
@@ -71,11 +71,53 @@ static void describe(const tool_source *source, const tool_structure *structure,
                   tool_word_count(source->S->cols).text, tool_word_count(source->S->nnz).text, structure->name);
 }
 
+/* The length of the UTF-8 character at `at`, and its number; 0 when there is none. */
+static int character(const unsigned char *at, uint32_t *number) {
+    if (at[0] < 0x80) {
+        *number = at[0];
+        return 1;
+    }
+    const int length = at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3 : at[0] >= 0xc2 ? 2 : 0;
+    if (length == 0 || at[0] >= 0xf5) return 0;
+    *number = at[0] & (0xffu >> (length + 1));
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0;
+        *number = *number << 6 | (at[i] & 0x3fu);
+    }
+    const bool overlong = (length == 3 && *number < 0x800) || (length == 4 && *number < 0x10000);
+    const bool surrogate = *number >= 0xd800 && *number < 0xe000;
+    return overlong || surrogate || *number > 0x10ffff ? 0 : length;
+}
+
+/* Adds text with & < > " escaped; bytes that are not UTF-8 and control characters become U+FFFD. */
+static void add_escaped(tool_text *text, const char *given) {
+    const unsigned char *at = (const unsigned char *)given;
+    while (*at) {
+        uint32_t number = 0;
+        const int length = character(at, &number);
+        const bool control = number < 0x20 && number != '\t' && number != '\n';
+        if (length == 0 || control || number == 0x7f || number == 0xfffe || number == 0xffff) {
+            tool_text_add(text, "\ufffd");
+        } else if (number == '&') {
+            tool_text_add(text, "&amp;");
+        } else if (number == '<') {
+            tool_text_add(text, "&lt;");
+        } else if (number == '>') {
+            tool_text_add(text, "&gt;");
+        } else if (number == '"') {
+            tool_text_add(text, "&quot;");
+        } else {
+            tool_text_add(text, "%.*s", length, (const char *)at);
+        }
+        at += length ? length : 1;
+    }
+}
+
 static int write_svg(FILE *out, const tool_raster *raster, const char *caption) {
     const double scale = (double)SVG_SIDE / fmax(raster->rows, raster->cols);
     const double width = raster->cols * scale, height = raster->rows * scale;
     tool_text escaped = {0};
-    tool_add_escaped(&escaped, caption);
+    add_escaped(&escaped, caption);
     fprintf(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"caption\" viewBox=\"0 0 %.0f %.0f\">\n"

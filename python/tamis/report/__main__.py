@@ -3,12 +3,13 @@ import argparse
 import sys
 
 from .. import _words as words
-from .._command import OK, parser, run, warning, write
+from .._command import OK, can_write, parser, run, warning, write
 from ..results import ResultsError, load
 
 
 def main(given: argparse.Namespace) -> int:
     from .page import render
+    can_write(given.output)
     results = load(given.RESULTS)
     for line in results.warnings:
         warning(line)

@@ -71,7 +71,7 @@ def _version() -> str:
     try:
         from .._library import __version__
         return f" {__version__}"
-    except ImportError:
+    except (ImportError, OSError):
         return ""
 
 
@@ -79,7 +79,7 @@ def render(results: Results, title: Optional[str] = None) -> str:
     """A page of these results that needs no other file and no network."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     environment = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-                              lstrip_blocks=True)
+                              lstrip_blocks=True, keep_trailing_newline=True)
     environment.globals.update(words=words, finite=math.isfinite)
     cases = _cases.build(results)
     page = Page(results, cases, plot.styles(results.measurements))

@@ -1,0 +1,176 @@
+/* Subcommands of the Python package: what is measured is read, compared and drawn there. The options are listed here
+   too, for the help, the man page and completion; the package gets the command line as it was given. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "device.h"
+#include "exit.h"
+
+/* Says what to install where the package is missing, with the exit code of what is not supported. */
+static const char start[] =
+    "import importlib.util, runpy, sys\n"
+    "module = sys.argv.pop(1)\n"
+    "if not importlib.util.find_spec('tamis'):\n"
+    "    print(f\"tamis {module.split('.')[1]}: {sys.executable} has no package tamis: pip install 'tamis[report]', or let \"\n"
+    "          \"TAMIS_PYTHON name another interpreter\", file=sys.stderr)\n"
+    "    sys.exit(4)\n"
+    "runpy.run_module(module, run_name='__main__', alter_sys=True)\n";
+
+static char *word(const void *text) { return (char *)(uintptr_t)text; } /* which nobody writes to */
+
+/* Replaces this process; returns only if that fails. */
+static int start_python(const char *module) {
+    int count = 0;
+    char *const *given = tool_options_given(&count);
+    const char *named = getenv("TAMIS_PYTHON");
+    const char *const python = named && *named ? named : "python3";
+    char **arguments = tool_allocate((size_t)count + 5, sizeof *arguments);
+    char *const first[] = {word(python), word("-c"), word(start), word(module)};
+    memcpy((void *)arguments, (const void *)first, sizeof first);
+    if (count > 0) memcpy((void *)(arguments + 4), (const void *)given, (size_t)count * sizeof *arguments);
+    fflush(stdout);
+    execvp(python, arguments);
+    tool_error("%s cannot be started: %s (TAMIS_PYTHON may name another interpreter)", python, strerror(errno));
+    free((void *)arguments);
+    return TOOL_UNSUPPORTED;
+}
+
+static int run_report(const void *settings, int count, char **operands) {
+    (void)settings, (void)count, (void)operands;
+    return start_python("tamis.report");
+}
+
+static int run_compare(const void *settings, int count, char **operands) {
+    (void)settings, (void)count, (void)operands;
+    return start_python("tamis.compare");
+}
+
+typedef struct settings {
+    const char *output, *title;
+    double threshold;
+    int device;
+    bool json, drift;
+} settings;
+
+static int run_roofline(const void *given, int count, char **operands) {
+    (void)count, (void)operands;
+    return ((const settings *)given)->output ? start_python("tamis.roofline") : tool_usage_error("-o FILE is missing");
+}
+
+#define AT(field) offsetof(settings, field)
+
+static const tool_option report_options[] = {
+    {"output", 'o', TOOL_PATH, "FILE", "report.html", "the output file; -: standard output", AT(output), 0, 0, NULL},
+    {"title", 0, TOOL_NAME, "TEXT", NULL, "the page's title; by default that of the suite", AT(title), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example report_examples[] = {
+    {"tamis bench mesh.mtx --json run.jsonl && tamis report run.jsonl -o run.html", "measure, then make the page"},
+    {"tamis report cpu.jsonl.gz gpu.jsonl.xz -o both.html --title 'Both machines'", "several runs on one page"},
+    {NULL, NULL},
+};
+
+const tool_command tool_report_command = {
+    .name = "report",
+    .summary = "make an HTML page of measurements",
+    .operands = "RESULTS ...",
+    .least = 1,
+    .most = -1,
+    .description =
+        "Reads the JSON lines of 'tamis bench --json' (also compressed as .gz or .xz) and writes one page that needs "
+        "no other file and no network. It shows the fastest method for each class of matrices, speed-ups over the "
+        "peers, times, rooflines, pictures of the matrices, the costs of parameters and set-ups, and all measurements "
+        "with their machines. If several runs measured a case, the latest is shown.\n"
+        "\n"
+        "If the last line is incomplete, as after an interrupted run, it is left out with a warning. Any other invalid "
+        "line ends the program with code 3.\n"
+        "\n"
+        "This starts the Python package: pip install 'tamis[report]'. TAMIS_PYTHON names the interpreter [python3].",
+    .options = report_options,
+    .examples = report_examples,
+    .settings_size = sizeof(settings),
+    .run = run_report,
+};
+
+static const tool_option compare_options[] = {
+    {"threshold", 0, TOOL_REAL, "PERCENT", "5", "the smallest change of a median that counts", AT(threshold), 0, 1000,
+     NULL},
+    {"drift", 0, TOOL_FLAG, NULL, NULL, "first divide the times of B by the drift of peers and of the naive loop",
+     AT(drift), 0, 0, NULL},
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static const tool_example compare_examples[] = {
+    {"tamis compare before.jsonl after.jsonl", "the effect of a code change; code 1 if something is slower"},
+    {"tamis compare monday.jsonl friday.jsonl --drift", "on a machine that is slower as a whole today"},
+    {NULL, NULL},
+};
+
+const tool_command tool_compare_command = {
+    .name = "compare",
+    .summary = "compare two result files: what became faster or slower",
+    .operands = "A B",
+    .least = 2,
+    .most = 2,
+    .description =
+        "Reads two files of JSON lines from 'tamis bench --json' (also .gz or .xz) and compares the measurements in "
+        "both that have the same matrix, operation, edge, widths, batch, type, device, method, parameters, threads and "
+        "cache state. If a contestant has several lines, as repeated runs append them, it uses the median of the "
+        "medians and the range that covers all.\n"
+        "\n"
+        "A change counts if the ratio of the medians exceeds the threshold, the interquartile ranges do not overlap, "
+        "and the minimum times changed in the same direction. For lines without quartiles, the range is symmetric "
+        "around the median and starts at the minimum time.\n"
+        "\n"
+        "The drift is the geometric mean of the ratios of peers and the naive loop, which are not Tamis: the change of "
+        "the machine itself.\n"
+        "\n"
+        "The exit code is 0 if nothing became slower, and 1 if something did beyond noise, or if a result that was "
+        "correct in A is outside its tolerance in B.\n"
+        "\n"
+        "This starts the Python package: pip install tamis. TAMIS_PYTHON names the interpreter [python3].",
+    .options = compare_options,
+    .examples = compare_examples,
+    .settings_size = sizeof(settings),
+    .run = run_compare,
+};
+
+static const tool_option roofline_options[] = {
+    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file: .svg, .png or .pdf; -: standard output, as SVG", AT(output),
+     0, 0, NULL},
+    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device; by default, with RESULTS, their first one", AT(device),
+     0, 0, &tool_devices},
+    {.name = NULL},
+};
+
+static const tool_example roofline_examples[] = {
+    {"tamis roofline -o machine.svg", "the ceilings of this machine"},
+    {"tamis roofline run.jsonl --device cpu -o run.svg", "the same with the results of a run"},
+    {NULL, NULL},
+};
+
+const tool_command tool_roofline_command = {
+    .name = "roofline",
+    .summary = "plot the ceilings of a device and the results reached",
+    .operands = "RESULTS ...",
+    .least = 0,
+    .most = -1,
+    .description =
+        "Draws the roofline of a device: the speed that memory, caches and arithmetic allow at a number of flops per "
+        "byte, measured with all threads. With RESULTS, files of JSON lines from 'tamis bench --json' (also .gz or "
+        ".xz), the ceilings are those of their machine, and every measurement is a point. An SVG file follows the "
+        "reader's light or dark theme.\n"
+        "\n"
+        "This starts the Python package: pip install 'tamis[report]'. TAMIS_PYTHON names the interpreter [python3].",
+    .options = roofline_options,
+    .examples = roofline_examples,
+    .settings_size = sizeof(settings),
+    .run = run_roofline,
+};
