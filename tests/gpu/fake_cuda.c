@@ -23,6 +23,10 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef EMULATED /* kernels run, one thread after another: emulated/emulate.h */
+#include "emulated/emulate.h"
+#endif
+
 #define EXPORT(name, ...)                                                                                              \
     __attribute__((visibility("default"))) int name(__VA_ARGS__);                                                      \
     int name(__VA_ARGS__)
@@ -480,7 +484,13 @@ EXPORT(cuCtxSynchronize, void) {
 /* Of a module that is gone nothing may be launched; so none is ever freed. */
 typedef struct module {
     int loaded;
+    void *library; /* of kernels that run */
 } module;
+
+typedef struct kernel {
+    const module *of;
+    void *launch;
+} kernel;
 
 EXPORT(cuModuleLoadData, void **made, const void *image) {
     MAY_FAIL;
@@ -489,6 +499,12 @@ EXPORT(cuModuleLoadData, void **made, const void *image) {
     module *const m = calloc(1, sizeof *m);
     if (!m) return OUT_OF_MEMORY;
     m->loaded = 1;
+#ifdef EMULATED
+    size_t bytes;
+    memcpy(&bytes, (const char *)image + 8, sizeof bytes);
+    m->library = emulate_load((const char *)image + 16, bytes);
+    if (!m->library) return 200;
+#endif
     *made = m;
     return SUCCESS;
 }
@@ -505,7 +521,14 @@ EXPORT(cuModuleGetFunction, void **function, module *m, const char *name) {
     (void)name;
     MAY_FAIL;
     if (!m->loaded) return INVALID_VALUE;
-    *function = m;
+    kernel *const found = calloc(1, sizeof *found); /* never freed, either */
+    if (!found) return OUT_OF_MEMORY;
+    found->of = m;
+#ifdef EMULATED
+    found->launch = emulate_kernel(m->library, name);
+    if (!found->launch) return INVALID_VALUE;
+#endif
+    *function = found;
     return SUCCESS;
 }
 
@@ -521,9 +544,14 @@ EXPORT(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigne
     (void)stream;
     (void)extra;
     MAY_FAIL;
-    if (!((const module *)function)->loaded) return 400;
+    const kernel *const k = function;
+    if (!k->of->loaded) return 400;
     const bool good = grid_x > 0 && grid_y > 0 && grid_y < 65536 && grid_z > 0 && grid_z < 65536 && block_x > 0 &&
                       block_x * block_y * block_z <= 1024 && arguments;
+#ifdef EMULATED
+    if (good)
+        return emulate_launch(k->launch, (const unsigned[3]){grid_x, grid_y, grid_z}, block_x, shared_bytes, arguments);
+#endif
     return good ? SUCCESS : INVALID_VALUE;
 }
 
@@ -614,19 +642,27 @@ EXPORT(nvrtcVersion, int *major, int *minor) {
 __attribute__((visibility("default"))) const char *nvrtcGetErrorString(int error);
 const char *nvrtcGetErrorString(int error) { return error == 6 ? "NVRTC_ERROR_COMPILATION" : "an error of NVRTC"; }
 
-EXPORT(nvrtcCreateProgram, void **program, const char *source, const char *name, int headers, const char *const *texts,
+typedef struct program {
+    char *source, *code;
+    size_t bytes; /* of the code */
+} program;
+
+EXPORT(nvrtcCreateProgram, program **made, const char *source, const char *name, int headers, const char *const *texts,
        const char *const *names) {
     (void)headers;
     (void)texts;
     (void)names;
     MAY_FAIL;
-    *program = source && name ? calloc(1, 1) : NULL;
-    return *program ? SUCCESS : INVALID_VALUE;
+    *made = source && name ? calloc(1, sizeof **made) : NULL;
+    if (*made) (*made)->source = strdup(source);
+    return *made ? SUCCESS : INVALID_VALUE;
 }
 
-EXPORT(nvrtcDestroyProgram, void **program) {
-    free(*program);
-    *program = NULL;
+EXPORT(nvrtcDestroyProgram, program **made) {
+    free((*made)->source);
+    free((*made)->code);
+    free(*made);
+    *made = NULL;
     return SUCCESS;
 }
 
@@ -652,41 +688,60 @@ static int meet(void) {
     return !late;
 }
 
-EXPORT(nvrtcCompileProgram, void *program, int options, const char *const *texts) {
-    (void)program;
+/* "code", the number of bytes, and what was compiled. */
+static int compile(program *p, int options, const char *const *texts) {
+    char *made = NULL;
+    size_t bytes = 0;
+#ifdef EMULATED
+    const int status = emulate_compile(p->source, options, texts, &made, &bytes);
+    if (status != SUCCESS) return status;
+#else
+    (void)options;
+    (void)texts;
+#endif
+    p->bytes = 16 + bytes;
+    p->code = calloc(1, p->bytes);
+    if (!p->code) return 1;
+    memcpy(p->code, "code", 4);
+    memcpy(p->code + 8, &bytes, sizeof bytes);
+    if (made) memcpy(p->code + 16, made, bytes);
+    free(made);
+    return SUCCESS;
+}
+
+EXPORT(nvrtcCompileProgram, program *p, int options, const char *const *texts) {
     MAY_FAIL;
     for (int i = 0; i < options; i++)
         if ((strcmp(texts[i], "--minimal") == 0 && number_set("FAKE_NVRTC_OLD", 0) > 1) ||
             (strncmp(texts[i], "--Ofast", 7) == 0 && number_set("FAKE_NVRTC_OLD", 0) > 0))
             return 5;
     if (!meet()) return 6;
-    return options > 0 && strncmp(texts[0], "--gpu-architecture=", 19) == 0 ? SUCCESS : INVALID_VALUE;
+    return options > 0 && strncmp(texts[0], "--gpu-architecture=", 19) == 0 ? compile(p, options, texts)
+                                                                            : INVALID_VALUE;
 }
 
 static const char log_text[] = "kernel(1): error: what it is told to say\n";
 
-EXPORT(nvrtcGetProgramLogSize, void *program, size_t *bytes) {
-    (void)program;
+EXPORT(nvrtcGetProgramLogSize, void *p, size_t *bytes) {
+    (void)p;
     *bytes = sizeof log_text;
     return SUCCESS;
 }
 
-EXPORT(nvrtcGetProgramLog, void *program, char *text) {
-    (void)program;
+EXPORT(nvrtcGetProgramLog, void *p, char *text) {
+    (void)p;
     memcpy(text, log_text, sizeof log_text);
     return SUCCESS;
 }
 
-EXPORT(nvrtcGetCUBINSize, void *program, size_t *bytes) {
-    (void)program;
+EXPORT(nvrtcGetCUBINSize, const program *p, size_t *bytes) {
     MAY_FAIL;
-    *bytes = 5;
+    *bytes = p->bytes;
     return SUCCESS;
 }
 
-EXPORT(nvrtcGetCUBIN, void *program, char *code) {
-    (void)program;
-    memcpy(code, "code", 5);
+EXPORT(nvrtcGetCUBIN, const program *p, char *code) {
+    memcpy(code, p->code, p->bytes);
     return SUCCESS;
 }
 

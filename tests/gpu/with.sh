@@ -6,6 +6,7 @@
 #   with.sh optimised FOLDER COMMAND...   the same, compiled as users do
 #   with.sh intel FOLDER COMMAND...   with Intel's for processors, from build/python, as the only one
 #   with.sh oclgrind FOLDER COMMAND...   with oclgrind as the only one: what it complains of fails the test
+#   with.sh emulated FOLDER LIBRARY COMMAND...   with CUDA's kernels on the processor, by LIBRARY (tests/gpu/emulated)
 # FOLDER is for what the test leaves. Caches of kernels are shared by all such folders in one place, as by all programs of a
 # user: what tests have in common is compiled once.
 set -eu
@@ -64,8 +65,16 @@ oclgrind)
     [ ! -s "$folder/log" ] || { head -40 "$folder/log"; exit 1; }
     exit 0
     ;;
+emulated)
+    grep -qw f16c /proc/cpuinfo 2>/dev/null || skip 'the processor does not convert fp16 (f16c)'
+    for program in g++ python3; do command -v $program >/dev/null || skip "$program is not installed"; done
+    # kernels are cached with what compiles them
+    XDG_CACHE_HOME=$folder/$(cat "$top"/tests/gpu/emulated/emulated.h "$top"/tests/gpu/emulated/translate.py | cksum | cut -d' ' -f1)
+    export TAMIS_CUDA_DRIVER="$1" TAMIS_NVRTC="$1" TAMIS_PROBE=0 XDG_CACHE_HOME
+    shift
+    ;;
 *)
-    echo "with.sh: nvrtc, pocl, optimised, intel or oclgrind, not '$what'" >&2
+    echo "with.sh: nvrtc, pocl, optimised, intel, oclgrind or emulated, not '$what'" >&2
     exit 2
     ;;
 esac

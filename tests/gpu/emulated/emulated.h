@@ -1,0 +1,292 @@
+/*
+ * CUDA's threads, one group after another, on one thread of the processor: each thread of a group is a context of its
+ * own, which runs until it waits for others. Included before the text of a kernel, which translate.py has rewritten.
+ *
+ * What asynchronous instructions do is done when they are issued: a wait that is missing goes unnoticed here, as do
+ * races. What is noticed: wrong results, reads beyond memory (with sanitizers), and waits that never end.
+ */
+#pragma GCC system_header
+#define index libc_index /* kernels have a type of that name */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#undef index
+
+struct emulated_dimensions {
+    unsigned x, y, z;
+};
+
+/* What the driver (emulate.c) gives: where threads are, shared memory, and waiting. */
+extern "C" {
+extern struct emulated_dimensions emulated_group, emulated_grid, emulated_thread;
+extern char *emulated_shared_memory;
+void emulated_wait(void);      /* lets the other threads of the group go on */
+void emulated_barrier(void);   /* of the group */
+void emulated_warp(void);      /* of the 32 threads; all that are left must come */
+void *emulated_slot(int lane); /* 64 bytes of each lane of this thread's warp, for exchanges */
+}
+
+#define blockIdx   emulated_group
+#define gridDim    emulated_grid
+#define threadIdx  emulated_thread
+#define __global__ __kernel__
+#define __device__
+#define __forceinline__        inline __attribute__((always_inline))
+#define __launch_bounds__(...) KERNEL_BOUNDS
+#define __align__(bytes)       alignas(bytes)
+#define __restrict__
+#define __builtin_assume(x)
+#define KERNEL_BOUNDS
+
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(16) double2 {
+    double x, y;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(16) longlong2 {
+    long long x, y;
+};
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+static inline char *emulated_shared(void) { return emulated_shared_memory; }
+static inline size_t __cvta_generic_to_shared(const void *p) { return (const char *)p - emulated_shared_memory; }
+static inline char *shared_at(unsigned address) { return emulated_shared_memory + address; }
+
+static inline float __uint_as_float(unsigned x) {
+    float y;
+    memcpy(&y, &x, 4);
+    return y;
+}
+static inline float __int_as_float(int x) {
+    float y;
+    memcpy(&y, &x, 4);
+    return y;
+}
+static inline unsigned __float_as_uint(float x) {
+    unsigned y;
+    memcpy(&y, &x, 4);
+    return y;
+}
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+static inline int min(int x, int y) { return x < y ? x : y; }
+static inline unsigned min(unsigned x, unsigned y) { return x < y ? x : y; }
+static inline long long min(long long x, long long y) { return x < y ? x : y; }
+static inline unsigned long long min(unsigned long long x, unsigned long long y) { return x < y ? x : y; }
+static inline int max(int x, int y) { return x > y ? x : y; }
+static inline unsigned max(unsigned x, unsigned y) { return x > y ? x : y; }
+static inline long long max(long long x, long long y) { return x > y ? x : y; }
+
+/* ---- the group and the warp */
+
+static inline void __syncthreads(void) { emulated_barrier(); }
+static inline void __syncwarp(unsigned = ~0u) { emulated_warp(); }
+
+template <typename T> static inline T emulated_exchange(T x, int from) {
+    const int lane = threadIdx.x % 32;
+    memcpy(emulated_slot(lane), &x, sizeof x);
+    emulated_warp();
+    memcpy(&x, emulated_slot(from & 31), sizeof x);
+    emulated_warp();
+    return x;
+}
+template <typename T> static inline T __shfl_sync(unsigned, T x, int from, int width = 32) {
+    return emulated_exchange(x, (int)(threadIdx.x % 32) / width * width + from % width);
+}
+template <typename T> static inline T __shfl_xor_sync(unsigned, T x, int mask) {
+    return emulated_exchange(x, (int)(threadIdx.x % 32) ^ mask);
+}
+template <typename T> static inline T __reduce_max_sync(unsigned, T x) {
+    for (int mask = 16; mask; mask /= 2) {
+        const T y = __shfl_xor_sync(~0u, x, mask);
+        x = y > x ? y : x;
+    }
+    return x;
+}
+static inline int __any_sync(unsigned, int x) { return __reduce_max_sync(~0u, x != 0 ? 1 : 0); }
+template <typename T> static inline T atomicAdd(T *to, T x) {
+    const T before = *to;
+    *to += x;
+    return before;
+}
+static inline int atomicMax(int *to, int x) {
+    const int before = *to;
+    if (x > before) *to = x;
+    return before;
+}
+static inline unsigned atomicOr(unsigned *to, unsigned x) {
+    const unsigned before = *to;
+    *to |= x;
+    return before;
+}
+
+/* ---- numbers */
+
+typedef float emulated_floats __attribute__((vector_size(16)));
+typedef short emulated_shorts __attribute__((vector_size(16)));
+static inline float float_of_half(unsigned short bits) {
+    const emulated_shorts x = {(short)bits};
+    return __builtin_ia32_vcvtph2ps(x)[0];
+}
+static inline unsigned short half_of_float(float x) {
+    const emulated_floats all = {x};
+    return (unsigned short)__builtin_ia32_vcvtps2ph(all, 0)[0]; /* to nearest */
+}
+
+static inline void ptx_cvt_f32_f16(float &x, unsigned short bits) { x = float_of_half(bits); }
+static inline void ptx_cvt_rn_f16_f32(unsigned short &bits, float x) { bits = half_of_float(x); }
+static inline void ptx_cvt_rn_f16x2_f32(unsigned &both, float high, float low) {
+    both = (unsigned)half_of_float(high) << 16 | half_of_float(low);
+}
+static inline void ptx_cvt_rna_tf32_f32(unsigned &to, float x) { to = (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
+template <typename T> static inline void ptx_mad_wide_s32(T &to, int x, int y, T z) {
+    to = (T)((long long)x * y + (long long)z);
+}
+
+/* ---- barriers in shared memory: 16 bits each of arrivals expected, arrivals to come, and turns passed; bytes to come
+   arrive with their copies at once, so that they need no count */
+
+struct emulated_gate {
+    unsigned short expected, pending;
+    unsigned turns;
+};
+static inline emulated_gate *gate_at(unsigned address) { return (emulated_gate *)shared_at(address); }
+static inline void ptx_mbarrier_init_shared_cta_b64(unsigned gate, int arrivals) {
+    *gate_at(gate) = {(unsigned short)arrivals, (unsigned short)arrivals, 0};
+}
+static inline void gate_arrives(unsigned gate) {
+    emulated_gate *const at = gate_at(gate);
+    if (--at->pending == 0) at->pending = at->expected, at->turns++;
+}
+static inline void ptx_mbarrier_arrive_shared_cta_b64(unsigned gate) { gate_arrives(gate); }
+static inline void ptx_cp_async_mbarrier_arrive_noinc_shared_cta_b64(unsigned gate) { gate_arrives(gate); }
+static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned gate, unsigned turn) {
+    while ((gate_at(gate)->turns & 1) == (turn & 1)) emulated_wait();
+}
+static inline void ptx_mbarrier_expect_tx_shared_cta_b64(unsigned, unsigned) {}
+static inline void ptx_cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(unsigned to, const void *from,
+                                                                                      unsigned bytes, unsigned) {
+    memcpy(shared_at(to), from, bytes);
+}
+static inline void ptx_cp_async_cg_shared_global(unsigned to, const void *from) { memcpy(shared_at(to), from, 16); }
+static inline void ptx_cp_async_ca_shared_global(unsigned to, const void *from) { memcpy(shared_at(to), from, 4); }
+static inline void ptx_cp_async_commit_group(void) {}
+static inline void ptx_cp_async_wait_group(void) {}
+static inline void ptx_fence_proxy_async_shared_cta(void) {}
+static inline void ptx_setmaxnreg_dec_sync_aligned_u32(int) {}
+static inline void ptx_setmaxnreg_inc_sync_aligned_u32(int) {}
+static inline void ptx_st_shared_b16(unsigned at, unsigned short high, unsigned short low, unsigned number,
+                                     unsigned count, int apart) {
+    if (number >= count) return;
+    memcpy(shared_at(at), &high, 2);
+    memcpy(shared_at(at + apart), &low, 2);
+}
+
+/* ---- products */
+
+static inline void ptx_wgmma_fence_sync_aligned(void) {}
+static inline void ptx_wgmma_commit_group_sync_aligned(void) {}
+static inline void ptx_wgmma_wait_group_sync_aligned(int) {}
+
+/* A number of an operand in shared memory, by its description: rows of 128 bytes, whose 16-byte pieces are exchanged by
+   the address; `across`: K from row to row, 64 of the other side in a row, the next 64 `leading` bytes further. */
+static inline float operand_number(unsigned long long what, int row, int k, bool across) {
+    const unsigned start = (unsigned)(what & 0x3fff) << 4, leading = (unsigned)(what >> 16 & 0x3fff) << 4;
+    const unsigned stride = (unsigned)(what >> 32 & 0x3fff) << 4; /* of eight rows */
+    unsigned at;
+    if (across)
+        at = start + row / 64 * leading + k / 8 * stride + k % 8 * 128 + row % 64 * 2;
+    else
+        at = start + row / 8 * stride + row % 8 * 128 + k * 2;
+    at ^= (at >> 7 & 7) << 4;
+    unsigned short bits;
+    memcpy(&bits, shared_at(at), 2);
+    return float_of_half(bits);
+}
+
+/* d of this thread: of 64 rows and `columns` columns; its two rows of a. */
+static inline void emulated_products(float *const *d, int columns, const float (*a)[16], unsigned long long b, int add,
+                                     bool across) {
+    const int lane = threadIdx.x % 32;
+    for (int i = 0; i < columns / 2; i++) {
+        const int column = 8 * (i / 4) + 2 * (lane % 4) + i % 2;
+        float sum = add ? *d[i] : 0;
+        for (int k = 0; k < 16; k++) sum += a[i / 2 % 2][k] * operand_number(b, column, k, across);
+        *d[i] = sum;
+    }
+}
+
+/* Numbers of a that threads have in registers: four words of this thread's, of rows lane / 4 (and 8 on) and of K
+   2 (lane % 4) (and 8 on). */
+static inline void emulated_rows(float (*a)[16], const unsigned long long *words) {
+    unsigned mine[4] = {(unsigned)words[0], (unsigned)words[1], (unsigned)words[2], (unsigned)words[3]};
+    memcpy(emulated_slot(threadIdx.x % 32), mine, sizeof mine);
+    emulated_warp();
+    for (int other = 0; other < 4; other++) {
+        memcpy(mine, emulated_slot(threadIdx.x % 32 / 4 * 4 + other), sizeof mine);
+        for (int word = 0; word < 4; word++)
+            for (int half = 0; half < 2; half++)
+                a[word % 2][word / 2 * 8 + 2 * other + half] = float_of_half((unsigned short)(mine[word] >> 16 * half));
+    }
+    emulated_warp();
+}
+
+/* The sums, then a (where it lies, or four words of it), b, and whether to add. */
+template <typename... T> static inline void emulated_wgmma(bool across, T &&...given) {
+    float *d[sizeof...(T)];
+    unsigned long long rest[sizeof...(T)];
+    int sums = 0, count = 0;
+    auto take = [&](auto &&x) {
+        if constexpr (__is_same(__typeof__(x + 0), float))
+            d[sums++] = &x;
+        else
+            rest[count++] = (unsigned long long)x;
+    };
+    (take(given), ...);
+    float a[2][16];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    if (count == 6) {
+        emulated_rows(a, rest);
+    } else {
+        for (int k = 0; k < 16; k++)
+            for (int half = 0; half < 2; half++)
+                a[half][k] = operand_number(rest[0], 16 * warp + lane / 4 + 8 * half, k, false);
+    }
+    emulated_products(d, 2 * sums, a, rest[count - 2], (int)rest[count - 1], across);
+}
+
+/* 16 x 8 sums of 8 numbers of TF32 each. */
+static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float &d0, float &d1, float &d2, float &d3,
+                                                                          unsigned a0, unsigned a1, unsigned a2,
+                                                                          unsigned a3, unsigned b0, unsigned b1,
+                                                                          float c0, float c1, float c2, float c3) {
+    const int group = (int)(threadIdx.x % 32) / 4, member = threadIdx.x % 4;
+    const unsigned mine[6] = {a0, a1, a2, a3, b0, b1};
+    float sums[4] = {c0, c1, c2, c3};
+    memcpy(emulated_slot(threadIdx.x % 32), mine, sizeof mine);
+    emulated_warp();
+    for (int k = 0; k < 8; k++) {
+        const float *const x = (const float *)emulated_slot(group * 4 + k % 4) + k / 4 * 2;
+        for (int i = 0; i < 4; i++)
+            sums[i] += x[i / 2] * ((const float *)emulated_slot((2 * member + i % 2) * 4 + k % 4))[4 + k / 4];
+    }
+    emulated_warp();
+    d0 = sums[0], d1 = sums[1], d2 = sums[2], d3 = sums[3];
+}
