@@ -17,7 +17,7 @@ enum { /* bits of the operations that an algorithm serves */
        TAMIS_GPU_ALL = TAMIS_GPU_SDDMM | TAMIS_GPU_SPMM | TAMIS_GPU_FUSED
 };
 
-enum { TAMIS_GPU_KERNELS = 3, TAMIS_GPU_KEPT = 12, TAMIS_GPU_PARAMETERS = 10 };
+enum { TAMIS_GPU_KERNELS = 4, TAMIS_GPU_KEPT = 12, TAMIS_GPU_PARAMETERS = 10 };
 
 typedef struct tamis_gpu_method {
     const char *name;

@@ -125,6 +125,15 @@ FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
                  : "l"(a), "l"(b), "r"(add));
 }
 
+/* The same with a in registers: four words of two numbers, as d has rows and columns: words 2 j, 2 j + 1 what is at i =
+   4 j, 4 j + 2. */
+FUNCTION void multiply_64x64_across_held(float *d, const uint32 *a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" NAMES_32 "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;}"
+                 : SUMS_32(d, 0)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
 /* Registers of a thread: the warps that copy need few, those that multiply many. */
 #define REGISTERS_LESS(count) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count))
 #define REGISTERS_MORE(count) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count))

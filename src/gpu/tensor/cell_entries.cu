@@ -124,3 +124,32 @@ KERNEL tile_entries(int64 rows, int64 tiles, int32 shift, IN(offset, offsets), I
                 entry_of(row, (int)(columns[j] - (tile << shift)), shift);
     }
 }
+
+/* Cells of 128 columns as bits: four words a row, that of column 0 the lowest of the first; and where in S the row's first
+   one is. A group a cell. */
+KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), OUT(uint32, masks), OUT(index, firsts)) {
+    SHARED(uint32, words, SIDE * 4);
+    SHARED(int32, sums, SIDE);
+    const cell_record *const record = (const cell_record *)records + GROUP_X;
+    const int row = LOCAL_ID;
+    int32 count = 0;
+    for (int i = LOCAL_ID; i < SIDE * 4; i += GROUP) words[i] = 0;
+    group_barrier();
+    for (int i = LOCAL_ID; i < record->begins[8]; i += GROUP) {
+        const ushort entry = entries[record->entries + i];
+        atomic_or_shared(words + (entry >> 5), (uint32)1 << (entry & 31));
+    }
+    group_barrier();
+    for (int i = LOCAL_ID; i < SIDE * 4; i += GROUP) masks[GROUP_X * (SIDE * 4) + i] = words[i];
+    for (int i = 0; row < SIDE && i < 4; i++) count += bits_set(words[row * 4 + i]);
+    if (row < SIDE) sums[row] = count;
+    group_barrier();
+    for (int step = 1; step < SIDE; step *= 2) {
+        const int32 other = row < SIDE && row >= step ? sums[row - step] : 0;
+        group_barrier();
+        if (row < SIDE) sums[row] += other;
+        group_barrier();
+    }
+    if (row < SIDE && count > 0)
+        firsts[GROUP_X * SIDE + row] = (index)((int64)row_offsets[GROUP_X * SIDE + row] + sums[row] - count);
+}

@@ -25,6 +25,9 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
     else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
         why = "SpMM needs compute capability 9.0, a nonzero, and columns that rise within rows and do not repeat";
+    else if (problem->operation == TAMIS_OP_FUSED && !tamis_wgmma_takes(problem, &problem->evidence->profile))
+        why = "fused needs compute capability 9.0, the edge softmax, K and L up to 128, a nonzero, and columns that rise "
+              "within rows and do not repeat";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;
@@ -91,7 +94,7 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
         {
             .name = "gpu-tensor",
             .device = "gpu",
-            .operations = TAMIS_GPU_SDDMM | TAMIS_GPU_SPMM,
+            .operations = TAMIS_GPU_ALL,
             .source = "ours",
             .needs =
                 "the cells of gpu-panels; CUDA of compute capability 8.0 and up, for SpMM 9.0; fp32; on 9.0, columns that "
@@ -102,7 +105,7 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .parameters = "",
         },
     .common.needs_preparation = true,
-    .methods = {[TAMIS_OP_SDDMM] = &method, [TAMIS_OP_SPMM] = &tamis_spmm_wgmma},
+    .methods = {[TAMIS_OP_SDDMM] = &method, [TAMIS_OP_SPMM] = &tamis_spmm_wgmma, [TAMIS_OP_FUSED] = &tamis_fused_wgmma},
     .predict = predict,
     .also = accepts,
 };

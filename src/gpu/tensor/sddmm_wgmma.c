@@ -25,7 +25,9 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
     const tamis_gpu_device *const device = problem->device;
     const bool spmm = problem->operation == TAMIS_OP_SPMM;
     return strcmp(device->limits.architecture, "sm_90") == 0 && profile->sorted &&
-           (spmm ? problem->width > 0 && problem->nnz > 0 && profile->duplicates == 0 : problem->inner > 0);
+           (problem->operation == TAMIS_OP_SDDMM ? problem->inner > 0
+            : spmm                               ? problem->width > 0 && problem->nnz > 0 && profile->duplicates == 0
+                                                 : tamis_fused_wgmma_takes(problem) && profile->duplicates == 0);
 }
 
 /* Rows are split in memory first: read, and written in as many bytes. */

@@ -25,4 +25,8 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
 
 extern const tamis_gpu_method tamis_spmm_wgmma;
 
+/* Fused with softmax, K and L up to 128, of columns that do not repeat. */
+bool tamis_fused_wgmma_takes(const tamis_problem *problem);
+extern const tamis_gpu_method tamis_fused_wgmma;
+
 #endif
