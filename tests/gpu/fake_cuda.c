@@ -272,11 +272,12 @@ static int make_piece(void **memory, size_t bytes, int pooled) {
         free(p);
         return INVALID_CONTEXT;
     }
-    p->at = bytes <= (size_t)1 << 30 ? calloc(1, bytes) : NULL;
+    p->at = bytes <= (size_t)1 << 30 ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL; /* as CUDA's lies */
     if (!p->at) {
         free(p);
         return OUT_OF_MEMORY;
     }
+    memset(p->at, 0, bytes);
     p->bytes = bytes;
     p->device = device_now();
     p->pooled = pooled;

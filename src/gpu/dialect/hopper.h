@@ -129,7 +129,8 @@ FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
    4 j, 4 j + 2. */
 FUNCTION void multiply_64x64_across_held(float *d, const uint32 *a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %37, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" NAMES_32 "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;}"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" NAMES_32
+                 "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;}"
                  : SUMS_32(d, 0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }

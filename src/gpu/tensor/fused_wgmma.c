@@ -1,5 +1,5 @@
-/* Host side of fused_wgmma.cu. Scratch: scales of rows of A and B, these rows split; scales of D's rows, these split; partial
-   rows of panels that groups share. */
+/* Host side of fused_wgmma.cu. Scratch: scales of rows of A and B, these rows split; scales of D's rows, these split;
+   partial rows of panels that groups share. */
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/model.h"
@@ -21,8 +21,8 @@ static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, SIDE); }
 static int64_t filled(const tamis_problem *p) { return up(p->cols, SIDE); }
 
 bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
-    return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= 4 * SLICE && problem->width > 0 &&
-           problem->width <= 2 * BLOCK && problem->nnz > 0;
+    return problem->edge == TAMIS_EDGE_SOFTMAX && problem->inner > 0 && problem->inner <= 4 * SLICE &&
+           problem->width > 0 && problem->width <= 2 * BLOCK && problem->nnz > 0;
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */
@@ -61,12 +61,12 @@ static tamis_status make_masks(tamis_prepared *p, fused_state *s) {
     TRY(tamis_gpu_add_kept(p, &s->masks, s->cells.count * SIDE, 16, "masks of the cells"));
     TRY(tamis_gpu_add_kept(p, &s->firsts, s->cells.count * SIDE, tamis_index_size(p->problem.index_type),
                            "rows of the masks"));
-    return tamis_gpu_utility(
-        p->device, p->problem.stream, "cell_entries.cu", "cell_masks", kinds, s->cells.count,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("records", s->cells.records),
-                            tamis_gpu_memory("entries", s->cells.entries),
-                            tamis_gpu_memory("row_offsets", s->cells.row_offsets), tamis_gpu_memory("masks", s->masks),
-                            tamis_gpu_memory("firsts", s->firsts)));
+    return tamis_gpu_utility(p->device, p->problem.stream, "cell_entries.cu", "cell_masks", kinds, s->cells.count,
+                             TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("records", s->cells.records),
+                                                 tamis_gpu_memory("entries", s->cells.entries),
+                                                 tamis_gpu_memory("row_offsets", s->cells.row_offsets),
+                                                 tamis_gpu_memory("masks", s->masks),
+                                                 tamis_gpu_memory("firsts", s->firsts)));
 }
 
 static tamis_status prepare(tamis_prepared *p) {
@@ -82,8 +82,8 @@ static tamis_status prepare(tamis_prepared *p) {
     choose_memory(s);
     TRY(compile(p, s, "fused_wgmma", ATTEND, GROUP, s->shared_bytes)); /* while the cells are made */
     TRY(tamis_split_compile(p, SPLIT, &(tamis_split){.numbers = s->resident * SLICE, .aligned = s->cells.aligned}));
-    TRY(tamis_split_compile(
-        p, SPLIT_D, &(tamis_split){.across = true, .aligned = s->cells.aligned, .numbers = s->blocks * BLOCK}));
+    TRY(tamis_split_compile(p, SPLIT_D,
+                            &(tamis_split){.across = true, .aligned = s->cells.aligned, .numbers = s->blocks * BLOCK}));
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     TRY(make_masks(p, s));
     s->groups = multiprocessors / problem->batch > 0 ? multiprocessors / problem->batch : 1;
@@ -130,20 +130,21 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     TRY(tamis_split_launch(p, stream, SPLIT_D, &of_d, &d_rows));
     TRY(tamis_gpu_launch_kernel(
         p, stream, ATTEND, by_cells, &common,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("each", s->cells.count / s->groups), tamis_gpu_integer("more", s->cells.count % s->groups),
-            tamis_gpu_memory("records", s->cells.records), tamis_gpu_place("partials", partials),
-            tamis_gpu_integer("tiled_rows", rows.tiled_rows), tamis_gpu_integer("tiled", rows.tiled),
-            tamis_gpu_memory("lists", s->cells.lists), tamis_gpu_memory("masks", s->masks),
-            tamis_gpu_memory("firsts", s->firsts), tamis_gpu_place("scales", x->scratch), tamis_gpu_place("split", split),
-            tamis_gpu_place("d_scales", d_scales), tamis_gpu_place("d_split", d_split))));
-    if (s->groups == 1) return TAMIS_OK;
-    return tamis_gpu_launch_kernel(
-        p, stream, MERGE, by_ends, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("each", s->cells.count / s->groups),
                             tamis_gpu_integer("more", s->cells.count % s->groups),
-                            tamis_gpu_integer("groups", s->groups), tamis_gpu_memory("records", s->cells.records),
-                            tamis_gpu_place("partials", partials)));
+                            tamis_gpu_memory("records", s->cells.records), tamis_gpu_place("partials", partials),
+                            tamis_gpu_integer("tiled_rows", rows.tiled_rows), tamis_gpu_integer("tiled", rows.tiled),
+                            tamis_gpu_memory("lists", s->cells.lists), tamis_gpu_memory("masks", s->masks),
+                            tamis_gpu_memory("firsts", s->firsts), tamis_gpu_place("scales", x->scratch),
+                            tamis_gpu_place("split", split), tamis_gpu_place("d_scales", d_scales),
+                            tamis_gpu_place("d_split", d_split))));
+    if (s->groups == 1) return TAMIS_OK;
+    return tamis_gpu_launch_kernel(p, stream, MERGE, by_ends, &common,
+                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("each", s->cells.count / s->groups),
+                                                       tamis_gpu_integer("more", s->cells.count % s->groups),
+                                                       tamis_gpu_integer("groups", s->groups),
+                                                       tamis_gpu_memory("records", s->cells.records),
+                                                       tamis_gpu_place("partials", partials)));
 }
 
 const tamis_gpu_method tamis_fused_wgmma = {.name = "gpu-tensor",
