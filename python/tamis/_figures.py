@@ -10,19 +10,34 @@ from ._cases import Case, Machine, Setting
 from .results import Measurement
 
 
+def is_tied(a: Measurement, b: Measurement) -> bool:
+    """Whether noise can make the one time the other: the 95 % intervals of the medians overlap; in older files, which have none, the
+    medians differ by less than 0.5 %.
+    """
+    ends = (a.median_low_ms, a.median_high_ms, b.median_low_ms, b.median_high_ms)
+    if all(map(math.isfinite, ends)):
+        return a.median_low_ms <= b.median_high_ms and b.median_low_ms <= a.median_high_ms
+    return abs(a.median_ms / b.median_ms - 1) < 0.005
+
+
 @dataclass
 class Mean:
-    """The geometric mean of ratios, with the places of the least and the most. What is not positive and finite is left out."""
+    """The geometric mean of ratios, with the places of the least and the most. What is not positive and finite is left out.
+
+    `wins`: ratios above 1 that are not ties; `disturbed`: pairs that are left out since others used the machine meanwhile.
+    """
 
     count: int = 0
     wins: int = 0
+    ties: int = 0
+    disturbed: int = 0
     least: float = math.nan
     most: float = math.nan
     least_at: Any = None
     most_at: Any = None
     log_sum: float = field(default=0, repr=False)
 
-    def add(self, ratio: float, at: Any = None) -> None:
+    def add(self, ratio: float, at: Any = None, tied: bool = False) -> None:
         if not 0 < ratio < math.inf:
             return
         if not ratio >= self.least:
@@ -31,7 +46,19 @@ class Mean:
             self.most, self.most_at = ratio, at
         self.log_sum += math.log(ratio)
         self.count += 1
-        self.wins += ratio > 1
+        self.ties += tied
+        self.wins += ratio > 1 and not tied
+
+    def add_pair(self, other: Measurement, ours: Measurement, at: Any = None) -> None:
+        """Adds the time of the other over ours."""
+        if other.disturbed or ours.disturbed:
+            self.disturbed += 1
+        else:
+            self.add(other.median_ms / ours.median_ms, at, is_tied(other, ours))
+
+    @property
+    def lost(self) -> int:
+        return self.count - self.wins - self.ties
 
     @property
     def value(self) -> float:
@@ -45,27 +72,37 @@ def mean_of(pairs: Iterable[tuple[float, Any]]) -> Mean:
     return mean
 
 
+def mean_of_pairs(pairs: Iterable[tuple[Optional[Measurement], Optional[Measurement], Any]]) -> Mean:
+    """Of the times of the first over the second, where there are both."""
+    mean = Mean()
+    for other, ours, at in pairs:
+        if other and ours and other is not ours:
+            mean.add_pair(other, ours, at)
+    return mean
+
+
 def over_peer(cases: Iterable[Case], peer: Optional[str] = None) -> Mean:
     """A peer's times over ours; without a name, the fastest peer's of each case."""
-    pairs = ((case.of_peer(peer) if peer else case.peer, case) for case in cases if case.chosen)
-    return mean_of((other.median_ms / case.chosen.median_ms, case) for other, case in pairs if other)
+    return mean_of_pairs((case.of_peer(peer) if peer else case.peer, case.chosen, case) for case in cases)
 
 
 def over_baseline(cases: Iterable[Case]) -> Mean:
-    return mean_of((case.baseline.median_ms / case.chosen.median_ms, case) for case in cases
-                   if case.chosen and case.baseline and case.baseline is not case.chosen and not case.baseline.peer)
+    return mean_of_pairs((case.baseline, case.chosen, case) for case in cases if case.baseline and not case.baseline.peer)
 
 
 def floor_share(cases: Iterable[Case]) -> Mean:
     """The least time that the machine allows over ours."""
-    return mean_of((case.chosen.floor_ms / case.chosen.median_ms, case) for case in cases if case.chosen)
+    return mean_of((case.chosen.floor_ms / case.chosen.median_ms, case) for case in cases if case.chosen and not case.chosen.disturbed)
 
 
 def choice_loss(cases: Iterable[Case]) -> Mean:
     """The time of the plan's choice over that of the best method, where several were measured."""
-    return mean_of((case.chosen.median_ms / case.fastest.median_ms, case) for case in cases
-                   if case.chosen and case.chosen.auto and case.fastest
-                   and sum(one.ours and not one.parameters for one in case.measurements) >= 2)
+    mean = Mean()
+    for case in cases:
+        several = sum(one.ours and not one.parameters for one in case.measurements) >= 2
+        if several and case.fastest and case.chosen and case.chosen.auto:
+            mean.add_pair(case.chosen, case.fastest, case)
+    return mean
 
 
 @dataclass
@@ -93,11 +130,11 @@ def choose(cases: list[Case]) -> Optional[Choice]:
     best, second = ranked[0], ranked[1] if len(ranked) > 1 else None
     close = second and 2 * behind[second].count >= len(cases) and behind[second].value < 1.05 * behind[best].value
     pairs = [(case, case.of(best)) for case in cases if case.of(best)]
-    versus = mean_of((case.peer.median_ms / at.median_ms, case.peer.algorithm) for case, at in pairs if case.peer)
+    versus = mean_of_pairs((case.peer, at, case) for case, at in pairs)
     names, common = {case.peer.algorithm for case, _ in pairs if case.peer}, "the best peer"
     if not versus.count:
         pairs = [(case, at) for case, at in pairs if case.baseline and case.baseline is not at]
-        versus = mean_of((case.baseline.median_ms / at.median_ms, case) for case, at in pairs)
+        versus = mean_of_pairs((case.baseline, at, case) for case, at in pairs)
         names, common = {case.baseline.algorithm for case, _ in pairs}, "the baseline"
     return Choice(best, len(ranked), second if close else None, versus, names.pop() if len(names) == 1 else common)
 

@@ -150,16 +150,18 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most - most // 2 - 1]}\u2026{text[-(most // 2):]}"
 
 
-def _speedup_rows(cases: Iterable[Case], peers: Sequence[str], drawn: dict[str, Style]) -> list[tuple[Row, float, Case]]:
-    """For each case the ratios over the peers (without peers, over the baseline), with the least; the largest first ratio on top."""
+def _speedup_rows(cases: Iterable[Case], peers: Sequence[str], drawn: dict[str, Style]) -> list[tuple[Row, Measurement, Case]]:
+    """For each case the ratios over the peers (without peers, over the baseline), with the fastest of these; the largest first ratio
+    on top.
+    """
     found = []
     for case in cases:
         others = [case.of_peer(peer) for peer in peers] if peers else [case.baseline]
-        marks = [(one.median_ms / case.chosen.median_ms, drawn[one.algorithm]) for one in others
-                 if case.chosen and one and one is not case.chosen]
-        if marks:
-            least = min(ratio for ratio, _ in marks)
-            found.append((Row(case.matrix + "*" * case.stand_in, marks, words.ratio(least)), least, case))
+        others = [one for one in others if case.chosen and one and one is not case.chosen]
+        if others:
+            best = _cases.fastest(others)
+            marks = [(one.median_ms / case.chosen.median_ms, drawn[one.algorithm]) for one in others]
+            found.append((Row(case.matrix + "*" * case.stand_in, marks, words.ratio(best.median_ms / case.chosen.median_ms)), best, case))
     return sorted(found, key=lambda one: -one[0].marks[0][0])
 
 

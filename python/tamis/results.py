@@ -118,9 +118,9 @@ class Measurement(Record):
     FIELDS = _fields(
         texts="run suite operation edge matrix group class type device model driver algorithm parameters variant instruction_set "
               "version compiler started",
-        flags="stand_in auto baseline peer cold", counts="rows cols nnz inner width batch threads samples calls seed",
-        reals="setup_ms init_ms median_ms q1_ms q3_ms min_ms max_ms cleanup_ms gflops bytes_min floor_ms floor_ratio relative_error "
-              "tolerance compared_share speedup gather_ms check_ms predicted_ms clock_mhz")
+        flags="stand_in auto baseline peer cold disturbed", counts="rows cols nnz inner width batch threads samples calls seed",
+        reals="setup_ms init_ms median_ms median_low_ms median_high_ms q1_ms q3_ms min_ms max_ms cleanup_ms gflops bytes_min floor_ms floor_ratio relative_error "
+              "tolerance compared_share speedup gather_ms check_ms predicted_ms clock_mhz others_processors stolen_processors")
     NEEDS = ("operation", "matrix", "type", "device", "algorithm")
 
     def __init__(self, given: dict[str, Any], *place: int):

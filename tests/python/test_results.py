@@ -56,6 +56,15 @@ def test_means_are_geometric():
     assert math.isnan(_figures.Mean().value)
 
 
+def test_ties_are_no_wins(load):
+    def timed(algorithm, median, low=None, high=None, **more):
+        return line("a", 32, algorithm, median, median_low_ms=low, median_high_ms=high, **more)
+    ours, *others = load([timed("x", 1, 0.9, 1.2), timed("won", 2, 1.9, 2.1), timed("tied", 1.1, 1.1, 1.3), timed("lost", 0.5, 0.4, 0.6),
+                          timed("left out", 8, 7, 9, disturbed=True), timed("old, tied", 1.001), timed("old, won", 1.01)]).measurements
+    mean = _figures.mean_of_pairs((other, ours, other.algorithm) for other in others)
+    assert (mean.count, mean.wins, mean.ties, mean.lost, mean.disturbed, mean.most_at) == (5, 2, 2, 1, 1, "won")
+
+
 # ---- files
 
 def test_packed_files_and_a_stream_read_alike(tmp_path):

@@ -46,11 +46,14 @@ def _speedup_panel(setting: Setting, peers: list[str], drawn: dict[str, Style]) 
     rows = _speedup_rows(setting.cases, peers, drawn)
     if not rows:
         return
-    mean = figures.mean_of((least, case) for _, least, case in rows)
+    mean = figures.mean_of_pairs((other, case.chosen, case) for _, other, case in rows)
+    if not mean.count:
+        return
+    won = f"won {mean.wins} of {mean.count}, tied {mean.ties}"
     yield _row_panel(
-        setting.label, f"mean {words.ratio(mean.value)}, won {mean.wins} of {mean.count}",
+        setting.label, f"mean {words.ratio(mean.value)}, {won}",
         f"{setting.label}: speed-up over {'the peers' if peers else 'the baseline'}, by matrix",
-        f"Geometric mean over the fastest of them {words.ratio(mean.value)}; won {mean.wins} of {mean.count}; least {words.ratio(mean.least)} "
+        f"Geometric mean over the fastest of them {words.ratio(mean.value)}; {won}; least {words.ratio(mean.least)} "
         f"({mean.least_at.matrix}), most {words.ratio(mean.most)} ({mean.most_at.matrix}).",
         [row for row, _, _ in rows], "\u2190 slower", "faster \u2192")
 

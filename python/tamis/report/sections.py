@@ -53,7 +53,8 @@ def _tiles(machine: Machine) -> Iterable[dict[str, Any]]:
     for name, mean in [(peer, figures.over_peer(cases, peer)) for peer in peers] or [("the baseline", figures.over_baseline(cases))]:
         if mean.count:
             yield {"figure": words.ratio(mean.value), "low": mean.value < 1, "what": f"as fast as {name}",
-                   "more": f"{who} wins {mean.wins} of {mean.count}; least {words.ratio(mean.least)} ({mean.least_at.place})"}
+                   "more": f"{who} wins {mean.wins} of {mean.count}, ties {mean.ties}{_left_out(mean)}; least {words.ratio(mean.least)} "
+                           f"({mean.least_at.place})"}
     floor = figures.floor_share(cases)
     if floor.count:
         yield {"figure": words.percent(100 * floor.value), "low": False, "what": "of the speed that the floor allows",
@@ -63,6 +64,10 @@ def _tiles(machine: Machine) -> Iterable[dict[str, Any]]:
     if loss.count:
         yield {"figure": words.percent(100 * (loss.value - 1)), "low": False, "what": "is lost if the plan chooses",
                "more": f"against the best method measured, over {loss.count} cases; worst {words.ratio(loss.most)} ({loss.most_at.place})"}
+
+
+def _left_out(mean: figures.Mean) -> str:
+    return f"; {mean.disturbed} more were disturbed and left out" if mean.disturbed else ""
 
 
 # ---- speed-ups and the floor
