@@ -6,7 +6,7 @@ import errno
 import os
 import pathlib
 import sys
-from typing import Callable
+from typing import Any, Callable, Iterable
 
 from .results import ResultsError
 
@@ -19,6 +19,11 @@ def parser(name: str, summary: str) -> argparse.ArgumentParser:
     global _name
     _name = f"tamis {name}"
     return argparse.ArgumentParser(prog=_name, description=f"{_name} - {summary}", allow_abbrev=False)
+
+
+def add_output(arguments: argparse.ArgumentParser, **given: Any) -> None:
+    arguments.add_argument("-o", "--output", metavar="FILE", **given)
+    arguments.add_argument("--no-clobber", action="store_true", help="refuse to replace a file that exists")
 
 
 def error(message: str) -> None:
@@ -49,9 +54,14 @@ def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentP
         return INTERRUPTED
 
 
-def can_write(path: str) -> None:
-    """Refuses an output that cannot be written, before the work for it is done."""
+def can_write(path: str, inputs: Iterable[str] = (), no_clobber: bool = False) -> None:
+    """Refuses an output that is an input or cannot be written, before the work for it is done."""
     target = pathlib.Path(os.path.realpath(path))
+    for one in inputs if path != "-" and target.is_file() else ():
+        if os.path.isfile(one) and os.path.samefile(one, target):
+            raise ResultsError(f"--output: {path} is the same file as {one}, which is read; write to another one")
+    if no_clobber and path != "-" and target.is_file():
+        raise ResultsError(f"{path} exists, and --no-clobber is given")
     reason = (None if path == "-" else errno.EISDIR if target.is_dir() else errno.ENOENT if not target.parent.is_dir()
               else None if os.access(target if target.exists() else target.parent, os.W_OK) else errno.EACCES)
     if reason:
@@ -67,6 +77,7 @@ def write(path: str, content: str | bytes) -> None:
         sys.stdout.buffer.write(data)
         return
     target = pathlib.Path(os.path.realpath(path))
+    there = target.is_file()
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         part.write_bytes(data)
@@ -75,3 +86,5 @@ def write(path: str, content: str | bytes) -> None:
         raise ResultsError(f"{path}: cannot be written: {problem.strerror or problem}") from None
     finally:
         part.unlink(missing_ok=True)
+    if there:
+        error(f"replaced {path}")

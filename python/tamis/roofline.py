@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 from . import _words as words
-from ._command import OK, can_write, parser, run, warning, write
+from ._command import OK, add_output, can_write, parser, run, warning, write
 from .plot import Roof, _axes, roof_of
 from .results import ResultsError, load
 
@@ -34,7 +34,7 @@ def _picture(roof: Roof, ending: str) -> bytes:
 
 
 def main(given: argparse.Namespace) -> int:
-    can_write(given.output)
+    can_write(given.output, given.RESULTS, given.no_clobber)
     results = load(given.RESULTS) if given.RESULTS else None
     for line in results.warnings if results else ():
         warning(line)
@@ -53,7 +53,7 @@ def main(given: argparse.Namespace) -> int:
 def arguments() -> argparse.ArgumentParser:
     found = parser("roofline", "plot the ceilings of a device and the results reached")
     found.add_argument("RESULTS", nargs="*")
-    found.add_argument("-o", "--output", required=True, metavar="FILE", help="output file: .svg, .png or .pdf; -: standard output, as SVG")
+    add_output(found, required=True, help="output file: .svg, .png or .pdf; -: standard output, as SVG")
     found.add_argument("-d", "--device", default="best", metavar="DEVICE", help="the device; by default, with RESULTS, their first one")
     return found
 

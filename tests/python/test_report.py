@@ -14,7 +14,7 @@ pytest.importorskip("jinja2")
 from test_results import FILES, SOURCE, command, line  # noqa: E402
 
 from tamis import _cases, plot, report, results  # noqa: E402
-from tamis._command import write  # noqa: E402
+from tamis._command import can_write, write  # noqa: E402
 from tamis.report import drawing, sections  # noqa: E402
 
 CHECK = SOURCE / "tests" / "report" / "check-page.py"
@@ -192,6 +192,21 @@ def test_the_target_of_a_link_is_written(tmp_path):
     (tmp_path / "link.html").symlink_to(target)
     write(str(tmp_path / "link.html"), "new")
     assert (tmp_path / "link.html").is_symlink() and target.read_text(encoding="utf-8") == "new"
+
+
+def test_what_is_there_is_not_lost(tmp_path, capsys):
+    given = tmp_path / "given.jsonl"
+    given.write_text("mine", encoding="utf-8")
+    with pytest.raises(results.ResultsError, match="is the same file as .*, which is read"):
+        can_write(str(given), [str(given)])
+    (tmp_path / "link.jsonl").symlink_to(given)
+    with pytest.raises(results.ResultsError, match="which is read"):
+        can_write(str(tmp_path / "link.jsonl"), [str(given)])
+    with pytest.raises(results.ResultsError, match="exists, and --no-clobber is given"):
+        can_write(str(given), no_clobber=True)
+    can_write("-", ["-"], no_clobber=True)
+    write(str(given), b"new")
+    assert "replaced" in capsys.readouterr().err and given.read_text(encoding="utf-8") == "new"
 
 
 def test_without_its_packages_the_report_says_what_to_install(tmp_path):

@@ -3,13 +3,13 @@ import argparse
 import sys
 
 from .. import _words as words
-from .._command import OK, can_write, parser, run, warning, write
+from .._command import OK, add_output, can_write, parser, run, warning, write
 from ..results import ResultsError, load
 
 
 def main(given: argparse.Namespace) -> int:
     from .page import render
-    can_write(given.output)
+    can_write(given.output, given.RESULTS, given.no_clobber)
     results = load(given.RESULTS)
     for line in results.warnings:
         warning(line)
@@ -25,7 +25,7 @@ def main(given: argparse.Namespace) -> int:
 def arguments() -> argparse.ArgumentParser:
     found = parser("report", "make an HTML page of measurements")
     found.add_argument("RESULTS", nargs="+")
-    found.add_argument("-o", "--output", default="report.html", metavar="FILE", help="the output file; -: standard output [report.html]")
+    add_output(found, default="report.html", help="the output file; -: standard output [report.html]")
     found.add_argument("--title", metavar="TEXT", help="the page's title; by default that of the suite")
     return found
 
