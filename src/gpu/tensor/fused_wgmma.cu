@@ -478,11 +478,8 @@ KERNEL fused_wgmma(FUSED_PARAMETERS, int64 tiled_rows, int64 tiled, IN(index, li
         const float to_halves = 0x1p13f / d_largest;
         small |= __any_sync(0xffffffffu, d_four.x < 0 || d_four.y < 0 || d_four.z < 0 || d_four.w < 0);
         d_most = fmaxf(d_most, d_largest);
-        if (d_four.x != d_four.x || d_four.y != d_four.y || d_four.z != d_four.z || d_four.w != d_four.w)
-            nothing = float_of_bits(0x7fc00000u);
-        else
-            nothing = 0;
-        if (__any_sync(0xffffffffu, nothing != 0)) total[0] = total[1] = float_of_bits(0x7fc00000u);
+        if (__any_sync(0xffffffffu, d_four.x != d_four.x || d_four.y != d_four.y || d_four.z != d_four.z || d_four.w != d_four.w))
+            d_most = INFINITY, small = 1; /* a row of D is not finite: all is computed again */
 #pragma unroll
         for (int i = 0; i < 64; i += 2) {
             const float2 by = *(const float2 *)(noted->d_scales + i / 4 * 8 + lane % 4 * 2);
