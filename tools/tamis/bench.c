@@ -51,7 +51,7 @@ static const tool_option options[] = {
     {"gather", 0, TOOL_FLAG, NULL, NULL, "CPU: also time reading the same rows without arithmetic", AT(gather), 0, 0,
      NULL},
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
-    {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
+    {"json", 'j', TOOL_ADDED_TO, "OUT.jsonl", NULL,
      "append one line of JSON for each measurement, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
     {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: from the file, none (a pattern) or random", AT(values),
      0, 0, &tool_operand_values},

@@ -1,4 +1,5 @@
 /* The program `tamis`: finds the subcommand in the table (commands.c), parses its options and runs it. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "command.h"
 #include "exit.h"
 #include "model_options.h"
+#include "outputs.h"
 #include "progress.h"
 #include "text.h"
 
@@ -79,8 +81,12 @@ static int run_command(const tool_command *group, const tool_command *command, i
     } else if (code == 0 && command->most >= 0 && operands > command->most) {
         code = tool_usage_error("unexpected argument '%s'", arguments[command->most]);
     } else if (code == 0) {
-        code = group ? command->run_action(group, settings, operands, arguments)
-                     : command->run(settings, operands, arguments);
+        code = tool_outputs_check(command, settings, operands, arguments);
+        if (code == 0) {
+            code = group ? command->run_action(group, settings, operands, arguments)
+                         : command->run(settings, operands, arguments);
+        }
+        if (code == 0) tool_outputs_replaced();
     }
     free(settings);
     return code;
@@ -132,6 +138,7 @@ static int dispatch(int count, char **arguments) {
 }
 
 int main(int count, char **arguments) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, which says so */
     tool_train_options_prepare();
     int code = dispatch(count, arguments);
     tool_progress_clear();
@@ -139,5 +146,5 @@ int main(int count, char **arguments) {
         tool_error("standard output cannot be written");
         if (code == TOOL_OK) code = TOOL_FILE;
     }
-    return code;
+    return code == TOOL_INTERRUPTED ? tool_interrupted_code() : code;
 }

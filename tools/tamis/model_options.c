@@ -28,7 +28,8 @@ static const struct {
     int methods;
     tool_option option;
 } rows[] = {
-    {ALL, {"output", 'o', TOOL_PATH, "MODEL", NULL, "the model file to write", AT(output), 0, 0, NULL}},
+    {ALL, {"output", 'o', TOOL_OUTPUT, "MODEL", NULL, "the model file to write", AT(output), 0, 0, NULL}},
+    {ALL, TOOL_NO_CLOBBER(AT(no_clobber))},
     /* the model */
     {FEATURES, {"factors", 'k', TOOL_INTEGER, "K", NULL, "features of a user and an item", AT(factors), 1, 1024, NULL}},
     {TOPICS, {"factors", 'k', TOOL_INTEGER, "K", NULL, "topics", AT(factors), 1, 1024, NULL}},
@@ -115,7 +116,7 @@ static const struct {
       AT(stream), 0, 0, NULL}},
     /* what is written */
     {ALL,
-     {"checkpoint", 'c', TOOL_PATH, "FILE", NULL,
+     {"checkpoint", 'c', TOOL_ADDED_TO, "FILE", NULL,
       "checkpoint file of the training (MODEL.part); removed once MODEL is written", AT(checkpoint), 0, 0, NULL}},
     {ALL,
      {"checkpoint-seconds", 0, TOOL_REAL, "S", "30", "minimum time between two checkpoints", AT(checkpoint_seconds), 0,
@@ -125,7 +126,7 @@ static const struct {
       "continue from the checkpoint, or from FILE: another checkpoint, or a model that needs more iterations",
       AT(resume), 0, 0, NULL}},
     {ALL,
-     {"json", 'j', TOOL_PATH, "FILE", NULL,
+     {"json", 'j', TOOL_ADDED_TO, "FILE", NULL,
       "append a line of JSON for each iteration and one at the end; -: print them", AT(json), 0, 0, NULL}},
     {ALL,
      {"verbose", 'v', TOOL_FLAG, NULL, NULL, "print a line for each iteration even if the output is not a terminal",

@@ -22,7 +22,7 @@ typedef struct tool_train_settings {
     /* what is written */
     const char *output, *checkpoint, *resume, *json;
     double checkpoint_seconds;
-    bool verbose, quiet;
+    bool no_clobber, verbose, quiet;
 } tool_train_settings;
 
 /* The options of each method's training, by tamis_method. They are filled when the program starts. */

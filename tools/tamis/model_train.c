@@ -1,7 +1,5 @@
 /* METHOD train: reads data, fits a model to it while the table grows, and writes the model. What was reached is kept in
    a checkpoint meanwhile, with which an interrupted training goes on. */
-#include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "model_data.h"
 #include "model_options.h"
 #include "model_report.h"
+#include "outputs.h"
 #include "progress.h"
 #include "text.h"
 
@@ -64,16 +63,6 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     return 0;
 }
 
-/* Hours of training should not end with a folder that is not there. */
-static int check_folder(const char *path) {
-    char *copy = memcpy(tool_allocate(strlen(path) + 1, 1), path, strlen(path) + 1);
-    const bool good = access(dirname(copy), W_OK) == 0;
-    free(copy);
-    if (good) return 0;
-    tool_error("%s: cannot be written: %s", path, strerror(errno));
-    return TOOL_FILE;
-}
-
 /* Which file the checkpoint is, and which one to go on with. */
 static int choose_checkpoint(training *run) {
     const tool_train_settings *set = &run->settings;
@@ -88,8 +77,8 @@ static int choose_checkpoint(training *run) {
     if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
         return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
     }
-    if (!device && check_folder(set->output)) return TOOL_FILE;
-    if (run->checkpoint && check_folder(run->checkpoint)) return TOOL_FILE;
+    const int code = run->checkpoint ? tool_output_check(run->checkpoint) : 0;
+    if (code) return code;
     if (!set->resume) {
         if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
         return tool_usage_error("%s exists, from an unfinished training: continue it with --resume, or remove the file "

@@ -115,6 +115,8 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     case TOOL_REAL: return parse_real(option, described, value, to);
     case TOOL_NAME:
     case TOOL_PATH:
+    case TOOL_OUTPUT:
+    case TOOL_ADDED_TO:
         if (!*value) return tool_usage_error("%s: empty value, expected %s", described, option->argument);
         *(const char **)to = value;
         return 0;
@@ -124,6 +126,11 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     case TOOL_CHOSEN: return parse_list(option, described, value, to);
     }
     return TOOL_USAGE;
+}
+
+bool tool_option_is_path(const tool_option *option) {
+    return option->value == TOOL_PATH || option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO ||
+           option->value == TOOL_PATH_MAYBE;
 }
 
 void tool_options_preset(const tool_option *options, void *settings) {

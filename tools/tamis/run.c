@@ -10,6 +10,7 @@
 #include "json.h"
 #include "mirror.h"
 #include "oracle.h"
+#include "outputs.h"
 #include "progress.h"
 #include "source.h"
 #include "spoil.h"
@@ -21,7 +22,7 @@ typedef struct settings {
     const char *a, *b, *d, *initial, *output, *parameters;
     int edge, type, math, device, algorithm, effort, from;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
-    bool check, json, relabel, undirected;
+    bool check, json, relabel, undirected, no_clobber;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -34,9 +35,10 @@ static const tool_option options[] = {
     {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random by default", AT(a), 0, 0, NULL},
     {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random by default", AT(b), 0, 0, NULL},
     {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random by default", AT(d), 0, 0, NULL},
-    {"output", 'o', TOOL_PATH, "OUT", NULL,
+    {"output", 'o', TOOL_OUTPUT, "OUT", NULL,
      "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed", AT(output), 0, 0,
      NULL},
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
     {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
      NULL},
@@ -378,8 +380,11 @@ static int run_run(const void *given, int count, char **operands) {
     const int refused = tool_choice_parse(&tool_operations, "", operands[0], &operation);
     if (refused) return refused;
     job.problem.operation = (tamis_operation)operation;
+    const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
+    int code = set->output ? tool_output_ending("--output", set->output, endings) : 0;
+    if (code) return code;
     tool_interrupt_catch();
-    const int code = run_job(&job, operands);
+    code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
     tool_mirror_free(&job.mirror);
     tool_operands_free(&job.random);

@@ -26,7 +26,7 @@ static int set_key(tool_generate_settings *settings, char *entry, char *name, si
         return 0;
     }
     const tool_option *option = tool_option_find(tool_generate_options, entry, length);
-    if (!option || option->value == TOOL_PATH) {
+    if (!option || option->value == TOOL_OUTPUT) {
         entry[length] = 0;
         const char *nearest = tool_option_nearest(tool_generate_options, entry);
         return tool_usage_error("%s: unknown key%s%s%s", described, nearest ? " (did you mean " : "",

@@ -9,17 +9,20 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
+#include "outputs.h"
 #include "page.h"
 #include "text_file.h"
 
 typedef struct settings {
     const char *output;
     int device;
+    bool no_clobber;
 } settings;
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file, .svg; -: standard output", offsetof(settings, output), 0, 0,
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file, .svg; -: standard output", offsetof(settings, output), 0, 0,
      NULL},
+    TOOL_NO_CLOBBER(offsetof(settings, no_clobber)),
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device; by default, with RESULTS, their first one",
      offsetof(settings, device), 0, 0, &tool_devices},
     {.name = NULL},
@@ -120,9 +123,10 @@ static int draw_results(const settings *set, tool_results *results, tool_text *o
 static int run_roofline(const void *given, int count, char **operands) {
     const settings *set = given;
     if (!set->output) return tool_usage_error("-o FILE.svg is missing");
+    int code = strcmp(set->output, "-") == 0 ? 0 : tool_output_ending("--output", set->output, ".svg");
+    if (code) return code;
     tool_results results = {0};
     tool_text drawing = {0};
-    int code = 0;
     for (int i = 0; i < count && code == 0; i++) code = tool_results_load(&results, operands[i]);
     if (code == 0 && count > 0 && results.measurements == 0) {
         tool_error("%s: no measurements", operands[0]);
