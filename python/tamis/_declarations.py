@@ -198,7 +198,7 @@ class tamis_iteration(Structure):
     _fields_ = [("method", c_int), ("iteration", c_int), ("iterations", c_int), ("batch", c_int64),
                 ("batches", c_int64), ("loss", c_double), ("metric", c_double), ("seconds", c_double),
                 ("total_seconds", c_double), ("sddmm_share", c_double), ("spmm_share", c_double),
-                ("fused_share", c_double), ("reserved", c_uint64 * 4)]
+                ("fused_share", c_double), ("checkpoint_failure", c_char_p), ("reserved", c_uint64 * 3)]
 
 
 tamis_iteration_callback = CFUNCTYPE(c_bool, c_void_p, POINTER(tamis_iteration))

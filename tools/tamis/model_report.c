@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exit.h"
 #include "progress.h"
 #include "text.h"
 
@@ -117,6 +118,9 @@ static double finite_or_zero(double value) { return isfinite(value) ? value : 0;
 
 bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
     tool_training_report *report = context;
+    if (iteration->checkpoint_failure && !report->last.checkpoint_failure) {
+        tool_warning("%s; the training goes on without this checkpoint", iteration->checkpoint_failure);
+    }
     report->last = *iteration;
     if (iteration->batch == iteration->batches) {
         const double seconds = finite_or_zero(iteration->seconds);

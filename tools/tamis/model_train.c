@@ -40,7 +40,7 @@ typedef struct training {
 
 static bool is_file(const char *path) {
     struct stat there;
-    return stat(path, &there) == 0;
+    return stat(path, &there) == 0 && S_ISREG(there.st_mode);
 }
 
 static int check_settings(const tool_train_settings *set, tamis_method method) {
@@ -225,6 +225,12 @@ static int report_interrupted(const training *run) {
     return TOOL_INTERRUPTED;
 }
 
+/* The last checkpoint could not be written, and nothing else is wrong. */
+static bool checkpoint_failed(const training *run, tamis_status status) {
+    return status == TAMIS_ERROR_FILE && run->checkpoint &&
+           strncmp(tamis_last_error(), run->checkpoint, strlen(run->checkpoint)) == 0;
+}
+
 static int fit(training *run, double *seconds) {
     const double start = tool_seconds();
     const tamis_held_out *held = run->held.view.entries ? &run->held.view : NULL;
@@ -237,8 +243,8 @@ static int fit(training *run, double *seconds) {
     tool_progress_clear();
     if (run->report.written) return run->report.written;
     if (status == TAMIS_ERROR_CANCELLED) return report_interrupted(run);
-    if (status != TAMIS_OK) return tool_library_error(status, run->data_spec);
-    return 0;
+    if (status == TAMIS_OK || (checkpoint_failed(run, status) && !tool_interrupted())) return 0;
+    return tool_library_error(status, checkpoint_failed(run, status) ? NULL : run->data_spec);
 }
 
 static int finish(training *run, double seconds) {
@@ -248,11 +254,11 @@ static int finish(training *run, double seconds) {
     if (status != TAMIS_OK) {
         const int code = tool_library_error(status, strstr(tamis_last_error(), set->output) ? NULL : set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
-            tool_error("the model is in %s: --resume -o ANOTHER writes it", run->checkpoint);
+            tool_error("the progress is saved in %s: --resume -o ANOTHER goes on", run->checkpoint);
         }
         return code;
     }
-    if (run->checkpoint) unlink(run->checkpoint);
+    if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
     status = tamis_model_describe(run->model, &description);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     const tool_training_summary summary = {
