@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -144,25 +145,34 @@ static const char *folder_of(char *path) {
     return slash ? path : ".";
 }
 
+static tamis_status check_folder(const char *path, const char *folder, int64_t bytes) {
+    struct statvfs space;
+    if (access(folder, W_OK | X_OK) != 0) return file_error(path, "create a file in its folder");
+    if (statvfs(folder, &space) != 0 || (double)space.f_bavail * (double)space.f_frsize >= (double)bytes)
+        return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_FILE, "%s: it needs %.3g MB or more, and its file system has %.3g MB left", path,
+                      1e-6 * (double)bytes, 1e-6 * (double)space.f_bavail * (double)space.f_frsize);
+}
+
 /* Finds the target and what is there now (st_mode 0: nothing). Refuses what is known to fail, or not to be meant. */
-static tamis_status look_at_target(const char *path, char **target, struct stat *now) {
+static tamis_status look_at_target(const char *path, int64_t bytes, char **target, struct stat *now) {
     TRY(find_target(path, target));
     if (stat(*target, now) != 0) now->st_mode = 0;
     const bool new = now->st_mode == 0, read_only = S_ISREG(now->st_mode) && !(now->st_mode & 0222);
     errno = S_ISDIR(now->st_mode) ? EISDIR : EACCES; /* root may write what is read-only, but nobody means it */
-    if (S_ISDIR(now->st_mode) || read_only || (!new && access(*target, W_OK) != 0)) return file_error(path, "write");
+    if (S_ISDIR(now->st_mode) || read_only || (!new &&access(*target, W_OK) != 0)) return file_error(path, "write");
     if (!new && !S_ISREG(now->st_mode)) return TAMIS_OK;
     char *folder = NULL;
     TRY(copy_name(*target, "", &folder));
-    const bool takes = access(folder_of(folder), W_OK | X_OK) == 0;
+    const tamis_status status = check_folder(path, folder_of(folder), bytes);
     tamis_release(folder);
-    return takes ? TAMIS_OK : file_error(path, "create a file in its folder");
+    return status;
 }
 
-tamis_status tamis_output_check(const char *path) {
+tamis_status tamis_output_check(const char *path, int64_t bytes) {
     char *target = NULL;
     struct stat now;
-    const tamis_status status = look_at_target(path, &target, &now);
+    const tamis_status status = look_at_target(path, bytes, &target, &now);
     tamis_release(target);
     return status;
 }
@@ -207,7 +217,7 @@ static tamis_status name_temporary(tamis_output *output, mode_t mode) {
 
 static tamis_status open_target(tamis_output *output) {
     struct stat now;
-    TRY(look_at_target(output->path, &output->target, &now));
+    TRY(look_at_target(output->path, 0, &output->target, &now));
     output->direct = now.st_mode != 0 && !S_ISREG(now.st_mode);
     if (output->direct) {
         output->descriptor = open(output->target, O_WRONLY | O_CLOEXEC);

@@ -11,11 +11,11 @@
 #include <tamis/tamis.h>
 
 typedef struct tamis_output {
-    const char *path; /* the caller's */
-    char *target;     /* what the path leads to, links followed */
-    char *temporary;  /* beside the target; NULL where it has no name (yet) */
+    const char *path;  /* the caller's */
+    char *target;      /* what the path leads to, links followed */
+    char *temporary;   /* beside the target; NULL where it has no name (yet) */
     char nameless[32]; /* the path by which a nameless file gets one; "" for others */
-    bool direct;      /* a device or pipe: written to the target */
+    bool direct;       /* a device or pipe: written to the target */
     int descriptor;
     unsigned char *buffer;
     int64_t used;     /* bytes in the buffer */
@@ -23,9 +23,10 @@ typedef struct tamis_output {
     void *gzip;       /* the packer's state, NULL for plain files */
 } tamis_output;
 
-/* Whether a file can be written there, as far as is known before: its folder takes files, and what is there is no folder
-   and not read-only. Called before long work, which would else end with this message. */
-TAMIS_PRIVATE_API tamis_status tamis_output_check(const char *path);
+/* Whether a file of at least so many bytes can be written there, as far as is known before: its folder takes files and
+   has room, and what is there is no folder and not read-only. Called before long work, which would else end with this
+   message. */
+TAMIS_PRIVATE_API tamis_status tamis_output_check(const char *path, int64_t bytes);
 
 /* gzip: pack on the way. */
 TAMIS_PRIVATE_API tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);

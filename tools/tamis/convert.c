@@ -129,8 +129,8 @@ const tool_command tool_convert_command = {
     .output_operand = 1,
     .description =
         "Reads IN in any format that Tamis supports, also compressed as .gz, .xz or .zst. Writes OUT in the format of "
-        "its extension: .mtx, .mtx.gz or .npz, or .npy or .mtx for a dense IN. It writes a temporary file and renames "
-        "it, so a failure leaves an existing file unchanged.",
+        "its extension: .mtx, .mtx.gz or .npz, or .npy or .mtx for a dense IN. A failure "
+        "leaves an existing file unchanged.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

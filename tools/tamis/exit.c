@@ -16,7 +16,7 @@ const tool_exit_meaning tool_exit_meanings[7] = {
     {TOOL_FILE, "an input file is missing or violates its format, or an output cannot be written"},
     {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm does not support the request"},
     {TOOL_MEMORY, "out of memory"},
-    {TOOL_INTERRUPTED, "interrupted; completed results have been written"},
+    {TOOL_INTERRUPTED, "interrupted (129 by HUP, 143 by TERM); completed results have been written"},
 };
 
 static const char *command_name = NULL;

@@ -77,7 +77,7 @@ static int choose_checkpoint(training *run) {
     if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
         return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
     }
-    const int code = run->checkpoint ? tool_output_check(run->checkpoint) : 0;
+    const int code = run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0;
     if (code) return code;
     if (!set->resume) {
         if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
@@ -274,11 +274,20 @@ static int finish(training *run, double seconds) {
     return run->report.written;
 }
 
+/* The model and its checkpoint have at least the factors of the columns. */
+static int check_space(const training *run) {
+    const double bytes =
+        (double)run->columns * (double)run->settings.factors * (double)tamis_type_size((tamis_type)run->settings.type);
+    const int code = tool_output_check(run->settings.output, bytes);
+    return code || !run->checkpoint ? code : tool_output_check(run->checkpoint, bytes);
+}
+
 /* The model is made first: options out of range are refused before large data are read. */
 static int train(training *run) {
     double seconds = 0;
     int code = run->resume ? load_model(run) : make_model(run);
     if (code == 0) code = open_data(run);
+    if (code == 0) code = check_space(run);
     if (code == 0) code = hold_out(run);
     if (code == 0) code = set_names(run);
     if (code == 0) code = fit(run, &seconds);

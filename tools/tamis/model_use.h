@@ -23,7 +23,7 @@ typedef struct tool_use_settings {
 #define TOOL_USE_JSON(settings, what)                                                                                  \
     { "json", 'j', TOOL_FLAG, NULL, NULL, what, TOOL_USE_AT(settings, json), 0, 0, NULL }
 #define TOOL_USE_OUTPUT(settings)                                                                                      \
-    { "output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL },        \
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL},          \
         TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber))
 #define TOOL_USE_FROM(settings)                                                                                        \
     {                                                                                                                  \

@@ -1,4 +1,5 @@
-/* What holds for all outputs. A file is what it is on its device, whatever its name: a link to an input is that input. */
+/* What holds for all outputs. A file is what it is on its device, whatever its name: a link to an input is that input.
+ */
 #include "outputs.h"
 
 #include <stdlib.h>
@@ -55,8 +56,8 @@ static bool same_file(const named_file *a, const named_file *b) {
     return S_ISREG(a->now.st_mode) && a->now.st_dev == b->now.st_dev && a->now.st_ino == b->now.st_ino;
 }
 
-int tool_output_check(const char *path) {
-    const tamis_status status = tamis_output_check(path);
+int tool_output_check(const char *path, double bytes) {
+    const tamis_status status = tamis_output_check(path, bytes < 9e18 ? (int64_t)bytes : INT64_MAX);
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
@@ -70,7 +71,7 @@ static int check_output(const named_file *file, bool no_clobber) {
         tool_error("%s exists, and --no-clobber is given", file->path);
         return TOOL_FILE;
     }
-    return tool_output_check(file->path);
+    return tool_output_check(file->path, 1);
 }
 
 int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands) {

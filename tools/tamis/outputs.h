@@ -8,8 +8,8 @@
    written. Returns 0 or an exit code, after a message. */
 int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands);
 
-/* Whether a file can be written there. Returns 0 or an exit code, after a message. */
-int tool_output_check(const char *path);
+/* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
+int tool_output_check(const char *path, double bytes);
 
 /* Says which files the command replaced, unless it was to be quiet. */
 void tool_outputs_replaced(void);

@@ -403,8 +403,8 @@ const tool_command tool_run_command = {
     .most = 2,
     .description =
         "Computes OP (sddmm, spmm or fused) on the sparse matrix FILE. Dense operands come from .npy files. Operands "
-        "that are not given are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result is "
-        "written to a temporary file and renamed. The result of sddmm is sparse, with the pattern of S; the others "
+        "that are not given are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result "
+        "of sddmm is sparse, with the pattern of S; the others "
         "are dense.",
     .options = options,
     .examples = examples,

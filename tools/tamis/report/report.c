@@ -14,8 +14,8 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_OUTPUT, "FILE", "report.html", "the output file; -: standard output", offsetof(settings, output),
-     0, 0, NULL},
+    {"output", 'o', TOOL_OUTPUT, "FILE", "report.html", "the output file; -: standard output",
+     offsetof(settings, output), 0, 0, NULL},
     TOOL_NO_CLOBBER(offsetof(settings, no_clobber)),
     {"title", 0, TOOL_NAME, "TEXT", NULL, "the page's title; by default that of the suite", offsetof(settings, title),
      0, 0, NULL},

@@ -20,8 +20,8 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file, .svg; -: standard output", offsetof(settings, output), 0, 0,
-     NULL},
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file, .svg; -: standard output", offsetof(settings, output), 0,
+     0, NULL},
     TOOL_NO_CLOBBER(offsetof(settings, no_clobber)),
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device; by default, with RESULTS, their first one",
      offsetof(settings, device), 0, 0, &tool_devices},
