@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "io/formats.h"
 #include "io/source.h"
 #include "ml/names.h"
 
@@ -343,6 +344,7 @@ static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_
     tamis_progress opening = reader->progress;
     opening.high = 0.5;
     TRY(tamis_source_open(path, &opening, &reader->source));
+    TRY(tamis_check_signature(&reader->source.text, TAMIS_FILE_RATINGS));
     if (!reader->users) TRY(tamis_names_create(&reader->users));
     if (!reader->items) TRY(tamis_names_create(&reader->items));
     TRY(take_lines(reader));
