@@ -157,7 +157,7 @@ class tamis_read_options(Structure):
     _fields_ = [("file_format", c_int), ("format", c_int), ("value_type", c_int), ("index_type", c_int),
                 ("offset_type", c_int), ("values", c_int), ("duplicates", c_int), ("undirected", c_bool),
                 ("relabel", c_bool), ("threads", c_int), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
-                ("progress_context", c_void_p), ("reserved", c_uint64 * 8)]
+                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("reserved", c_uint64 * 7)]
 
 
 class tamis_generate_options(Structure):
@@ -187,7 +187,7 @@ class tamis_cache_description(Structure):
 class tamis_ratings_options(Structure):
     _fields_ = [("header", c_bool), ("missing_value", c_double), ("users", c_void_p), ("items", c_void_p),
                 ("known_only", c_bool), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
-                ("progress_context", c_void_p), ("reserved", c_uint64 * 8)]
+                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("reserved", c_uint64 * 7)]
 
 
 class tamis_split_options(Structure):

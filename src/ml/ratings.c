@@ -156,7 +156,9 @@ static const char *find_first(rating_reader *reader) {
     const char *const start = reader->options->header ? tamis_next_line(text, text->begin) : text->begin;
     const char *line = find_data(text, start);
     reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
-    if (reader->options->header || line >= text->end || !is_title(reader, line)) return line;
+    const bool titles = !reader->options->header && line < text->end && is_title(reader, line);
+    if (reader->options->titles) *reader->options->titles = titles;
+    if (!titles) return line;
     line = find_data(text, tamis_next_line(text, line));
     reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
     return line;

@@ -18,7 +18,7 @@ static const tool_option options[] = {
     {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
     {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale", "edge operations of sddmm and fused", AT(edges), 0, 0, &tool_edges},
     {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B, or of B for spmm", AT(inner), 0, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: the same as K", AT(width), 0, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default K", AT(width), 1, 1e9, NULL},
     {"batch", 0, TOOL_INTEGER, "N", "1", "number of sets of dense operands for one S, like attention heads", AT(batch),
      1, 65536, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
@@ -39,7 +39,8 @@ static const tool_option options[] = {
      AT(baseline_name), 0, 0, NULL},
     {"peers", 0, TOOL_CHOSEN, "NAME,...", NULL, "other libraries, if installed, on the same data in the same run",
      AT(peers), 0, 0, &tool_peer_names},
-    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "CPU threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "CPU threads; 0: the device's setting", AT(threads), 0,
+     TOOL_THREADS_MOST, NULL},
     {"repeat", 'r', TOOL_INTEGER, "N", "20", "executions of each contestant; fast ones are executed more often",
      AT(repeat), 1, 1e6, NULL},
     {"seconds", 's', TOOL_REAL, "S", "10", "time budget of a case; slow contestants are executed at least 5 times",
@@ -148,7 +149,7 @@ static int run_bench(const void *given, int count, char **operands) {
     if (code == 0) {
         const bool terminal = isatty(STDOUT_FILENO);
         const bool taken = settings->json && strcmp(settings->json, "-") == 0;
-        run.report.table = !taken && (terminal || !settings->json);
+        run.report.table = !taken;
         run.report.bold = terminal && !taken;
         if (settings->baseline_name) {
             snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);

@@ -92,6 +92,11 @@ static const char *device_at(int i) {
     return strcmp(name, "cuda") == 0 ? "cuda:0" : strcmp(name, "opencl") == 0 ? "opencl:0" : name;
 }
 
+bool tool_device_is_present(int i) {
+    const char *why = "";
+    return i == 0 || (tamis_device_at(i - 1, NULL, &why) == TAMIS_OK && !*why);
+}
+
 static const char *arrangement_at(int i) {
     static const char *const names[] = {"packed", "strided", "column", "coo"};
     return pick(names, 4, i);

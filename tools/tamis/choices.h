@@ -21,5 +21,6 @@ extern const tool_choices tool_types, tool_operations, tool_edges, tool_layouts,
 /* 0 is "auto", 1 is "all"; then the names of the registry, each once. The second list lacks "all". */
 extern const tool_choices tool_algorithms, tool_algorithms_one;
 extern const tool_choices tool_devices; /* 0 is "best" */
+bool tool_device_is_present(int index);
 
 #endif

@@ -36,7 +36,7 @@ static const tool_option options[] = {
      NULL},
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
     TOOL_NO_CLOBBER(AT(no_clobber)),
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},

@@ -81,6 +81,7 @@ static int run_command(const tool_command *group, const tool_command *command, i
     } else if (code == 0 && command->most >= 0 && operands > command->most) {
         code = tool_usage_error("unexpected argument '%s'", arguments[command->most]);
     } else if (code == 0) {
+        tool_set_quiet(tool_option_flag(command->options, settings, "quiet"));
         code = tool_outputs_check(command, settings, operands, arguments);
         if (code == 0) {
             code = group ? command->run_action(group, settings, operands, arguments)
@@ -137,8 +138,18 @@ static int dispatch(int count, char **arguments) {
                             : run_command(NULL, command, count - 2, arguments + 2);
 }
 
+/* OpenCL compilers may write to standard error how many warnings they have of our kernels. */
+static void quieten_opencl(void) {
+    const char *given = getenv("TAMIS_OPENCL_OPTIONS");
+    tool_text options = {0};
+    tool_text_add(&options, "%s%s-w", given ? given : "", given ? " " : "");
+    setenv("TAMIS_OPENCL_OPTIONS", tool_text_get(&options), 1);
+    tool_text_free(&options);
+}
+
 int main(int count, char **arguments) {
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, which says so */
+    quieten_opencl();
     tool_train_options_prepare();
     int code = dispatch(count, arguments);
     tool_progress_clear();

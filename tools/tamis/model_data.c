@@ -124,6 +124,8 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     options.known_only = known_rows && request->columns;
     options.progress = tool_progress_reading;
     options.progress_context = data->name;
+    bool titles = false;
+    options.titles = &titles;
     int64_t skipped = 0;
     tamis_names *rows = NULL, *columns = NULL;
     status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
@@ -131,6 +133,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     if (status != TAMIS_OK) {
         return tool_library_error(status, strstr(tamis_last_error(), request->spec) ? NULL : request->spec);
     }
+    if (titles && request->column_count == 0) tool_note(TOOL_TITLES_NOTE, request->spec);
     data->rows = rows;
     data->columns = columns;
     data->S = *tamis_owned_sparse_view(data->matrix);

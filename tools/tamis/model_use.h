@@ -38,7 +38,7 @@ typedef struct tool_use_settings {
 #define TOOL_USE_THREADS(settings)                                                                                     \
     {                                                                                                                  \
         "threads", 0, TOOL_INTEGER, "T", "0", "CPU threads; 0: the device's setting", TOOL_USE_AT(settings, threads),  \
-            0, 4096, NULL                                                                                              \
+            0, TOOL_THREADS_MOST, NULL                                                                                 \
     }
 
 typedef struct tool_use {

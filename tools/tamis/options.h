@@ -24,7 +24,7 @@ typedef enum tool_value {
     TOOL_CHOSEN      /* tool_chosen: a list with commas of names from choices */
 } tool_value;
 
-enum { TOOL_LIST_LIMIT = 64 };
+enum { TOOL_LIST_LIMIT = 64, TOOL_THREADS_MOST = 1024 };
 
 typedef struct tool_integers {
     int count;
@@ -80,6 +80,9 @@ int tool_choice_parse(const tool_choices *choices, const char *described, const 
 
 /* The option of that name, or NULL. */
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
+
+/* Whether the flag of that name is on; false where there is none. */
+bool tool_option_flag(const tool_option *options, const void *settings, const char *name);
 
 /* The name of the option nearest to `wanted`, or NULL. */
 const char *tool_option_nearest(const tool_option *options, const char *wanted);

@@ -28,11 +28,6 @@ static named_file *add_file(const char *path) {
     return file;
 }
 
-static bool flag_of(const tool_command *command, const void *settings, const char *name) {
-    const tool_option *option = tool_option_find(command->options, name, strlen(name));
-    return option && *(const bool *)((const char *)settings + option->offset);
-}
-
 static void find_files(const tool_command *command, const void *settings, int count, char **operands) {
     for (int i = 0; i < count; i++) {
         named_file *const file = add_file(operands[i]);
@@ -76,18 +71,17 @@ static int check_output(const named_file *file, bool no_clobber) {
 
 int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands) {
     find_files(command, settings, count, operands);
-    const bool no_clobber = flag_of(command, settings, "no-clobber");
+    const bool no_clobber = tool_option_flag(command->options, settings, "no-clobber");
     for (int i = 0; i < file_count; i++) {
         const int code = files[i].written ? check_output(&files[i], no_clobber) : 0;
         if (code) return code;
     }
-    if (flag_of(command, settings, "quiet")) file_count = 0;
     return 0;
 }
 
 void tool_outputs_replaced(void) {
     for (const named_file *file = files; file < files + file_count; file++) {
-        if (file->written && !file->kept && S_ISREG(file->now.st_mode)) tool_error("replaced %s", file->path);
+        if (file->written && !file->kept && S_ISREG(file->now.st_mode)) tool_note("replaced %s", file->path);
     }
     free(files);
     files = NULL;

@@ -11,7 +11,7 @@ int tool_outputs_check(const tool_command *command, const void *settings, int co
 /* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
 int tool_output_check(const char *path, double bytes);
 
-/* Says which files the command replaced, unless it was to be quiet. */
+/* Says which files the command replaced. */
 void tool_outputs_replaced(void);
 
 /* Refuses a name without one of the endings: ".mtx, .mtx.gz or .npz". `called` is what messages call it. */

@@ -28,10 +28,10 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"inner", 'k', TOOL_INTEGER, "K", "0", "columns of A and B, or of B for spmm; 0: as in the given files, else 128",
-     AT(inner), 0, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as in the given file, else K", AT(width), 0, 1e9,
-     NULL},
+    {"inner", 'k', TOOL_INTEGER, "K", NULL,
+     "columns of A and B, or of B for spmm; by default as in the given files, else 128", AT(inner), 1, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default as in the given file, else K", AT(width),
+     1, 1e9, NULL},
     {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random by default", AT(a), 0, 0, NULL},
     {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random by default", AT(b), 0, 0, NULL},
     {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random by default", AT(d), 0, 0, NULL},
@@ -59,7 +59,7 @@ static const tool_option options[] = {
      "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
      0, &tool_efforts},
     {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
     {"calls", 0, TOOL_INTEGER, "N", "1", "calls to plan for", AT(calls), 1, 1e15, NULL},
     {"repeat", 'r', TOOL_INTEGER, "N", "1",
      "number of executions; the fastest is reported, and each starts from the old output", AT(repeat), 1, 1e9, NULL},

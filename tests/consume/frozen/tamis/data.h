@@ -55,7 +55,8 @@ typedef struct tamis_ratings_options {
     bool known_only; /* skip lines whose user or item is not in its dictionary (needs both), e.g. for test data */
     bool (*progress)(void *context, double share);
     void *progress_context;
-    uint64_t reserved[8];
+    bool *titles; /* set to whether the first line was skipped without `header`; NULL: not told */
+    uint64_t reserved[7];
 } tamis_ratings_options;
 
 /* The defaults of a tamis_ratings_options. */

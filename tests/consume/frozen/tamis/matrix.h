@@ -96,7 +96,8 @@ typedef struct tamis_read_options {
     int threads;     /* parser threads; 0: all */
     bool (*progress)(void *context, double share); /* called occasionally on the calling thread; false cancels */
     void *progress_context;
-    uint64_t reserved[8];
+    bool *titles; /* edge lists and ratings: set to whether the first line was skipped as titles; NULL: not told */
+    uint64_t reserved[7];
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */
