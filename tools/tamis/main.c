@@ -1,8 +1,10 @@
 /* The program `tamis`: finds the subcommand in the table (commands.c), parses its options and runs it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <tamis/tamis.h>
 
 #include "command.h"
@@ -57,7 +59,7 @@ static int run_global_option(int count, char **arguments) {
         return tool_usage_error("--completion: expected a shell, bash or zsh");
     }
     if (strcmp(option, "--names") == 0) return print_names(count > 2 ? arguments[2] : "");
-    static const char *const names[] = {"help", "version", "completion", NULL};
+    static const char *const names[] = {"help", "version", "completion", "max-memory", NULL};
     const char *nearest = option[1] == '-' ? tool_nearest(option + 2, names) : NULL;
     return tool_usage_error("unknown option %s%s%s%s", option, nearest ? " (did you mean --" : "",
                             nearest ? nearest : "", nearest ? "?)" : "");
@@ -125,7 +127,25 @@ static int show_help(int count, char **arguments) {
     return TOOL_OK;
 }
 
+/* Beyond so much memory of its own the process gets none, and ends with code 5 instead of the machine's memory. */
+static int limit_memory(const char *size) {
+    int64_t bytes = 0;
+    if (!size || !tool_parse_integer(size, strlen(size), &bytes) || bytes < 1) {
+        return tool_usage_error("--max-memory: expected a number of bytes, such as 500M or 8G%s%s%s", size ? ", not '" : "",
+                                size ? size : "", size ? "'" : "");
+    }
+    const struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
+    if (setrlimit(RLIMIT_DATA, &limit) == 0) return 0;
+    return tool_usage_error("--max-memory: %s: %s", size, strerror(errno));
+}
+
 static int dispatch(int count, char **arguments) {
+    if (count >= 2 && strcmp(arguments[1], "--max-memory") == 0) {
+        const int code = limit_memory(count > 2 ? arguments[2] : NULL);
+        if (code) return code;
+        count -= 2;
+        arguments += 2;
+    }
     if (count < 2) {
         tool_help(stderr);
         return TOOL_USAGE;
