@@ -131,8 +131,8 @@ static int show_help(int count, char **arguments) {
 static int limit_memory(const char *size) {
     int64_t bytes = 0;
     if (!size || !tool_parse_integer(size, strlen(size), &bytes) || bytes < 1) {
-        return tool_usage_error("--max-memory: expected a number of bytes, such as 500M or 8G%s%s%s", size ? ", not '" : "",
-                                size ? size : "", size ? "'" : "");
+        return tool_usage_error("--max-memory: expected a number of bytes, such as 500M or 8G%s%s%s",
+                                size ? ", not '" : "", size ? size : "", size ? "'" : "");
     }
     const struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
     if (setrlimit(RLIMIT_DATA, &limit) == 0) return 0;
