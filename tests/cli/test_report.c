@@ -137,6 +137,29 @@ static void means_are_geometric(void **state) {
     assert_true(isnan(tool_median(odd, 0)));
 }
 
+/* What noise can explain is neither won nor lost, and a busy machine says nothing. */
+static void ties_are_no_wins(void **state) {
+    (void)state;
+    const double none = (double)NAN;
+    const tool_measurement ours = {.median = 1, .low = 0.9, .high = 1.2};
+    const tool_measurement others[] = {
+        {.median = 2, .low = 1.9, .high = 2.1},                /* won */
+        {.median = 1.1, .low = 1.1, .high = 1.3},              /* tied */
+        {.median = 0.5, .low = 0.4, .high = 0.6},              /* lost */
+        {.median = 8, .low = 7, .high = 9, .disturbed = true}, /* left out */
+        {.median = 1.001, .low = none, .high = none},          /* of an older file: tied */
+        {.median = 1.01, .low = none, .high = none},           /* of an older file: won */
+    };
+    const tool_case at = {0};
+    tool_mean mean = {0};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) tool_mean_add_pair(&mean, &others[i], &ours, &at);
+    assert_int_equal(mean.count, 5);
+    assert_int_equal(mean.wins, 2);
+    assert_int_equal(mean.ties, 2);
+    assert_int_equal(mean.disturbed, 1);
+    assert_near(mean.most, 2, 0);
+}
+
 /* ------------------------------------------------------------------------------------------ the rule of a change */
 
 static tool_span span(double median, double low, double high, double least) {
@@ -487,6 +510,7 @@ int main(void) {
         cmocka_unit_test(text_is_escaped),
         cmocka_unit_test(numbers_have_units),
         cmocka_unit_test(means_are_geometric),
+        cmocka_unit_test(ties_are_no_wins),
         cmocka_unit_test(changes_are_beyond_noise),
         cmocka_unit_test(lines_without_quartiles_have_a_wide_range),
         cmocka_unit_test(contestants_of_a_case_come_together),

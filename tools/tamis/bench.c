@@ -82,8 +82,6 @@ static const tool_example examples[] = {
     {NULL, NULL},
 };
 
-static const double BUSY = 0.15; /* processors of others from which results are doubtful */
-
 static int check_settings(const tool_bench_settings *settings) {
     for (const char *list = settings->variants, *variant; list && *list;) {
         char parameters[128];
@@ -157,10 +155,10 @@ static int run_bench(const void *given, int count, char **operands) {
         code = bench(&run, devices, count, operands);
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
-        if (tool_measure_disturbance() > BUSY) {
-            tool_warning("other processes used %.1f processors meanwhile: trust the minimum times more than the "
-                         "medians, or measure again",
-                         tool_measure_disturbance());
+        if (run.report.disturbed > 0) {
+            tool_warning("other processes used up to %.1f processors during %d of %d cases, which are left out of "
+                         "summaries: measure these again",
+                         run.report.others, run.report.disturbed, run.report.cases);
         }
         if (code == 0) code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);

@@ -1,6 +1,7 @@
 /* The page's numbers. */
 #include "figures.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +17,31 @@ bool tool_case_of(const tool_cases *cases, const tool_case *one, int machine, co
     return setting->machine == machine && (!operation || strcmp(setting->operation, operation) == 0);
 }
 
+bool tool_is_tied(const tool_measurement *a, const tool_measurement *b) {
+    const bool known = isfinite(a->low) && isfinite(a->high) && isfinite(b->low) && isfinite(b->high);
+    return known ? a->low <= b->high && b->low <= a->high : fabs(a->median / b->median - 1) < 0.005;
+}
+
+void tool_mean_add_pair(tool_mean *mean, const tool_measurement *other, const tool_measurement *ours,
+                        const tool_case *at) {
+    if (other->disturbed || ours->disturbed) {
+        mean->disturbed++;
+        return;
+    }
+    const int wins = mean->wins;
+    tool_mean_add(mean, other->median / ours->median, at);
+    if (!tool_is_tied(other, ours)) return;
+    mean->wins = wins;
+    mean->ties++;
+}
+
 tool_mean tool_peer_speedup(const tool_cases *cases, int machine, const char *operation, const char *peer) {
     tool_mean mean = {0};
     for (int i = 0; i < cases->count; i++) {
         const tool_case *one = &cases->at[i];
         if (!tool_case_of(cases, one, machine, operation) || !one->chosen) continue;
         const tool_measurement *other = peer ? tool_case_peer(one, peer) : one->peer;
-        if (other) tool_mean_add(&mean, other->median / one->chosen->median, one);
+        if (other) tool_mean_add_pair(&mean, other, one->chosen, one);
     }
     return mean;
 }
@@ -33,7 +52,7 @@ tool_mean tool_baseline_speedup(const tool_cases *cases, int machine, const char
         const tool_case *one = &cases->at[i];
         if (!tool_case_of(cases, one, machine, operation) || !one->chosen || !one->baseline) continue;
         if (one->baseline == one->chosen || one->baseline->peer) continue;
-        tool_mean_add(&mean, one->baseline->median / one->chosen->median, one);
+        tool_mean_add_pair(&mean, one->baseline, one->chosen, one);
     }
     return mean;
 }
@@ -42,7 +61,7 @@ tool_mean tool_floor_share(const tool_cases *cases, int machine, const char *ope
     tool_mean mean = {0};
     for (int i = 0; i < cases->count; i++) {
         const tool_case *one = &cases->at[i];
-        if (!tool_case_of(cases, one, machine, operation) || !one->chosen) continue;
+        if (!tool_case_of(cases, one, machine, operation) || !one->chosen || one->chosen->disturbed) continue;
         tool_mean_add(&mean, one->chosen->floor / one->chosen->median, one);
     }
     return mean;
@@ -60,7 +79,7 @@ tool_mean tool_choice_loss(const tool_cases *cases, int machine, const char *ope
         const tool_case *one = &cases->at[i];
         if (!tool_case_of(cases, one, machine, operation) || !one->chosen || !one->chosen->automatic) continue;
         if (!one->fastest || ours_in(one) < 2) continue;
-        tool_mean_add(&mean, one->chosen->median / one->fastest->median, one);
+        tool_mean_add_pair(&mean, one->chosen, one->fastest, one);
     }
     return mean;
 }
@@ -131,11 +150,11 @@ tool_choice tool_choice_find(const tool_cases *cases, int machine, const char *c
         const tool_measurement *at = tool_case_algorithm(one, best->algorithm);
         if (!at) continue;
         if (one->peer) {
-            tool_mean_add(&peers, one->peer->median / at->median, one);
+            tool_mean_add_pair(&peers, one->peer, at, one);
             peer = !peer || peer == one->peer->algorithm ? one->peer->algorithm : "the best peer";
         }
         if (one->baseline && one->baseline != at) {
-            tool_mean_add(&baseline, one->baseline->median / at->median, one);
+            tool_mean_add_pair(&baseline, one->baseline, at, one);
             base = !base || base == one->baseline->algorithm ? one->baseline->algorithm : "the baseline";
         }
     }

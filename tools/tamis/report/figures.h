@@ -15,6 +15,14 @@ int tool_range_of(int64_t k);
 /* Whether a case is of the machine and the operation (NULL: any). */
 bool tool_case_of(const tool_cases *cases, const tool_case *one, int machine, const char *operation);
 
+/* Whether noise can make the one time the other: the intervals of their medians have points in common, or, in older
+   files, they differ by less than 0.5 %. */
+bool tool_is_tied(const tool_measurement *a, const tool_measurement *b);
+
+/* Adds other / ours, which is neither won nor lost where they are tied; a disturbed pair is counted and not added. */
+void tool_mean_add_pair(tool_mean *mean, const tool_measurement *other, const tool_measurement *ours,
+                        const tool_case *at);
+
 /* The time of the peer (NULL: of the fastest peer of each case) over the time of the chosen method. The places of the
    least and the most are cases. */
 tool_mean tool_peer_speedup(const tool_cases *cases, int machine, const char *operation, const char *peer);

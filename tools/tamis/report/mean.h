@@ -4,7 +4,8 @@
 
 typedef struct tool_mean {
     double log_sum, least, most;
-    int count, wins; /* wins: ratios above 1 */
+    int count, wins, ties; /* wins: ratios above 1 that are no ties; ties: within the noise */
+    int disturbed;         /* not added: others used the machine meanwhile */
     const void *least_at, *most_at;
 } tool_mean;
 

@@ -31,11 +31,12 @@ typedef struct tool_matrix_record {
 typedef struct tool_measurement {
     const char *run, *suite, *operation, *edge, *matrix, *group, *class_name, *type, *device, *model, *driver,
         *algorithm, *parameters, *variant, *instruction_set, *version, *compiler, *started;
-    bool stand_in, automatic, baseline, peer, cold;
+    bool stand_in, automatic, baseline, peer, cold, disturbed;
     int passed; /* 1 or 0; -1: was not compared */
     int64_t rows, cols, nnz, inner, width, batch, threads, samples, calls, seed;
-    double setup, initial, median, q1, q3, min, max, cleanup; /* milliseconds */
-    double gflops, bytes, floor, floor_ratio, error, tolerance, share, speedup, gather, check, predicted, clock;
+    double setup, initial, median, low, high, q1, q3, min, max, cleanup; /* milliseconds */
+    double gflops, bytes, floor, floor_ratio, error, tolerance, share, speedup, gather, check, predicted, clock, others,
+        stolen;
     int file, line;
 } tool_measurement;
 

@@ -118,6 +118,7 @@ static const field measurement_fields[] = {
     {"baseline", TRUTH, AT(measurement, baseline)},
     {"peer", TRUTH, AT(measurement, peer)},
     {"cold", TRUTH, AT(measurement, cold)},
+    {"disturbed", TRUTH, AT(measurement, disturbed)},
     {"passed", VERDICT, AT(measurement, passed)},
     {"rows", COUNT, AT(measurement, rows)},
     {"cols", COUNT, AT(measurement, cols)},
@@ -132,6 +133,8 @@ static const field measurement_fields[] = {
     {"setup_ms", REAL, AT(measurement, setup)},
     {"init_ms", REAL, AT(measurement, initial)},
     {"median_ms", REAL, AT(measurement, median)},
+    {"median_low_ms", REAL, AT(measurement, low)},
+    {"median_high_ms", REAL, AT(measurement, high)},
     {"q1_ms", REAL, AT(measurement, q1)},
     {"q3_ms", REAL, AT(measurement, q3)},
     {"min_ms", REAL, AT(measurement, min)},
@@ -149,6 +152,8 @@ static const field measurement_fields[] = {
     {"check_ms", REAL, AT(measurement, check)},
     {"predicted_ms", REAL, AT(measurement, predicted)},
     {"clock_mhz", REAL, AT(measurement, clock)},
+    {"others_processors", REAL, AT(measurement, others)},
+    {"stolen_processors", REAL, AT(measurement, stolen)},
     {NULL, TEXT, 0},
 };
 

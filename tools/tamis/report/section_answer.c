@@ -146,8 +146,8 @@ static void add_tiles(const tool_page *page, int machine, tool_text *out) {
         const double value = tool_mean_get(&mean);
         add_tile(out, tool_word_ratio(value).text, value < 1, tool_text_get(&what));
         tool_text_free(&what);
-        tool_text_add(out, "%s wins %d of %d; least %s (", who, mean.wins, mean.count,
-                      tool_word_ratio(mean.least).text);
+        tool_text_add(out, "%s wins %d of %d, ties %d; %d more were disturbed and left out; least %s (", who, mean.wins,
+                      mean.count, mean.ties, mean.disturbed, tool_word_ratio(mean.least).text);
         tool_add_place(out, cases, mean.least_at);
         tool_text_add(out, ")</small></li>\n");
     }

@@ -25,6 +25,8 @@ static void add_row(tool_text *out, const tool_measurement *at, bool quartiles, 
     if (at->automatic) tool_text_add(out, " <small>auto</small>");
     if (at->peer) tool_text_add(out, " <small>peer</small>");
     if (at->baseline) tool_text_add(out, " <small>baseline</small>");
+    if (at->disturbed)
+        tool_text_add(out, " <small class=\"low\">disturbed by %.1f processors</small>", at->others + at->stolen);
     add_cell(out, scale * at->setup);
     add_cell(out, scale * at->min);
     if (quartiles) add_cell(out, scale * at->q1);

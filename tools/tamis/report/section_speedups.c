@@ -15,8 +15,9 @@ static void add_mean_row(tool_text *out, const tool_cases *cases, const char *op
     if (mean->count == 0) return;
     tool_text_add(out, "<tr><td>%s<td>", operation);
     tool_add_escaped(out, over);
-    tool_text_add(out, "<td>%s<td>%d<td>%d<td>%s <small>", tool_word_cell(tool_mean_get(mean)).text, mean->wins,
-                  mean->count - mean->wins, tool_word_cell(mean->least).text);
+    tool_text_add(out, "<td>%s<td>%d<td>%d<td>%d<td>%d<td>%s <small>", tool_word_cell(tool_mean_get(mean)).text,
+                  mean->wins, mean->ties, mean->count - mean->wins - mean->ties, mean->disturbed,
+                  tool_word_cell(mean->least).text);
     tool_add_place(out, cases, mean->least_at);
     tool_text_add(out, "</small><td>%s <small>", tool_word_cell(mean->most).text);
     tool_add_place(out, cases, mean->most_at);
@@ -44,7 +45,7 @@ static void add_peer_table(const tool_page *page, int machine, tool_text *out) {
         tool_text_add(
             out,
             "<div class=\"wide\"><table class=\"t places\"><thead><tr><th>Operation<th>Over<th>Times as fast<th>Won"
-            "<th>Lost<th>Least<th>Most</thead><tbody>\n");
+            "<th>Tied<th>Lost<th>Left out<th>Least<th>Most</thead><tbody>\n");
         tool_add_raw(out, tool_text_get(&rows));
         tool_text_add(out, "</tbody></table></div>\n");
     }
@@ -87,7 +88,8 @@ void tool_section_speedups(const tool_page *page, tool_text *out) {
     tool_add_aid(out,
                  "Geometric means of the peer\u2019s time divided by ours. Ours is the plan\u2019s own choice, or the "
                  "fastest method if no plan chose. Look at <em>least</em> before the mean: it is the ratio of the "
-                 "worst matrix.");
+                 "worst matrix. A case is tied if the 95\u00a0% intervals of the two medians overlap, and left out "
+                 "if other processes used the machine meanwhile.");
     for (int machine = 0; machine < page->cases->machines; machine++) {
         tool_add_machine(out, page->cases, machine);
         add_peer_table(page, machine, out);
@@ -116,6 +118,7 @@ static void add_panel(const tool_page *page, const tool_setting *setting, const 
         tool_dot_row *row = &rows[filled];
         *row = (tool_dot_row){
             .label = one->matrix, .starred = one->stand_in, .dot = dots + (size_t)i * (size_t)(count + 1)};
+        const tool_measurement *least = NULL;
         for (int j = 0; j < count + (count == 0); j++) {
             const tool_measurement *other = count > 0 ? tool_case_peer(one, peers[j]) : one->baseline;
             if (!other || other == one->chosen) continue;
@@ -123,27 +126,26 @@ static void add_panel(const tool_page *page, const tool_setting *setting, const 
             row->dot[row->dots++] =
                 (tool_dot){other->median / one->chosen->median, count > 1 ? 1 + j % 5 : style->colour, style->shape};
             used[style - page->styles->at] = true;
+            if (!least || other->median < least->median) least = other;
         }
         if (row->dots == 0) continue;
-        double least = row->dot[0].at;
-        for (int j = 1; j < row->dots; j++) least = fmin(least, row->dot[j].at);
-        row->word = tool_word_ratio(least);
-        tool_mean_add(&mean, least, one);
+        row->word = tool_word_ratio(least->median / one->chosen->median);
+        tool_mean_add_pair(&mean, least, one->chosen, one);
         filled++;
     }
-    if (filled > 0) {
+    if (mean.count > 0) {
         qsort(rows, (size_t)filled, sizeof *rows, by_first_dot);
         tool_text title = {0}, description = {0};
         tool_text_add(&title, "%s: speed-up over %s, by matrix", setting->label, count ? "the peers" : "the baseline");
         tool_text_add(&description,
-                      "Geometric mean over the fastest of them %s; won %d of %d; least %s (%s), most %s (%s).",
-                      tool_word_ratio(tool_mean_get(&mean)).text, mean.wins, mean.count,
+                      "Geometric mean over the fastest of them %s; won %d of %d, tied %d; least %s (%s), most %s (%s).",
+                      tool_word_ratio(tool_mean_get(&mean)).text, mean.wins, mean.count, mean.ties,
                       tool_word_ratio(mean.least).text, ((const tool_case *)mean.least_at)->matrix,
                       tool_word_ratio(mean.most).text, ((const tool_case *)mean.most_at)->matrix);
         tool_text_add(out, "<figure><figcaption><b>");
         tool_add_escaped(out, setting->label);
-        tool_text_add(out, "</b> <small>mean %s, won %d of %d</small></figcaption>\n",
-                      tool_word_ratio(tool_mean_get(&mean)).text, mean.wins, mean.count);
+        tool_text_add(out, "</b> <small>mean %s, won %d of %d, tied %d</small></figcaption>\n",
+                      tool_word_ratio(tool_mean_get(&mean)).text, mean.wins, mean.count, mean.ties);
         tool_chart_dots(out, tool_text_get(&title), tool_text_get(&description), "\u2190 slower", "faster \u2192",
                         filled, rows);
         tool_text_add(out, "</figure>\n");
