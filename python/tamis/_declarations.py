@@ -48,6 +48,7 @@ TAMIS_CHOSEN_REMEMBERED = 3
 TAMIS_SAME_TYPE = -1
 TAMIS_DUPLICATES_KEEP = 0
 TAMIS_DUPLICATES_SUM = 1
+TAMIS_DUPLICATES_LAST = 2
 TAMIS_VALUES_AS_FILED = 0
 TAMIS_VALUES_NONE = 1
 TAMIS_VALUES_ONES = 2
@@ -187,7 +188,8 @@ class tamis_cache_description(Structure):
 class tamis_ratings_options(Structure):
     _fields_ = [("header", c_bool), ("missing_value", c_double), ("users", c_void_p), ("items", c_void_p),
                 ("known_only", c_bool), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
-                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("reserved", c_uint64 * 7)]
+                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("sum", c_bool),
+                ("reserved", c_uint64 * 6)]
 
 
 class tamis_split_options(Structure):

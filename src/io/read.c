@@ -27,7 +27,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         {"index_type", (int)options->index_type, TAMIS_I64 + 1},
         {"offset_type", (int)options->offset_type, TAMIS_I64 + 1},
         {"values", (int)options->values, TAMIS_VALUES_ONES + 1},
-        {"duplicates", (int)options->duplicates, TAMIS_DUPLICATES_SUM + 1},
+        {"duplicates", (int)options->duplicates, TAMIS_DUPLICATES_LAST + 1},
         {"threads", options->threads, INT_MAX},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)

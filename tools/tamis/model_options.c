@@ -19,6 +19,7 @@ enum {
     TOPICS = LDA | GAP,
     FEATURES = ALS | IMPLICIT | CCD | SFA,
     BATCHES = LDA | SFA | GAP,
+    COUNTS = TOPICS | IMPLICIT,
     ALL = TOPICS | FEATURES
 };
 
@@ -96,6 +97,12 @@ static const struct {
       AT(algorithms), 0, 0, NULL}},
     /* the data */
     {ALL, {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of DATA", AT(from), 0, 0, &tool_file_formats}},
+    {ALL & ~COUNTS,
+     {"duplicates", 0, TOOL_CHOICE, "HOW", "last", "repeated pairs of a user and an item", AT(duplicates), 0, 0,
+      &tool_repeats}},
+    {COUNTS,
+     {"duplicates", 0, TOOL_CHOICE, "HOW", "sum", "repeated entries, as in logs of events", AT(duplicates), 0, 0,
+      &tool_repeats}},
     {ALL, {"vocabulary", 0, TOOL_PATH, "FILE", NULL, "names of the columns, one per line", AT(vocabulary), 0, 0, NULL}},
     {FEATURES,
      {"hold-out", 0, TOOL_REAL, "SHARE", "0", "share of each row's entries to hold out for the metric; 0: none",

@@ -15,7 +15,7 @@ typedef struct tool_train_settings {
     const char *algorithms;
     /* the data */
     const char *vocabulary, *held_out, *observed;
-    int from;
+    int from, duplicates;
     int64_t split_seed;
     double hold_out;
     bool leave_one_out, stream;

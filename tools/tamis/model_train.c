@@ -12,6 +12,7 @@
 #include "model_data.h"
 #include "model_options.h"
 #include "model_report.h"
+#include "operands.h"
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
@@ -159,7 +160,8 @@ static int open_data(training *run) {
         run->columns = tamis_batches_columns(run->batches);
         tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
     } else {
-        const tool_data_request request = {.spec = run->data_spec, .format = set->from, .method = run->method};
+        const tool_data_request request = {
+            .spec = run->data_spec, .format = set->from, .method = run->method, .sum = set->duplicates == 1};
         code = tool_data_open(&request, &run->data);
         if (code) return code;
         run->columns = run->data.S.cols;
@@ -173,6 +175,36 @@ static int open_data(training *run) {
     return code;
 }
 
+/* How many entries a and b have in common: CSR, sorted, each place once. */
+static int64_t count_common(const tamis_sparse *a, const tamis_sparse *b) {
+    int64_t common = 0;
+    for (int64_t row = 0; row < a->rows && row < b->rows; row++) {
+        int64_t s = tool_index_get(a->offsets, a->offset_type, row),
+                t = tool_index_get(b->offsets, b->offset_type, row);
+        const int64_t s_end = tool_index_get(a->offsets, a->offset_type, row + 1);
+        const int64_t t_end = tool_index_get(b->offsets, b->offset_type, row + 1);
+        while (s < s_end && t < t_end) {
+            const int64_t p = tool_index_get(a->columns, a->index_type, s);
+            const int64_t q = tool_index_get(b->columns, b->index_type, t);
+            common += p == q;
+            s += p <= q;
+            t += q <= p;
+        }
+    }
+    return common;
+}
+
+/* A model is not measured on what it has learnt. */
+static int check_overlap(const training *run) {
+    const tamis_sparse *data = &run->data.S, *held = &run->held.entries.S;
+    const bool same_size = data->rows == held->rows && data->cols == held->cols; /* else the fit says so */
+    const int64_t common = same_size ? count_common(data, held) : 0;
+    if (common == 0) return 0;
+    tool_error("%s: %s of its %s entries are in %s too: hold out entries that the training does not have",
+               run->settings.held_out, tool_word_count(common).text, tool_word_count(held->nnz).text, run->data_spec);
+    return TOOL_FILE;
+}
+
 static int hold_out(training *run) {
     const tool_train_settings *set = &run->settings;
     if (set->hold_out > 0 || set->leave_one_out) {
@@ -184,14 +216,16 @@ static int hold_out(training *run) {
     const tool_data_request request = {.spec = set->held_out,
                                        .format = set->from,
                                        .method = run->method,
+                                       .sum = set->duplicates == 1,
                                        .rows = documents ? NULL : run->data.rows,
                                        .columns = run->vocabulary ? run->vocabulary : run->data.columns,
                                        .row_count = documents ? 0 : run->data.S.rows,
                                        .column_count = run->columns,
                                        .new_rows = documents};
     const int code = tool_hold_out_read(&request, set->observed, set->split_seed, &run->held);
-    if (code == 0 && !documents) run->held.view.observed = &run->data.S; /* not to be recommended again */
-    return code;
+    if (code || documents) return code;
+    run->held.view.observed = &run->data.S; /* not to be recommended again */
+    return set->stream ? 0 : check_overlap(run);
 }
 
 static int set_names(training *run) {
