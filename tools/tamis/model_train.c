@@ -1,5 +1,6 @@
 /* METHOD train: reads data, fits a model to it while the table grows, and writes the model. What was reached is kept in
    a checkpoint meanwhile, with which an interrupted training goes on. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "device.h"
 #include "exit.h"
 #include "model_actions.h"
+#include "model_baseline.h"
 #include "model_data.h"
 #include "model_options.h"
 #include "model_report.h"
@@ -265,11 +267,15 @@ static bool checkpoint_failed(const training *run, tamis_status status) {
            strncmp(tamis_last_error(), run->checkpoint, strlen(run->checkpoint)) == 0;
 }
 
+/* The data without what was held out of them. */
+static const tamis_sparse *fitted_data(const training *run) {
+    return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
+}
+
 static int fit(training *run, double *seconds) {
     const double start = tool_seconds();
     const tamis_held_out *held = run->held.view.entries ? &run->held.view : NULL;
-    const tamis_sparse *S =
-        run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
+    const tamis_sparse *S = fitted_data(run);
     const tamis_status status = run->settings.stream
                                     ? tamis_model_fit_stream(run->model, next_batch, run, run->columns, held)
                                     : tamis_model_fit(run->model, S, held);
@@ -301,6 +307,9 @@ static int finish(training *run, double seconds) {
         .device = run->device.description.name,
         .rows = run->data.S.rows,
         .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
+        .baseline = run->held.view.entries && !set->stream
+                        ? tool_baseline_metric(run->method, fitted_data(run), run->held.view.entries)
+                        : (double)NAN,
         .read_seconds = run->read_seconds,
         .fit_seconds = seconds,
     };
