@@ -31,7 +31,11 @@ TAMIS_API tamis_status tamis_owned_dense_create(int64_t rows, int64_t cols, tami
 TAMIS_API tamis_status tamis_fill_uniform(const tamis_dense *dense, uint64_t seed, double low, double high);
 
 /* How to treat entries at the same place. */
-typedef enum tamis_duplicates { TAMIS_DUPLICATES_KEEP = 0, TAMIS_DUPLICATES_SUM = 1 } tamis_duplicates;
+typedef enum tamis_duplicates {
+    TAMIS_DUPLICATES_KEEP = 0,
+    TAMIS_DUPLICATES_SUM = 1,
+    TAMIS_DUPLICATES_LAST = 2 /* the last one in the input's order */
+} tamis_duplicates;
 
 /* Which values the result has. */
 typedef enum tamis_values {
@@ -46,7 +50,7 @@ typedef struct tamis_convert_options {
     tamis_index_type index_type, offset_type;
     tamis_type value_type;
     tamis_values values;
-    tamis_duplicates duplicates; /* summing sorts each row */
+    tamis_duplicates duplicates; /* other than to keep them sorts each row */
     bool sort;                   /* sort the columns of each row (COO: by row, then column) */
     bool transpose;
     uint64_t reserved[6];
@@ -96,7 +100,8 @@ typedef struct tamis_read_options {
     int threads;     /* parser threads; 0: all */
     bool (*progress)(void *context, double share); /* called occasionally on the calling thread; false cancels */
     void *progress_context;
-    uint64_t reserved[8];
+    bool *titles; /* edge lists and ratings: set to whether the first line was skipped as titles; NULL: not told */
+    uint64_t reserved[7];
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */

@@ -53,7 +53,8 @@ typedef struct tamis_iteration {
                                   share of held-out entries among the first ten (recall) */
     double seconds, total_seconds;               /* of this iteration; since the model was made or loaded */
     double sddmm_share, spmm_share, fused_share; /* of the iteration's time in our sparse operations */
-    uint64_t reserved[4];
+    const char *checkpoint_failure;              /* why the last checkpoint could not be written; NULL: it could */
+    uint64_t reserved[3];
 } tamis_iteration;
 
 /* Called after each iteration and mini-batch, on the thread that fits. Return false to stop. */
@@ -94,7 +95,8 @@ typedef struct tamis_model_options {
                                   separated by commas; NULL: each plan's own choice. Not saved */
     const char *checkpoint;    /* file to which the model is saved during the fit; NULL: none */
     double checkpoint_seconds; /* minimum time between two checkpoints (30); one is always written at the end and when
-                                  the callback stops the fit */
+                                  the callback stops the fit. If that one fails, the fit returns the error, and the
+                                  model in memory is as it would be without; if another fails, the fit goes on */
     tamis_iteration_callback callback;
     void *callback_context;
     uint64_t reserved[12];

@@ -23,7 +23,7 @@ def parser(name: str, summary: str) -> argparse.ArgumentParser:
 
 def add_output(arguments: argparse.ArgumentParser, **given: Any) -> None:
     arguments.add_argument("-o", "--output", metavar="FILE", **given)
-    arguments.add_argument("--no-clobber", action="store_true", help="refuse to replace a file that exists")
+    arguments.add_argument("--no-clobber", action="store_true", help="refuse to replace an existing file")
 
 
 def error(message: str) -> None:

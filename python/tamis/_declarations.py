@@ -48,6 +48,7 @@ TAMIS_CHOSEN_REMEMBERED = 3
 TAMIS_SAME_TYPE = -1
 TAMIS_DUPLICATES_KEEP = 0
 TAMIS_DUPLICATES_SUM = 1
+TAMIS_DUPLICATES_LAST = 2
 TAMIS_VALUES_AS_FILED = 0
 TAMIS_VALUES_NONE = 1
 TAMIS_VALUES_ONES = 2
@@ -157,7 +158,7 @@ class tamis_read_options(Structure):
     _fields_ = [("file_format", c_int), ("format", c_int), ("value_type", c_int), ("index_type", c_int),
                 ("offset_type", c_int), ("values", c_int), ("duplicates", c_int), ("undirected", c_bool),
                 ("relabel", c_bool), ("threads", c_int), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
-                ("progress_context", c_void_p), ("reserved", c_uint64 * 8)]
+                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("reserved", c_uint64 * 7)]
 
 
 class tamis_generate_options(Structure):
@@ -187,7 +188,8 @@ class tamis_cache_description(Structure):
 class tamis_ratings_options(Structure):
     _fields_ = [("header", c_bool), ("missing_value", c_double), ("users", c_void_p), ("items", c_void_p),
                 ("known_only", c_bool), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
-                ("progress_context", c_void_p), ("reserved", c_uint64 * 8)]
+                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("sum", c_bool),
+                ("reserved", c_uint64 * 6)]
 
 
 class tamis_split_options(Structure):
@@ -198,7 +200,7 @@ class tamis_iteration(Structure):
     _fields_ = [("method", c_int), ("iteration", c_int), ("iterations", c_int), ("batch", c_int64),
                 ("batches", c_int64), ("loss", c_double), ("metric", c_double), ("seconds", c_double),
                 ("total_seconds", c_double), ("sddmm_share", c_double), ("spmm_share", c_double),
-                ("fused_share", c_double), ("reserved", c_uint64 * 4)]
+                ("fused_share", c_double), ("checkpoint_failure", c_char_p), ("reserved", c_uint64 * 3)]
 
 
 tamis_iteration_callback = CFUNCTYPE(c_bool, c_void_p, POINTER(tamis_iteration))

@@ -93,7 +93,7 @@ static tamis_status merge(const tamis_recipe *recipe, tamis_owned_sparse *entrie
     memcpy(sorted->offsets, grouped->offsets, (size_t)(shape.rows + 1) * sizeof(int64_t));
     TRY_GOTO(cleanup,
              tamis_sort_rows(&grouped->view, recipe->threads, &(tamis_reordered){sorted->columns, NULL, NULL}));
-    TRY_GOTO(cleanup, tamis_merge_duplicates(sorted));
+    TRY_GOTO(cleanup, tamis_merge_duplicates(sorted, false));
     *merged = sorted;
     sorted = NULL;
 cleanup:

@@ -87,6 +87,8 @@ bool tamis_sniff_ratings(const tamis_text *text) { return sniff(text, &rating_li
 static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_entries *entries) {
     const tamis_text *const text = &reading->text;
     const list_shape shape = find_shape(text, kind);
+    if (reading->options.titles)
+        *reading->options.titles = shape.line != tamis_skip_comments(text, text->begin, kind->comments);
     if (shape.line < text->end && (shape.fields < kind->fewest_fields || shape.fields > MOST_FIELDS))
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, shape.line, "found %s%d field%s, expected %s",
                                  shape.fields > MOST_FIELDS ? "more than " : "",

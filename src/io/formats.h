@@ -10,10 +10,14 @@ typedef struct tamis_file_row {
     const char *endings;
     tamis_sniffer *sniff;
     tamis_reader *read; /* NULL: no sparse matrices in it */
+    bool signature;     /* what `sniff` knows is of no other format */
 } tamis_file_row;
 
 /* NULL for a number that is no format. */
 const tamis_file_row *tamis_file_row_of(tamis_file_format format);
+
+/* Refuses to read as `format` what has the signature of another one. */
+TAMIS_PRIVATE_API tamis_status tamis_check_signature(const tamis_text *text, tamis_file_format format);
 
 /* The row of the file's format, NULL where neither the name nor the content tells. */
 const tamis_file_row *tamis_find_format(const tamis_text *text);

@@ -115,17 +115,17 @@ static tamis_status take_dictionary(const char *p, const char *end, tamis_npy *n
     return seen == 7 ? TAMIS_OK : bad_header(npy, "descr, fortran_order and shape");
 }
 
-tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_t size, tamis_npy *npy) {
+tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_t known, int64_t size, tamis_npy *npy) {
     *npy = (tamis_npy){.name = name};
-    if (size < MAGIC_BYTES + 4 || memcmp(bytes, magic, MAGIC_BYTES) != 0)
+    if (known < MAGIC_BYTES + 4 || memcmp(bytes, magic, MAGIC_BYTES) != 0)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: expected the beginning of a .npy array", name);
     const int version = bytes[MAGIC_BYTES], wide = version == 1 ? 0 : 2;
     if (version < 1 || version > 3) return bad_header(npy, "version 1, 2 or 3");
     const int64_t start = MAGIC_BYTES + 4 + wide;
-    if (size < start) return bad_header(npy, "more: it is truncated");
+    if (known < start) return bad_header(npy, "more: it is truncated");
     int64_t length = bytes[8] | bytes[9] << 8;
     if (wide) length |= (int64_t)bytes[10] << 16 | (int64_t)bytes[11] << 24;
-    if (length > MOST_HEADER || length > size - start) return bad_header(npy, "more: it is truncated");
+    if (length > MOST_HEADER || length > known - start) return bad_header(npy, "more: it is truncated");
     /* The parser of numbers stops at what is no digit: the header must not end in one, for the data may go on so. */
     const char *const header = (const char *)bytes + start;
     if (length == 0 || tamis_is_digit(header[length - 1])) return bad_header(npy, "a dictionary");
@@ -136,6 +136,7 @@ tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_
     if (__builtin_mul_overflow(npy->count, npy->size * unit, &needed) || needed > size - start - length)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld bytes of elements, expected %lld elements of %lld bytes",
                           name, (long long)(size - start - length), (long long)npy->count, (long long)npy->size * unit);
+    npy->behind = size - start - length - needed;
     return TAMIS_OK;
 }
 
@@ -224,7 +225,8 @@ static bool same_type(const tamis_npy *npy, tamis_type type) {
 
 tamis_status tamis_read_npy(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
     tamis_npy npy;
-    TRY(tamis_npy_open(text->name, (const unsigned char *)text->begin, text->end - text->begin, &npy));
+    TRY(tamis_npy_open(text->name, (const unsigned char *)text->begin, text->end - text->begin, text->end - text->begin,
+                       &npy));
     TRY(tamis_npy_need_number(&npy));
     if (npy.dimensions < 1 || npy.dimensions > 2)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %d dimensions, expected 1 or 2", text->name, npy.dimensions);

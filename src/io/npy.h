@@ -18,10 +18,12 @@ typedef struct tamis_npy {
     int64_t shape[TAMIS_NPY_DIMENSIONS];
     int64_t count; /* elements */
     const unsigned char *data;
+    int64_t behind; /* bytes behind the elements */
 } tamis_npy;
 
-/* Reads the header and checks that all elements are there. */
-tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_t size, tamis_npy *npy);
+/* Reads the header and checks that all elements are there. Of `size` bytes the first `known` are in memory, which must
+   hold the header. */
+tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_t known, int64_t size, tamis_npy *npy);
 
 /* Refuses element types that are no numbers, and non-integers. */
 tamis_status tamis_npy_need_number(const tamis_npy *npy);

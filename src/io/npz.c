@@ -9,7 +9,7 @@
 #include "io/rows.h"
 #include "io/zip.h"
 
-enum { NAME_BYTES = 512 };
+enum { NAME_BYTES = 512, HEAD_BYTES = 4096 };
 
 /* One array of the archive. */
 typedef struct archive_array {
@@ -29,28 +29,47 @@ bool tamis_sniff_npz(const tamis_text *text) {
            (memcmp(text->begin, "PK\3\4", 4) == 0 || memcmp(text->begin, "PK\5\6", 4) == 0);
 }
 
-static tamis_status open_array(const tamis_text *archive, const char *member, archive_array *array) {
+/* Looks at the header alone: what its sizes say is compared before anything large is unpacked. */
+static tamis_status look_at_array(const tamis_text *archive, const char *member, archive_array *array) {
+    unsigned char head[HEAD_BYTES];
+    int64_t bytes = 0;
     snprintf(array->name, sizeof array->name, "%.*s(%s)", NAME_BYTES - 32, archive->name, member);
-    TRY(tamis_zip_read(archive, member, &array->found, &array->member));
+    TRY(tamis_zip_peek(archive, member, head, HEAD_BYTES, &array->found, &bytes));
     if (!array->found)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found no %s, expected what scipy.sparse.save_npz writes",
                           archive->name, member);
-    return tamis_npy_open(array->name, array->member.data, array->member.bytes, &array->npy);
+    TRY(tamis_npy_open(array->name, head, bytes < HEAD_BYTES ? bytes : HEAD_BYTES, bytes, &array->npy));
+    if (array->npy.behind == 0) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld bytes behind the elements", array->name,
+                      (long long)array->npy.behind);
+}
+
+static tamis_status load_array(const tamis_text *archive, const char *member, archive_array *array) {
+    TRY(tamis_zip_read(archive, member, &array->found, &array->member));
+    return tamis_npy_open(array->name, array->member.data, array->member.bytes, array->member.bytes, &array->npy);
 }
 
 static void close_array(archive_array *array) { tamis_zip_release(&array->member); }
+
+/* As soon as they are copied: before the matrix is made from the copy. */
+static void close_arrays(sparse_archive *sparse) {
+    close_array(&sparse->data);
+    close_array(&sparse->first);
+    close_array(&sparse->second);
+}
 
 /* format.npy: b'csr' or 'csr', of no dimensions. */
 static tamis_status take_format(const tamis_text *archive, char format[8]) {
     archive_array array = {0};
     tamis_status status = TAMIS_OK;
     memset(format, 0, 8);
-    TRY_GOTO(end, open_array(archive, "format.npy", &array));
+    TRY_GOTO(end, look_at_array(archive, "format.npy", &array));
     const tamis_npy *const npy = &array.npy;
     if ((npy->kind != 'S' && npy->kind != 'U') || npy->count != 1 || npy->size > 7) {
         status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: expected a short word", array.name);
         goto end;
     }
+    TRY_GOTO(end, load_array(archive, "format.npy", &array));
     const int step = npy->kind == 'U' ? 4 : 1, low = npy->kind == 'U' && npy->swapped ? 3 : 0;
     for (int i = 0; i < npy->size; i++) {
         const unsigned char c = npy->data[i * step + low];
@@ -64,13 +83,14 @@ end:
 static tamis_status take_shape(const tamis_text *archive, sparse_archive *sparse) {
     archive_array array = {0};
     tamis_status status = TAMIS_OK;
-    TRY_GOTO(end, open_array(archive, "shape.npy", &array));
+    TRY_GOTO(end, look_at_array(archive, "shape.npy", &array));
     TRY_GOTO(end, tamis_npy_need_integer(&array.npy));
     if (array.npy.count != 2) {
         status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld sizes, expected rows and columns", array.name,
                             (long long)array.npy.count);
         goto end;
     }
+    TRY_GOTO(end, load_array(archive, "shape.npy", &array));
     sparse->rows = tamis_npy_integer(&array.npy, 0);
     sparse->cols = tamis_npy_integer(&array.npy, 1);
     if (sparse->rows < 0 || sparse->cols < 0 || sparse->rows > TAMIS_SIZE_MOST || sparse->cols > TAMIS_SIZE_MOST)
@@ -81,8 +101,8 @@ end:
     return status;
 }
 
-static tamis_status open_indices(const tamis_text *archive, const char *member, archive_array *array) {
-    TRY(open_array(archive, member, array));
+static tamis_status look_at_indices(const tamis_text *archive, const char *member, archive_array *array) {
+    TRY(look_at_array(archive, member, array));
     TRY(tamis_npy_need_integer(&array->npy));
     if (array->npy.dimensions != 1)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %d dimensions, expected 1", array->name,
@@ -90,18 +110,27 @@ static tamis_status open_indices(const tamis_text *archive, const char *member, 
     return TAMIS_OK;
 }
 
-/* Opens data too, whose length then is the number of entries. */
-static tamis_status open_arrays(const tamis_text *archive, const char *first, const char *second,
+/* Opens data too, whose length is the number of entries. `lines`: the second array's length is one more, -1: also the
+   number of entries. */
+static tamis_status open_arrays(const tamis_text *archive, const char *first, const char *second, int64_t lines,
                                 sparse_archive *sparse) {
-    TRY(open_array(archive, "data.npy", &sparse->data));
+    TRY(look_at_array(archive, "data.npy", &sparse->data));
     TRY(tamis_npy_need_number(&sparse->data.npy));
-    TRY(open_indices(archive, first, &sparse->first));
-    TRY(open_indices(archive, second, &sparse->second));
+    TRY(look_at_indices(archive, first, &sparse->first));
+    TRY(look_at_indices(archive, second, &sparse->second));
     sparse->nnz = sparse->data.npy.count;
     if (sparse->data.npy.dimensions != 1 || sparse->first.npy.count != sparse->nnz)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld indices, expected one for each of %lld values",
                           sparse->first.name, (long long)sparse->first.npy.count, (long long)sparse->nnz);
-    return TAMIS_OK;
+    if (lines < 0 && sparse->second.npy.count != sparse->nnz)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld indices, expected one for each of %lld values",
+                          sparse->second.name, (long long)sparse->second.npy.count, (long long)sparse->nnz);
+    if (lines >= 0 && sparse->second.npy.count != lines + 1)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld offsets, expected %lld", sparse->second.name,
+                          (long long)sparse->second.npy.count, (long long)lines + 1);
+    TRY(load_array(archive, "data.npy", &sparse->data));
+    TRY(load_array(archive, first, &sparse->first));
+    return load_array(archive, second, &sparse->second);
 }
 
 static tamis_status take_index(const archive_array *array, int64_t at, int64_t low, int64_t high, int64_t *index) {
@@ -123,12 +152,6 @@ static tamis_status take_offsets(sparse_archive *sparse, int64_t lines, int64_t 
     return TAMIS_OK;
 }
 
-static tamis_status check_lines(const sparse_archive *sparse, int64_t lines) {
-    if (sparse->second.npy.count == lines + 1) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld offsets, expected %lld", sparse->second.name,
-                      (long long)sparse->second.npy.count, (long long)lines + 1);
-}
-
 static tamis_status fill_rows(const sparse_archive *sparse, tamis_rows *list) {
     int64_t column = 0;
     for (int64_t t = 0; t < sparse->nnz; t++) {
@@ -139,14 +162,14 @@ static tamis_status fill_rows(const sparse_archive *sparse, tamis_rows *list) {
 }
 
 static tamis_status read_csr(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse));
-    TRY(check_lines(sparse, sparse->rows));
+    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse->rows, sparse));
     tamis_rows list;
     TRY(tamis_rows_create(reading, sparse->rows, sparse->nnz, tamis_needs_wide(sparse->cols),
                           tamis_wants_values(reading), &list));
     list.cols = sparse->cols;
     tamis_status status = take_offsets(sparse, sparse->rows, list.offsets);
     if (status == TAMIS_OK) status = fill_rows(sparse, &list);
+    close_arrays(sparse);
     if (status != TAMIS_OK) {
         tamis_rows_free(&list);
         return status;
@@ -174,13 +197,11 @@ static tamis_status fill_coo(const sparse_archive *sparse, const tamis_entries *
 }
 
 static tamis_status read_coo(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    TRY(open_arrays(&reading->text, "col.npy", "row.npy", sparse));
-    if (sparse->second.npy.count != sparse->nnz)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld indices, expected one for each of %lld values",
-                          sparse->second.name, (long long)sparse->second.npy.count, (long long)sparse->nnz);
+    TRY(open_arrays(&reading->text, "col.npy", "row.npy", -1, sparse));
     tamis_entries entries;
     TRY(create_entries(reading, sparse, &entries));
     const tamis_status status = fill_coo(sparse, &entries);
+    close_arrays(sparse);
     if (status != TAMIS_OK) {
         tamis_entries_free(&entries);
         return status;
@@ -200,8 +221,7 @@ static tamis_status fill_csc(const sparse_archive *sparse, const int64_t *offset
 }
 
 static tamis_status read_csc(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse));
-    TRY(check_lines(sparse, sparse->cols));
+    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse->cols, sparse));
     tamis_status status = TAMIS_OK;
     tamis_entries entries = {0};
     void *offsets = NULL;
@@ -210,6 +230,7 @@ static tamis_status read_csc(const tamis_reading *reading, sparse_archive *spars
     TRY_GOTO(failed, create_entries(reading, sparse, &entries));
     TRY_GOTO(failed, fill_csc(sparse, offsets, &entries));
     tamis_release(offsets);
+    close_arrays(sparse);
     return tamis_entries_finish(reading, &entries, matrix);
 failed:
     tamis_release(offsets);
@@ -229,9 +250,7 @@ tamis_status tamis_read_npz(const tamis_reading *reading, tamis_owned_sparse **m
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(format, formats[i].name) != 0) continue;
         const tamis_status status = formats[i].read(reading, &sparse, matrix);
-        close_array(&sparse.data);
-        close_array(&sparse.first);
-        close_array(&sparse.second);
+        close_arrays(&sparse);
         return status;
     }
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: found the format '%s', expected csr, csc or coo",

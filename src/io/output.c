@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -20,7 +21,7 @@
 #include "io/zlib_memory.h"
 #endif
 
-enum { BUFFER_BYTES = 1 << 20, GZIP_BYTES = 256 << 10, NAME_TRIES = 100, GZIP_LEVEL = 4 };
+enum { BUFFER_BYTES = 1 << 20, GZIP_BYTES = 256 << 10, NAME_TRIES = 100, MOST_LINKS = 40, GZIP_LEVEL = 4 };
 
 static tamis_status file_error(const char *path, const char *doing) {
     return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot %s: %s", path, doing, strerror(errno));
@@ -117,14 +118,96 @@ static tamis_status copy_name(const char *name, const char *ending, char **copy)
     return TAMIS_OK;
 }
 
-static tamis_status open_temporary(tamis_output *output, mode_t mode) {
+/* What the path leads to, links followed, also where the last of them leads to nothing yet. */
+static tamis_status find_target(const char *path, char **target) {
+    char at[PATH_MAX], to[PATH_MAX];
+    errno = ENAMETOOLONG;
+    if (strlen(path) >= sizeof at) return file_error(path, "write");
+    memcpy(at, path, strlen(path) + 1);
+    for (int links = 0; links < MOST_LINKS; links++) {
+        if (realpath(at, to)) return copy_name(to, "", target);
+        const ssize_t length = readlink(at, to, sizeof to - 1);
+        if (length < 0) return copy_name(at, "", target);
+        to[length] = '\0';
+        const char *const slash = strrchr(at, '/');
+        const size_t before = slash && to[0] != '/' ? (size_t)(slash + 1 - at) : 0;
+        if (before + (size_t)length >= sizeof at) break;
+        memcpy(at + before, to, (size_t)length + 1);
+    }
+    errno = ELOOP;
+    return file_error(path, "write");
+}
+
+/* The folder that holds a file, in the place of its name. */
+static const char *folder_of(char *path) {
+    char *const slash = strrchr(path, '/');
+    if (slash) slash[slash == path] = '\0';
+    return slash ? path : ".";
+}
+
+static tamis_status check_folder(const char *path, const char *folder, int64_t bytes) {
+    struct statvfs space;
+    if (access(folder, W_OK | X_OK) != 0) return file_error(path, "create a file in its folder");
+    if (statvfs(folder, &space) != 0 || (double)space.f_bavail * (double)space.f_frsize >= (double)bytes)
+        return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_FILE, "%s: it needs %.3g MB or more, and its file system has %.3g MB left", path,
+                      1e-6 * (double)bytes, 1e-6 * (double)space.f_bavail * (double)space.f_frsize);
+}
+
+/* Finds the target and what is there now (st_mode 0: nothing). Refuses what is known to fail, or not to be meant. */
+static tamis_status look_at_target(const char *path, int64_t bytes, char **target, struct stat *now) {
+    TRY(find_target(path, target));
+    if (stat(*target, now) != 0) now->st_mode = 0;
+    const bool new = now->st_mode == 0, read_only = S_ISREG(now->st_mode) && !(now->st_mode & 0222);
+    errno = S_ISDIR(now->st_mode) ? EISDIR : EACCES; /* root may write what is read-only, but nobody means it */
+    if (S_ISDIR(now->st_mode) || read_only || (!new &&access(*target, W_OK) != 0)) return file_error(path, "write");
+    if (!new && !S_ISREG(now->st_mode)) return TAMIS_OK;
+    char *folder = NULL;
+    TRY(copy_name(*target, "", &folder));
+    const tamis_status status = check_folder(path, folder_of(folder), bytes);
+    tamis_release(folder);
+    return status;
+}
+
+tamis_status tamis_output_check(const char *path, int64_t bytes) {
+    char *target = NULL;
+    struct stat now;
+    const tamis_status status = look_at_target(path, bytes, &target, &now);
+    tamis_release(target);
+    return status;
+}
+
+/* A file without a name, of which nothing stays if the process is killed; false where the file system has none. */
+static bool open_nameless(tamis_output *output, mode_t mode) {
+#ifdef O_TMPFILE
+    char *folder = NULL;
+    if (copy_name(output->target, "", &folder) != TAMIS_OK) return false;
+    output->descriptor = open(folder_of(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+    tamis_release(folder);
+    snprintf(output->nameless, sizeof output->nameless, "/proc/self/fd/%d", output->descriptor);
+    if (output->descriptor >= 0 && access(output->nameless, F_OK) == 0) return true;
+    if (output->descriptor >= 0) close(output->descriptor);
+    output->descriptor = -1;
+#endif
+    (void)mode;
+    output->nameless[0] = '\0';
+    return false;
+}
+
+/* Makes the file under a temporary name beside the target, or gives the nameless one that name. */
+static tamis_status name_temporary(tamis_output *output, mode_t mode) {
     static _Atomic unsigned counter;
     for (int i = 0; i < NAME_TRIES; i++) {
         char ending[64];
         snprintf(ending, sizeof ending, ".%ld-%u.part", (long)getpid(), atomic_fetch_add(&counter, 1u));
         TRY(copy_name(output->target, ending, &output->temporary));
-        output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (output->descriptor >= 0) return TAMIS_OK;
+        if (output->nameless[0]) {
+            if (linkat(AT_FDCWD, output->nameless, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0)
+                return TAMIS_OK;
+        } else {
+            output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+            if (output->descriptor >= 0) return TAMIS_OK;
+        }
         tamis_release(output->temporary);
         output->temporary = NULL;
         if (errno != EEXIST && errno != EINTR) break;
@@ -133,22 +216,17 @@ static tamis_status open_temporary(tamis_output *output, mode_t mode) {
 }
 
 static tamis_status open_target(tamis_output *output) {
-    char resolved[PATH_MAX];
-    TRY(copy_name(realpath(output->path, resolved) ? resolved : output->path, "", &output->target));
-    struct stat old;
-    const bool exists = stat(output->target, &old) == 0;
-    if (exists && S_ISDIR(old.st_mode)) {
-        errno = EISDIR;
-        return file_error(output->path, "write");
+    struct stat now;
+    TRY(look_at_target(output->path, 0, &output->target, &now));
+    output->direct = now.st_mode != 0 && !S_ISREG(now.st_mode);
+    if (output->direct) {
+        output->descriptor = open(output->target, O_WRONLY | O_CLOEXEC);
+        return output->descriptor >= 0 ? TAMIS_OK : file_error(output->path, "open");
     }
-    if (!exists || S_ISREG(old.st_mode)) {
-        TRY(open_temporary(output, 0666));
-        if (exists && fchmod(output->descriptor, old.st_mode & 07777) != 0)
-            return file_error(output->path, "keep its permissions");
-        return TAMIS_OK;
-    }
-    output->descriptor = open(output->target, O_WRONLY | O_CLOEXEC);
-    return output->descriptor >= 0 ? TAMIS_OK : file_error(output->path, "open");
+    if (!open_nameless(output, 0666)) TRY(name_temporary(output, 0666));
+    if (now.st_mode != 0 && fchmod(output->descriptor, now.st_mode & 07777) != 0)
+        return file_error(output->path, "keep its permissions");
+    return TAMIS_OK;
 }
 
 tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output) {
@@ -180,9 +258,7 @@ tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t 
 
 /* The folder's entry must reach the disk too. Not every file system can do that: what it answers is of no matter. */
 static void sync_folder(char *target) {
-    char *const slash = strrchr(target, '/');
-    if (slash) slash[slash == target] = '\0';
-    const int folder = open(slash ? target : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int folder = open(folder_of(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;
     (void)fsync(folder);
     close(folder);
@@ -190,11 +266,12 @@ static void sync_folder(char *target) {
 
 static tamis_status finish(tamis_output *output) {
     TRY(output->gzip ? gzip_flush(output, true) : flush(output));
-    if (output->temporary && fsync(output->descriptor) != 0) return file_error(output->path, "write to the disk");
+    if (!output->direct && fsync(output->descriptor) != 0) return file_error(output->path, "write to the disk");
+    if (output->nameless[0]) TRY(name_temporary(output, 0));
     const int descriptor = output->descriptor;
     output->descriptor = -1;
     if (close(descriptor) != 0) return file_error(output->path, "write");
-    if (!output->temporary) return TAMIS_OK;
+    if (output->direct) return TAMIS_OK;
     if (rename(output->temporary, output->target) != 0) return file_error(output->path, "rename the new file to it");
     tamis_release(output->temporary);
     output->temporary = NULL;

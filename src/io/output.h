@@ -1,5 +1,6 @@
-/* A file being written: beside the old one under a name of its own, then renamed over it, so that a failure leaves
-   everything as it was. Devices and pipes are written to as they are. */
+/* A file being written: beside the old one without a name, then linked and renamed over it, so that a failure leaves
+   everything as it was, and a killed process nothing. Where the file system has no nameless files, it has a name of its
+   own meanwhile. Devices and pipes are written to as they are. */
 #ifndef TAMIS_IO_OUTPUT_H
 #define TAMIS_IO_OUTPUT_H
 
@@ -10,15 +11,22 @@
 #include <tamis/tamis.h>
 
 typedef struct tamis_output {
-    const char *path; /* the caller's */
-    char *target;     /* what the path leads to, links followed */
-    char *temporary;  /* NULL: written to the target directly */
+    const char *path;  /* the caller's */
+    char *target;      /* what the path leads to, links followed */
+    char *temporary;   /* beside the target; NULL where it has no name (yet) */
+    char nameless[32]; /* the path by which a nameless file gets one; "" for others */
+    bool direct;       /* a device or pipe: written to the target */
     int descriptor;
     unsigned char *buffer;
     int64_t used;     /* bytes in the buffer */
     int64_t position; /* bytes given to tamis_output_write so far */
     void *gzip;       /* the packer's state, NULL for plain files */
 } tamis_output;
+
+/* Whether a file of at least so many bytes can be written there, as far as is known before: its folder takes files and
+   has room, and what is there is no folder and not read-only. Called before long work, which would else end with this
+   message. */
+TAMIS_PRIVATE_API tamis_status tamis_output_check(const char *path, int64_t bytes);
 
 /* gzip: pack on the way. */
 TAMIS_PRIVATE_API tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);

@@ -27,7 +27,7 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
         {"index_type", (int)options->index_type, TAMIS_I64 + 1},
         {"offset_type", (int)options->offset_type, TAMIS_I64 + 1},
         {"values", (int)options->values, TAMIS_VALUES_ONES + 1},
-        {"duplicates", (int)options->duplicates, TAMIS_DUPLICATES_SUM + 1},
+        {"duplicates", (int)options->duplicates, TAMIS_DUPLICATES_LAST + 1},
         {"threads", options->threads, INT_MAX},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
@@ -44,6 +44,7 @@ static tamis_status read_text(const tamis_text *text, const tamis_read_options *
     if (!row)
         return tamis_text_fail(text, text->begin,
                                "the beginning of a matrix: neither the name nor the content identifies its format");
+    TRY(tamis_check_signature(text, row->format));
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
     progress.low = LOADED;
@@ -94,6 +95,7 @@ tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t
 
 static tamis_status read_dense_text(const tamis_text *text, tamis_type type, tamis_owned_dense **array) {
     const tamis_file_row *const row = tamis_find_format(text);
+    if (row) TRY(tamis_check_signature(text, row->format));
     if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, array);
     if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, array);
     return tamis_text_fail(text, text->begin, "a dense matrix: .npy or a Matrix Market array");

@@ -2,6 +2,7 @@
 #include "io/rows.h"
 
 #include "base/memory.h"
+#include "sparse/matrix.h"
 
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list) {
@@ -29,7 +30,47 @@ void tamis_rows_free(tamis_rows *list) {
     *list = (tamis_rows){0};
 }
 
+/* The rows as they are, where they are what is asked for: no second copy of them. */
+static bool is_asked_for(const tamis_read_options *options, const tamis_rows *list) {
+    return options->format == TAMIS_CSR && options->duplicates == TAMIS_DUPLICATES_KEEP &&
+           options->index_type == list->index_type &&
+           (list->values ? options->value_type == list->value_type : options->values != TAMIS_VALUES_ONES);
+}
+
+/* *offsets: an array that is not `list`'s any more. */
+static tamis_status take_offsets(tamis_index_type type, tamis_rows *list, void **offsets) {
+    if (type == TAMIS_I32) {
+        TRY(tamis_allocate(list->rows + 1, sizeof(int32_t), "row offsets", offsets));
+        for (int64_t i = 0; i <= list->rows; i++) ((int32_t *)*offsets)[i] = (int32_t)list->offsets[i];
+        tamis_release(list->offsets);
+    } else {
+        *offsets = list->offsets;
+    }
+    list->offsets = NULL;
+    return TAMIS_OK;
+}
+
+static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
+    const tamis_sparse shape = {.rows = list->rows,
+                                .cols = list->cols,
+                                .nnz = list->count,
+                                .index_type = list->index_type,
+                                .offset_type = reading->options.offset_type,
+                                .value_type = reading->options.value_type};
+    tamis_status status;
+    void *offsets = NULL;
+    TRY_GOTO(failed, tamis_check_sizes(reading, list->rows, list->cols, list->count));
+    TRY_GOTO(failed, take_offsets(shape.offset_type, list, &offsets));
+    status = tamis_owned_sparse_adopt(&shape, offsets, NULL, list->columns, list->values, matrix);
+    *list = (tamis_rows){0};
+    return status;
+failed:
+    tamis_rows_free(list);
+    return status;
+}
+
 tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
+    if (is_asked_for(&reading->options, list)) return hand_over(reading, list, matrix);
     const tamis_sparse view = {.format = TAMIS_CSR,
                                .location = TAMIS_HOST,
                                .rows = list->rows,

@@ -131,14 +131,15 @@ static tamis_status find_content(const tamis_text *archive, const archive_member
 
 #if TAMIS_HAVE_ZLIB
 
+/* whole: the content must end with the last of the bytes. */
 static tamis_status unpack(const tamis_text *archive, const unsigned char *data, int64_t packed, unsigned char *to,
-                           int64_t bytes) {
+                           int64_t bytes, bool whole) {
     z_stream stream = {.zalloc = tamis_zlib_allocate, .zfree = tamis_zlib_free};
     if (inflateInit2(&stream, -15) != Z_OK)
         return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", archive->name);
     int64_t used = 0, made = 0;
     int result = Z_OK;
-    while (result == Z_OK) {
+    while (result == Z_OK && (whole || made < bytes)) {
         const uInt in = (uInt)(packed - used < STEP ? packed - used : STEP);
         const uInt out = (uInt)(bytes - made < STEP ? bytes - made : STEP);
         const unsigned char *const next = data + used;
@@ -152,7 +153,8 @@ static tamis_status unpack(const tamis_text *archive, const unsigned char *data,
     }
     inflateEnd(&stream);
     if (result == Z_MEM_ERROR) return tamis_fail(TAMIS_ERROR_MEMORY, "%s: no memory to unpack", archive->name);
-    if (result != Z_STREAM_END || made != bytes) return broken(archive, "a member does not unpack to its size");
+    if ((whole && result != Z_STREAM_END) || made != bytes)
+        return broken(archive, "a member does not unpack to its size");
     return TAMIS_OK;
 }
 
@@ -168,36 +170,57 @@ static uint32_t checksum(const unsigned char *data, int64_t bytes) {
 #else
 
 static tamis_status unpack(const tamis_text *archive, const unsigned char *data, int64_t packed, unsigned char *to,
-                           int64_t bytes) {
-    (void)data, (void)packed, (void)to, (void)bytes;
+                           int64_t bytes, bool whole) {
+    (void)data, (void)packed, (void)to, (void)bytes, (void)whole;
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a deflated member, and this build of Tamis does not include zlib",
                       archive->name);
 }
 
 #endif
 
+/* Where a member's packed content is, and that it can be read at all. */
+static tamis_status locate(const tamis_text *archive, const char *member_name, bool *found, archive_member *place,
+                           const unsigned char **data) {
+    TRY(find_member(archive, member_name, found, place));
+    if (!*found) return TAMIS_OK;
+    TRY(find_content(archive, place, data));
+    if (place->flags & 1) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is encrypted", archive->name, member_name);
+    if (place->method != 0 && place->method != 8)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is packed by method %u; expected stored or deflated",
+                          archive->name, member_name, place->method);
+    if (place->method == 0 && place->packed != place->bytes) return broken(archive, "a stored member has two sizes");
+    if (place->method == 8 && place->bytes / MOST_RATIO > place->packed + 1)
+        return broken(archive, "a member's size cannot be");
+    return TAMIS_OK;
+}
+
+tamis_status tamis_zip_peek(const tamis_text *archive, const char *member_name, unsigned char *head, int64_t room,
+                            bool *found, int64_t *bytes) {
+    archive_member place;
+    const unsigned char *data = NULL;
+    TRY(locate(archive, member_name, found, &place, &data));
+    if (!*found) return TAMIS_OK;
+    *bytes = place.bytes;
+    if (room > place.bytes) room = place.bytes;
+    if (place.method == 8) return unpack(archive, data, place.packed, head, room, false);
+    memcpy(head, data, (size_t)room);
+    return TAMIS_OK;
+}
+
 tamis_status tamis_zip_read(const tamis_text *archive, const char *member_name, bool *found, tamis_zip_member *member) {
     archive_member place;
-    *member = (tamis_zip_member){0};
-    TRY(find_member(archive, member_name, found, &place));
-    if (!*found) return TAMIS_OK;
     const unsigned char *data = NULL;
-    TRY(find_content(archive, &place, &data));
-    if (place.flags & 1) return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is encrypted", archive->name, member_name);
-    if (place.method == 0) {
-        if (place.packed != place.bytes) return broken(archive, "a stored member has two sizes");
-    } else if (place.method == 8) {
-        if (place.bytes / MOST_RATIO > place.packed + 1) return broken(archive, "a member's size cannot be");
+    *member = (tamis_zip_member){0};
+    TRY(locate(archive, member_name, found, &place, &data));
+    if (!*found) return TAMIS_OK;
+    if (place.method == 8) {
         TRY(tamis_allocate(place.bytes + 1, 1, "the archive's content", &member->owned));
-        const tamis_status status = unpack(archive, data, place.packed, member->owned, place.bytes);
+        const tamis_status status = unpack(archive, data, place.packed, member->owned, place.bytes, true);
         if (status != TAMIS_OK) {
             tamis_zip_release(member);
             return status;
         }
         data = member->owned;
-    } else {
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: %s is packed by method %u; expected stored or deflated",
-                          archive->name, member_name, place.method);
     }
     member->data = data;
     member->bytes = place.bytes;

@@ -5,6 +5,7 @@
 #include "ml/fit.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 
@@ -20,6 +21,7 @@ void ml_begin_iteration(tamis_model *model) {
 }
 
 static void tell(tamis_model *model) {
+    model->report.checkpoint_failure = model->save_failure[0] ? model->save_failure : NULL;
     if (model->options.callback && !model->options.callback(model->options.callback_context, &model->report))
         model->stopped = true;
 }
@@ -29,7 +31,9 @@ tamis_status ml_checkpoint(tamis_model *model, bool now) {
     const double clock = tamis_clock_seconds();
     if (!now && clock - model->last_save < model->options.checkpoint_seconds) return TAMIS_OK;
     model->last_save = clock;
-    return tamis_model_save(model, model->options.checkpoint);
+    const tamis_status status = tamis_model_save(model, model->options.checkpoint);
+    snprintf(model->save_failure, sizeof model->save_failure, "%s", status == TAMIS_OK ? "" : tamis_last_error());
+    return now || status != TAMIS_ERROR_FILE ? status : TAMIS_OK; /* a full disk costs the checkpoint, not the fit */
 }
 
 void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches) {

@@ -84,7 +84,8 @@ static tamis_status run(tamis_model *model, tamis_batch_source source, void *con
         if (rows == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the stream is empty");
         if (model->iterations_done == 0 && held_out) TRY(ml_check_held_out(model, held_out, rows));
         TRY(ml_end_iteration(model, held_out));
-        TRY(ml_checkpoint(model, true)); /* what is stopped within a pass goes on from here */
+        model->last_save = -INFINITY; /* what is stopped within a pass goes on from here */
+        TRY(ml_checkpoint(model, false));
     }
     return TAMIS_OK;
 }

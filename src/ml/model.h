@@ -131,6 +131,7 @@ struct tamis_model {
     double iteration_start;
     char algorithms[3][48]; /* by tamis_operation; "": the plan's choice */
     double last_save;       /* of a checkpoint, by the clock */
+    char save_failure[512]; /* of the last checkpoint; "": none */
     bool stopped;           /* the callback said so */
     bool converged;         /* the loss falls by less than the tolerance */
 };

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "io/formats.h"
 #include "io/source.h"
 #include "ml/names.h"
 
@@ -155,7 +156,9 @@ static const char *find_first(rating_reader *reader) {
     const char *const start = reader->options->header ? tamis_next_line(text, text->begin) : text->begin;
     const char *line = find_data(text, start);
     reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
-    if (reader->options->header || line >= text->end || !is_title(reader, line)) return line;
+    const bool titles = !reader->options->header && line < text->end && is_title(reader, line);
+    if (reader->options->titles) *reader->options->titles = titles;
+    if (!titles) return line;
     line = find_data(text, tamis_next_line(text, line));
     reader->separator = find_separator(line, end_of_line(text, line), reader->quotes);
     return line;
@@ -245,52 +248,6 @@ static tamis_status take_lines(rating_reader *reader) {
 
 /* ---- the matrix */
 
-static tamis_index_type offset_type_for(int64_t nnz) { return nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32; }
-
-static int64_t offset_at(const tamis_sparse *S, int64_t row) {
-    return S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[row] : ((const int64_t *)S->offsets)[row];
-}
-
-/* Whether entry t is followed by one at the same place, in a row that ends before `end`. */
-static bool is_repeated(const tamis_sparse *S, int64_t t, int64_t end) {
-    const int32_t *const columns = S->columns;
-    return t + 1 < end && columns[t] == columns[t + 1];
-}
-
-/* A copy of S, sorted CSR, with the last of the entries at a place alone. `unique`: how many these are. */
-static tamis_status copy_last(const tamis_sparse *S, int64_t unique, tamis_owned_sparse **matrix) {
-    tamis_status status = TAMIS_OK;
-    void *offsets = NULL, *columns = NULL, *values = NULL;
-    TRY_GOTO(end, tamis_allocate(S->rows + 1, sizeof(int64_t), "ratings", &offsets));
-    TRY_GOTO(end, tamis_allocate(unique, sizeof(int32_t), "ratings", &columns));
-    TRY_GOTO(end, tamis_allocate(unique, sizeof(float), "ratings", &values));
-    int64_t used = 0;
-    ((int64_t *)offsets)[0] = 0;
-    for (int64_t row = 0; row < S->rows; row++) {
-        const int64_t row_end = offset_at(S, row + 1);
-        for (int64_t t = offset_at(S, row); t < row_end; t++) {
-            if (is_repeated(S, t, row_end)) continue;
-            ((int32_t *)columns)[used] = ((const int32_t *)S->columns)[t];
-            ((float *)values)[used++] = ((const float *)S->values)[t];
-        }
-        ((int64_t *)offsets)[row + 1] = used;
-    }
-    tamis_sparse view = *S;
-    view.nnz = unique;
-    view.offset_type = TAMIS_I64;
-    view.offsets = offsets;
-    view.columns = columns;
-    view.values = values;
-    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.offset_type = offset_type_for(unique);
-    TRY_GOTO(end, tamis_convert(&view, &options, matrix));
-end:
-    tamis_release(offsets);
-    tamis_release(columns);
-    tamis_release(values);
-    return status;
-}
-
 /* Sorting keeps the order of the file among entries at the same place, so that the last of them is the last rating. */
 static tamis_status make_matrix(const rating_reader *reader, tamis_owned_sparse **matrix) {
     const tamis_sparse entries = {.format = TAMIS_COO,
@@ -301,24 +258,10 @@ static tamis_status make_matrix(const rating_reader *reader, tamis_owned_sparse 
                                   .columns = reader->columns,
                                   .values = reader->values};
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
-    options.offset_type = offset_type_for(entries.nnz);
-    options.sort = true;
+    options.offset_type = entries.nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
+    options.duplicates = reader->options->sum ? TAMIS_DUPLICATES_SUM : TAMIS_DUPLICATES_LAST;
     options.values = TAMIS_VALUES_ONES;
-    tamis_owned_sparse *sorted = NULL;
-    TRY(tamis_convert(&entries, &options, &sorted));
-    const tamis_sparse *const S = tamis_owned_sparse_view(sorted);
-    int64_t unique = 0;
-    for (int64_t row = 0; row < S->rows; row++) {
-        const int64_t row_end = offset_at(S, row + 1);
-        for (int64_t t = offset_at(S, row); t < row_end; t++) unique += !is_repeated(S, t, row_end);
-    }
-    if (unique == S->nnz) {
-        *matrix = sorted;
-        return TAMIS_OK;
-    }
-    const tamis_status status = copy_last(S, unique, matrix);
-    tamis_owned_sparse_free(sorted);
-    return status;
+    return tamis_convert(&entries, &options, matrix);
 }
 
 /* ---- public */
@@ -343,6 +286,7 @@ static tamis_status read_ratings(rating_reader *reader, const char *path, tamis_
     tamis_progress opening = reader->progress;
     opening.high = 0.5;
     TRY(tamis_source_open(path, &opening, &reader->source));
+    TRY(tamis_check_signature(&reader->source.text, TAMIS_FILE_RATINGS));
     if (!reader->users) TRY(tamis_names_create(&reader->users));
     if (!reader->items) TRY(tamis_names_create(&reader->items));
     TRY(take_lines(reader));

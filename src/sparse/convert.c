@@ -183,9 +183,9 @@ static tamis_status sort(stage *at) {
     return TAMIS_OK;
 }
 
-static tamis_status merge_duplicates(stage *at) {
+static tamis_status merge_duplicates(stage *at, bool last) {
     if (!at->owned) TRY(copy_matrix(at, &at->view, at->view.values != NULL));
-    TRY(tamis_merge_duplicates(at->owned));
+    TRY(tamis_merge_duplicates(at->owned, last));
     at->view = at->owned->view;
     return TAMIS_OK;
 }
@@ -224,7 +224,7 @@ static void swap_sides(stage *at) {
 static tamis_status run_steps(stage *at, const tamis_convert_options *options) {
     const bool with_values =
         options->values == TAMIS_VALUES_ONES || (options->values == TAMIS_VALUES_AS_FILED && at->view.values != NULL);
-    const bool sorted_rows = options->sort || options->duplicates == TAMIS_DUPLICATES_SUM;
+    const bool sorted_rows = options->sort || options->duplicates != TAMIS_DUPLICATES_KEEP;
     TRY(set_types(at, options, with_values));
     if (at->view.format == TAMIS_COO && options->transpose) swap_sides(at);
     if (at->view.format == TAMIS_COO && (options->format == TAMIS_CSR || sorted_rows))
@@ -234,7 +234,8 @@ static tamis_status run_steps(stage *at, const tamis_convert_options *options) {
     if (sorted_rows) {
         int64_t duplicates;
         if (!tamis_is_sorted(&at->view, 0, &duplicates)) TRY(sort(at));
-        if (options->duplicates == TAMIS_DUPLICATES_SUM && duplicates != 0) TRY(merge_duplicates(at));
+        if (options->duplicates != TAMIS_DUPLICATES_KEEP && duplicates != 0)
+            TRY(merge_duplicates(at, options->duplicates == TAMIS_DUPLICATES_LAST));
     }
     if (!at->owned) TRY(copy_matrix(at, &at->view, at->view.values != NULL));
     if (at->view.format != options->format) TRY(ungroup(at));
@@ -256,7 +257,7 @@ static tamis_status take_options(const tamis_convert_options *given, tamis_conve
                    {"offset_type", (long long)options->offset_type, TAMIS_I64},
                    {"value_type", (long long)options->value_type, TAMIS_BF16},
                    {"values", (long long)options->values, TAMIS_VALUES_ONES},
-                   {"duplicates", (long long)options->duplicates, TAMIS_DUPLICATES_SUM}};
+                   {"duplicates", (long long)options->duplicates, TAMIS_DUPLICATES_LAST}};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].value < 0 || choices[i].value > choices[i].most)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", choices[i].field,

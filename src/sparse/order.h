@@ -29,6 +29,6 @@ bool tamis_is_sorted(const tamis_sparse *S, int threads, int64_t *duplicates);
 
 /* Merges equal columns of each sorted row of an owned CSR, in place, summing their values in double. The arrays shrink.
  */
-tamis_status tamis_merge_duplicates(tamis_owned_sparse *matrix);
+tamis_status tamis_merge_duplicates(tamis_owned_sparse *matrix, bool last);
 
 #endif

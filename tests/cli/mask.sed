@@ -1,7 +1,5 @@
 # What depends on the machine's load.
 /other processes used/d
-# What an OpenCL compiler says of code that it takes.
-/^[0-9]+ warnings? generated\.$/d
 # Numbers that differ from run to run and from machine to machine.
 /^\$ /b
 s/[0-9]+(\.[0-9]+)? (ns|us|ms|s)( |,|;|\)|$)/<time>\3/g

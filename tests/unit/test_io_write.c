@@ -201,6 +201,36 @@ static void a_rename_that_fails_is_an_error(void **state) {
     }
 }
 
+/* What is known before the work: a folder, its room, links, and what is there. */
+static void outputs_are_checked_before(void **state) {
+    (void)state;
+    const int64_t live = tamis_memory_live();
+    char *const path = in_folder("checked.mtx");
+    char message[1200];
+    assert_int_equal(tamis_output_check(path, 1), TAMIS_OK);
+    assert_int_equal(files_in_folder(), 0);
+    assert_int_equal(tamis_output_check(path, INT64_MAX), TAMIS_ERROR_FILE);
+    snprintf(message, sizeof message, "%s: it needs 9.22e+12 MB or more, and its file system has ", path);
+    assert_ptr_equal(strstr(tamis_last_error(), message), tamis_last_error());
+    assert_int_equal(symlink("elsewhere.mtx", path), 0); /* to what is not there yet */
+    assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
+    struct stat about;
+    assert_int_equal(lstat(path, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(files_in_folder(), 2);
+    assert_int_equal(chmod(path, 0444), 0);
+    assert_int_equal(tamis_write_sparse(path, &small), TAMIS_ERROR_FILE);
+    snprintf(message, sizeof message, "%s: cannot write: %s", path, strerror(EACCES));
+    assert_string_equal(tamis_last_error(), message);
+    unlink(in_folder("elsewhere.mtx"));
+    unlink(in_folder("checked.mtx"));
+    assert_int_equal(symlink("round.mtx", in_folder("round.mtx")), 0);
+    assert_int_equal(tamis_output_check(in_folder("round.mtx"), 1), TAMIS_ERROR_FILE);
+    assert_int_equal(tamis_output_check(in_folder("no/such"), 1), TAMIS_ERROR_FILE);
+    unlink(in_folder("round.mtx"));
+    assert_int_equal(tamis_memory_live(), live);
+}
+
 static void refuses(void **state) {
     (void)state;
     assert_int_equal(tamis_write_sparse(NULL, &small), TAMIS_ERROR_ARGUMENT);
@@ -272,6 +302,7 @@ int main(void) {
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(devices_are_written_to_as_they_are),
         cmocka_unit_test(a_rename_that_fails_is_an_error),
+        cmocka_unit_test(outputs_are_checked_before),
         cmocka_unit_test(refuses),
         cmocka_unit_test(reads_files_and_pipes),
     };

@@ -172,8 +172,14 @@ static void saving_within_a_pass(void **state) {
     rmdir(folder);
 }
 
-/* A pass that ends because its checkpoint has no folder goes on once it has one, to the loss of one that never ended.
- */
+static bool goes_on(void *context, const tamis_iteration *iteration) {
+    const char **const failure = context;
+    if (iteration->checkpoint_failure) *failure = iteration->checkpoint_failure;
+    return iteration->batch < 2;
+}
+
+/* A checkpoint without a folder is no end of a pass, unless the callback is. It goes on once there is a folder, to the
+   loss of one that never ended. */
 static void going_on_after_an_error(void **state) {
     static const tamis_method methods[] = {TAMIS_LDA, TAMIS_SFA, TAMIS_GAP};
     (void)state;
@@ -191,9 +197,19 @@ static void going_on_after_an_error(void **state) {
         works(tamis_model_fit(whole, &S, NULL));
         options.checkpoint = path;
         options.checkpoint_seconds = 0;
+        const char *failure = NULL;
+        options.callback = goes_on;
+        options.callback_context = &failure;
         tamis_model *const ended = model_of(&options);
         assert_int_equal(tamis_model_fit(ended, &S, NULL), TAMIS_ERROR_FILE);
         assert_non_null(strstr(tamis_last_error(), path));
+        assert_non_null(failure); /* it went on after the first mini-batch, */
+        assert_non_null(strstr(failure, path));
+        tamis_model_description stopped;
+        works(tamis_model_describe(ended, &stopped));
+        assert_int_equal(stopped.iterations_done, 0); /* and not after the second */
+        options.callback = NULL;
+        works(tamis_model_continue_with(ended, &options));
         assert_int_equal(mkdir(inner, 0700), 0);
         works(tamis_model_fit(ended, &S, NULL));
         tamis_model_description ends[2];

@@ -18,7 +18,7 @@ static const tool_option options[] = {
     {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
     {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale", "edge operations of sddmm and fused", AT(edges), 0, 0, &tool_edges},
     {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B, or of B for spmm", AT(inner), 0, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: the same as K", AT(width), 0, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default K", AT(width), 1, 1e9, NULL},
     {"batch", 0, TOOL_INTEGER, "N", "1", "number of sets of dense operands for one S, like attention heads", AT(batch),
      1, 65536, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
@@ -39,7 +39,8 @@ static const tool_option options[] = {
      AT(baseline_name), 0, 0, NULL},
     {"peers", 0, TOOL_CHOSEN, "NAME,...", NULL, "other libraries, if installed, on the same data in the same run",
      AT(peers), 0, 0, &tool_peer_names},
-    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "CPU threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "CPU threads; 0: the device's setting", AT(threads), 0,
+     TOOL_THREADS_MOST, NULL},
     {"repeat", 'r', TOOL_INTEGER, "N", "20", "executions of each contestant; fast ones are executed more often",
      AT(repeat), 1, 1e6, NULL},
     {"seconds", 's', TOOL_REAL, "S", "10", "time budget of a case; slow contestants are executed at least 5 times",
@@ -51,7 +52,7 @@ static const tool_option options[] = {
     {"gather", 0, TOOL_FLAG, NULL, NULL, "CPU: also time reading the same rows without arithmetic", AT(gather), 0, 0,
      NULL},
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
-    {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
+    {"json", 'j', TOOL_ADDED_TO, "OUT.jsonl", NULL,
      "append one line of JSON for each measurement, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
     {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: from the file, none (a pattern) or random", AT(values),
      0, 0, &tool_operand_values},
@@ -80,8 +81,6 @@ static const tool_example examples[] = {
      "an experiment of a paper, with results for 'tamis report'"},
     {NULL, NULL},
 };
-
-static const double BUSY = 0.15; /* processors of others from which results are doubtful */
 
 static int check_settings(const tool_bench_settings *settings) {
     for (const char *list = settings->variants, *variant; list && *list;) {
@@ -148,7 +147,7 @@ static int run_bench(const void *given, int count, char **operands) {
     if (code == 0) {
         const bool terminal = isatty(STDOUT_FILENO);
         const bool taken = settings->json && strcmp(settings->json, "-") == 0;
-        run.report.table = !taken && (terminal || !settings->json);
+        run.report.table = !taken;
         run.report.bold = terminal && !taken;
         if (settings->baseline_name) {
             snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);
@@ -156,10 +155,10 @@ static int run_bench(const void *given, int count, char **operands) {
         code = bench(&run, devices, count, operands);
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
-        if (tool_measure_disturbance() > BUSY) {
-            tool_warning("other processes used %.1f processors meanwhile: trust the minimum times more than the "
-                         "medians, or measure again",
-                         tool_measure_disturbance());
+        if (run.report.disturbed > 0) {
+            tool_warning("other processes used up to %.1f processors during %d of %d cases, which are left out of "
+                         "summaries: measure these again",
+                         run.report.others, run.report.disturbed, run.report.cases);
         }
         if (code == 0) code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);

@@ -58,7 +58,8 @@ typedef struct tool_bench_result {
     double setup, check, predicted; /* seconds */
     double initial, cleanup;        /* copying to the device and making the plan; fetching the result and freeing */
     tool_summary time;
-    bool compared, late; /* late: it was right, but no more after the timed executions */
+    tool_interval median; /* of the medians of its turns */
+    bool compared, late;  /* late: it was right, but no more after the timed executions */
     tool_comparison comparison;
 } tool_bench_result;
 
@@ -71,6 +72,8 @@ typedef struct tool_bench_results {
     double flops, bytes;
     double baseline, gather; /* medians in seconds; 0 where not measured */
     double clock;            /* MHz just after; NaN where it is not to be had */
+    tool_interval versus;    /* of the baseline's median */
+    tool_load load;          /* while they were measured */
     bool interrupted;
 } tool_bench_results;
 
@@ -89,9 +92,11 @@ typedef struct tool_bench_report {
     /* speed-ups over the baseline, for the summary: of each operation, of the chosen or only algorithm */
     struct {
         double log_sum, least;
-        int count;
+        int count, ties; /* ties: within the noise */
         char where[160];
     } speedup[3];
+    int cases, disturbed; /* disturbed ones are in no summary */
+    double others;        /* the most processors that others used in one of them */
 } tool_bench_report;
 
 /* The run as a whole. */

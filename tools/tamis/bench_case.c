@@ -287,7 +287,7 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
                                           .device = one->device,
                                           .flush = one->flush,
                                           .threads = one->threads};
-    results->interrupted = !tool_measure(all->contestant, all->count, &options);
+    results->interrupted = !tool_measure(all->contestant, all->count, &options, &results->load);
     if (results->interrupted) return 0;
     results->clock = tool_clock_mhz(one->device);
     int fastest = -1;
@@ -297,7 +297,11 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
         }
         tool_bench_result *result = &results->at[i];
         result->time = tool_samples_summary(&all->contestant[i].samples);
-        if (result->baseline) results->baseline = result->time.median;
+        result->median = tool_samples_interval(&all->contestant[i].turns);
+        if (result->baseline) {
+            results->baseline = result->time.median;
+            results->versus = result->median;
+        }
         if (result->gather) {
             results->gather = result->time.median;
         } else if (fastest < 0 || result->time.median < results->at[fastest].time.median) {
@@ -319,6 +323,7 @@ static void clean_up(field *all, tool_bench_results *results) {
         tool_peer_free(run->peer);
         results->at[i].cleanup = tool_seconds() - start;
         tool_samples_free(&all->contestant[i].samples);
+        tool_samples_free(&all->contestant[i].turns);
     }
     const double start = tool_seconds();
     tool_mirror_free(&all->mirror);

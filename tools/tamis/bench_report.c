@@ -51,6 +51,9 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
     fflush(stdout);
 }
 
+/* Whether noise can make the one the other: their intervals have points in common. */
+static bool is_tied(const tool_interval *a, const tool_interval *b) { return a->low <= b->high && b->low <= a->high; }
+
 static void operation_name(const tool_problem *problem, char *name, size_t bytes) {
     const char *operation = tamis_operation_name(problem->operation);
     if (tool_uses_edge(problem->operation)) {
@@ -79,7 +82,10 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
              result->parameters[0] ? " " : "", result->parameters);
     const double median = result->time.median;
     if (results->floor.seconds > 0) snprintf(ratio, sizeof ratio, "%.2fx", median / results->floor.seconds);
-    if (results->baseline > 0) snprintf(speedup, sizeof speedup, "%.2fx", results->baseline / median);
+    if (results->baseline > 0) {
+        const bool tied = !result->baseline && is_tied(&result->median, &results->versus);
+        snprintf(speedup, sizeof speedup, "%s%.2fx", tied ? "=" : "", results->baseline / median);
+    }
     if (result->compared) {
         const char *verdict = result->peer ? "  outside" : "  WRONG";
         snprintf(error, sizeof error, "%.1e%s", result->comparison.error, result->comparison.passed ? "" : verdict);
@@ -133,6 +139,8 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     tool_json_number(json, "setup_ms", 1e3 * result->setup);
     tool_json_number(json, "init_ms", 1e3 * result->initial);
     tool_json_number(json, "median_ms", 1e3 * median);
+    tool_json_number(json, "median_low_ms", 1e3 * result->median.low);
+    tool_json_number(json, "median_high_ms", 1e3 * result->median.high);
     tool_json_number(json, "q1_ms", 1e3 * result->time.lower);
     tool_json_number(json, "q3_ms", 1e3 * result->time.upper);
     tool_json_number(json, "min_ms", 1e3 * result->time.min);
@@ -163,6 +171,9 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     tool_json_bool(json, "cold", one->settings->cold);
     tool_json_text(json, "instruction_set", one->device->description.instruction_set);
     tool_json_number(json, "clock_mhz", results->clock);
+    tool_json_number(json, "others_processors", results->load.others);
+    tool_json_number(json, "stolen_processors", results->load.stolen);
+    tool_json_bool(json, "disturbed", results->load.disturbed);
     tool_json_integer(json, "seed", one->settings->seed);
     tool_json_text(json, "version", tamis_version());
     tool_json_text(json, "compiler", tool_bench_compiler());
@@ -184,10 +195,14 @@ static const tool_bench_result *representative(const tool_bench_results *results
 
 static void remember_speedup(tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results) {
     const tool_bench_result *result = representative(results);
-    if (!result || results->baseline <= 0 || !(result->time.median > 0)) return;
+    report->cases++;
+    report->disturbed += results->load.disturbed;
+    if (results->load.disturbed) report->others = fmax(report->others, results->load.others + results->load.stolen);
+    if (!result || results->load.disturbed || results->baseline <= 0 || !(result->time.median > 0)) return;
     const double speedup = results->baseline / result->time.median;
     const int operation = (int)one->problem.operation;
     report->speedup[operation].log_sum += log(speedup);
+    report->speedup[operation].ties += is_tied(&result->median, &results->versus);
     if (report->speedup[operation].count++ == 0 || speedup < report->speedup[operation].least) {
         report->speedup[operation].least = speedup;
         snprintf(report->speedup[operation].where, sizeof report->speedup[operation].where, "%s, K = %lld",
@@ -242,7 +257,7 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
                tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
                tool_word_number(ceilings->memory_gbs[1]).text);
     }
-    if (report->versus[0]) printf("%s: speed-up.\n", report->versus);
+    if (report->versus[0]) printf("%s: speed-up; = is within the noise.\n", report->versus);
     puts("Set-up includes the check of the indices. Data that fit into a cache may run below the floor, which assumes "
          "memory.");
     if (report->gathered) puts("gather: reading the same rows of B and D in the same order, without arithmetic.");
@@ -252,8 +267,9 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
     }
     for (int i = 0; i < 3; i++) {
         if (report->speedup[i].count < 2) continue;
-        printf("Speed-up of %s: geometric mean %.2fx over %d cases, smallest %.2fx (%s).\n",
+        printf("Speed-up of %s: geometric mean %.2fx over %d cases, %d of them within the noise, smallest %.2fx "
+               "(%s).\n",
                tamis_operation_name((tamis_operation)i), exp(report->speedup[i].log_sum / report->speedup[i].count),
-               report->speedup[i].count, report->speedup[i].least, report->speedup[i].where);
+               report->speedup[i].count, report->speedup[i].ties, report->speedup[i].least, report->speedup[i].where);
     }
 }

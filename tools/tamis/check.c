@@ -53,7 +53,7 @@ static const tool_option options[] = {
     {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first arrangement, and no additional widths", AT(quick), 0, 0, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "print a line for each check, with the reason if it is skipped",
      AT(verbose), 0, 0, NULL},
-    {"json", 'j', TOOL_PATH, "OUT.jsonl", NULL,
+    {"json", 'j', TOOL_ADDED_TO, "OUT.jsonl", NULL,
      "append one line of JSON for each check, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(from), 0, 0, &tool_file_formats},

@@ -52,7 +52,12 @@ static const char *values_at(int i) {
 }
 
 static const char *duplicates_at(int i) {
-    static const char *const names[] = {"keep", "sum"};
+    static const char *const names[] = {"keep", "sum", "last"};
+    return pick(names, 3, i);
+}
+
+static const char *repeat_at(int i) {
+    static const char *const names[] = {"last", "sum"};
     return pick(names, 2, i);
 }
 
@@ -92,6 +97,11 @@ static const char *device_at(int i) {
     return strcmp(name, "cuda") == 0 ? "cuda:0" : strcmp(name, "opencl") == 0 ? "opencl:0" : name;
 }
 
+bool tool_device_is_present(int i) {
+    const char *why = "";
+    return i == 0 || (tamis_device_at(i - 1, NULL, &why) == TAMIS_OK && !*why);
+}
+
 static const char *arrangement_at(int i) {
     static const char *const names[] = {"packed", "strided", "column", "coo"};
     return pick(names, 4, i);
@@ -126,6 +136,7 @@ const tool_choices tool_kinds = {"a kind of matrix", kind_at, NULL};
 const tool_choices tool_file_formats = {"a file format", file_format_at, NULL};
 const tool_choices tool_values = {"a treatment of values", values_at, NULL};
 const tool_choices tool_duplicates = {"a treatment of duplicates", duplicates_at, NULL};
+const tool_choices tool_repeats = {"a treatment of repeated entries", repeat_at, NULL};
 const tool_choices tool_operand_values = {"a treatment of values", operand_values_at, NULL};
 const tool_choices tool_algorithms = {"an algorithm", algorithm_at, "algorithms"};
 const tool_choices tool_algorithms_one = {"an algorithm", one_algorithm_at, "algorithms"};

@@ -15,6 +15,7 @@ typedef struct tool_command {
     const char *summary;     /* one line */
     const char *operands;    /* "FILE ..."; "" for none */
     int least, most;         /* how many operands; most < 0: any number */
+    int output_operand;      /* which of them is written, from 0; 0: none */
     const char *description; /* a paragraph or more, separated by empty lines */
     const tool_option *options;
     const tool_example *examples; /* ends with a NULL line */

@@ -73,7 +73,7 @@ static void print_bash_options(FILE *out, const tool_command *command) {
             print_words(out, option->choices);
             fputs("\"; return ;;\n", out);
         } else {
-            fputs(option->value == TOOL_PATH ? "_tamis_files; return ;;\n" : "return ;;\n", out);
+            fputs(tool_option_is_path(option) ? "_tamis_files; return ;;\n" : "return ;;\n", out);
         }
     }
     fputs("        esac\n", out);
@@ -172,7 +172,7 @@ static void print_zsh_option(FILE *out, const tool_option *option) {
     fputc(']', out);
     if (option->argument) {
         fprintf(out, "%s:%s:", option->value == TOOL_PATH_MAYBE ? ":" : "", option->argument);
-        if (option->value == TOOL_PATH || option->value == TOOL_PATH_MAYBE) {
+        if (tool_option_is_path(option)) {
             fputs("_files", out);
         } else if (option->choices && option->choices->list) {
             fprintf(out, "_tamis_%s", option->choices->list);

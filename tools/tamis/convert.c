@@ -6,13 +6,14 @@
 
 #include "command.h"
 #include "exit.h"
+#include "outputs.h"
 #include "progress.h"
 #include "source.h"
 #include "text.h"
 
 typedef struct settings {
     int from, format, type, index_type, offset_type, values, duplicates;
-    bool transpose, sort, relabel, undirected, dense, quiet;
+    bool transpose, sort, relabel, undirected, dense, no_clobber, quiet;
     int64_t threads;
 } settings;
 
@@ -35,7 +36,8 @@ static const tool_option options[] = {
      NULL},
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
@@ -72,10 +74,12 @@ static int run_convert(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     const char *in = operands[0], *out = operands[1];
+    const bool dense =
+        set->dense || set->from == TAMIS_FILE_NPY || (set->from == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
+    const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
+    if (refused) return refused;
     tool_interrupt_catch();
-    if (set->dense || set->from == TAMIS_FILE_NPY || (set->from == TAMIS_FILE_AUTO && ends_with(in, ".npy"))) {
-        return convert_dense(set, in, out);
-    }
+    if (dense) return convert_dense(set, in, out);
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     reading.file_format = (tamis_file_format)set->from;
     reading.value_type = (tamis_type)set->type;
@@ -122,10 +126,11 @@ const tool_command tool_convert_command = {
     .operands = "IN OUT",
     .least = 2,
     .most = 2,
+    .output_operand = 1,
     .description =
         "Reads IN in any format that Tamis supports, also compressed as .gz, .xz or .zst. Writes OUT in the format of "
-        "its extension: .mtx, .mtx.gz or .npz, or .npy or .mtx for a dense IN. It writes a temporary file and renames "
-        "it, so a failure leaves an existing file unchanged.",
+        "its extension: .mtx, .mtx.gz or .npz, or .npy or .mtx for a dense IN. A failure "
+        "leaves an existing file unchanged.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

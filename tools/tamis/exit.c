@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "progress.h"
 
@@ -16,7 +17,7 @@ const tool_exit_meaning tool_exit_meanings[7] = {
     {TOOL_FILE, "an input file is missing or violates its format, or an output cannot be written"},
     {TOOL_UNSUPPORTED, "the device is absent, or it or the algorithm does not support the request"},
     {TOOL_MEMORY, "out of memory"},
-    {TOOL_INTERRUPTED, "interrupted; completed results have been written"},
+    {TOOL_INTERRUPTED, "interrupted (129 by HUP, 143 by TERM); completed results have been written"},
 };
 
 static const char *command_name = NULL;
@@ -48,6 +49,18 @@ void tool_warning(const char *format, ...) {
     va_end(arguments);
 }
 
+static bool is_quiet = false;
+
+void tool_set_quiet(bool quiet) { is_quiet = quiet; }
+
+void tool_note(const char *format, ...) {
+    if (is_quiet) return;
+    va_list arguments;
+    va_start(arguments, format);
+    write_message("", format, arguments);
+    va_end(arguments);
+}
+
 int tool_usage_error(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -74,9 +87,42 @@ int tool_exit_of(tamis_status status) {
     return (size_t)status < sizeof codes / sizeof *codes ? (int)codes[status] : (int)TOOL_FAILED;
 }
 
+/* The library speaks of its functions and fields; who uses the program knows options and files. */
+static void use_our_words(const char *message, char *ours, size_t bytes) {
+    static const char *const words[][2] = {
+        {"which tamis_read_dense reads", "but a sparse one is needed"},
+        {"which tamis_read_sparse reads; expected an array", "but a dense one (an array) is needed"},
+        {"index_type = int64, or relabel = true", "--index int64, or --relabel"},
+        {"an offset_type of int32 cannot hold it", "it needs --offset int64"},
+        {"pass those of tamis_model_transform as W", "name their known entries by --new FILE"},
+        {"held_out.entries.cols", "columns of --held-out"},
+        {"held_out.entries.rows", "rows of --held-out"},
+        {"held_out.observed.cols", "columns of --observed"},
+        {"held_out.observed.rows", "rows of --observed"},
+        {"options.offset_type", "--offset"},
+        {"options.index_type", "--index"},
+        {"options.value_type", "--type"},
+        {"options.", "--"},
+        {"S.cols", "columns of the data"},
+        {"S.rows", "rows of the data"},
+        {"S has", "the data have"},
+    };
+    size_t used = 0;
+    while (*message && used + 1 < bytes) {
+        size_t i = 0;
+        while (i < sizeof words / sizeof *words && strncmp(message, words[i][0], strlen(words[i][0])) != 0) i++;
+        const bool found = i < sizeof words / sizeof *words;
+        const int length = snprintf(ours + used, bytes - used, "%.*s", found ? 80 : 1, found ? words[i][1] : message);
+        message += found ? strlen(words[i][0]) : 1;
+        used += (size_t)length;
+    }
+    ours[used < bytes ? used : bytes - 1] = 0;
+}
+
 int tool_library_error(tamis_status status, const char *context) {
-    const char *message = tamis_last_error();
-    if (!message || !*message) message = tamis_status_name(status);
+    char message[2048];
+    const char *said = tamis_last_error();
+    use_our_words(said && *said ? said : tamis_status_name(status), message, sizeof message);
     if (status == TAMIS_ERROR_CANCELLED) {
         tool_error("interrupted");
     } else if (context && *context) {

@@ -3,6 +3,7 @@
 #ifndef TOOL_EXIT_H
 #define TOOL_EXIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <tamis/tamis.h>
 
@@ -29,6 +30,10 @@ void tool_set_command(const char *name);
 /* Writes "tamis COMMAND: MESSAGE" to standard error. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What was done or assumed that one may not expect; nothing after tool_set_quiet(true). */
+void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tool_set_quiet(bool quiet);
 
 /* The same with code 2 and a hint at --help. */
 int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -33,7 +33,7 @@ static const tool_option options[] = {
     {"calls", 'n', TOOL_INTEGER, "N", "1000", "expected calls, which decide how much set-up pays off", AT(calls), 1,
      1e15, NULL},
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: the same as K", AT(width), 0, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default K", AT(width), 1, 1e9, NULL},
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type", AT(type), 0, 0, &tool_types},
     {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
      0, 0, &tool_maths},
@@ -43,7 +43,7 @@ static const tool_option options[] = {
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
      "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
      0, &tool_efforts},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
     {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(from), 0, 0, &tool_file_formats},
@@ -112,12 +112,15 @@ static void print_times(const explained *one, int64_t calls) {
                           tool_word_seconds(one->floor.seconds).text);
         }
     } else {
-        tool_text_add(&text, "no model; the floor is %s", tool_word_seconds(one->floor.seconds).text);
+        tool_text_add(&text, "no model");
+        if (one->floor.seconds > 0)
+            tool_text_add(&text, "; the floor is %s", tool_word_seconds(one->floor.seconds).text);
     }
-    tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%sflop at %s GFLOP/s)",
-                  one->floor.memory_bound ? tool_word_bytes((int64_t)one->bytes).text
-                                          : tool_word_short(one->flops).text,
-                  tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
+    if (one->floor.seconds > 0)
+        tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%sflop at %s GFLOP/s)",
+                      one->floor.memory_bound ? tool_word_bytes((int64_t)one->bytes).text
+                                              : tool_word_short(one->flops).text,
+                      tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
     print_field("predicted", tool_text_get(&text));
     tool_text_free(&text);
     print_candidates(one);

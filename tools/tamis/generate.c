@@ -7,13 +7,14 @@
 
 #include "command.h"
 #include "exit.h"
+#include "outputs.h"
 #include "progress.h"
 #include "text.h"
 
 #define AT(field) offsetof(tool_generate_settings, field)
 
 const tool_option tool_generate_options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file: .mtx, .mtx.gz or .npz", AT(output), 0, 0, NULL},
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .mtx, .mtx.gz or .npz", AT(output), 0, 0, NULL},
     {"rows", 'm', TOOL_INTEGER, "M", "4096", "rows", AT(rows), 0, 9e15, NULL},
     {"cols", 'n', TOOL_INTEGER, "N", "0", "columns; 0: the number of rows", AT(cols), 0, 9e15, NULL},
     {"nnz", 0, TOOL_INTEGER, "NNZ", "0", "number of nonzeros; 0: from --density", AT(nnz), 0, 9e15, NULL},
@@ -29,6 +30,7 @@ const tool_option tool_generate_options[] = {
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the column indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
@@ -67,6 +69,8 @@ static int run_generate(const void *given, int count, char **operands) {
     const int code_of_kind = tool_choice_parse(&tool_kinds, "", operands[0], &kind);
     if (code_of_kind) return code_of_kind;
     if (!settings->output) return tool_usage_error("-o FILE is missing");
+    const int refused = tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz");
+    if (refused) return refused;
     const double start = tool_seconds();
     tamis_owned_sparse *matrix = NULL;
     tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);

@@ -13,7 +13,7 @@ typedef struct tool_generate_settings {
     bool pattern;
     int type, index_type, offset_type;
     const char *output;
-    bool quiet;
+    bool no_clobber, quiet;
 } tool_generate_settings;
 
 extern const tool_option tool_generate_options[];

@@ -10,7 +10,7 @@ enum { OPTION_COLUMN = 26 };
 void tool_help(FILE *out) {
     fputs("tamis - sampled and sparse matrix products: SDDMM, SpMM and FusedMM\n"
           "\n"
-          "Usage: tamis COMMAND [options] [operands]\n"
+          "Usage: tamis [--max-memory SIZE] COMMAND [options] [operands]\n"
           "\n"
           "Commands:\n",
           out);
@@ -21,6 +21,7 @@ void tool_help(FILE *out) {
           "Options:\n"
           "  --help      this text; 'tamis COMMAND --help' for a command\n"
           "  --version   the version and how it was built\n"
+          "  --max-memory SIZE   use no more memory than this, such as 8G: more ends with code 5\n"
           "\n"
           "Start here:\n"
           "  tamis explain FILE --inner 128   which algorithm a plan chooses, and why\n"

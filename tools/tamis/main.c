@@ -1,12 +1,16 @@
 /* The program `tamis`: finds the subcommand in the table (commands.c), parses its options and runs it. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <tamis/tamis.h>
 
 #include "command.h"
 #include "exit.h"
 #include "model_options.h"
+#include "outputs.h"
 #include "progress.h"
 #include "text.h"
 
@@ -55,7 +59,7 @@ static int run_global_option(int count, char **arguments) {
         return tool_usage_error("--completion: expected a shell, bash or zsh");
     }
     if (strcmp(option, "--names") == 0) return print_names(count > 2 ? arguments[2] : "");
-    static const char *const names[] = {"help", "version", "completion", NULL};
+    static const char *const names[] = {"help", "version", "completion", "max-memory", NULL};
     const char *nearest = option[1] == '-' ? tool_nearest(option + 2, names) : NULL;
     return tool_usage_error("unknown option %s%s%s%s", option, nearest ? " (did you mean --" : "",
                             nearest ? nearest : "", nearest ? "?)" : "");
@@ -79,8 +83,13 @@ static int run_command(const tool_command *group, const tool_command *command, i
     } else if (code == 0 && command->most >= 0 && operands > command->most) {
         code = tool_usage_error("unexpected argument '%s'", arguments[command->most]);
     } else if (code == 0) {
-        code = group ? command->run_action(group, settings, operands, arguments)
-                     : command->run(settings, operands, arguments);
+        tool_set_quiet(tool_option_flag(command->options, settings, "quiet"));
+        code = tool_outputs_check(command, settings, operands, arguments);
+        if (code == 0) {
+            code = group ? command->run_action(group, settings, operands, arguments)
+                         : command->run(settings, operands, arguments);
+        }
+        if (code == 0) tool_outputs_replaced();
     }
     free(settings);
     return code;
@@ -118,7 +127,25 @@ static int show_help(int count, char **arguments) {
     return TOOL_OK;
 }
 
+/* Beyond so much memory of its own the process gets none, and ends with code 5 instead of the machine's memory. */
+static int limit_memory(const char *size) {
+    int64_t bytes = 0;
+    if (!size || !tool_parse_integer(size, strlen(size), &bytes) || bytes < 1) {
+        return tool_usage_error("--max-memory: expected a number of bytes, such as 500M or 8G%s%s%s",
+                                size ? ", not '" : "", size ? size : "", size ? "'" : "");
+    }
+    const struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
+    if (setrlimit(RLIMIT_DATA, &limit) == 0) return 0;
+    return tool_usage_error("--max-memory: %s: %s", size, strerror(errno));
+}
+
 static int dispatch(int count, char **arguments) {
+    if (count >= 2 && strcmp(arguments[1], "--max-memory") == 0) {
+        const int code = limit_memory(count > 2 ? arguments[2] : NULL);
+        if (code) return code;
+        count -= 2;
+        arguments += 2;
+    }
     if (count < 2) {
         tool_help(stderr);
         return TOOL_USAGE;
@@ -131,7 +158,18 @@ static int dispatch(int count, char **arguments) {
                             : run_command(NULL, command, count - 2, arguments + 2);
 }
 
+/* OpenCL compilers may write to standard error how many warnings they have of our kernels. */
+static void quieten_opencl(void) {
+    const char *given = getenv("TAMIS_OPENCL_OPTIONS");
+    tool_text options = {0};
+    tool_text_add(&options, "%s%s-w", given ? given : "", given ? " " : "");
+    setenv("TAMIS_OPENCL_OPTIONS", tool_text_get(&options), 1);
+    tool_text_free(&options);
+}
+
 int main(int count, char **arguments) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, which says so */
+    quieten_opencl();
     tool_train_options_prepare();
     int code = dispatch(count, arguments);
     tool_progress_clear();
@@ -139,5 +177,5 @@ int main(int count, char **arguments) {
         tool_error("standard output cannot be written");
         if (code == TOOL_OK) code = TOOL_FILE;
     }
-    return code;
+    return code == TOOL_INTERRUPTED ? tool_interrupted_code() : code;
 }

@@ -16,17 +16,16 @@
 enum { LEAST_TURNS = 5, MOST_EXECUTIONS_A_TURN = 2000 };
 static const double LEAST_SECONDS = 0.2; /* for each contestant, over all its turns */
 
-/* Seconds of measuring so far, processor time that others and our own other processes had meanwhile, and the most
-   threads of ours. */
-static double measured = 0, others = 0, children = 0;
-static int most_threads = 1;
+static const double BUSY = 0.15; /* processors of others from which times are doubtful */
+
+static double children = 0; /* processor time of our other processes */
 
 typedef struct processor_time {
-    double all, own; /* seconds, of all processors */
+    double all, own, stolen; /* seconds, of all processors; NaN: not known */
 } processor_time;
 
 static processor_time processor_time_so_far(void) {
-    processor_time so_far = {0, 0};
+    processor_time so_far = {(double)NAN, (double)NAN, (double)NAN};
     double user = 0, nice = 0, kernel = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
     FILE *file = fopen("/proc/stat", "r");
     if (!file) return so_far;
@@ -36,7 +35,8 @@ static processor_time processor_time_so_far(void) {
     struct rusage usage;
     if (read < 7 || getrusage(RUSAGE_SELF, &usage) != 0) return so_far;
     const double ticks = (double)sysconf(_SC_CLK_TCK);
-    so_far.all = (user + nice + kernel + interrupts + soft + stolen) / ticks;
+    so_far.all = (user + nice + kernel + interrupts + soft) / ticks;
+    so_far.stolen = stolen / ticks;
     so_far.own = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                  1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) + children;
     return so_far;
@@ -44,10 +44,16 @@ static processor_time processor_time_so_far(void) {
 
 void tool_measure_add_own(double seconds) { children += seconds; }
 
-double tool_measure_disturbance(void) {
-    if (measured < 0.5) return 0; /* too short for the kernel's clock ticks */
-    const double used = others / measured;
-    return used + most_threads > (double)sysconf(_SC_NPROCESSORS_ONLN) ? used : 0;
+/* A GPU is not slowed by what the processors do, and what fits beside our threads disturbs nobody. */
+static tool_load load_between(const processor_time *before, const processor_time *after, double seconds, int threads,
+                              bool gpu) {
+    tool_load load = {(double)NAN, (double)NAN, false};
+    if (seconds < LEAST_SECONDS / 2) return load; /* too short for the kernel's clock ticks */
+    load.others = fmax(0, after->all - before->all - (after->own - before->own)) / seconds;
+    load.stolen = (after->stolen - before->stolen) / seconds;
+    const bool crowded = load.others + threads > (double)sysconf(_SC_NPROCESSORS_ONLN);
+    load.disturbed = !gpu && ((crowded && load.others > BUSY) || load.stolen > BUSY);
+    return load;
 }
 
 /* Executions by the contestant's own clock, after all that the device still has to do. */
@@ -84,11 +90,17 @@ static int64_t execute_some(tool_contestant *contestant, const tool_measure_opti
 static void execute_turn(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer,
                          int64_t length) {
     double seconds[MOST_EXECUTIONS_A_TURN];
+    tool_samples turn = {0};
     for (int64_t done = 0; done < length && contestant->status == TAMIS_OK;) {
         const int64_t count = execute_some(contestant, options, timer, length - done, seconds);
-        for (int64_t i = 0; i < count; i++) tool_samples_add(&contestant->samples, seconds[i]);
+        for (int64_t i = 0; i < count; i++) {
+            tool_samples_add(&contestant->samples, seconds[i]);
+            tool_samples_add(&turn, seconds[i]);
+        }
         done += count;
     }
+    if (turn.count > 0) tool_samples_add(&contestant->turns, tool_samples_summary(&turn).median);
+    tool_samples_free(&turn);
 }
 
 /* Executions in one turn: as many as give the least time over `repeat` turns. */
@@ -108,7 +120,7 @@ static int64_t warm_up(tool_contestant *contestant, const tool_measure_options *
     return options->flush ? 1 : turn_length(once, options->repeat);
 }
 
-bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options) {
+bool tool_measure(tool_contestant *contestants, int count, const tool_measure_options *options, tool_load *load) {
     tool_timer timer = tool_timer_create(options->device);
     int64_t *length = tool_allocate((size_t)count, sizeof *length);
     for (int i = 0; i < count; i++) length[i] = warm_up(&contestants[i], options, &timer);
@@ -122,12 +134,8 @@ bool tool_measure(tool_contestant *contestants, int count, const tool_measure_op
             complete = !tool_interrupted();
         }
     }
-    if (!timer.device) { /* a GPU is not slowed by what the processors do */
-        const processor_time after = processor_time_so_far();
-        measured += tool_seconds() - start;
-        others += fmax(0, (after.all - before.all) - (after.own - before.own));
-        if (options->threads > most_threads) most_threads = options->threads;
-    }
+    const processor_time after = processor_time_so_far();
+    *load = load_between(&before, &after, tool_seconds() - start, options->threads, timer.device != NULL);
     tool_timer_free(&timer);
     free(length);
     return complete;

@@ -14,6 +14,10 @@
 
 bool tool_method_of_documents(tamis_method method) { return method == TAMIS_LDA || method == TAMIS_GAP; }
 
+bool tool_method_of_counts(tamis_method method) {
+    return tool_method_of_documents(method) || method == TAMIS_IMPLICIT_ALS;
+}
+
 /* ------------------------------------------------------------------------------------------ kinds of files */
 
 /* LISTS hold pairs of ids; the others say themselves how large they are, or count from the largest index. */
@@ -119,11 +123,14 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     tamis_status status = known_rows ? tamis_names_copy(request->rows, &data->rows) : TAMIS_OK;
     if (status == TAMIS_OK && request->columns) status = tamis_names_copy(request->columns, &data->columns);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    options.sum = request->sum;
     options.users = data->rows;
     options.items = data->columns;
     options.known_only = known_rows && request->columns;
     options.progress = tool_progress_reading;
     options.progress_context = data->name;
+    bool titles = false;
+    options.titles = &titles;
     int64_t skipped = 0;
     tamis_names *rows = NULL, *columns = NULL;
     status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
@@ -131,6 +138,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     if (status != TAMIS_OK) {
         return tool_library_error(status, strstr(tamis_last_error(), request->spec) ? NULL : request->spec);
     }
+    if (titles && request->column_count == 0) tool_note(TOOL_TITLES_NOTE, request->spec);
     data->rows = rows;
     data->columns = columns;
     data->S = *tamis_owned_sparse_view(data->matrix);
@@ -146,6 +154,7 @@ static int read_indexed(const tool_data_request *request, file_kind kind, tool_d
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.file_format = (tamis_file_format)request->format;
     options.offset_type = TAMIS_I64;
+    options.duplicates = request->sum ? TAMIS_DUPLICATES_SUM : TAMIS_DUPLICATES_LAST;
     tool_source source;
     const int code = tool_source_open(request->spec, &options, &source);
     data->matrix = source.matrix;

@@ -12,6 +12,7 @@ typedef struct tool_data_request {
     tamis_method method;
     const tamis_names *rows, *columns; /* names that ids are looked up in; NULL: an id is an index */
     int64_t row_count, column_count;   /* of the model; 0 rows: any, 0 columns: a new model, which takes any names */
+    bool sum;                          /* repeated entries add up, else the last one counts */
     bool new_rows;                     /* the rows are not the model's: they get names of their own */
 } tool_data_request;
 
@@ -37,6 +38,8 @@ int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names
 
 /* Whether rows are documents, of which words are held out, not users. */
 bool tool_method_of_documents(tamis_method method);
+/* What a method's data are: counts, of which repeated ones add up, or ratings, of which the last one counts. */
+bool tool_method_of_counts(tamis_method method);
 
 /* What is held out, and what is left to fit to. */
 typedef struct tool_held_out {

@@ -19,6 +19,7 @@ enum {
     TOPICS = LDA | GAP,
     FEATURES = ALS | IMPLICIT | CCD | SFA,
     BATCHES = LDA | SFA | GAP,
+    COUNTS = TOPICS | IMPLICIT,
     ALL = TOPICS | FEATURES
 };
 
@@ -28,7 +29,8 @@ static const struct {
     int methods;
     tool_option option;
 } rows[] = {
-    {ALL, {"output", 'o', TOOL_PATH, "MODEL", NULL, "the model file to write", AT(output), 0, 0, NULL}},
+    {ALL, {"output", 'o', TOOL_OUTPUT, "MODEL", NULL, "the model file to write", AT(output), 0, 0, NULL}},
+    {ALL, TOOL_NO_CLOBBER(AT(no_clobber))},
     /* the model */
     {FEATURES, {"factors", 'k', TOOL_INTEGER, "K", NULL, "features of a user and an item", AT(factors), 1, 1024, NULL}},
     {TOPICS, {"factors", 'k', TOOL_INTEGER, "K", NULL, "topics", AT(factors), 1, 1024, NULL}},
@@ -84,7 +86,9 @@ static const struct {
       AT(tolerance), 0, 0, NULL}},
     {ALL,
      {"loss", 0, TOOL_FLAG, NULL, NULL, "compute the loss of each iteration, which takes time", AT(loss), 0, 0, NULL}},
-    {ALL, {"threads", 0, TOOL_INTEGER, "T", NULL, "CPU threads; 0: the device's setting", AT(threads), 0, 4096, NULL}},
+    {ALL,
+     {"threads", 0, TOOL_INTEGER, "T", NULL, "CPU threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST,
+      NULL}},
     {ALL, {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device to use", AT(device), 0, 0, &tool_devices}},
     {ALL,
      {"algorithms", 0, TOOL_NAME, "NAMES", NULL,
@@ -93,6 +97,12 @@ static const struct {
       AT(algorithms), 0, 0, NULL}},
     /* the data */
     {ALL, {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of DATA", AT(from), 0, 0, &tool_file_formats}},
+    {ALL & ~COUNTS,
+     {"duplicates", 0, TOOL_CHOICE, "HOW", "last", "repeated pairs of a user and an item", AT(duplicates), 0, 0,
+      &tool_repeats}},
+    {COUNTS,
+     {"duplicates", 0, TOOL_CHOICE, "HOW", "sum", "repeated entries, as in logs of events", AT(duplicates), 0, 0,
+      &tool_repeats}},
     {ALL, {"vocabulary", 0, TOOL_PATH, "FILE", NULL, "names of the columns, one per line", AT(vocabulary), 0, 0, NULL}},
     {FEATURES,
      {"hold-out", 0, TOOL_REAL, "SHARE", "0", "share of each row's entries to hold out for the metric; 0: none",
@@ -115,7 +125,7 @@ static const struct {
       AT(stream), 0, 0, NULL}},
     /* what is written */
     {ALL,
-     {"checkpoint", 'c', TOOL_PATH, "FILE", NULL,
+     {"checkpoint", 'c', TOOL_ADDED_TO, "FILE", NULL,
       "checkpoint file of the training (MODEL.part); removed once MODEL is written", AT(checkpoint), 0, 0, NULL}},
     {ALL,
      {"checkpoint-seconds", 0, TOOL_REAL, "S", "30", "minimum time between two checkpoints", AT(checkpoint_seconds), 0,
@@ -125,7 +135,7 @@ static const struct {
       "continue from the checkpoint, or from FILE: another checkpoint, or a model that needs more iterations",
       AT(resume), 0, 0, NULL}},
     {ALL,
-     {"json", 'j', TOOL_PATH, "FILE", NULL,
+     {"json", 'j', TOOL_ADDED_TO, "FILE", NULL,
       "append a line of JSON for each iteration and one at the end; -: print them", AT(json), 0, 0, NULL}},
     {ALL,
      {"verbose", 'v', TOOL_FLAG, NULL, NULL, "print a line for each iteration even if the output is not a terminal",

@@ -15,14 +15,14 @@ typedef struct tool_train_settings {
     const char *algorithms;
     /* the data */
     const char *vocabulary, *held_out, *observed;
-    int from;
+    int from, duplicates;
     int64_t split_seed;
     double hold_out;
     bool leave_one_out, stream;
     /* what is written */
     const char *output, *checkpoint, *resume, *json;
     double checkpoint_seconds;
-    bool verbose, quiet;
+    bool no_clobber, verbose, quiet;
 } tool_train_settings;
 
 /* The options of each method's training, by tamis_method. They are filled when the program starts. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exit.h"
+#include "model_baseline.h"
 #include "progress.h"
 #include "text.h"
 
@@ -117,6 +119,9 @@ static double finite_or_zero(double value) { return isfinite(value) ? value : 0;
 
 bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
     tool_training_report *report = context;
+    if (iteration->checkpoint_failure && !report->last.checkpoint_failure) {
+        tool_warning("%s; the training goes on without this checkpoint", iteration->checkpoint_failure);
+    }
     report->last = *iteration;
     if (iteration->batch == iteration->batches) {
         const double seconds = finite_or_zero(iteration->seconds);
@@ -153,6 +158,9 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     if (isfinite(description->metric) && summary->held_out >= 0) {
         printf(", %s %s of %s held-out entries", tool_metric_name(options->method), number(description->metric).text,
                tool_word_count(summary->held_out).text);
+        if (isfinite(summary->baseline)) {
+            printf("; %s alone have %s", tool_baseline_name(options->method), number(summary->baseline).text);
+        }
     }
     printf("\n  read in %s, fitted in %s on %s", tool_word_seconds(summary->read_seconds).text,
            tool_word_seconds(summary->fit_seconds).text, summary->device);
@@ -183,6 +191,7 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
     tool_json_number(json, "loss", description->loss);
     tool_json_text(json, "metric_name", tool_metric_name(description->options.method));
     tool_json_number(json, "metric", description->metric);
+    tool_json_number(json, "baseline", summary->baseline);
     if (summary->held_out >= 0) tool_json_integer(json, "held_out", summary->held_out);
     tool_json_number(json, "read_seconds", summary->read_seconds);
     tool_json_number(json, "fit_seconds", summary->fit_seconds);

@@ -34,6 +34,7 @@ typedef struct tool_training_summary {
     const char *model, *data; /* the file, and the data's name */
     const char *device;
     int64_t rows, held_out; /* held-out entries, -1 where there are none */
+    double baseline;        /* of the metric; NaN: none */
     double read_seconds, fit_seconds;
 } tool_training_summary;
 

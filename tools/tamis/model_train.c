@@ -1,7 +1,6 @@
 /* METHOD train: reads data, fits a model to it while the table grows, and writes the model. What was reached is kept in
    a checkpoint meanwhile, with which an interrupted training goes on. */
-#include <errno.h>
-#include <libgen.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +10,12 @@
 #include "device.h"
 #include "exit.h"
 #include "model_actions.h"
+#include "model_baseline.h"
 #include "model_data.h"
 #include "model_options.h"
 #include "model_report.h"
+#include "operands.h"
+#include "outputs.h"
 #include "progress.h"
 #include "text.h"
 
@@ -41,7 +43,7 @@ typedef struct training {
 
 static bool is_file(const char *path) {
     struct stat there;
-    return stat(path, &there) == 0;
+    return stat(path, &there) == 0 && S_ISREG(there.st_mode);
 }
 
 static int check_settings(const tool_train_settings *set, tamis_method method) {
@@ -64,16 +66,6 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     return 0;
 }
 
-/* Hours of training should not end with a folder that is not there. */
-static int check_folder(const char *path) {
-    char *copy = memcpy(tool_allocate(strlen(path) + 1, 1), path, strlen(path) + 1);
-    const bool good = access(dirname(copy), W_OK) == 0;
-    free(copy);
-    if (good) return 0;
-    tool_error("%s: cannot be written: %s", path, strerror(errno));
-    return TOOL_FILE;
-}
-
 /* Which file the checkpoint is, and which one to go on with. */
 static int choose_checkpoint(training *run) {
     const tool_train_settings *set = &run->settings;
@@ -88,8 +80,8 @@ static int choose_checkpoint(training *run) {
     if (run->checkpoint && strcmp(run->checkpoint, set->output) == 0) {
         return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
     }
-    if (!device && check_folder(set->output)) return TOOL_FILE;
-    if (run->checkpoint && check_folder(run->checkpoint)) return TOOL_FILE;
+    const int code = run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0;
+    if (code) return code;
     if (!set->resume) {
         if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
         return tool_usage_error("%s exists, from an unfinished training: continue it with --resume, or remove the file "
@@ -170,7 +162,8 @@ static int open_data(training *run) {
         run->columns = tamis_batches_columns(run->batches);
         tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
     } else {
-        const tool_data_request request = {.spec = run->data_spec, .format = set->from, .method = run->method};
+        const tool_data_request request = {
+            .spec = run->data_spec, .format = set->from, .method = run->method, .sum = set->duplicates == 1};
         code = tool_data_open(&request, &run->data);
         if (code) return code;
         run->columns = run->data.S.cols;
@@ -184,6 +177,36 @@ static int open_data(training *run) {
     return code;
 }
 
+/* How many entries a and b have in common: CSR, sorted, each place once. */
+static int64_t count_common(const tamis_sparse *a, const tamis_sparse *b) {
+    int64_t common = 0;
+    for (int64_t row = 0; row < a->rows && row < b->rows; row++) {
+        int64_t s = tool_index_get(a->offsets, a->offset_type, row),
+                t = tool_index_get(b->offsets, b->offset_type, row);
+        const int64_t s_end = tool_index_get(a->offsets, a->offset_type, row + 1);
+        const int64_t t_end = tool_index_get(b->offsets, b->offset_type, row + 1);
+        while (s < s_end && t < t_end) {
+            const int64_t p = tool_index_get(a->columns, a->index_type, s);
+            const int64_t q = tool_index_get(b->columns, b->index_type, t);
+            common += p == q;
+            s += p <= q;
+            t += q <= p;
+        }
+    }
+    return common;
+}
+
+/* A model is not measured on what it has learnt. */
+static int check_overlap(const training *run) {
+    const tamis_sparse *data = &run->data.S, *held = &run->held.entries.S;
+    const bool same_size = data->rows == held->rows && data->cols == held->cols; /* else the fit says so */
+    const int64_t common = same_size ? count_common(data, held) : 0;
+    if (common == 0) return 0;
+    tool_error("%s: %s of its %s entries are in %s too: hold out entries that the training does not have",
+               run->settings.held_out, tool_word_count(common).text, tool_word_count(held->nnz).text, run->data_spec);
+    return TOOL_FILE;
+}
+
 static int hold_out(training *run) {
     const tool_train_settings *set = &run->settings;
     if (set->hold_out > 0 || set->leave_one_out) {
@@ -195,14 +218,16 @@ static int hold_out(training *run) {
     const tool_data_request request = {.spec = set->held_out,
                                        .format = set->from,
                                        .method = run->method,
+                                       .sum = set->duplicates == 1,
                                        .rows = documents ? NULL : run->data.rows,
                                        .columns = run->vocabulary ? run->vocabulary : run->data.columns,
                                        .row_count = documents ? 0 : run->data.S.rows,
                                        .column_count = run->columns,
                                        .new_rows = documents};
     const int code = tool_hold_out_read(&request, set->observed, set->split_seed, &run->held);
-    if (code == 0 && !documents) run->held.view.observed = &run->data.S; /* not to be recommended again */
-    return code;
+    if (code || documents) return code;
+    run->held.view.observed = &run->data.S; /* not to be recommended again */
+    return set->stream ? 0 : check_overlap(run);
 }
 
 static int set_names(training *run) {
@@ -236,11 +261,21 @@ static int report_interrupted(const training *run) {
     return TOOL_INTERRUPTED;
 }
 
+/* The last checkpoint could not be written, and nothing else is wrong. */
+static bool checkpoint_failed(const training *run, tamis_status status) {
+    return status == TAMIS_ERROR_FILE && run->checkpoint &&
+           strncmp(tamis_last_error(), run->checkpoint, strlen(run->checkpoint)) == 0;
+}
+
+/* The data without what was held out of them. */
+static const tamis_sparse *fitted_data(const training *run) {
+    return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
+}
+
 static int fit(training *run, double *seconds) {
     const double start = tool_seconds();
     const tamis_held_out *held = run->held.view.entries ? &run->held.view : NULL;
-    const tamis_sparse *S =
-        run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
+    const tamis_sparse *S = fitted_data(run);
     const tamis_status status = run->settings.stream
                                     ? tamis_model_fit_stream(run->model, next_batch, run, run->columns, held)
                                     : tamis_model_fit(run->model, S, held);
@@ -248,8 +283,8 @@ static int fit(training *run, double *seconds) {
     tool_progress_clear();
     if (run->report.written) return run->report.written;
     if (status == TAMIS_ERROR_CANCELLED) return report_interrupted(run);
-    if (status != TAMIS_OK) return tool_library_error(status, run->data_spec);
-    return 0;
+    if (status == TAMIS_OK || (checkpoint_failed(run, status) && !tool_interrupted())) return 0;
+    return tool_library_error(status, checkpoint_failed(run, status) ? NULL : run->data_spec);
 }
 
 static int finish(training *run, double seconds) {
@@ -259,11 +294,11 @@ static int finish(training *run, double seconds) {
     if (status != TAMIS_OK) {
         const int code = tool_library_error(status, strstr(tamis_last_error(), set->output) ? NULL : set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
-            tool_error("the model is in %s: --resume -o ANOTHER writes it", run->checkpoint);
+            tool_error("the progress is saved in %s: --resume -o ANOTHER goes on", run->checkpoint);
         }
         return code;
     }
-    if (run->checkpoint) unlink(run->checkpoint);
+    if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
     status = tamis_model_describe(run->model, &description);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     const tool_training_summary summary = {
@@ -272,6 +307,9 @@ static int finish(training *run, double seconds) {
         .device = run->device.description.name,
         .rows = run->data.S.rows,
         .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
+        .baseline = run->held.view.entries && !set->stream
+                        ? tool_baseline_metric(run->method, fitted_data(run), run->held.view.entries)
+                        : (double)NAN,
         .read_seconds = run->read_seconds,
         .fit_seconds = seconds,
     };
@@ -279,11 +317,20 @@ static int finish(training *run, double seconds) {
     return run->report.written;
 }
 
+/* The model and its checkpoint have at least the factors of the columns. */
+static int check_space(const training *run) {
+    const double bytes =
+        (double)run->columns * (double)run->settings.factors * (double)tamis_type_size((tamis_type)run->settings.type);
+    const int code = tool_output_check(run->settings.output, bytes);
+    return code || !run->checkpoint ? code : tool_output_check(run->checkpoint, bytes);
+}
+
 /* The model is made first: options out of range are refused before large data are read. */
 static int train(training *run) {
     double seconds = 0;
     int code = run->resume ? load_model(run) : make_model(run);
     if (code == 0) code = open_data(run);
+    if (code == 0) code = check_space(run);
     if (code == 0) code = hold_out(run);
     if (code == 0) code = set_names(run);
     if (code == 0) code = fit(run, &seconds);

@@ -46,6 +46,7 @@ tool_data_request tool_use_request(const tool_use *use, const char *spec, bool n
     return (tool_data_request){.spec = spec,
                                .format = use->settings->from,
                                .method = use->method,
+                               .sum = tool_method_of_counts(use->method),
                                .rows = new_rows ? NULL : use->rows,
                                .columns = use->columns,
                                .row_count = new_rows ? 0 : use->description.rows,

@@ -16,14 +16,15 @@ typedef struct tool_use_settings {
     int device, from;
     int64_t threads;
     const char *output;
-    bool json;
+    bool json, no_clobber;
 } tool_use_settings;
 
 #define TOOL_USE_AT(settings, field) (offsetof(settings, use) + offsetof(tool_use_settings, field))
 #define TOOL_USE_JSON(settings, what)                                                                                  \
     { "json", 'j', TOOL_FLAG, NULL, NULL, what, TOOL_USE_AT(settings, json), 0, 0, NULL }
 #define TOOL_USE_OUTPUT(settings)                                                                                      \
-    { "output", 'o', TOOL_PATH, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL }
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL},          \
+        TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber))
 #define TOOL_USE_FROM(settings)                                                                                        \
     {                                                                                                                  \
         "from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the data", TOOL_USE_AT(settings, from), 0, 0,             \
@@ -37,7 +38,7 @@ typedef struct tool_use_settings {
 #define TOOL_USE_THREADS(settings)                                                                                     \
     {                                                                                                                  \
         "threads", 0, TOOL_INTEGER, "T", "0", "CPU threads; 0: the device's setting", TOOL_USE_AT(settings, threads),  \
-            0, 4096, NULL                                                                                              \
+            0, TOOL_THREADS_MOST, NULL                                                                                 \
     }
 
 typedef struct tool_use {

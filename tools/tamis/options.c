@@ -18,6 +18,11 @@ const tool_option *tool_option_find(const tool_option *options, const char *name
     return NULL;
 }
 
+bool tool_option_flag(const tool_option *options, const void *settings, const char *name) {
+    const tool_option *option = tool_option_find(options, name, strlen(name));
+    return option && *(const bool *)((const char *)settings + option->offset);
+}
+
 const char *tool_option_nearest(const tool_option *options, const char *wanted) {
     const char *names[64] = {NULL};
     int count = 0;
@@ -32,6 +37,7 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
     int count = 0;
     for (; count < 79 && choices->name(count); count++) {
         names[count] = choices->name(count);
+        if (choices == &tool_devices && !tool_device_is_present(count)) continue;
         tool_text_add(&list, "%s%s", count ? ", " : "", names[count]);
     }
     char wanted[64];
@@ -115,6 +121,8 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     case TOOL_REAL: return parse_real(option, described, value, to);
     case TOOL_NAME:
     case TOOL_PATH:
+    case TOOL_OUTPUT:
+    case TOOL_ADDED_TO:
         if (!*value) return tool_usage_error("%s: empty value, expected %s", described, option->argument);
         *(const char **)to = value;
         return 0;
@@ -124,6 +132,11 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     case TOOL_CHOSEN: return parse_list(option, described, value, to);
     }
     return TOOL_USAGE;
+}
+
+bool tool_option_is_path(const tool_option *option) {
+    return option->value == TOOL_PATH || option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO ||
+           option->value == TOOL_PATH_MAYBE;
 }
 
 void tool_options_preset(const tool_option *options, void *settings) {

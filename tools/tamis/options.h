@@ -15,14 +15,16 @@ typedef enum tool_value {
     TOOL_INTEGER,    /* int64_t within low .. high */
     TOOL_REAL,       /* double within low .. high */
     TOOL_NAME,       /* const char *, any text */
-    TOOL_PATH,       /* const char *, a file */
+    TOOL_PATH,       /* const char *, a file that is read */
+    TOOL_OUTPUT,     /* const char *, a file that is written, in the place of an old one */
+    TOOL_ADDED_TO,   /* const char *, a file that is added to, or whose old content has a rule of its own */
     TOOL_PATH_MAYBE, /* const char *, a file that may be left out: --NAME or --NAME=FILE; "" where it was */
     TOOL_CHOICE,     /* int, index into choices */
     TOOL_INTEGERS,   /* tool_integers: a list with commas, each within low .. high */
     TOOL_CHOSEN      /* tool_chosen: a list with commas of names from choices */
 } tool_value;
 
-enum { TOOL_LIST_LIMIT = 64 };
+enum { TOOL_LIST_LIMIT = 64, TOOL_THREADS_MOST = 1024 };
 
 typedef struct tool_integers {
     int count;
@@ -45,6 +47,13 @@ typedef struct tool_option {
     double low, high;
     const tool_choices *choices;
 } tool_option;
+
+/* The row of --no-clobber, which every command with a TOOL_OUTPUT has. */
+#define TOOL_NO_CLOBBER(offset)                                                                                        \
+    { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
+
+/* Whether an option's value is the name of a file. */
+bool tool_option_is_path(const tool_option *option);
 
 /* Fills the settings from the presets. */
 void tool_options_preset(const tool_option *options, void *settings);
@@ -74,6 +83,9 @@ int tool_choice_parse(const tool_choices *choices, const char *described, const 
 
 /* The option of that name, or NULL. */
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
+
+/* Whether the flag of that name is on; false where there is none. */
+bool tool_option_flag(const tool_option *options, const void *settings, const char *name);
 
 /* The name of the option nearest to `wanted`, or NULL. */
 const char *tool_option_nearest(const tool_option *options, const char *wanted);

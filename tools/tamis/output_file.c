@@ -1,52 +1,37 @@
-/* Writes beside, then renames. */
+/* A stream over the library's own way to write files. */
+#define _GNU_SOURCE
 #include "output_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "exit.h"
+#include "io/output.h"
 
-static int refuse(const char *path) {
-    tool_error("%s: cannot be written: %s", path, strerror(errno));
-    return TOOL_FILE;
+static ssize_t write_some(void *output, const char *data, size_t bytes) {
+    return tamis_output_write(output, data, (int64_t)bytes) == TAMIS_OK ? (ssize_t)bytes : 0;
 }
 
 int tool_output_open(const char *path, tool_output_file *file) {
-    struct stat there;
-    const size_t bytes = strlen(path) + 24;
-    *file = (tool_output_file){.path = path, .beside = tool_allocate(bytes, 1)};
-    /* a device or a pipe is written as it is */
-    const bool whole = stat(path, &there) != 0 || S_ISREG(there.st_mode);
-    if (whole) {
-        snprintf(file->beside, bytes, "%s.%ld.part", path, (long)getpid());
-    } else {
-        snprintf(file->beside, bytes, "%s", path);
+    tamis_output *const output = tool_allocate(1, sizeof *output);
+    const tamis_status status = tamis_output_open(path, false, output);
+    *file = (tool_output_file){.output = output};
+    if (status == TAMIS_OK) {
+        file->out = fopencookie(output, "w", (cookie_io_functions_t){.write = write_some});
+        if (file->out) return 0;
+        tool_output_close(file, false);
+        tool_error("%s: out of memory", path);
+        return TOOL_MEMORY;
     }
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (whole ? O_EXCL : 0);
-    const int descriptor = open(file->beside, flags, 0666);
-    file->out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    if (file->out) return 0;
-    const int code = refuse(path);
-    if (descriptor >= 0) close(descriptor);
-    free(file->beside);
-    file->beside = NULL;
-    return code;
+    tool_output_close(file, false);
+    return tool_library_error(status, NULL);
 }
 
 int tool_output_close(tool_output_file *file, bool keep) {
-    if (!file->out) return 0;
-    const bool renamed = strcmp(file->beside, file->path) != 0;
-    bool good = ferror(file->out) == 0;
-    if (fclose(file->out) != 0) good = false;
-    file->out = NULL;
-    int code = 0;
-    if (keep && (!good || (renamed && rename(file->beside, file->path) != 0))) code = refuse(file->path);
-    if (renamed && (!keep || code)) unlink(file->beside);
-    free(file->beside);
-    file->beside = NULL;
-    return code;
+    if (!file->output) return 0;
+    bool good = !file->out || !ferror(file->out);
+    if (file->out && fclose(file->out) != 0) good = false;
+    const tamis_status status = tamis_output_close(file->output, keep && good ? TAMIS_OK : TAMIS_ERROR_FILE);
+    free(file->output);
+    *file = (tool_output_file){0};
+    return keep && status != TAMIS_OK ? tool_library_error(status, NULL) : 0;
 }

@@ -93,6 +93,7 @@ tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *t
     const double transfer = floor.bandwidth > 0 ? tool_problem_bytes(problem, touched) / (floor.bandwidth * 1e9) : 0;
     floor.memory_bound = transfer >= arithmetic;
     floor.seconds = floor.memory_bound ? transfer : arithmetic;
+    if (tool_problem_flops(problem) == 0) floor.seconds = 0; /* nothing to do takes what a call takes */
     return floor;
 }
 

@@ -1,4 +1,4 @@
-/* The progress bar, Ctrl-C and the clock. */
+/* The progress bar, the signals that interrupt, and the clock. */
 #include "progress.h"
 
 #include <signal.h>
@@ -64,7 +64,7 @@ static void handle_interrupt(int number) {
     const double now = tool_seconds();
     if (!interrupted) {
         first = now;
-        interrupted = 1;
+        interrupted = number;
     } else if (now - first > SAME_INTERRUPT) {
         signal(number, SIG_DFL);
         raise(number); /* it comes through when this returns */
@@ -78,6 +78,12 @@ void tool_interrupt_catch(void) {
     sigemptyset(&action.sa_mask);
     action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    struct sigaction before;
+    const bool ignored = sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN; /* by nohup(1) */
+    if (!ignored) sigaction(SIGHUP, &action, NULL);
 }
 
 bool tool_interrupted(void) { return interrupted != 0; }
+
+int tool_interrupted_code(void) { return 128 + (interrupted ? (int)interrupted : SIGINT); }

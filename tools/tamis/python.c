@@ -54,7 +54,7 @@ typedef struct settings {
     const char *output, *title;
     double threshold;
     int device;
-    bool json, drift;
+    bool json, drift, no_clobber;
 } settings;
 
 static int run_roofline(const void *given, int count, char **operands) {
@@ -65,7 +65,8 @@ static int run_roofline(const void *given, int count, char **operands) {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option report_options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", "report.html", "the output file; -: standard output", AT(output), 0, 0, NULL},
+    {"output", 'o', TOOL_OUTPUT, "FILE", "report.html", "the output file; -: standard output", AT(output), 0, 0, NULL},
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     {"title", 0, TOOL_NAME, "TEXT", NULL, "the page's title; by default that of the suite", AT(title), 0, 0, NULL},
     {.name = NULL},
 };
@@ -143,8 +144,9 @@ const tool_command tool_compare_command = {
 };
 
 static const tool_option roofline_options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file: .svg, .png or .pdf; -: standard output, as SVG", AT(output),
-     0, 0, NULL},
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg, .png or .pdf; -: standard output, as SVG",
+     AT(output), 0, 0, NULL},
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device; by default, with RESULTS, their first one", AT(device),
      0, 0, &tool_devices},
     {.name = NULL},

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "mirror.h"
 #include "oracle.h"
+#include "outputs.h"
 #include "progress.h"
 #include "source.h"
 #include "spoil.h"
@@ -21,22 +22,23 @@ typedef struct settings {
     const char *a, *b, *d, *initial, *output, *parameters;
     int edge, type, math, device, algorithm, effort, from;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
-    bool check, json, relabel, undirected;
+    bool check, json, relabel, undirected, no_clobber;
 } settings;
 
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"inner", 'k', TOOL_INTEGER, "K", "0", "columns of A and B, or of B for spmm; 0: as in the given files, else 128",
-     AT(inner), 0, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", "0", "columns of D in fused; 0: as in the given file, else K", AT(width), 0, 1e9,
-     NULL},
+    {"inner", 'k', TOOL_INTEGER, "K", NULL,
+     "columns of A and B, or of B for spmm; by default as in the given files, else 128", AT(inner), 1, 1e9, NULL},
+    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default as in the given file, else K", AT(width),
+     1, 1e9, NULL},
     {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random by default", AT(a), 0, 0, NULL},
     {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random by default", AT(b), 0, 0, NULL},
     {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random by default", AT(d), 0, 0, NULL},
-    {"output", 'o', TOOL_PATH, "OUT", NULL,
+    {"output", 'o', TOOL_OUTPUT, "OUT", NULL,
      "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed", AT(output), 0, 0,
      NULL},
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
     {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
      NULL},
@@ -57,7 +59,7 @@ static const tool_option options[] = {
      "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
      0, &tool_efforts},
     {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, 4096, NULL},
+    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
     {"calls", 0, TOOL_INTEGER, "N", "1", "calls to plan for", AT(calls), 1, 1e15, NULL},
     {"repeat", 'r', TOOL_INTEGER, "N", "1",
      "number of executions; the fastest is reported, and each starts from the old output", AT(repeat), 1, 1e9, NULL},
@@ -378,8 +380,11 @@ static int run_run(const void *given, int count, char **operands) {
     const int refused = tool_choice_parse(&tool_operations, "", operands[0], &operation);
     if (refused) return refused;
     job.problem.operation = (tamis_operation)operation;
+    const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
+    int code = set->output ? tool_output_ending("--output", set->output, endings) : 0;
+    if (code) return code;
     tool_interrupt_catch();
-    const int code = run_job(&job, operands);
+    code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
     tool_mirror_free(&job.mirror);
     tool_operands_free(&job.random);
@@ -398,8 +403,8 @@ const tool_command tool_run_command = {
     .most = 2,
     .description =
         "Computes OP (sddmm, spmm or fused) on the sparse matrix FILE. Dense operands come from .npy files. Operands "
-        "that are not given are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result is "
-        "written to a temporary file and renamed. The result of sddmm is sparse, with the pattern of S; the others "
+        "that are not given are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result "
+        "of sddmm is sparse, with the pattern of S; the others "
         "are dense.",
     .options = options,
     .examples = examples,

@@ -26,7 +26,7 @@ static int set_key(tool_generate_settings *settings, char *entry, char *name, si
         return 0;
     }
     const tool_option *option = tool_option_find(tool_generate_options, entry, length);
-    if (!option || option->value == TOOL_PATH) {
+    if (!option || option->value == TOOL_OUTPUT) {
         entry[length] = 0;
         const char *nearest = tool_option_nearest(tool_generate_options, entry);
         return tool_usage_error("%s: unknown key%s%s%s", described, nearest ? " (did you mean " : "",
@@ -76,6 +76,8 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     if (options) reading = *options;
     reading.progress = tool_progress_reading;
+    bool titles = false;
+    reading.titles = &titles;
     tool_matrix_name(path, source->name, sizeof source->name);
     reading.progress_context = source->name;
     const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
@@ -84,6 +86,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
         const char *message = tamis_last_error();
         return tool_library_error(status, strstr(message, path) ? NULL : path);
     }
+    if (titles) tool_note(TOOL_TITLES_NOTE, path);
     struct stat information;
     if (stat(path, &information) == 0) source->bytes = information.st_size;
     return 0;

@@ -12,6 +12,9 @@ typedef struct tool_source {
     int64_t bytes;  /* of the file, 0 for a generated one */
 } tool_source;
 
+/* Of a file whose first line was left out. */
+#define TOOL_TITLES_NOTE "%s: the first line is no data: it was taken for titles and left out"
+
 /* Opens it with a progress bar. Returns 0 or an exit code, after a message. options may be NULL (fp32, int32). */
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);
 void tool_source_close(tool_source *source);

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "exit.h"
 #include "output_file.h"
+#include "outputs.h"
 #include "progress.h"
 #include "raster.h"
 #include "source.h"
@@ -22,13 +23,13 @@ typedef struct settings {
     const char *output;
     int64_t size;
     int format;
-    bool relabel, undirected, quiet;
+    bool relabel, undirected, no_clobber, quiet;
 } settings;
 
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_PATH, "FILE", NULL, "output file: .svg or .png", AT(output), 0, 0, NULL},
+    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png", AT(output), 0, 0, NULL},
     {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
      4096, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(format), 0, 0, &tool_file_formats},
@@ -36,6 +37,7 @@ static const tool_option options[] = {
      NULL},
     {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
      NULL},
+    TOOL_NO_CLOBBER(AT(no_clobber)),
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
@@ -166,12 +168,10 @@ static int draw(const settings *set, const tool_source *source, bool png) {
 static int run_spy(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
-    const char *ending = set->output ? strrchr(set->output, '.') : NULL;
-    const bool png = ending && strcasecmp(ending, ".png") == 0;
     if (!set->output) return tool_usage_error("-o FILE is missing");
-    if (!png && (!ending || strcasecmp(ending, ".svg") != 0)) {
-        return tool_usage_error("-o: '%s' ends in neither .svg nor .png", set->output);
-    }
+    int code = tool_output_ending("--output", set->output, ".svg or .png");
+    if (code) return code;
+    const bool png = strcasecmp(strrchr(set->output, '.'), ".png") == 0;
     tool_interrupt_catch();
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     reading.file_format = (tamis_file_format)set->format;
@@ -179,7 +179,7 @@ static int run_spy(const void *given, int count, char **operands) {
     reading.undirected = set->undirected;
     reading.offset_type = TAMIS_I64;
     tool_source source;
-    int code = tool_source_open(operands[0], &reading, &source);
+    code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
     code = draw(set, &source, png);
     tool_source_close(&source);

@@ -1,6 +1,7 @@
 /* Samples and their summary. */
 #include "statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "exit.h"
@@ -22,6 +23,15 @@ void tool_samples_free(tool_samples *samples) {
 static int rising(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+tool_interval tool_samples_interval(tool_samples *samples) {
+    const double count = (double)samples->count;
+    if (samples->count == 0) return (tool_interval){(double)NAN, (double)NAN};
+    qsort(samples->at, samples->count, sizeof *samples->at, rising);
+    const double rank = floor((count - 1.96 * sqrt(count)) / 2); /* from 1 */
+    const size_t outside = rank > 1 ? (size_t)rank - 1 : 0;
+    return (tool_interval){samples->at[outside], samples->at[samples->count - 1 - outside]};
 }
 
 tool_summary tool_samples_summary(tool_samples *samples) {

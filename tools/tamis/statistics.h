@@ -22,4 +22,12 @@ typedef struct tool_summary {
 /* Sorts the samples. All zero when there is none. */
 tool_summary tool_samples_summary(tool_samples *samples);
 
+/* An interval that has the true median with a confidence of 95 %, by the binomial distribution of how many samples lie
+   below it; of fewer than six samples all of them. Sorts the samples. NaN when there is none. */
+typedef struct tool_interval {
+    double low, high;
+} tool_interval;
+
+tool_interval tool_samples_interval(tool_samples *samples);
+
 #endif

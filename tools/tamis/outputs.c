@@ -1,0 +1,99 @@
+/* What holds for all outputs. A file is what it is on its device, whatever its name: a link to an input is that input.
+ */
+#include "outputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "exit.h"
+#include "io/output.h"
+
+typedef struct named_file {
+    char called[40]; /* "--output", or the operand's name */
+    const char *path;
+    bool written, kept; /* kept: what is there is added to, or another rule says whether it may be replaced */
+    struct stat now;    /* st_mode 0: nothing there */
+} named_file;
+
+static named_file *files = NULL;
+static int file_count = 0;
+
+static named_file *add_file(const char *path) {
+    files = tool_grow(files, (size_t)file_count + 1, sizeof *files);
+    named_file *const file = &files[file_count++];
+    *file = (named_file){.path = path};
+    if (stat(path, &file->now) != 0) file->now = (struct stat){0};
+    return file;
+}
+
+static void find_files(const tool_command *command, const void *settings, int count, char **operands) {
+    for (int i = 0; i < count; i++) {
+        named_file *const file = add_file(operands[i]);
+        file->written = command->output_operand > 0 && i == command->output_operand;
+        snprintf(file->called, sizeof file->called, "%s", file->written ? "OUT" : "operand");
+    }
+    for (const tool_option *option = command->options; option->name; option++) {
+        const bool written = option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO;
+        if (!written && option->value != TOOL_PATH && option->value != TOOL_NAME) continue;
+        const char *path = *(const char *const *)((const char *)settings + option->offset);
+        if (!path || (written && strcmp(path, "-") == 0)) continue;
+        named_file *const file = add_file(path);
+        file->written = written;
+        file->kept = option->value == TOOL_ADDED_TO;
+        snprintf(file->called, sizeof file->called, "--%s", option->name);
+    }
+}
+
+static bool same_file(const named_file *a, const named_file *b) {
+    if (a->now.st_mode == 0 || b->now.st_mode == 0) return a->written && b->written && strcmp(a->path, b->path) == 0;
+    return S_ISREG(a->now.st_mode) && a->now.st_dev == b->now.st_dev && a->now.st_ino == b->now.st_ino;
+}
+
+int tool_output_check(const char *path, double bytes) {
+    const tamis_status status = tamis_output_check(path, bytes < 9e18 ? (int64_t)bytes : INT64_MAX);
+    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+}
+
+static int check_output(const named_file *file, bool no_clobber) {
+    for (const named_file *other = files; other < files + file_count; other++) {
+        if (other == file || !same_file(file, other)) continue;
+        return tool_usage_error("%s: %s is the same file as %s %s, which is %s; write to another one", file->called,
+                                file->path, other->called, other->path, other->written ? "written too" : "read");
+    }
+    if (no_clobber && !file->kept && S_ISREG(file->now.st_mode)) {
+        tool_error("%s exists, and --no-clobber is given", file->path);
+        return TOOL_FILE;
+    }
+    return tool_output_check(file->path, 1);
+}
+
+int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands) {
+    find_files(command, settings, count, operands);
+    const bool no_clobber = tool_option_flag(command->options, settings, "no-clobber");
+    for (int i = 0; i < file_count; i++) {
+        const int code = files[i].written ? check_output(&files[i], no_clobber) : 0;
+        if (code) return code;
+    }
+    return 0;
+}
+
+void tool_outputs_replaced(void) {
+    for (const named_file *file = files; file < files + file_count; file++) {
+        if (file->written && !file->kept && S_ISREG(file->now.st_mode)) tool_note("replaced %s", file->path);
+    }
+    free(files);
+    files = NULL;
+    file_count = 0;
+}
+
+int tool_output_ending(const char *called, const char *path, const char *endings) {
+    const size_t length = strlen(path);
+    for (const char *word = endings; *word;) {
+        const size_t size = strcspn(word, ", ");
+        if (length > size && strncasecmp(path + length - size, word, size) == 0) return 0;
+        word += size + strspn(word + size, ", or");
+    }
+    return tool_usage_error("%s: '%s': expected a name that ends in %s", called, path, endings);
+}

@@ -1,0 +1,20 @@
+/* The files that a command line names: what holds for all outputs of all commands, before the work and after it. */
+#ifndef TOOL_OUTPUTS_H
+#define TOOL_OUTPUTS_H
+
+#include "command.h"
+
+/* Refuses an output that is an input or another output, that exists where --no-clobber is given, or that cannot be
+   written. Returns 0 or an exit code, after a message. */
+int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands);
+
+/* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
+int tool_output_check(const char *path, double bytes);
+
+/* Says which files the command replaced. */
+void tool_outputs_replaced(void);
+
+/* Refuses a name without one of the endings: ".mtx, .mtx.gz or .npz". `called` is what messages call it. */
+int tool_output_ending(const char *called, const char *path, const char *endings);
+
+#endif
