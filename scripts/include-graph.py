@@ -27,6 +27,7 @@ BELOW = {
     "core": ("base", "sparse", "backend", "select", "cpu", "gpu"),
     "group": ("base", "sparse", "core"),
     "ml": ("base", "sparse", "io"),  # and the public headers, by which it calls the core
+    "xla": ("base",),                # likewise
 }
 # circles that are still there, as (file, file it should not need)
 EXCEPTIONS = set()

@@ -21,9 +21,9 @@ quietly $pip wheel --no-deps --wheel-dir build/wheels .
 wheel=$(ls build/wheels/tamis-*.whl)
 say "  $wheel, $(du -k "$wheel" | cut -f1) KiB"
 
-say "an empty environment with it, numpy, scipy, scikit-learn, pytest, hypothesis $*"
+say "an empty environment with it, numpy, scipy, scikit-learn, jax, pytest, hypothesis $*"
 # shellcheck disable=SC2086
-quietly $pip install "$wheel" 'scipy>=1.8' 'scikit-learn>=1.1' 'pytest>=7' 'hypothesis>=6' "$@"
+quietly $pip install "$wheel" 'scipy>=1.8' 'scikit-learn>=1.1' jax 'pytest>=7' 'hypothesis>=6' "$@"
 
 say 'its tests'
 work=$PWD/build/python-wheel-tests

@@ -20,12 +20,12 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages([str(pathlib.Pa
 
 @pytest.mark.parametrize("page", ["docs/manual/python.md", "README.md"])
 def test_manual(source, page):
-    """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch need it."""
+    """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch and JAX need them."""
     names: dict = {}
     blocks = re.findall(r"^```(pycon|python)\n(.*?)^```", (source / page).read_text(encoding="utf-8"), re.M | re.S)
     assert blocks
     for kind, block in blocks:
-        if "torch" in block and importlib.util.find_spec("torch") is None:
+        if any(other in block and importlib.util.find_spec(other) is None for other in ("torch", "jax")):
             continue
         if kind == "python":
             exec(compile(block, page, "exec"), names)
@@ -38,8 +38,9 @@ def test_manual(source, page):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    if name.startswith("tamis.torch"):
-        pytest.importorskip("torch")
+    for other in ("torch", "jax"):
+        if name.startswith(f"tamis.{other}"):
+            pytest.importorskip(other)
     result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert result.failed == 0
 
