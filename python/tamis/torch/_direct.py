@@ -102,12 +102,16 @@ class _Recorded(torch.autograd.Function):
         edge = (how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon)
         sizes = (pattern.rows, pattern.cols, pattern.coo)
         numbers = {SDDMM: (*sizes, *edge), SPMM: (*sizes, how.transpose), FUSED: (*sizes, *edge, how.transpose)}[operation]
-        if torch.is_grad_enabled():  # create_graph=True
+        calls = _ops.CALLS
+        if not torch.is_grad_enabled():
+            if plain((grad, values, *tensors)):
+                calls = _ops.KERNELS
+        else:  # create_graph=True
             twice = _twice.gradients(_ops.CALLS, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers, wanted)
             if twice is not None:
                 return (None, twice[-1], *twice[:-1])
         if operation != SPMM and len(tensors) == count:
             tensors.append(tensors[0].new_empty((0,)))  # no statistics
-        found = _ops.CALLS[BACKWARD[operation]](grad, pattern.index, pattern.columns, values, *tensors, *numbers, wanted)
+        found = calls[BACKWARD[operation]](grad, pattern.index, pattern.columns, values, *tensors, *numbers, wanted)
         gradients = [gradient if wants else None for gradient, wants in zip(found, wanted)]
         return (None, gradients[-1], *gradients[:-1])
