@@ -79,8 +79,9 @@ def _frame(matrices: int) -> Any:
     """The execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses as fields."""
     assert c.tamis_dense._fields_[0][0] == "data"
     fields: list[tuple] = list(c.tamis_execution._fields_)
+    rest = ctypes.c_char * (ctypes.sizeof(c.tamis_dense) - ctypes.sizeof(ctypes.c_void_p))
     for number in range(matrices):
-        fields += [(f"data{number}", ctypes.c_void_p), (f"view{number}", ctypes.c_char * (ctypes.sizeof(c.tamis_dense) - ctypes.sizeof(ctypes.c_void_p)))]
+        fields += [(f"data{number}", ctypes.c_void_p), (f"view{number}", rest)]
     frame = type(f"Frame{matrices}", (ctypes.Structure,), {"_fields_": fields})
     assert ctypes.sizeof(frame) == ctypes.sizeof(c.tamis_execution) + matrices * ctypes.sizeof(c.tamis_dense)
     return frame

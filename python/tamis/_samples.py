@@ -41,8 +41,8 @@ def _converted(X: Any, name: str) -> Any:
         if dense.dtype.kind == "O":
             dense = _numbers(dense, name)
         if dense.ndim != 2:
-            raise _errors.ArgumentError(f"{name}: Expected 2D array, got {('scalar', '1D')[dense.ndim] if dense.ndim < 2 else f'{dense.ndim}D'} array "
-                                        f"instead. Reshape your data, for instance by {name}.reshape(1, -1) if it is a single sample")
+            raise _errors.ArgumentError(f"{name}: Expected 2D array, got {'scalar' if dense.ndim == 0 else f'{dense.ndim}D'} array instead."
+                                        f" Reshape your data, for instance by {name}.reshape(1, -1) if it is a single sample")
         _real(dense.dtype, name)
         X = scipy.sparse.csr_array(dense)
     elif X.format not in ("csr", "coo"):

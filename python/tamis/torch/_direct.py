@@ -107,7 +107,8 @@ class _Recorded(torch.autograd.Function):
             if plain((grad, values, *tensors)):
                 calls = _ops.KERNELS
         else:  # create_graph=True
-            twice = _twice.gradients(_ops.CALLS, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers, wanted)
+            twice = _twice.gradients(calls, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers,
+                                     wanted)
             if twice is not None:
                 return (None, twice[-1], *twice[:-1])
         if operation != SPMM and len(tensors) == count:

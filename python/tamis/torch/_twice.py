@@ -48,8 +48,10 @@ class Twice:
         """Gradients of a, b, d and values. With the transpose, a belongs to columns and b to rows."""
         x, y = (b, a) if transpose else (a, b)
         samples = self.products(x, y)
-        if values is not None or edge == RESIDUAL:
-            samples = samples if edge == MASK else (1 if values is None else values) - samples if edge == RESIDUAL else values * samples  # type: ignore
+        if edge == RESIDUAL:
+            samples = (1 if values is None else values) - samples
+        elif edge != MASK and values is not None:
+            samples = values * samples
         dd, dp = self.spmm(grad, samples, d, transpose, [wanted[2], True])
         dx, dy, dv = self.sddmm(dp, values, x, y, edge, [*((wanted[1], wanted[0]) if transpose else wanted[:2]), wanted[3]])
         return [dy, dx, dd, dv] if transpose else [dx, dy, dd, dv]
