@@ -27,6 +27,7 @@ BELOW = {
     "core": ("base", "sparse", "backend", "select", "cpu", "gpu"),
     "group": ("base", "sparse", "core"),
     "ml": ("base", "sparse", "io"),  # and the public headers, by which it calls the core
+    "xla": ("base",),                # likewise
 }
 # what programs need beside the public headers
 SHARED = {("tools", "src/io/output")}

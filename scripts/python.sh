@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the wheel of the Python package, installs it into a new virtual environment, and tests it there, from a folder that
 # has no sources: what a user gets. The wheel stays in build/wheels.
-#   python.sh [PACKAGE...]   packages of PyPI to install beside it for the tests, such as torch scikit-learn (without them their
+#   python.sh [PACKAGE...]   more packages of PyPI to install beside it for the tests, such as torch, which is large (without it its
 #                            tests are skipped); PYTHON names another interpreter
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,9 +21,9 @@ quietly $pip wheel --no-deps --wheel-dir build/wheels .
 wheel=$(ls build/wheels/tamis-*.whl)
 say "  $wheel, $(du -k "$wheel" | cut -f1) KiB"
 
-say "an empty environment with it, numpy, scipy, matplotlib, jinja2, pytest, hypothesis $*"
+say "an empty environment with it, numpy, scipy, matplotlib, jinja2, scikit-learn, jax, pytest, hypothesis $*"
 # shellcheck disable=SC2086
-quietly $pip install "$wheel[report]" 'scipy>=1.8' 'pytest>=7' 'hypothesis>=6' "$@"
+quietly $pip install "$wheel[report]" 'scipy>=1.8' 'scikit-learn>=1.1' jax 'pytest>=7' 'hypothesis>=6' "$@"
 
 say 'its tests'
 work=$PWD/build/python-wheel-tests
@@ -31,4 +31,5 @@ rm -rf "$work"
 cp -r tests/python "$work"
 cd "$work"
 unset PYTHONPATH TAMIS_LIBRARY
+export OMP_WAIT_POLICY=passive # as run.sh: threads that spin take the time of others
 TAMIS_SOURCE=${PWD%/build/*} "../../$folder/bin/python" -m pytest -q -p no:cacheprovider -rs .

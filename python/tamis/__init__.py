@@ -40,7 +40,7 @@ _MODULES = {
     "_registry": ("Algorithm", "algorithms"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_SUBMODULES = ("torch", "ml", "results", "compare", "plot", "report")
+_SUBMODULES = ("torch", "jax", "ml", "results", "compare", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:

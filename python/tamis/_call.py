@@ -182,8 +182,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
             if len(recipes) >= MOST:
                 recipes.clear()
-            recipes[key] = Recipe(handle, PLANNED[operation], list(zip(places, matrices)), P, tuple(result.shape), result.type, kind,
-                                  used.pointer if values is None else None, used.apart)
+            recipes[key] = Recipe(handle, PLANNED[operation].__name__, list(zip(places, matrices)), P, execution, tuple(result.shape), result.type,
+                                  kind, values is None)
     else:
         call = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
                        transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)

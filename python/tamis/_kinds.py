@@ -54,10 +54,12 @@ class Torch:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...], kind: int, like: Any) -> Any:
-        if not cls._dtypes:
+        dtype = cls._dtypes.get(kind)
+        if dtype is None:
             torch = sys.modules["torch"]
             cls._dtypes.update({number: getattr(torch, name) for number, name in _types.NUMPY_NAMES.items()})
-        return like.new_empty(shape, dtype=cls._dtypes[kind])
+            dtype = cls._dtypes[kind]
+        return like.new_empty(shape) if like.dtype is dtype else like.new_empty(shape, dtype=dtype)
 
     @staticmethod
     def view(tensor: Any, name: str) -> View:

@@ -18,7 +18,7 @@ BUILT = HERE.parents[1] / "build" / "release" / "src"  # of a checkout
 def _places(name: str) -> list[pathlib.Path]:
     """Where a library may be: beside what TAMIS_LIBRARY names, in the installed package, in the checkout's build."""
     named = os.environ.get("TAMIS_LIBRARY")
-    folders = [pathlib.Path(named).parent, pathlib.Path(named).parent / "ml"] if named else [HERE / "lib", BUILT, BUILT / "ml"]
+    folders = [pathlib.Path(named).parent / part for part in (".", "ml", "xla")] if named else [HERE / "lib", BUILT, BUILT / "ml", BUILT / "xla"]
     return [folder / name for folder in folders]
 
 
@@ -49,6 +49,11 @@ def models() -> ctypes.CDLL:
 
 
 _models: ctypes.CDLL | None = None
+
+
+def handlers() -> ctypes.CDLL:
+    """libtamis_xla: what XLA calls."""
+    return _opened("libtamis_xla.so.1", {"tamis_xla_start": (None, [ctypes.c_void_p, ctypes.c_int])})
 
 
 def must(status: int) -> None:

@@ -6,19 +6,18 @@ the time. Only arrays of NumPy and tensors of PyTorch themselves have recipes.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
-from ctypes import byref
 from typing import Any, Optional
 
 import numpy
 
 from . import _declarations as c
-from ._library import must
+from ._library import lib, must
 
 MOST = 256  # recipes of a pattern or plan
 _ndarray = numpy.ndarray
 _byte_of, _address = ctypes.c_char.from_buffer, ctypes.addressof
-_dense_of = c.tamis_dense.from_buffer_copy
 _tensors: tuple[type, ...] = ()
 
 
@@ -75,36 +74,67 @@ def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -
     return tuple(forms)
 
 
+@functools.lru_cache(maxsize=None)
+def _frame(matrices: int) -> Any:
+    """The execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses as fields."""
+    assert c.tamis_dense._fields_[0][0] == "data"
+    fields: list[tuple] = list(c.tamis_execution._fields_)
+    rest = ctypes.c_char * (ctypes.sizeof(c.tamis_dense) - ctypes.sizeof(ctypes.c_void_p))
+    for number in range(matrices):
+        fields += [(f"data{number}", ctypes.c_void_p), (f"view{number}", rest)]
+    frame = type(f"Frame{matrices}", (ctypes.Structure,), {"_fields_": fields})
+    assert ctypes.sizeof(frame) == ctypes.sizeof(c.tamis_execution) + matrices * ctypes.sizeof(c.tamis_dense)
+    return frame
+
+
+@functools.lru_cache(maxsize=None)
+def _of_addresses(function: str, arguments: int) -> Any:
+    """A function of the library that takes plain addresses: conversions to pointers of types cost a microsecond."""
+    return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)((function, lib))
+
+
 class Recipe:
     """What a call passes besides addresses: views of operands and of the result, the plan, the values of S."""
 
-    __slots__ = ("handle", "function", "operands", "result", "shape", "type", "kind", "values", "apart")
+    __slots__ = ("handle", "function", "frame", "template", "operands", "out", "offsets", "shape", "type", "kind", "pointer", "own_values")
 
-    def __init__(self, handle: Any, function: Any, operands: list, result: Any, shape: tuple[int, ...], type: int, kind: Any,
-                 values: Optional[int], apart: int):
-        self.handle, self.function, self.shape, self.type, self.kind = handle, function, shape, type, kind
-        self.operands = [(place, bytes(view)) for place, view in operands]
-        self.result, self.values, self.apart = bytes(result), values, apart
+    def __init__(self, handle: Any, function: str, operands: list, result: Any, execution: Any, shape: tuple[int, ...], type: int, kind: Any,
+                 own_values: bool):
+        self.handle, self.shape, self.type, self.kind, self.own_values = handle, shape, type, kind, own_values
+        count = len(operands) + 1
+        made = _frame(count)
+        self.template = bytes(execution) + b"".join(bytes(view) for _, view in operands) + bytes(result)
+        self.frame = made.from_buffer_copy
+        self.operands = [(f"data{number}", place) for number, (place, _) in enumerate(operands)]
+        self.out = f"data{count - 1}"
+        self.offsets = [getattr(made, f"data{number}").offset for number in range(count)]
+        self.function = _of_addresses(function, count + 2)
+        self.pointer = _torch_pointer if kind.name == "torch" else pointer
 
     def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:
         """Makes the call and returns its array."""
-        handle = self.handle
+        handle, address = self.handle, self.pointer
         like = operands[0]
         if out is None:
             out = self.kind.empty(self.shape, self.type, like)
-        views = []
-        for place, view in self.operands:
-            matrix = _dense_of(view)
-            matrix.data = pointer(operands[place])
-            views.append(byref(matrix))
-        result = _dense_of(self.result)
-        result.data = pointer(out)
-        execution = c.tamis_execution(self.kind.stream(like), alpha, beta, self.values if values is None else pointer(values), self.apart)
-        if statistics is not None:
-            execution.softmax_rows = statistics
-        memory = handle.bring_workspace(execution, like) if handle.workspace else None
-        status = self.function(handle.value, *views, byref(result), byref(execution))
+        frame = self.frame(self.template)
+        frame.stream = self.kind.stream(like)
+        frame.alpha = alpha
+        frame.beta = beta
+        if not self.own_values:
+            frame.values = None if values is None else address(values)
+        for name, place in self.operands:
+            setattr(frame, name, address(operands[place]))
+        setattr(frame, self.out, address(out))
+        frame.softmax_rows = statistics
+        memory = handle.bring_workspace(frame, like) if handle.workspace else None
+        at = _address(frame)
+        status = self.function(handle.value, *[at + offset for offset in self.offsets], at)
         if status:
             must(status)
         del memory
         return out
+
+
+def _torch_pointer(tensor: Any) -> int:
+    return tensor.data_ptr()

@@ -1,14 +1,17 @@
 """Factorisations and topic models with scikit-learn's conventions: ALS, ImplicitALS, CCD, LDA, SFA, GaP.
 
 X is a sparse matrix of SciPy in CSR or COO, rows x columns: users x items with ratings or counts of uses, documents x words with
-counts. Estimators have `fit`, `transform`, `predict`, `get_params`, `set_params`; attributes that a fit makes end in an underscore;
-`sklearn.base.clone` and pickling work. Models are the files of the program `tamis`: `save` and `load`.
+counts. Other formats, integers, dense arrays and data frames are converted, as in scikit-learn; zeros of a dense X are missing entries.
+Estimators have `fit`, `transform`, `predict`, `get_params`, `set_params`; attributes that a fit makes end in an underscore;
+`sklearn.base.clone`, pipelines, searches and pickling work; scikit-learn itself need not be there. Models are the files of the program
+`tamis`: `save` and `load`.
 """
 from __future__ import annotations
 
 import ctypes
 import inspect
 import os
+import sys
 import tempfile
 from ctypes import byref
 from typing import Any, Optional
@@ -19,18 +22,18 @@ from . import _declarations as c
 from . import _errors, _types
 from ._device import opened
 from ._library import lib, models, must
-from ._sparse import Sparse, sparse
+from ._samples import samples
+from ._sparse import Sparse
 from ._views import dense, view
 
 
-def _data(X: Any, name: str = "X") -> Sparse:
-    s = sparse(X, name)
-    if s.transposed:
-        raise _errors.ArgumentError(f"{name} is CSC: convert it by {name}.tocsr()")
-    if s.values is None:
-        raise _errors.ArgumentError(f"{name}'s values are {s.value_type}: convert them, for instance by {name}.astype('float32')")
-    s.struct.values, s.struct.value_type = s.values.pointer, s.values.type
-    return s
+def _not_fitted(name: str) -> Exception:
+    """The library's error, which is scikit-learn's too where that is imported."""
+    message = f"this {name} is not fitted: call fit"
+    exceptions = sys.modules.get("sklearn.exceptions")
+    if exceptions is None:
+        return _errors.ArgumentError(message)
+    return type("NotFittedError", (_errors.ArgumentError, exceptions.NotFittedError), {})(message)
 
 
 class _Model:
@@ -50,6 +53,7 @@ class Estimator:
     """What all methods have in common. Use one of its subclasses."""
 
     _method = -1
+    _counts = False  # whether X's values may not be negative
     device: str
     dtype: str
 
@@ -81,10 +85,14 @@ class Estimator:
         return f"{type(self).__name__}({changed})"
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags
-        tags = Tags(estimator_type=None, target_tags=TargetTags(required=False))
+        from sklearn.utils import Tags, TargetTags, TransformerTags
+        tags = Tags(estimator_type=None, target_tags=TargetTags(required=False), transformer_tags=TransformerTags(preserves_dtype=[]))
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._counts
         return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
 
     def _options(self) -> c.tamis_model_options:
         options = c.tamis_model_options()
@@ -111,24 +119,16 @@ class Estimator:
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric and seconds for each iteration) and the factors. Ctrl-C stops
         after a mini-batch. Raises ValueError with the first bad entry.
         """
+        s = samples(X)
         self._start()
-        s = _data(X)
         held = c.tamis_held_out()
-        keep = [_data(part, name) for part, name in ((held_out, "held_out"), (observed, "observed")) if part is not None]
+        keep = [samples(part, name, s.shape[1], "X") for part, name in ((held_out, "held_out"), (observed, "observed")) if part is not None]
         if held_out is not None:
             held.entries = ctypes.pointer(keep[0].struct)
         if observed is not None:
             held.observed = ctypes.pointer(keep[-1].struct)
         status = models().tamis_model_fit(self._model.value, byref(s.struct), None if held_out is None else byref(held))
         self._finished(status)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None) -> Any:
-        """One more step with a mini-batch of new rows: LDA, GaP, SFA. The first batch decides on the number of columns."""
-        if not hasattr(self, "_model"):
-            self._start()
-        s = _data(X)
-        self._finished(models().tamis_model_partial_fit(self._model.value, byref(s.struct)))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> numpy.ndarray:
@@ -171,22 +171,38 @@ class Estimator:
 
     def _fitted(self) -> int:
         if not hasattr(self, "_model"):
-            raise _errors.ArgumentError(f"this {type(self).__name__} is not fitted: call fit")
+            raise _not_fitted(type(self).__name__)
         assert self._model.value is not None
         return self._model.value
 
+    def _samples(self, X: Any, name: str = "X") -> Sparse:
+        """X for a fitted model."""
+        self._fitted()
+        return samples(X, name, self.n_features_in_, type(self).__name__)
+
     # -------------------------------------------------------------------- using
+
+    def get_feature_names_out(self, input_features: Any = None) -> numpy.ndarray:
+        """Names of the columns of `transform`: "als0", "als1", ..."""
+        self._fitted()
+        return numpy.array([f"{type(self).__name__.lower()}{number}" for number in range(self._width)], dtype=object)
 
     def transform(self, X: Any) -> numpy.ndarray:
         """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in."""
-        model, s = self._fitted(), _data(X)
+        model, s = self._fitted(), self._samples(X)
         W = numpy.empty((s.shape[0], self._width), self._type)
         must(models().tamis_model_transform(model, byref(s.struct), byref(dense(view(W, "W"), "W"))))
         return W
 
     def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
-        """Predictions at the places of X's entries, (nnz,). factors: those of X's rows, of `transform`; None: X's rows are those of the fit."""
-        model, s = self._fitted(), _data(X)
+        """Predictions at the places of X's entries, (nnz,). factors: those of X's rows, of `transform`.
+
+        factors=None: X's rows are those of the fit; where the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` finds
+        their factors.
+        """
+        model, s = self._fitted(), self._samples(X)
+        if factors is None and self._rows == 0:
+            factors = self.transform(X)
         out = numpy.empty(s.nnz, "float64")
         W = None if factors is None else byref(dense(view(factors, "factors"), "factors"))
         must(models().tamis_model_predict(model, W, byref(s.struct), out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
@@ -203,7 +219,7 @@ class Estimator:
         numbers = None if rows is None else numpy.ascontiguousarray(rows, "int64")
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         W = None if factors is None else byref(dense(view(factors, "factors"), "factors"))
-        known = None if seen is None else _data(seen, "seen")
+        known = None if seen is None else self._samples(seen, "seen")
         must(models().tamis_model_recommend(
             model, W, None if numbers is None else numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), count,
             None if known is None else byref(known.struct), n, columns.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
@@ -211,13 +227,17 @@ class Estimator:
         return columns, scores
 
     def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
-        """How well held-out entries X are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of words."""
-        model, s = self._fitted(), _data(X)
-        known = None if observed is None else _data(observed, "observed")
+        """How well held-out entries X are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of words.
+
+        observed: what is known of X's rows, from which their factors are found. None: X's rows are those of the fit; for LDA, GaP and
+        models that keep none, X itself is known, so that the score is that of entries that the factors have seen.
+        """
+        model, s = self._fitted(), self._samples(X)
+        known = s if observed is None and (self._counts or self._rows == 0) else None if observed is None else self._samples(observed, "observed")
         held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
         result = c.tamis_score()
-        must(models().tamis_model_score(model, byref(held), False, 0, result))
-        return result.log_likelihood if self._method in (c.TAMIS_LDA, c.TAMIS_GAP) else -result.rmse
+        must(models().tamis_model_score(model, byref(held), known is not None, 0, result))
+        return result.log_likelihood if self._counts else -result.rmse
 
     def _factors(self, function: Any) -> numpy.ndarray:
         owned = ctypes.c_void_p()
@@ -293,6 +313,18 @@ class Estimator:
                 self._load(path)
 
 
+class BatchEstimator(Estimator):
+    """What methods have in common that learn from one mini-batch after another: LDA, GaP, SFA."""
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """One more step with a mini-batch of new rows. The first batch decides on the number of columns."""
+        s = self._samples(X) if hasattr(self, "_model") else samples(X)
+        if not hasattr(self, "_model"):
+            self._start()
+        self._finished(models().tamis_model_partial_fit(self._model.value, byref(s.struct)))
+        return self
+
+
 class ALS(Estimator):
     """Ratings by alternating least squares. Parameters are fields of `tamis_model_options`, with its defaults; threads: 0 is all.
 
@@ -332,7 +364,7 @@ class CCD(Estimator):
         self._set(locals())
 
 
-class LDA(Estimator):
+class LDA(BatchEstimator):
     """Topics of documents by latent Dirichlet allocation, online in mini-batches. Parameters as in `ALS`.
 
     >>> import numpy as np, scipy.sparse
@@ -343,6 +375,7 @@ class LDA(Estimator):
     """
 
     _method = c.TAMIS_LDA
+    _counts = True
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 5,
                  row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
@@ -350,7 +383,7 @@ class LDA(Estimator):
         self._set(locals())
 
 
-class SFA(Estimator):
+class SFA(BatchEstimator):
     """Ratings by sparse factor analysis in mini-batches of users, whose factors are not kept. Parameters as in `ALS`."""
 
     _method = c.TAMIS_SFA
@@ -361,10 +394,11 @@ class SFA(Estimator):
         self._set(locals())
 
 
-class GaP(Estimator):
+class GaP(BatchEstimator):
     """Counts by gamma-Poisson factors; without a scale, non-negative factors that minimise the Kullback-Leibler divergence."""
 
     _method = c.TAMIS_GAP
+    _counts = True
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
                  row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, dtype: str = "float32",
@@ -372,4 +406,4 @@ class GaP(Estimator):
         self._set(locals())
 
 
-__all__ = ["ALS", "CCD", "LDA", "SFA", "Estimator", "GaP", "ImplicitALS"]
+__all__ = ["ALS", "BatchEstimator", "CCD", "LDA", "SFA", "Estimator", "GaP", "ImplicitALS"]

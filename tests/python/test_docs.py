@@ -18,14 +18,20 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages([str(pathlib.Pa
                  if not module.name.startswith("tamis.lib"))
 
 
-@pytest.mark.parametrize("page", ["docs/manual/python.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/manual/python.md", "docs/manual/python-attention.md", "docs/manual/python-graphs.md",
+                                  "docs/manual/python-recommender.md", "docs/manual/python-topics.md", "README.md"])
+@pytest.mark.filterwarnings("ignore:Sparse")
 def test_manual(source, page):
-    """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch need it."""
+    """Blocks of pycon are sessions, one after another in one namespace; blocks of python run. Those of PyTorch and JAX need them."""
     names: dict = {}
     blocks = re.findall(r"^```(pycon|python)\n(.*?)^```", (source / page).read_text(encoding="utf-8"), re.M | re.S)
     assert blocks
+    if "import torch" in blocks[0][1]:  # what follows is on tensors too
+        torch = pytest.importorskip("torch")
+        if page.endswith("attention.md") and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+            pytest.skip("PyTorch has attention with masks from 2.0")
     for kind, block in blocks:
-        if "torch" in block and importlib.util.find_spec("torch") is None:
+        if any(other in block and importlib.util.find_spec(other) is None for other in ("torch", "jax")):
             continue
         if kind == "python":
             exec(compile(block, page, "exec"), names)
@@ -38,8 +44,9 @@ def test_manual(source, page):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    if name.startswith("tamis.torch"):
-        pytest.importorskip("torch")
+    for other in ("torch", "jax"):
+        if name.startswith(f"tamis.{other}"):
+            pytest.importorskip(other)
     result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert result.failed == 0
 

@@ -83,10 +83,79 @@ def test_parameters():
 def test_conventions_of_scikit_learn():
     base = pytest.importorskip("sklearn.base")
     pipeline = pytest.importorskip("sklearn.pipeline")
+    search = pytest.importorskip("sklearn.model_selection")
     model = ml.LDA(factors=3, iterations=2)
     copy = base.clone(model)
     assert copy is not model and copy.get_params() == model.get_params()
-    assert pipeline.make_pipeline(model).fit_transform(data()).shape == (40, 3)
+    through = pipeline.make_pipeline(model).fit(data())
+    assert through.transform(data()).shape == (40, 3) and list(through.get_feature_names_out()) == ["lda0", "lda1", "lda2"]
+    found = search.GridSearchCV(model, {"factors": [2, 3]}, cv=2).fit(data())
+    assert found.best_params_["factors"] in (2, 3) and np.isfinite(found.cv_results_["mean_test_score"]).all()
+    with pytest.raises(pytest.importorskip("sklearn.exceptions").NotFittedError, match="is not fitted: call fit"):
+        copy.transform(data())
+
+
+# what check_estimator asks that does not apply, with the reason
+ENTRIES = "predict(X) has one number for each entry of X, not one for each row: a dense prediction of all pairs seldom fits"
+ROWS = "predict(X) without factors= is for the rows of the fit, of which the model keeps the factors"
+WORDS = "the message has the bad value as C prints it, and its row and column"
+NEVER = {"check_estimators_nan_inf": WORDS}
+COUNTS = {"check_positive_only_tag_during_fit": WORDS}
+PREDICTS = {"check_estimator_sparse_array": ENTRIES, "check_estimator_sparse_matrix": ENTRIES, "check_methods_sample_order_invariance": ENTRIES}
+DO_NOT_APPLY = {
+    ml.ALS: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
+    ml.ImplicitALS: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
+    ml.CCD: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
+    ml.LDA: {**NEVER, **COUNTS, **PREDICTS, "check_methods_subset_invariance": ENTRIES},
+    ml.SFA: {**NEVER, **PREDICTS},
+    ml.GaP: {**NEVER, **COUNTS, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
+}
+
+
+class Hidden:
+    """A method that is not there."""
+
+    def __get__(self, *_):
+        raise AttributeError("hidden")
+
+
+def without_predict(method):
+    """The estimator as a transformer alone, on which scikit-learn's checks of predict have nothing to say."""
+    name = f"Transforming{method.__name__}"
+    made = type(name, (method,), {"predict": Hidden(), "__module__": __name__})
+    globals()[name] = made  # where pickle looks for it
+    return made
+
+
+TRANSFORMERS = {method: without_predict(method) for method in METHODS}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("predicts", [True, False])
+@pytest.mark.filterwarnings("ignore")
+def test_check_estimator(method, predicts):
+    """scikit-learn's own checks, all of them; those that fail are those that do not apply, and no others."""
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    if not hasattr(checks, "estimator_checks_generator"):
+        pytest.skip("check_estimator names what it has found from scikit-learn 1.6")
+    reasons = DO_NOT_APPLY[method] if predicts else {**NEVER, **(COUNTS if method._counts else {})}
+    model = (method if predicts else TRANSFORMERS[method])(factors=2, iterations=2, dtype="float64", threads=1)
+    results = checks.check_estimator(model, expected_failed_checks=reasons, on_fail=None, on_skip=None)
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+    assert failed == {}
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(reasons)
+    assert sum(result["status"] == "passed" for result in results) >= 35
+
+
+def test_data_of_every_kind():
+    """What is not CSR or COO of floating-point numbers is converted: the same model."""
+    X = data(dtype="float64")
+    want = ml.LDA(factors=2, iterations=2).fit(X).components_
+    kinds = [X.tocsc(), X.astype("int64"), X.tocoo(), X.toarray(), X.toarray().tolist(), X.tolil(), X.astype("float32"), scipy_sparse.csr_matrix(X)]
+    for kind in kinds:
+        model = ml.LDA(factors=2, iterations=2).fit(kind)
+        assert np.array_equal(model.components_, want)
+        assert np.array_equal(model.transform(kind), model.transform(X))
 
 
 def test_partial_fit():
@@ -95,8 +164,11 @@ def test_partial_fit():
     for start in range(0, 40, 10):
         model.partial_fit(X[start:start + 10])
     assert model.transform(X).shape == (40, 3)
-    with pytest.raises(NotImplementedError):
-        ml.ALS().partial_fit(X)
+    model.fit(X)
+    assert model.partial_fit(X[:5]) is model  # goes on from a fit
+    with pytest.raises(ValueError, match="X has 24 features, but LDA is expecting 25"):
+        model.partial_fit(X[:, :24])
+    assert [method.__name__ for method in METHODS if hasattr(method, "partial_fit")] == ["LDA", "SFA", "GaP"]
 
 
 def test_held_out_and_score():
@@ -111,13 +183,15 @@ def test_held_out_and_score():
 
 def test_refused():
     X = data()
-    for call, words in ((lambda: ml.ALS().fit(X.tocsc()), "tocsr"), (lambda: ml.ALS().fit(X.astype("int32")), "astype"),
+    for call, words in ((lambda: ml.ALS().fit(X.astype("complex64")), "Complex data not supported"),
+                        (lambda: ml.ALS().fit([1.0, 2.0]), r"got 1D array instead. Reshape"), (lambda: ml.ALS().fit([["a"]]), "<U1: expected numbers"),
+                        (lambda: ml.ALS().fit(np.array([["a"]], object)), "no numbers"), (lambda: ml.ALS().fit(X[:0]), "0 sample"),
+                        (lambda: ml.ALS().fit(X[:, :0]), "0 feature"), (lambda: ml.ALS().fit(X, held_out=X[:, :3]), "held_out has 3 features"),
                         (lambda: ml.ALS().transform(X), "is not fitted"), (lambda: ml.LDA(factors=2).fit(-X), "-"),
-                        (lambda: ml.ALS(factors=2, iterations=1).fit(X).transform(X[:, :3]), "cols")):
+                        (lambda: ml.ALS().get_feature_names_out(), "is not fitted"),
+                        (lambda: ml.ALS(factors=2, iterations=1).fit(X).transform(X[:, :3]), "X has 3 features, but ALS is expecting 25")):
         with pytest.raises(ValueError, match=words):
             call()
-    with pytest.raises(TypeError, match="csr_array"):
-        ml.ALS().fit(X.toarray())
 
 
 def test_an_interrupt_stops_the_fit():

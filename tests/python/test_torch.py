@@ -1,6 +1,7 @@
 """tamis.torch: values and gradients against dense PyTorch, the operators' registration, compilation, AMP, vmap; on CUDA where it is."""
 from __future__ import annotations
 
+import functools
 import threading
 
 import pytest
@@ -10,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _kernels, _ops  # noqa: E402
+from tamis.torch import _direct, _kernels, _ops  # noqa: E402
 
 ROWS, COLS, INNER, WIDTH = 7, 5, 3, 4
 EDGES = ["scale", "mask", "residual", "quotient", "sigmoid", "exp", "leaky_relu", "softmax"]
@@ -74,7 +75,11 @@ def operand(*shape, device="cpu", dtype=torch.float64, positive=False):
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("lead", [(), (2,)])
 @pytest.mark.parametrize("valued", [True, False])
-def test_values_and_gradients(pattern, device, edge, lead, valued):
+@pytest.mark.parametrize("direct", [True, False])
+def test_values_and_gradients(pattern, device, edge, lead, valued, direct, monkeypatch):
+    """Without PyTorch's dispatcher, as calls run that nothing watches, and through it."""
+    if not direct:
+        monkeypatch.setattr(_direct, "POSSIBLE", False)
     positive = edge == "quotient"
     A, B, D = (operand(*lead, n, w, device=device, positive=positive) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
     values = operand(*lead, pattern.nnz, device=device) if valued else None
@@ -297,12 +302,88 @@ def test_vmap():
     torch.testing.assert_close(got, torch.stack([tt.attention(a, b, D, pattern) for a, b in zip(A, B)]))
 
 
-def test_second_derivatives_are_refused():
+@registered
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("edge", ["scale", "mask", "residual"])
+@pytest.mark.parametrize("valued", [True, False])
+def test_gradgradcheck(pattern, edge, valued, direct, monkeypatch):
+    if not direct:
+        monkeypatch.setattr(_direct, "POSSIBLE", False)
+    A, B, D = operand(ROWS, INNER), operand(COLS, INNER), operand(COLS, 2)
+    values = (operand(pattern.nnz),) if valued else ()
+    check = functools.partial(torch.autograd.gradgradcheck, fast_mode=True)
+    used = () if edge == "mask" else values  # nothing depends on the values of a mask
+    assert check(lambda a, b, *v: tt.sddmm(pattern, a, b, *v, edge=edge), (A, B, *used))
+    assert check(lambda a, b, d, *v: tt.fused(pattern, a, b, d, *v, edge=edge), (A, B, D, *used))
+    assert check(lambda a, b, d, *v: tt.fused(pattern, b, a, d, *v, edge=edge, transpose=True), (A, B, operand(ROWS, 2), *used))
+    if edge == "scale":
+        assert check(lambda d, *v: tt.spmm(pattern, d, *v), (D, *values))
+        assert check(lambda a, *v: tt.spmm(pattern, a, *v, transpose=True), (A, *values))
+        assert check(lambda x, *v: tt.spmm(pattern, x, *v), (operand(COLS), *values))
+        shared = (operand(2, pattern.nnz),) if valued else ()
+        assert check(lambda a, b, *v: tt.sddmm(pattern, a, b, *v), (operand(2, ROWS, INNER), B, *shared))
+        assert check(lambda d, *v: tt.spmm(pattern, d, *v), (operand(2, COLS, 2), *values))
+
+
+@registered
+def test_first_derivatives_with_a_graph():
+    """create_graph=True gives the same first derivatives; those of a mask's values are zeros."""
+    pattern = make("csr")
+    A, B, values = operand(ROWS, INNER), operand(COLS, INNER), operand(pattern.nnz)
+    for edge in ("scale", "mask", "residual", "softmax"):
+        loss = tt.fused(pattern, A, B, B, values, edge=edge).square().sum()
+        want = torch.autograd.grad(loss, (A, B, values), retain_graph=True)
+        got = torch.autograd.grad(loss, (A, B, values), create_graph=True)
+        torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("edge", ["softmax", "exp"])
+def test_second_derivatives_of_other_edges_are_refused(edge):
     pattern = make("csr")
     A, B = operand(ROWS, INNER), operand(COLS, INNER)
-    first = torch.autograd.grad(tt.sddmm(pattern, A, B).square().sum(), A, create_graph=True)[0]
-    with pytest.raises((NotImplementedError, RuntimeError), match="no derivative|once_differentiable"):
+    first = torch.autograd.grad(tt.sddmm(pattern, A, B, edge=edge).square().sum(), A, create_graph=True)[0]
+    with pytest.raises((NotImplementedError, RuntimeError), match="no derivative.*scale, mask|once_differentiable"):
         first.sum().backward()
+
+
+@registered
+def test_what_watches_sees_operators():
+    """The profiler, dispatch modes and forward mode get the operators themselves."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    pattern = make("csr")
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    with Watch():
+        tt.sddmm(pattern, A, B)
+    assert any("tamis.sddmm" in name for name in seen)
+    with torch.autograd.profiler.profile() as profile:
+        tt.spmm(pattern, B)
+    assert any("tamis::spmm" in event.key for event in profile.key_averages())
+    assert _direct.plain((A, B))
+    with torch.autograd.forward_ad.dual_level():
+        assert not _direct.plain((A, B))
+
+    class Mine(torch.Tensor):
+        pass
+
+    assert not _direct.plain((A.detach().as_subclass(Mine), B))
+
+
+def test_a_pattern_changed_in_place_is_checked_again():
+    pattern = make("csr")
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    tt.sddmm(pattern, A, B)
+    pattern.columns.copy_((pattern.columns + 1) % COLS)
+    torch.testing.assert_close(tt.sddmm(pattern, A, B), sampled(pattern, A @ B.t(), None, "mask"))
+    pattern.columns.fill_(COLS)
+    with pytest.raises(ValueError, match="column"):
+        tt.sddmm(pattern, A, B)
 
 
 def test_autocast(device):

@@ -6,7 +6,7 @@
     out = tamis.torch.attention(q, k, v, pattern)           softmax over neighbours, then the sum
 
 They are operators of PyTorch: autograd, torch.compile(fullgraph=True) and vmap know them, on the CPU and on CUDA, in the current
-stream. First derivatives alone. `tamis.torch.nn` has layers, `tamis.torch.dglsp` the names of dgl.sparse.
+stream. Second derivatives are those of the linear edges. `tamis.torch.nn` has layers, `tamis.torch.dglsp` the names of dgl.sparse.
 """
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
+from . import _direct
+from ._direct import FUSED, SDDMM, SPMM, plain
+from ._kernels import _how
 from ._ops import CALLS
 from ._pattern import Pattern
 
@@ -63,6 +66,8 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     >>> A.grad[:, 0]
     tensor([2., 1.])
     """
+    if plain((A, B, values)):
+        return _direct.run((SDDMM, pattern, _how(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
     A, B, values = _autocast(A.device.type, (A, B, values))
     return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
                   edge == "softmax" and _recorded(A, B, values))[0]
@@ -79,6 +84,8 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     >>> tamis.torch.spmm(pattern, torch.tensor([[1.], [2.], [4.]])).ravel()
     tensor([4., 3., 0.])
     """
+    if plain((B, values)):
+        return _direct.run((SPMM, pattern, _how(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
     B, values = _autocast(B.device.type, (B, values))
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 
@@ -96,6 +103,8 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     tensor([[4., 0., 4.],
             [0., 4., 0.]])
     """
+    if plain((A, B, D, values)):
+        return _direct.run((FUSED, pattern, _how(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
     A, B, D, values = _autocast(A.device.type, (A, B, D, values))
     return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
                   epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from . import _kernels as k
+from . import _twice
 
 _PATTERN = "Tensor index, Tensor columns, Tensor? values"
 _SIZES = "SymInt rows, SymInt cols, bool coo"
@@ -106,7 +107,13 @@ class _Gradient(torch.autograd.Function):
         if grad is not None:
             need = ctx.needs_input_grad
             wanted = [need[place] for place in cls.places]
-            found = CALLS[cls.name + "_backward"](grad, *ctx.saved_tensors, *ctx.numbers, wanted)
+            found = None
+            if REGISTERED and torch.is_grad_enabled():  # create_graph=True
+                index, columns, values, *tensors = ctx.saved_tensors
+                operands = tuple(tensors[:len(cls.places) - 1])
+                found = _twice.gradients(CALLS, cls.name, grad, index, columns, values, operands, ctx.numbers, wanted)
+            if found is None:
+                found = CALLS[cls.name + "_backward"](grad, *ctx.saved_tensors, *ctx.numbers, wanted)
             for place, wants, gradient in zip(cls.places, wanted, found):
                 results[place] = gradient if wants else None
         return tuple(results)
@@ -132,7 +139,8 @@ def _refusal_of(name: str) -> Any:
     """Of an operator that is a derivative itself."""
 
     def backward(ctx: Any, *_: Any) -> Any:
-        raise NotImplementedError(f"tamis::{name} has no derivative: Tamis computes first derivatives, so create_graph=True is not supported")
+        raise NotImplementedError(f"tamis::{name} has no derivative: second derivatives are those of spmm, and of the edges scale, mask and "
+                                  f"residual")
 
     return type(f"Tamis{name.title().replace('_', '')}", (torch.autograd.Function,), {
         "forward": staticmethod(lambda ctx, *inputs: _below(name, inputs)), "backward": staticmethod(backward)})

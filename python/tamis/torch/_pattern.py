@@ -30,7 +30,17 @@ class Pattern:
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = int(rows), int(cols), coo
         self.nnz = int(columns.shape[0])
+        if index.is_inference() or columns.is_inference():  # such tensors have no versions
+            self._current = lambda: self._checked  # type: ignore[method-assign]
+        else:
+            self._versions = index._version, columns._version
         self._checked = _kernels.pattern_of(index, columns, self.rows, self.cols, coo, keep=True)
+
+    def _current(self) -> Any:
+        """What was checked; anew, where the tensors were changed in place."""
+        if (self.index._version, self.columns._version) != self._versions:
+            return _kernels.pattern_of(self.index, self.columns, self.rows, self.cols, self.coo)
+        return self._checked
 
     @staticmethod
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:

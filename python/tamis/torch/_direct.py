@@ -1,0 +1,118 @@
+"""The same operations without PyTorch's dispatcher, for calls that nothing watches: it takes half the time of a small call.
+
+`plain` says which calls these are: tensors of PyTorch itself, no compilation, no functional transform, no mode, no autocast, no profiler.
+The functions of autograd are the registered operators', with the pattern and the settings as objects, which they pass on as they are.
+"""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from .._call import FUSED, SDDMM, SPMM, Settings, compute
+from .._recipe import key_of
+from . import _kernels as k
+from . import _ops, _twice
+
+NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
+FORWARD = {SDDMM: "sddmm", SPMM: "spmm", FUSED: "fused"}
+BACKWARD = {operation: f"{name}_backward" for operation, name in FORWARD.items()}
+_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: True)
+_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+_profiled = getattr(torch._C._autograd, "_profiler_enabled", lambda: True)
+_forward_mode = getattr(torch.autograd.forward_ad, "_current_level", None)
+_traced = getattr(torch._C, "_get_tracing_state", lambda: True)
+_modes, _transforms, _PLAIN = _ops._modes, _ops._transforms, _ops._PLAIN
+POSSIBLE = _ops.REGISTERED and _forward_mode is not None
+
+
+def plain(tensors: tuple) -> bool:
+    """Whether nothing but autograd need know of a call with these tensors."""
+    if not POSSIBLE or _compiling() or _modes() or _transforms() or _autocast() or _profiled() or _traced() is not None:
+        return False
+    if torch.autograd.forward_ad._current_level >= 0:
+        return False
+    for x in tensors:
+        if type(x) not in _PLAIN:
+            return False
+    return True
+
+
+def run(call: tuple, values: Optional[Tensor], operands: tuple) -> Tensor:
+    """Computes; autograd records it where it is to. call: the operation, the pattern and the settings."""
+    if torch.is_grad_enabled():
+        for x in operands:
+            if x.requires_grad:
+                return _Recorded.apply(call, values, *operands)
+        if values is not None and values.requires_grad:
+            return _Recorded.apply(call, values, *operands)
+    return _computed(call[0], call[1]._current(), call[2], values, operands, None)
+
+
+def _computed(operation: int, pattern: Any, how: Settings, values: Optional[Tensor], operands: tuple, statistics: Optional[int]) -> Tensor:
+    """The result, by the recipe of an earlier call where there is one. Its key is another one than that of `compute`, and shorter."""
+    key: Any = [how, operation]
+    for x in operands:
+        if x.layout is not _strided or x.is_neg():
+            return compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
+        key += x.dtype, x.shape, x.stride(), x.device
+    if values is not None:
+        if values.layout is not _strided or values.is_neg():
+            return compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
+        key += values.dtype, values.shape, values.stride(), values.device
+    key = tuple(key)
+    recipe = pattern.recipes.get(key)
+    if recipe is not None and recipe.handle.value is not None:
+        return recipe.run(operands, values, None, 1.0, 0.0, statistics)
+    result = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
+    recipe = pattern.recipes.get(key_of(operation, how, operands, values, None))
+    if recipe is not None:
+        pattern.recipes[key] = recipe
+    return result
+
+
+_strided = torch.strided
+
+
+class _Recorded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, call: tuple, values: Optional[Tensor], *operands: Tensor) -> Tensor:
+        operation, pattern, how = call
+        ctx.set_materialize_grads(False)
+        if how.edge == k.SOFTMAX and operation != SPMM:
+            how = k._how(*how[:5], True)
+            statistics = k._statistics(True, pattern.cols if how.transpose else pattern.rows, *operands, values)
+            ctx.call = operation, pattern, how
+            ctx.save_for_backward(values, *operands, statistics)
+            return _computed(operation, pattern._current(), how, values, operands, statistics.data_ptr())
+        ctx.call = call
+        ctx.save_for_backward(values, *operands)
+        return _computed(operation, pattern._current(), how, values, operands, None)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
+        operation, pattern, how = ctx.call
+        values, *tensors = ctx.saved_tensors
+        count = len(NAMES[operation])
+        if grad is None:
+            return (None,) * (2 + count)
+        need = ctx.needs_input_grad[1:]
+        wanted = [*need[1:], need[0]]
+        edge = (how.edge, how.edge_scale, how.edge_slope, how.edge_epsilon)
+        sizes = (pattern.rows, pattern.cols, pattern.coo)
+        numbers = {SDDMM: (*sizes, *edge), SPMM: (*sizes, how.transpose), FUSED: (*sizes, *edge, how.transpose)}[operation]
+        calls = _ops.CALLS
+        if not torch.is_grad_enabled():
+            if plain((grad, values, *tensors)):
+                calls = _ops.KERNELS
+        else:  # create_graph=True
+            twice = _twice.gradients(calls, FORWARD[operation], grad, pattern.index, pattern.columns, values, tuple(tensors[:count]), numbers,
+                                     wanted)
+            if twice is not None:
+                return (None, twice[-1], *twice[:-1])
+        if operation != SPMM and len(tensors) == count:
+            tensors.append(tensors[0].new_empty((0,)))  # no statistics
+        found = calls[BACKWARD[operation]](grad, pattern.index, pattern.columns, values, *tensors, *numbers, wanted)
+        gradients = [gradient if wants else None for gradient, wants in zip(found, wanted)]
+        return (None, gradients[-1], *gradients[:-1])

@@ -1,0 +1,381 @@
+"""tamis.jax: values and gradients against dense jax.numpy, jit, vmap, types, errors; XLA's interface as jaxlib's header has it."""
+from __future__ import annotations
+
+import concurrent.futures
+import pathlib
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+if not hasattr(jax, "ffi"):
+    pytest.skip("tamis.jax needs JAX 0.5", allow_module_level=True)
+
+import jax.numpy as jnp  # noqa: E402
+
+import tamis.jax as tj  # noqa: E402
+
+ROWS, COLS, INNER, WIDTH = 7, 5, 3, 4
+EDGES = ["scale", "mask", "residual", "quotient", "sigmoid", "exp", "leaky_relu", "softmax"]
+
+
+@pytest.fixture(autouse=True)
+def fp64():
+    jax.config.update("jax_enable_x64", True)  # of all threads
+    yield
+    jax.config.update("jax_enable_x64", False)
+
+
+def make(kind="int32", seed=3):
+    random = np.random.default_rng(seed)
+    full = random.random((ROWS, COLS)) < 0.5
+    full[2] = False
+    rows, columns = full.nonzero()
+    offsets = np.concatenate([[0], full.sum(1).cumsum()])
+    return jnp.asarray(offsets, kind), jnp.asarray(columns, kind), rows
+
+
+def operand(*shape, seed=1, dtype="float64", positive=False):
+    random = np.random.default_rng(seed)
+    return jnp.asarray(random.random(shape) + 0.5 if positive else random.standard_normal(shape), dtype)
+
+
+def dense(rows, columns, values):
+    return jnp.zeros((*values.shape[:-1], ROWS, COLS), values.dtype).at[..., rows, columns].add(values)
+
+
+def sampled(rows, columns, x, values, edge, scale=0.7, slope=0.2):
+    """The edge by JAX, at the places of a dense x."""
+    x = x[..., rows, columns]
+    s = jnp.ones_like(x) if values is None else values
+    y = scale * x
+    if edge == "softmax":
+        e = jnp.exp(y + (0 if values is None else values))
+        return e / jnp.zeros((*e.shape[:-1], ROWS)).at[..., rows].add(e)[..., rows]
+    return {"scale": s * x, "mask": x, "residual": s - x, "quotient": s / x, "sigmoid": s * jax.nn.sigmoid(y), "exp": s * jnp.exp(y),
+            "leaky_relu": s * jnp.where(y < 0, slope * y, y)}[edge]
+
+
+def close(got, want, tolerance=1e-11):
+    jax.tree_util.tree_map(lambda g, w: np.testing.assert_allclose(np.asarray(g, "float64"), np.asarray(w, "float64"), rtol=tolerance,
+                                                                   atol=tolerance), got, want)
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize(("lead", "valued"), [((), True), ((2,), False)])
+def test_values_and_gradients(edge, lead, valued):
+    offsets, columns, rows = make()
+    A, B, D = (operand(*lead, n, w, seed=n + w, positive=edge == "quotient") for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
+    values = operand(*lead, len(rows), seed=9) if valued else None
+    settings = {"edge": edge, "scale": 0.7, "slope": 0.2}
+
+    def ours(A, B, D, values):
+        P = tj.sddmm(offsets, columns, A, B, values, **settings)
+        return P, tj.spmm(offsets, columns, D, P), tj.fused(offsets, columns, A, B, D, values, **settings)
+
+    def theirs(A, B, D, values):
+        P = sampled(rows, columns, A @ jnp.swapaxes(B, -1, -2), values, edge)
+        return P, dense(rows, columns, P) @ D, dense(rows, columns, P) @ D
+
+    inputs = (A, B, D, values)
+    for compiled in (ours, jax.jit(ours)):
+        close(compiled(*inputs), theirs(*inputs))
+    wanted = (0, 1, 2, 3) if valued else (0, 1, 2)
+    for part in range(3):
+        weights = operand(*theirs(*inputs)[part].shape, seed=20)
+        got = jax.jit(jax.grad(lambda *x: (ours(*x)[part] * weights).sum(), wanted))(*inputs)
+        close(got, jax.grad(lambda *x: (theirs(*x)[part] * weights).sum(), wanted)(*inputs))
+
+
+def test_against_scipy():
+    sparse = pytest.importorskip("scipy.sparse")
+    offsets, columns, rows = make()
+    values, B = operand(len(rows)), operand(COLS, WIDTH)
+    S = sparse.csr_array((np.asarray(values), np.asarray(columns), np.asarray(offsets)), shape=(ROWS, COLS))
+    close(tj.spmm(offsets, columns, B, values), S @ np.asarray(B))
+    close(tj.spmm(offsets, columns, operand(ROWS, 2), values, transpose=True, cols=COLS), S.T @ np.asarray(operand(ROWS, 2)))
+
+
+@pytest.mark.parametrize("edge", ["scale", "softmax"])
+def test_transposed(edge):
+    offsets, columns, rows = make()
+    A, B, D, values = operand(COLS, INNER), operand(ROWS, INNER), operand(ROWS, WIDTH), operand(len(rows))
+    turned = np.lexsort((rows, np.asarray(columns)))
+    back = jnp.asarray(np.concatenate([[0], np.bincount(np.asarray(columns), minlength=COLS).cumsum()]), "int32")
+
+    def ours(A, B, D, values):
+        return tj.fused(offsets, columns, A, B, D, values, edge=edge, transpose=True)
+
+    def theirs(A, B, D, values):
+        return tj.fused(back, jnp.asarray(rows[turned], "int32"), A, B, D, values[turned], edge=edge)
+
+    close(ours(A, B, D, values), theirs(A, B, D, values))
+    close(*[jax.grad(lambda *x: (f(*x) ** 2).sum(), (0, 1, 2, 3))(A, B, D, values) for f in (ours, theirs)])
+    B = operand(ROWS, WIDTH)
+    close(jax.grad(lambda b: (tj.spmm(offsets, columns, b, values, transpose=True, cols=COLS) ** 2).sum())(B),
+          jax.grad(lambda b: ((dense(rows, columns, values).T @ b) ** 2).sum())(B))
+
+
+def attention(rows, columns, q, k, v, bias=None):
+    scores = q @ jnp.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5 + (0 if bias is None else dense(rows, columns, bias))
+    mask = dense(rows, columns, jnp.ones(len(rows))) > 0
+    weights = jnp.where(mask, jnp.exp(scores), 0)
+    return weights / jnp.where(mask.any(-1), weights.sum(-1), 1)[..., None] @ v
+
+
+def test_attention():
+    offsets, columns, rows = make()
+    q, k, v = operand(2, 3, ROWS, INNER), operand(2, 3, COLS, INNER, seed=2), operand(2, 3, COLS, WIDTH, seed=3)
+    bias = operand(len(rows))
+
+    def ours(q, k, v, bias):
+        return tj.attention(offsets, columns, q, k, v, bias=bias)
+
+    def theirs(q, k, v, bias):
+        return attention(rows, columns, q, k, v, bias)
+
+    close(jax.jit(ours)(q, k, v, bias), theirs(q, k, v, bias))
+    assert (ours(q, k, v, bias)[..., 2, :] == 0).all()  # a query without places
+    close(*[jax.grad(lambda *x: (f(*x) ** 2).sum(), (0, 1, 2, 3))(q, k, v, bias) for f in (ours, theirs)])
+
+
+def test_vmap():
+    """Over heads, over members and heads, over some operands and not others; gradients through it."""
+    offsets, columns, rows = make()
+    q, k, v = operand(2, 3, ROWS, INNER), operand(2, 3, COLS, INNER, seed=2), operand(2, 3, COLS, WIDTH, seed=3)
+
+    def one(q, k, v):
+        return tj.attention(offsets, columns, q, k, v)
+
+    close(jax.vmap(jax.vmap(one))(q, k, v), one(q, k, v))
+    close(jax.jit(jax.vmap(one))(q, k, v), one(q, k, v))
+    close(jax.vmap(one, in_axes=(1, None, 0))(jnp.swapaxes(q[0], 0, 1), k[0, 0], v[0]), one(q[0], k[0, 0], v[0]))
+    # q by members, k by heads, v by none: there is no single stride from one to the next
+    mixed = jax.vmap(jax.vmap(one, (None, 0, None)), (0, None, None))
+    want = attention(rows, columns, q[:, :1], k[:1], v[0, 0])
+    close(mixed(q[:, 0], k[0], v[0, 0]), want)
+    weights = operand(*want.shape)
+    got = jax.grad(lambda *x: (mixed(*x) * weights).sum(), (0, 1, 2))(q[:, 0], k[0], v[0, 0])
+    close(got, jax.grad(lambda q, k, v: (attention(rows, columns, q[:, None], k[None], v) * weights).sum(), (0, 1, 2))(q[:, 0], k[0], v[0, 0]))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="vmap over columns: all members share one pattern"):
+        jax.vmap(lambda columns: tj.spmm(offsets, columns, v[0, 0]))(jnp.stack([columns, columns])).block_until_ready()
+    per_example = jax.vmap(jax.grad(lambda q, k: (tj.sddmm(offsets, columns, q, k) ** 2).sum()), (0, None))(q[0], k[0, 0])
+    close(per_example, jnp.stack([jax.grad(lambda q: ((q @ k[0, 0].T)[rows, columns] ** 2).sum())(x) for x in q[0]]))
+
+
+def test_shared_operands():
+    """One B for all members; its gradient is the sum."""
+    offsets, columns, rows = make()
+    A, B, values = operand(3, ROWS, INNER), operand(COLS, INNER), operand(3, len(rows))
+
+    def ours(A, B, values):
+        return (tj.sddmm(offsets, columns, A, B, values) ** 2).sum()
+
+    def theirs(A, B, values):
+        return (sampled(rows, columns, A @ B.T, values, "scale") ** 2).sum()
+
+    close(jax.grad(ours, (0, 1, 2))(A, B, values), jax.grad(theirs, (0, 1, 2))(A, B, values))
+    close(jax.grad(ours, (0, 1, 2))(A[0], B, values), jax.grad(theirs, (0, 1, 2))(A[0], B, values))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_types(dtype, kind):
+    offsets, columns, _ = make(kind)
+    operands = [operand(n, w, seed=n, dtype=dtype) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH))]
+    exact = [x.astype("float64") for x in operands]
+    tolerance = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 4e-2}[dtype]
+
+    def f(*x):
+        return tj.attention(offsets, columns, *x)
+
+    assert f(*operands).dtype == dtype
+    close(f(*operands), f(*exact), tolerance)
+    got = jax.grad(lambda *x: f(*x).astype("float64").sum(), (0, 1, 2))(*operands)
+    assert all(g.dtype == dtype for g in got)
+    close(got, jax.grad(lambda *x: f(*x).sum(), (0, 1, 2))(*exact), tolerance)
+
+
+def test_one_program_for_patterns_of_one_size():
+    traced = []
+
+    @jax.jit
+    def step(offsets, columns, A, B):
+        traced.append(1)
+        return tj.sddmm(offsets, columns, A, B, edge="exp")
+
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    offsets, columns, rows = make()
+    for shift in list(range(COLS)) * 3:  # more patterns than are kept, and again
+        for move in range(3):
+            others = (columns + shift) % COLS if move == 0 else columns[::-1] if move == 1 else (columns * 2 + shift) % COLS
+            close(step(offsets, others, A, B), jnp.exp((A @ B.T)[rows, others]))
+    assert len(traced) == 1
+
+
+def test_empty():
+    none = jnp.zeros(1, "int32"), jnp.zeros(0, "int32")
+    assert tj.sddmm(*none, jnp.zeros((0, 3)), jnp.zeros((4, 3))).shape == (0,)
+    offsets, columns, rows = make()
+    close(tj.sddmm(offsets, columns, jnp.zeros((ROWS, 0)), jnp.zeros((COLS, 0)), edge="exp"), jnp.ones(len(rows)))
+    values = operand(len(rows))  # a softmax of values alone
+    got = jax.grad(lambda v: (tj.sddmm(offsets, columns, jnp.zeros((ROWS, 0)), jnp.zeros((COLS, 0)), v, edge="softmax") ** 2).sum())(values)
+    close(got, jax.grad(lambda v: (sampled(rows, columns, jnp.zeros((ROWS, COLS)), v, "softmax") ** 2).sum())(values))
+    empty = jnp.zeros(ROWS + 1, "int32"), jnp.zeros(0, "int32")
+    assert (tj.spmm(*empty, operand(COLS, 2), jnp.zeros(0)) == 0).all()
+
+
+def test_refused_when_traced():
+    offsets, columns, rows = make()
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    for call, words in ((lambda: tj.sddmm(offsets, columns, A, B.astype("float32")), "B is float32 and A float64"),
+                        (lambda: tj.sddmm(offsets, columns, A[:-1], B), "A has shape .*expected 7 rows"),
+                        (lambda: tj.sddmm(offsets, columns, A, B[:, :2]), "as many columns"),
+                        (lambda: tj.sddmm(offsets, columns, A, B, operand(3)), "values has shape"),
+                        (lambda: tj.sddmm(offsets, columns, A, B, edge="never"), "never"),
+                        (lambda: tj.sddmm(offsets.astype("float32"), columns, A, B), "offsets is float32"),
+                        (lambda: tj.sddmm(offsets[None], columns, A, B), "expected a vector"),
+                        (lambda: tj.sddmm(offsets[:0], columns, A, B), "offsets is empty"),
+                        (lambda: tj.sddmm(offsets, columns, A.astype("int32"), B.astype("int32")), "int32"),
+                        (lambda: tj.sddmm(offsets, columns, A[0], B), "expected a matrix"),
+                        (lambda: tj.sddmm(offsets, columns, operand(2, ROWS, INNER), operand(3, COLS, INNER)), "leading dimensions"),
+                        (lambda: tj.sddmm(offsets, columns, operand(0, ROWS, INNER), B), "a batch of no members"),
+                        (lambda: tj.spmm(offsets, columns, A, transpose=True), "cols is not given"),
+                        (lambda: tj.sddmm(offsets, columns, A, B, math="fast"), "math = 'fast'")):
+        with pytest.raises(ValueError, match=words):
+            jax.jit(call)()
+    for second in (jax.hessian, jax.jacrev):
+        with pytest.raises(NotImplementedError, match="first derivatives"):
+            second(jax.grad(lambda a: (tj.sddmm(offsets, columns, a, B) ** 2).sum()))(A)
+    with pytest.raises(TypeError):
+        jax.jvp(lambda a: tj.sddmm(offsets, columns, a, B), (A,), (A,))
+
+
+def test_refused_when_run():
+    """What only the arrays' content shows is an exception with the library's words, and later calls work."""
+    offsets, columns, _ = make()
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    run = jax.jit(tj.sddmm)
+    for bad, words in (((offsets, columns + COLS), r"columns\[\d+\] = \d+"), ((offsets, columns - 9), "columns"),
+                       ((offsets.at[3].set(1000), columns), r"offsets\[3\] = 1000"), ((offsets.at[0].set(1), columns), r"offsets\[0\]"),
+                       ((offsets, columns[:-1]), "nnz|offsets")):
+        for _ in range(2):
+            with pytest.raises(jax.errors.JaxRuntimeError, match=words) as raised:
+                run(*bad, A, B).block_until_ready()
+            assert isinstance(raised.value, RuntimeError)
+    run(offsets, columns, A, B).block_until_ready()
+
+
+def test_a_wrong_frame_is_an_error():
+    """What the Python side never sends: the handler looks at everything itself."""
+    offsets, columns, rows = make()
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+    numbers = dict(operation=0, rows=ROWS, cols=COLS, edge=0, transpose=0, math=0, backward=0, keep=0, has_values=0, wanted=0)
+    reals = dict(scale=1.0, slope=0.01, epsilon=1e-10)
+
+    def call(arguments=(offsets, columns, A, B), results=((len(rows),),), drop=(), dtype="float64", **changed):
+        attributes = {name: np.int64(value) for name, value in {**numbers, **changed}.items() if name not in drop}
+        attributes.update({name: np.float64(value) for name, value in reals.items() if name not in drop})
+        target = jax.ffi.ffi_call("tamis", [jax.ShapeDtypeStruct(shape, dtype) for shape in results])
+        return target(*arguments, **attributes)[0].block_until_ready()
+
+    close(call(), (A @ B.T)[rows, columns])
+    for words, wrong in (("no attribute edge", {"drop": ("edge",)}), ("no attribute scale", {"drop": ("scale",)}), ("operation = 7", {"operation": 7}),
+                         ("rows = -1", {"rows": -1}), ("expected rows", {"rows": ROWS + 1}), ("B|cols", {"cols": COLS + 1}),
+                         ("argument 4", {"has_values": 1}), ("argument 2", {"arguments": (offsets, columns)}),
+                         ("XLA's type", {"arguments": (offsets, columns, A.astype("int32"), B)}), ("B", {"arguments": (offsets, columns, A, B[:, :2])}),
+                         ("B has 1 leading", {"arguments": (offsets, columns, A, B[None])}), ("dimensions", {"arguments": (offsets, columns, A[0], B)}),
+                         ("P", {"results": ((len(rows) + 1,),)}), ("type|P", {"dtype": "float16"}), ("result 1", {"keep": 1}),
+                         ("result 1", {"backward": 1, "wanted": 3, "results": ((ROWS, INNER),),
+                                       "arguments": (operand(len(rows)), offsets, columns, A, B)}),
+                         ("statistics has", {"keep": 1, "edge": 7, "results": ((len(rows),), (ROWS, 3))}),
+                         ("dA|A", {"backward": 1, "wanted": 1, "results": ((ROWS, INNER + 1),),
+                                   "arguments": (operand(len(rows)), offsets, columns, A, B)})):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=words):
+            call(**wrong)
+    close(call(), (A @ B.T)[rows, columns])
+
+
+def test_threads():
+    """Calls of many threads, of several programs, patterns and gradients."""
+    offsets, columns, rows = make()
+    B = operand(COLS, INNER)
+    step = jax.jit(jax.grad(lambda a, columns: (tj.sddmm(offsets, columns, a, B, edge="exp")).sum()))
+    inputs = [(operand(ROWS, INNER, seed=seed), (columns + seed) % COLS) for seed in range(6)]
+    want = [np.asarray(step(*x)) for x in inputs]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda at: np.asarray(step(*inputs[at % 6])), range(300)))
+    for at, got in enumerate(found):
+        assert np.array_equal(got, want[at % 6])
+
+
+def test_control_flow_and_checkpoint():
+    offsets, columns, rows = make()
+    A, B = operand(ROWS, INNER), operand(COLS, INNER)
+
+    def loss(a):
+        def body(a, _):
+            return a + tj.fused(offsets, columns, a, B, B, edge="softmax"), None
+        return (jax.lax.scan(jax.checkpoint(body), a, None, length=3)[0] ** 2).sum()
+
+    def dense_loss(a):
+        for _ in range(3):
+            a = a + attention(rows, columns, a * INNER**0.5, B, B)
+        return (a**2).sum()
+
+    close(jax.jit(jax.grad(loss))(A), jax.grad(dense_loss)(A))
+
+
+# ------------------------------------------------------------------------------ XLA's interface
+
+OURS_AND_THEIRS = {  # structure: (theirs, {field: their field})
+    "xla_extension": ("XLA_FFI_Extension_Base", {"kind": "type", "next": "next"}),
+    "xla_version": ("XLA_FFI_Api_Version", {"extensions": "extension_start", "major": "major_version", "minor": "minor_version"}),
+    "xla_metadata": ("XLA_FFI_Metadata", {"version": "api_version", "traits": "traits"}),
+    "xla_metadata_extension": ("XLA_FFI_Metadata_Extension", {"base": "extension_base", "metadata": "metadata"}),
+    "xla_error_arguments": ("XLA_FFI_Error_Create_Args", {"message": "message", "code": "errc"}),
+    "xla_destroy_arguments": ("XLA_FFI_Error_Destroy_Args", {"error": "error"}),
+    "xla_stream_arguments": ("XLA_FFI_Stream_Get_Args", {"context": "ctx", "stream": "stream"}),
+    "xla_ordinal_arguments": ("XLA_FFI_DeviceOrdinal_Get_Args", {"context": "ctx", "ordinal": "device_ordinal"}),
+    "xla_functions": ("XLA_FFI_Api", {"version": "api_version", "create_error": "XLA_FFI_Error_Create", "destroy_error": "XLA_FFI_Error_Destroy",
+                                      "get_stream": "XLA_FFI_Stream_Get", "get_ordinal": "XLA_FFI_DeviceOrdinal_Get"}),
+    "xla_buffer": ("XLA_FFI_Buffer", {"type": "dtype", "data": "data", "rank": "rank", "dimensions": "dims"}),
+    "xla_buffers": ("XLA_FFI_Args", {"count": "size", "kinds": "types", "buffers": "args"}),
+    "xla_text": ("XLA_FFI_ByteSpan", {"data": "ptr", "length": "len"}),
+    "xla_scalar": ("XLA_FFI_Scalar", {"type": "dtype", "value": "value"}),
+    "xla_attributes": ("XLA_FFI_Attrs", {"count": "size", "kinds": "types", "names": "names", "values": "attrs"}),
+    "xla_frame": ("XLA_FFI_CallFrame", {"extensions": "extension_start", "functions": "api", "context": "ctx", "stage": "stage", "arguments": "args",
+                                        "results": "rets", "attributes": "attrs"}),
+}
+NUMBERS = {
+    "XLA_MAJOR": "XLA_FFI_API_MAJOR", "XLA_EXTENSION_METADATA": "XLA_FFI_Extension_Metadata", "XLA_BUFFER": "XLA_FFI_ArgType_BUFFER",
+    "XLA_SCALAR": "XLA_FFI_AttrType_SCALAR", "XLA_EXECUTE": "XLA_FFI_ExecutionStage_EXECUTE",
+    **{f"XLA_{name}": f"XLA_FFI_Error_Code_{name}" for name in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "INTERNAL")},
+    **{f"XLA_{name}": f"XLA_FFI_DataType_{name}" for name in ("S32", "S64", "F16", "F32", "F64", "BF16")},
+}
+
+
+def test_declarations_of_xla(source, tmp_path):
+    """Ours against those of the jaxlib that is installed, by a compiler."""
+    header = pathlib.Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not header.exists() or compiler is None:
+        pytest.skip("no C compiler, or a jaxlib without headers")
+    there = header.read_text(encoding="utf-8")
+    lines = ["#include <stdbool.h>", "#include <stddef.h>", f'#include "{header}"', f'#include "{source / "src/xla/interface.h"}"']
+    for ours, (theirs, fields) in OURS_AND_THEIRS.items():
+        if not re.search(rf"\b{theirs}\b", there):
+            continue  # of a version before it
+        if ours == "xla_functions" and "XLA_FFI_DeviceOrdinal_Get)" not in there:
+            fields = {field: name for field, name in fields.items() if field != "get_ordinal"}
+        lines += [f'_Static_assert(offsetof({ours}, {a}) == offsetof({theirs}, {b}), "{ours}.{a}");' for a, b in fields.items()]
+        lines += [f'_Static_assert(sizeof((({ours} *)0)->{a}) == sizeof((({theirs} *)0)->{b}), "{ours}.{a}");' for a, b in fields.items()]
+    lines += [f'_Static_assert((int){ours} == (int){theirs}, "{ours}");' for ours, theirs in NUMBERS.items()]
+    lines += ['_Static_assert(XLA_MINOR >= XLA_FFI_API_MINOR, "a newer version: compare, and raise XLA_MINOR");', "int main(void) { return 0; }"]
+    file = tmp_path / "compare.c"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    done = subprocess.run([compiler, "-std=gnu17", "-fsyntax-only", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
