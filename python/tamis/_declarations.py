@@ -147,6 +147,25 @@ class tamis_profile(Structure):
                 ("reserved", c_uint64 * 6)]
 
 
+class tamis_shard_options(Structure):
+    _fields_ = [("rank", c_int), ("ranks", c_int), ("column_starts", POINTER(c_int64)), ("split", c_bool),
+                ("trust_input", c_bool), ("reserved", c_uint64 * 6)]
+
+
+class tamis_shard_description(Structure):
+    _fields_ = [("rank", c_int), ("ranks", c_int), ("first_own", c_int64), ("own_rows", c_int64),
+                ("ghost_rows", c_int64), ("send_rows", c_int64), ("own_nnz", c_int64), ("sources", c_int),
+                ("targets", c_int), ("ghosts", POINTER(c_int64)), ("receive_starts", POINTER(c_int64)),
+                ("sends", POINTER(c_int64)), ("send_starts", POINTER(c_int64)), ("local", tamis_sparse),
+                ("own", tamis_sparse), ("ghost", tamis_sparse), ("own_entries", POINTER(c_int64)),
+                ("ghost_entries", POINTER(c_int64)), ("reserved", c_uint64 * 8)]
+
+
+class tamis_shard_volume(Structure):
+    _fields_ = [("nnz_most", c_int64), ("imbalance", c_double), ("ghosts", c_int64), ("ghosts_most", c_int64),
+                ("sends_most", c_int64), ("messages", c_int64), ("sources_most", c_int64), ("reserved", c_uint64 * 9)]
+
+
 class tamis_convert_options(Structure):
     _fields_ = [("format", c_int), ("index_type", c_int), ("offset_type", c_int), ("value_type", c_int),
                 ("values", c_int), ("duplicates", c_int), ("sort", c_bool), ("transpose", c_bool),
@@ -238,6 +257,7 @@ class tamis_model_description(Structure):
 TAMIS_OPTIONS_INIT = {"output_type": -1, "inner": -1, "width": -1, "edge_scale": 1.0, "edge_slope": 0.01,
                       "edge_epsilon": 1e-10, "batch": 1, "expected_calls": 1}
 TAMIS_EXECUTION_INIT = {"alpha": 1.0}
+TAMIS_SHARD_OPTIONS_INIT = {"ranks": 1}
 TAMIS_CONVERT_OPTIONS_INIT = {"format": 0}
 TAMIS_READ_OPTIONS_INIT = {"file_format": 0}
 TAMIS_GENERATE_OPTIONS_INIT = {"kind": 0}
@@ -331,6 +351,12 @@ TAMIS_FUNCTIONS = {
     "tamis_sort": (c_int, [POINTER(tamis_sparse), c_void_p, c_void_p, POINTER(c_int64)]),
     "tamis_partition": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64)]),
     "tamis_slice": (c_int, [POINTER(tamis_sparse), c_int64, c_int64, c_int64, c_int64, POINTER(tamis_sparse)]),
+    "tamis_shard_create": (c_int, [POINTER(tamis_sparse), POINTER(tamis_shard_options), POINTER(c_void_p)]),
+    "tamis_shard_destroy": (None, [c_void_p]),
+    "tamis_shard_set_requests": (c_int, [c_void_p, POINTER(c_int64), POINTER(c_int64)]),
+    "tamis_shard_describe": (c_int, [c_void_p, POINTER(tamis_shard_description)]),
+    "tamis_shard_survey": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64),
+                                   POINTER(tamis_shard_volume)]),
     "tamis_owned_sparse_view": (POINTER(tamis_sparse), [c_void_p]),
     "tamis_owned_dense_view": (POINTER(tamis_dense), [c_void_p]),
     "tamis_owned_sparse_free": (None, [c_void_p]),

@@ -9,6 +9,7 @@
 #include <tamis/matrix.h>
 #include <tamis/ml.h>
 #include <tamis/reference.h>
+#include <tamis/shard.h>
 #include <tamis/stream.h>
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
