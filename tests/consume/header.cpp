@@ -6,6 +6,7 @@
 #include <tamis/dense.h>
 #include <tamis/generate.h>
 #include <tamis/gradient.h>
+#include <tamis/group.h>
 #include <tamis/matrix.h>
 #include <tamis/ml.h>
 #include <tamis/reference.h>
@@ -13,6 +14,7 @@
 #include <tamis/stream.h>
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
+#include <tamis/transport.h>
 #include <tamis/types.h>
 
 int main() { return tamis_version()[0] == 0; }
