@@ -36,9 +36,9 @@ typedef struct tamis_transfer {
 
 /*
  * A transport. Of all structures of Tamis this one has a size in front instead of reserved words behind, since programs
- * implement it: set size = sizeof(tamis_transport). The library takes what lies behind a smaller size for NULL, and
- * reports what it does not know behind a larger one. All entries are needed unless a comment says otherwise. Those here
- * move host memory; entries for device memory, ordered by a stream, will follow them.
+ * implement it and it will get entries: set size = sizeof(tamis_transport). The library takes entries that a smaller
+ * size leaves out for NULL, where it can do without them, and reports any that it does not know behind a larger one.
+ * All entries here are needed. They move host memory; those for device memory, ordered by a stream, will follow them.
  */
 typedef struct tamis_transport {
     size_t size;
@@ -61,10 +61,10 @@ typedef struct tamis_transport {
     /* This rank cannot go on: what the others wait for, or call later, fails soon, with this rank and the message in
        their error. Does not wait. */
     void (*abort)(void *context, const char *message);
-
-    /* The reason for the last error that an entry returned on this rank. NULL is allowed. */
-    const char *(*last_error)(void *context);
 } tamis_transport;
+
+/* Sets the message of tamis_last_error() and returns the status: for entries of transports, to say why they fail. */
+TAMIS_API tamis_status tamis_transport_fail(tamis_status status, const char *message);
 
 /* Options of the transports that Tamis has. */
 typedef struct tamis_transport_options {

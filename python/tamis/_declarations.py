@@ -175,8 +175,7 @@ class tamis_transport(Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("context", c_void_p), ("rank", c_int), ("ranks", c_int),
                 ("gather", CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)),
                 ("exchange_begin", CFUNCTYPE(c_int, c_void_p, POINTER(tamis_transfer))),
-                ("exchange_end", CFUNCTYPE(c_int, c_void_p)), ("abort", CFUNCTYPE(None, c_void_p, c_char_p)),
-                ("last_error", CFUNCTYPE(c_char_p, c_void_p))]
+                ("exchange_end", CFUNCTYPE(c_int, c_void_p)), ("abort", CFUNCTYPE(None, c_void_p, c_char_p))]
 
 
 class tamis_transport_options(Structure):
@@ -387,6 +386,7 @@ TAMIS_FUNCTIONS = {
     "tamis_shard_describe": (c_int, [c_void_p, POINTER(tamis_shard_description)]),
     "tamis_shard_survey": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64),
                                    POINTER(tamis_shard_volume)]),
+    "tamis_transport_fail": (c_int, [c_int, c_char_p]),
     "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
     "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
     "tamis_group_close": (None, [c_void_p]),

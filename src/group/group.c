@@ -16,13 +16,13 @@ static tamis_status fail_broken(const tamis_group *group) {
     return tamis_fail(TAMIS_ERROR_DEVICE, "the group has failed: %.400s", group->reason.text);
 }
 
-/* A status of the transport: once it has failed, the group has. */
+/* A status of the transport, which has set the message, or left it empty: once it has failed, the group has. */
 static tamis_status note(tamis_group *group, tamis_status status) {
     const tamis_transport *const t = &group->transport;
     if (status == TAMIS_OK) return TAMIS_OK;
-    const char *const why = t->last_error ? t->last_error(t->context) : NULL;
+    const char *const why = tamis_last_error();
     snprintf(group->reason.text, sizeof group->reason.text, "transport %.40s: %.400s", t->name,
-             why && *why ? why : tamis_status_name(status));
+             *why ? why : tamis_status_name(status));
     group->broken = true;
     return fail_broken(group);
 }
@@ -45,6 +45,7 @@ static tamis_status fail_together(tamis_group *group, int rank, tamis_status sta
     tamis_message mine;
     tamis_message_keep(&mine);
     snprintf(text, sizeof text, "%s", mine.text);
+    tamis_clear_error();
     TRY(note(group, t->gather(t->context, text, sizeof text, group->records)));
     memcpy(text, group->records + (size_t)rank * sizeof text, sizeof text);
     return tamis_fail(status, "rank %d: %.*s", rank, (int)sizeof text - 1, text);
@@ -60,6 +61,7 @@ tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void
     /* a failing transport keeps this rank's own error, which says more */
     tamis_message kept;
     tamis_message_keep(&kept);
+    tamis_clear_error();
     const tamis_status gathered = note(group, t->gather(t->context, whole, sizeof status + bytes, group->records));
     if (gathered != TAMIS_OK && mine == TAMIS_OK) return gathered;
     tamis_message_restore(&kept);
@@ -73,15 +75,21 @@ tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void
 
 tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer) {
     const tamis_transport *const t = &group->transport;
+    tamis_clear_error();
     return group->broken ? fail_broken(group) : note(group, t->exchange_begin(t->context, transfer));
 }
 
 tamis_status tamis_group_exchange_end(tamis_group *group) {
     const tamis_transport *const t = &group->transport;
+    tamis_clear_error();
     return group->broken ? fail_broken(group) : note(group, t->exchange_end(t->context));
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
+
+tamis_status tamis_transport_fail(tamis_status status, const char *message) {
+    return tamis_fail(status, "%s", message ? message : "");
+}
 
 static tamis_status check_device(const tamis_device *device) {
     TRY(tamis_device_check(device));
@@ -90,11 +98,10 @@ static tamis_status check_device(const tamis_device *device) {
                       device->description.name);
 }
 
-/* A copy of the table with NULL for what a smaller one lacks. */
+/* The table, which may be a later version's if nothing is in the rest. */
 static tamis_status read_transport(const tamis_transport *given, tamis_transport *transport) {
-    static const size_t least = offsetof(tamis_transport, last_error);
     if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport = NULL: expected a table of functions");
-    if (given->size < least)
+    if (given->size < sizeof *given)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.size = %zu: expected sizeof(tamis_transport), %zu",
                           given->size, sizeof *given);
     for (size_t i = sizeof *given; i < given->size; i++)
@@ -103,8 +110,7 @@ static tamis_status read_transport(const tamis_transport *given, tamis_transport
                 TAMIS_ERROR_UNSUPPORTED,
                 "transport.size = %zu: version %s knows the first %zu bytes, and those behind them are not zero",
                 given->size, TAMIS_VERSION_STRING, sizeof *given);
-    *transport = (tamis_transport){.size = sizeof *transport};
-    memcpy(transport, given, given->size < sizeof *given ? given->size : sizeof *given);
+    *transport = *given;
     const struct {
         const char *name;
         bool present;

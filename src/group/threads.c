@@ -24,7 +24,6 @@ typedef struct member {
     int rank;
     int64_t meetings; /* that this rank has entered */
     const tamis_transfer *transfer;
-    char error[TEXT]; /* of its last call; only its own thread looks at it */
 } member;
 
 typedef struct hall {
@@ -60,12 +59,7 @@ static void fail_absent(hall *h) {
     fail_hall(h, reason);
 }
 
-static tamis_status give_up(member *m) {
-    snprintf(m->error, sizeof m->error, "%s", m->hall->reason);
-    return TAMIS_ERROR_DEVICE;
-}
-
-static const char *last_error(void *context) { return ((member *)context)->error; }
+static tamis_status give_up(const member *m) { return tamis_fail(TAMIS_ERROR_DEVICE, "%s", m->hall->reason); }
 
 /* ------------------------------------------------------------------------------------------ meeting */
 
@@ -248,8 +242,7 @@ tamis_status tamis_threads_open(int ranks, const tamis_transport_options *option
                                           .gather = gather,
                                           .exchange_begin = exchange_begin,
                                           .exchange_end = exchange_end,
-                                          .abort = abort_all,
-                                          .last_error = last_error};
+                                          .abort = abort_all};
     }
     return TAMIS_OK;
 }

@@ -10,6 +10,7 @@
 #include "group/threads.h"
 #include "group_threads.h"
 #include "support/brief.h"
+#include "transport_case.h"
 
 static void open_transports(int ranks, double time_limit, tamis_transport *transports) {
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
@@ -23,57 +24,14 @@ static void close_transports(int ranks, tamis_transport *transports) {
 
 /* ------------------------------------------------------------------------------------------ data */
 
-/* Bytes that rank `from` sends to rank `to` in a round: every rank can compute them. */
-static int64_t length_of(int round, int from, int to) {
-    tamis_random dice = tamis_random_start(7, (uint64_t)((round * GROUP_RANKS + from) * GROUP_RANKS + to));
-    return from == to || tamis_random_below(&dice, 3) == 0 ? 0 : tamis_random_below(&dice, 3000);
-}
-
-static char byte_of(int round, int from, int to, int64_t i) { return (char)(round * 31 + from * 17 + to * 5 + i * 3); }
-
-static const char *exchange_round(const tamis_transport *t, int round) {
-    int64_t send_starts[GROUP_RANKS + 1] = {0}, receive_starts[GROUP_RANKS + 1] = {0};
-    const char *failed = NULL;
-    for (int r = 0; r < t->ranks; r++) {
-        send_starts[r + 1] = send_starts[r] + length_of(round, t->rank, r);
-        receive_starts[r + 1] = receive_starts[r] + length_of(round, r, t->rank);
-    }
-    char *const send = malloc((size_t)send_starts[t->ranks] + 1);
-    char *const receive = malloc((size_t)receive_starts[t->ranks] + 1);
-    if (!send || !receive) abort();
-    for (int r = 0; r < t->ranks; r++)
-        for (int64_t i = send_starts[r]; i < send_starts[r + 1]; i++)
-            send[i] = byte_of(round, t->rank, r, i - send_starts[r]);
-    const tamis_transfer transfer = {
-        .send = send, .send_starts = send_starts, .receive = receive, .receive_starts = receive_starts};
-    if (t->exchange_begin(t->context, &transfer) != TAMIS_OK || t->exchange_end(t->context) != TAMIS_OK)
-        failed = t->last_error(t->context);
-    for (int r = 0; r < t->ranks && !failed; r++)
-        for (int64_t i = receive_starts[r]; i < receive_starts[r + 1]; i++)
-            if (receive[i] != byte_of(round, r, t->rank, i - receive_starts[r])) failed = "a byte is wrong";
-    free(send);
-    free(receive);
-    return failed;
-}
-
-static const char *gather_round(const tamis_transport *t, int round) {
-    char mine[TAMIS_TRANSPORT_RECORD], all[GROUP_RANKS * TAMIS_TRANSPORT_RECORD];
-    const size_t bytes = (size_t)(1 + round * 73 % TAMIS_TRANSPORT_RECORD);
-    for (size_t i = 0; i < bytes; i++) mine[i] = byte_of(round, t->rank, 0, (int64_t)i);
-    if (t->gather(t->context, mine, bytes, all) != TAMIS_OK) return t->last_error(t->context);
-    for (int r = 0; r < t->ranks; r++)
-        for (size_t i = 0; i < bytes; i++)
-            if (all[(size_t)r * bytes + i] != byte_of(round, r, 0, (int64_t)i)) return "a record is wrong";
-    return NULL;
-}
-
 /* Gathers and exchanges in an order that all ranks draw alike, without anything between them. */
 static void many_rounds(group_rank *self) {
     const tamis_transport *const t = (const tamis_transport *)self->context + self->rank;
     tamis_random dice = tamis_random_start(3, 0);
     const int rounds = test_rounds(300, 60);
     for (int round = 0; round < rounds; round++) {
-        const char *const failed = tamis_random_below(&dice, 2) ? gather_round(t, round) : exchange_round(t, round);
+        const char *const failed =
+            tamis_random_below(&dice, 2) ? transport_gather_round(t, round) : transport_exchange_round(t, round);
         if (!failed) continue;
         group_says(self, "round %d: %s", round, failed);
         return;
@@ -104,8 +62,8 @@ static void other_lengths(group_rank *self) {
         .send = send, .send_starts = send_starts, .receive = receive, .receive_starts = receive_starts};
     if (t->exchange_begin(t->context, &transfer) == TAMIS_OK && t->exchange_end(t->context) == TAMIS_OK)
         group_says(self, "it was accepted");
-    else if (!strstr(t->last_error(t->context), "another number of bytes"))
-        group_says(self, "%s", t->last_error(t->context));
+    else if (!strstr(tamis_last_error(), "another number of bytes"))
+        group_says(self, "%s", tamis_last_error());
 }
 
 /* Rank 1 gathers where the others exchange; or gathers another size. */
@@ -121,8 +79,8 @@ static void other_calls(group_rank *self) {
         status = t->exchange_begin(t->context, &transfer);
         if (status == TAMIS_OK) status = t->exchange_end(t->context);
     }
-    if (status != TAMIS_ERROR_DEVICE || !strstr(t->last_error(t->context), "ranks make different calls"))
-        group_says(self, "%s: %s", tamis_status_name(status), t->last_error(t->context));
+    if (status != TAMIS_ERROR_DEVICE || !strstr(tamis_last_error(), "ranks make different calls"))
+        group_says(self, "%s: %s", tamis_status_name(status), tamis_last_error());
 }
 
 /* Rank 2 aborts; the others wait for it, and cannot go on after that. */
@@ -132,8 +90,8 @@ static void one_aborts(group_rank *self) {
     for (int i = 0; i < 2; i++) {
         if (self->rank == 2 && i == 0) t->abort(t->context, "out of order");
         const tamis_status status = t->gather(t->context, &mine, 1, all);
-        if (status != TAMIS_ERROR_DEVICE || strcmp(t->last_error(t->context), "rank 2: out of order") != 0)
-            group_says(self, "%s: %s", tamis_status_name(status), t->last_error(t->context));
+        if (status != TAMIS_ERROR_DEVICE || strcmp(tamis_last_error(), "rank 2: out of order") != 0)
+            group_says(self, "%s: %s", tamis_status_name(status), tamis_last_error());
     }
 }
 
@@ -205,11 +163,11 @@ static void fill_tables(int ranks, tamis_transport *transports, later *tables) {
     }
 }
 
-/* Tables of this version, of a later one without and of an earlier one; what a size leaves out is not read. */
+/* Tables of this version, and of a later one that does not use its news. */
 static void takes_tables(void **state) {
-    static const size_t sizes[] = {sizeof(tamis_transport), sizeof(later), offsetof(tamis_transport, last_error)};
+    static const size_t sizes[] = {sizeof(tamis_transport), sizeof(later)};
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         tamis_transport transports[3];
         later tables[3];
         fill_tables(3, transports, tables);
