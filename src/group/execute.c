@@ -33,22 +33,22 @@ static void lay_out(run *r, int64_t b_members, int64_t d_members) {
     const tamis_shard_description *const is = tamis_shard_is(plan->shard);
     const int64_t size = (int64_t)tamis_type_size(plan->options.type);
     const int64_t stride = b_members * r->b_cols + d_members * r->d_cols;
-    const tamis_dense X = {
-        .data = plan->rows, .rows = is->own_rows + is->ghost_rows, .stride = stride, .type = plan->options.type};
     r->b_members = b_members;
     r->d_members = d_members;
     r->row_bytes = stride * size;
+    r->views = r->given;
+    if (tamis_group_in_place(plan)) return;
+    const tamis_dense X = {
+        .data = plan->rows, .rows = is->own_rows + is->ghost_rows, .stride = stride, .type = plan->options.type};
     r->B = r->D = X;
     r->B.cols = r->b_cols;
     r->B.batch_stride = b_members > 1 ? r->b_cols : 0;
     r->D.cols = r->d_cols;
-    if (d_members == 0) {
+    r->D.batch_stride = d_members > 1 ? r->d_cols : 0;
+    if (d_members == 0)
         r->D.batch_stride = r->B.batch_stride;
-    } else {
-        r->D.batch_stride = d_members > 1 ? r->d_cols : 0;
+    else
         r->D.data = plan->rows + b_members * r->b_cols * size;
-    }
-    r->views = r->given;
     r->views.B = &r->B;
     r->views.D = r->operation == TAMIS_OP_FUSED ? &r->D : NULL;
 }
@@ -112,24 +112,25 @@ static void pack(const run *r, const int64_t *rows, int64_t count, char *to) {
     if (r->d_members == 0) return;
     p.view = r->given.D;
     p.members = r->d_members;
-    p.to = to + r->b_members * r->b_cols * (int64_t)tamis_type_size(r->B.type);
+    p.to = to + r->b_members * r->b_cols * (int64_t)tamis_type_size(r->plan->options.type);
     tamis_group_pack(&p);
 }
 
 static tamis_status exchange(const run *r) {
     const tamis_group_plan *const plan = r->plan;
     const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    const bool in_place = tamis_group_in_place(plan);
     for (int rank = 0; rank <= is->ranks; rank++) {
         plan->send_starts[rank] = is->send_starts[rank] * r->row_bytes;
         plan->receive_starts[rank] = is->receive_starts[rank] * r->row_bytes;
     }
     const tamis_transfer transfer = {.send = plan->send,
                                      .send_starts = plan->send_starts,
-                                     .receive = plan->rows + is->own_rows * r->row_bytes,
+                                     .receive = in_place ? NULL : plan->rows + is->own_rows * r->row_bytes,
                                      .receive_starts = plan->receive_starts};
     pack(r, is->sends, is->send_rows, plan->send);
     TRY(tamis_group_exchange_begin(plan->group, &transfer));
-    pack(r, NULL, is->own_rows, plan->rows);
+    if (!in_place) pack(r, NULL, is->own_rows, plan->rows);
     return tamis_group_exchange_end(plan->group);
 }
 

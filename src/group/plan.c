@@ -183,9 +183,9 @@ static tamis_status exchange_requests(making *m) {
 static tamis_status make_local(making *m) {
     tamis_group_plan *const plan = m->plan;
     tamis_options o = plan->options;
-    o.b_layout = o.d_layout = TAMIS_ROW_MAJOR; /* as the exchange leaves them */
-    o.trust_input = true;                      /* the shard has been made of checked arrays */
+    o.trust_input = true; /* the shard has been made of checked arrays */
     TRY(tamis_shard_set_requests(plan->shard, m->asked, m->asked_rows));
+    if (!tamis_group_in_place(plan)) o.b_layout = o.d_layout = TAMIS_ROW_MAJOR; /* as in X */
     return tamis_plan_create(plan->group->device, &tamis_shard_is(plan->shard)->local, &o, &plan->local);
 }
 
@@ -207,8 +207,8 @@ static tamis_status make_buffers(making *m) {
         return tamis_fail(TAMIS_ERROR_OVERFLOW,
                           "options.inner = %lld, width = %lld, batch = %lld: the bytes of a row do not fit 64 bits",
                           (long long)o->inner, (long long)o->width, (long long)o->batch);
-    TRY(make_buffer(is->own_rows + is->ghost_rows, *row_bytes, "own and ghost rows", &plan->rows,
-                    &plan->report.buffer_bytes));
+    const int64_t rows = tamis_group_in_place(plan) ? 0 : is->own_rows + is->ghost_rows;
+    TRY(make_buffer(rows, *row_bytes, "own and ghost rows", &plan->rows, &plan->report.buffer_bytes));
     return make_buffer(is->send_rows, *row_bytes, "rows to send", &plan->send, &plan->report.buffer_bytes);
 }
 

@@ -18,10 +18,14 @@ struct tamis_group_plan {
     /*
      * The matrix X that the local plan reads: own rows, then ghost rows. A row holds those of B, one member of the
      * batch after another, then those of D. So the ghost rows of a rank are one block, which is received in place.
+     * Without ghost rows there is no X: the local plan reads the caller's B and D.
      */
     char *rows;
     tamis_group_report report;
 };
+
+/* Whether the local plan reads the caller's B and D. */
+static inline bool tamis_group_in_place(const tamis_group_plan *plan) { return plan->shard->is.ghost_rows == 0; }
 
 /* pack.c: copies rows of a matrix, all members of a batch, into lines `apart` bytes after each other. `rows` has the
    number of each; NULL: all rows in order. */
