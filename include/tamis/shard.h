@@ -88,6 +88,8 @@ typedef struct tamis_shard_description {
     const int64_t *own_entries, *ghost_entries;
     uint64_t reserved[8];
 } tamis_shard_description;
+
+/* Describes a shard. */
 TAMIS_API tamis_status tamis_shard_describe(const tamis_shard *shard, tamis_shard_description *description);
 
 /* What a distribution of a whole matrix costs. One exchange of B with K columns moves ghosts * K elements, where an

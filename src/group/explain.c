@@ -25,7 +25,7 @@ static size_t write_exchange(const tamis_group_plan *plan, char *text, size_t by
         text, bytes,
         "group        rank %d of %d, over %s\n"
         "whole        %lld x %lld, %lld nonzeros; this rank has %lld, the most has %lld, %.2f times the mean\n"
-        "exchange     receives %lld rows of %lld bytes from %d rank%s, sends %lld to %d; an all-gather would bring %lld\n"
+        "exchange     receives %lld rows of at most %lld bytes from %d rank%s, sends %lld to %d; an all-gather would bring %lld\n"
         "all ranks    receive %lld rows, the most %lld\n"
         "buffers      %zu bytes\n",
         r->rank, r->ranks, plan->group->transport.name, (long long)r->rows, (long long)r->cols, (long long)r->nnz,

@@ -53,6 +53,8 @@ typedef struct tamis_group_description {
     const char *transport; /* "threads", "mpi"; lives as long as the group */
     uint64_t reserved[6];
 } tamis_group_description;
+
+/* Describes an open group. */
 TAMIS_API tamis_status tamis_group_describe(const tamis_group *group, tamis_group_description *description);
 
 /* ---------------------------------------------------------------------------------------------- plans */
@@ -99,11 +101,13 @@ typedef struct tamis_group_report {
     int64_t send_rows;            /* rows that it sends, counted once for each receiver */
     int sources, targets;         /* messages that it receives and sends */
     int64_t ghosts, ghosts_most;  /* rows that all ranks receive together; that the rank with the most receives */
-    int64_t row_bytes;            /* of one exchanged row, all members of a batch of B and D together */
-    size_t buffer_bytes;          /* of the plan's buffers */
-    double setup_seconds;         /* of tamis_group_plan_create on this rank, with waiting for others */
+    int64_t row_bytes;   /* of one exchanged row: all members of a batch of B and D; less where they share one matrix */
+    size_t buffer_bytes; /* of the plan's buffers */
+    double setup_seconds; /* of tamis_group_plan_create on this rank, with waiting for others */
     uint64_t reserved[7];
 } tamis_group_report;
+
+/* Describes a plan. */
 TAMIS_API tamis_status tamis_group_plan_describe(const tamis_group_plan *plan, tamis_group_report *report);
 
 /* The same as a text of several lines, followed by that of tamis_plan_explain for this rank. It is truncated to
