@@ -84,13 +84,11 @@ static tamis_status run_all(const tool_gang *gang) {
 }
 
 static tamis_status open_groups(tool_gang *gang) {
-    tamis_device **devices = tool_allocate((size_t)gang->ranks, sizeof *devices);
-    tamis_group **groups = tool_allocate((size_t)gang->ranks, sizeof *groups);
+    tamis_device *devices[TOOL_LIST_LIMIT];
+    tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
     for (int r = 0; r < gang->ranks; r++) devices[r] = gang->at[r].device;
     const tamis_status status = tamis_group_open_local(devices, gang->ranks, NULL, groups);
     for (int r = 0; r < gang->ranks; r++) gang->at[r].group = groups[r];
-    free(devices);
-    free(groups);
     return status;
 }
 
@@ -113,6 +111,8 @@ static tamis_status share_rows(tool_gang *gang, const tamis_sparse *S) {
 
 tamis_status tool_gang_open(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning,
                             tool_gang *gang) {
+    if (problem->S.format != TAMIS_CSR)
+        return tamis_transport_fail(TAMIS_ERROR_UNSUPPORTED, "several devices take csr only");
     gang->ranks = devices->count;
     gang->at = tool_allocate((size_t)gang->ranks, sizeof *gang->at);
     for (int r = 0; r < gang->ranks; r++) {
@@ -152,4 +152,13 @@ tamis_status tool_gang_execute(const tool_gang *gang, const tool_problem *proble
 tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group) {
     const tamis_status status = tamis_plan_describe(tamis_group_plan_local(gang->at[0].plan), local);
     return status == TAMIS_OK ? tamis_group_plan_describe(gang->at[0].plan, group) : status;
+}
+
+tamis_status tool_gang_once(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning) {
+    tool_gang gang = {0};
+    double seconds = 0;
+    tamis_status status = tool_gang_open(devices, problem, planning, &gang);
+    if (status == TAMIS_OK) status = tool_gang_execute(&gang, problem, &seconds);
+    tool_gang_close(&gang);
+    return status;
 }

@@ -23,6 +23,9 @@ void tool_gang_close(tool_gang *gang);
 /* One execution; the seconds of the rank that takes longest. */
 tamis_status tool_gang_execute(const tool_gang *gang, const tool_problem *problem, double *seconds);
 
+/* Opens, executes once, and closes. */
+tamis_status tool_gang_once(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning);
+
 /* What the first rank computes, and what all of them exchange. */
 tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group);
 

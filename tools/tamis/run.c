@@ -230,6 +230,8 @@ static int execute_together(work *job) {
     const tamis_options planning = planning_of(job);
     tamis_status status = tool_gang_open(&job->set->devices, problem, &planning, &job->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
+    job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
+    job->report.check_seconds = 0;
     for (int64_t i = 0; i < job->set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
         double seconds = 0;
         if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
