@@ -67,11 +67,11 @@ tamis_find_compression(ZLIB z zlib.h)
 tamis_find_compression(LZMA lzma lzma.h)
 tamis_find_compression(ZSTD zstd zstd.h)
 
-# sanitizers report what MPI itself does; a wheel cannot know the site's MPI
+# sanitizers report what MPI itself does; a wheel and a cross build cannot know the site's MPI
 set(TAMIS_HAVE_MPI OFF)
 if(TAMIS_MPI STREQUAL "ON")
     find_package(MPI REQUIRED COMPONENTS C)
-elseif(TAMIS_MPI STREQUAL "AUTO" AND NOT TAMIS_SANITIZE AND NOT SKBUILD)
+elseif(TAMIS_MPI STREQUAL "AUTO" AND NOT TAMIS_SANITIZE AND NOT SKBUILD AND NOT CMAKE_CROSSCOMPILING)
     find_package(MPI QUIET COMPONENTS C)
 endif()
 if(MPI_C_FOUND)

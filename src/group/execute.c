@@ -80,7 +80,7 @@ static tamis_status agree(run *r, const tamis_execution *execution) {
     tamis_group *const group = r->plan->group;
     const int64_t batch = r->plan->options.batch;
     const bool fused = r->operation == TAMIS_OP_FUSED;
-    int64_t members[2] = {1, fused && r->b_cols != r->d_cols}; /* a rank without rows leaves it to the others */
+    int64_t members[2] = {1, 0}; /* a rank without rows leaves it to the others */
     const tamis_status mine = check(r, execution);
     if (mine == TAMIS_OK && r->own_rows > 0) {
         members[0] = r->given.B->batch_stride ? batch : 1;

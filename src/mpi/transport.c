@@ -71,6 +71,15 @@ static tamis_status start_all(mpi_transport *t, bool receive, const void *memory
     return TAMIS_OK;
 }
 
+/* Nothing may arrive in the caller's memory after its call. */
+static void cancel_receives(mpi_transport *t) {
+    for (int i = 0; i < t->receives; i++)
+        if (t->requests[i] != MPI_REQUEST_NULL) {
+            MPI_Cancel(&t->requests[i]);
+            MPI_Wait(&t->requests[i], MPI_STATUS_IGNORE);
+        }
+}
+
 static tamis_status exchange_begin(void *context, const tamis_transfer *transfer) {
     mpi_transport *const t = context;
     if (t->failed) return tamis_mpi_failed(t);
@@ -81,16 +90,8 @@ static tamis_status exchange_begin(void *context, const tamis_transfer *transfer
     if (status == TAMIS_OK) status = start_all(t, true, transfer->receive, transfer->receive_starts);
     t->receives = t->count;
     if (status == TAMIS_OK) status = start_all(t, false, transfer->send, transfer->send_starts);
+    if (status != TAMIS_OK) cancel_receives(t);
     return status;
-}
-
-/* Nothing may arrive in the caller's memory after its call. */
-static void cancel_receives(mpi_transport *t) {
-    for (int i = 0; i < t->receives; i++)
-        if (t->requests[i] != MPI_REQUEST_NULL) {
-            MPI_Cancel(&t->requests[i]);
-            MPI_Wait(&t->requests[i], MPI_STATUS_IGNORE);
-        }
 }
 
 /* A message that is too long is an error of MPI; one that is too short is found here. */

@@ -16,6 +16,7 @@ const group_case group_cases[] = {
     {"fewer rows than ranks", 3, 2, 5, 4, 3, SHAPE_UNIFORM, 0},
     {"ranks without rows", 50, 50, 400, 6, 6, SHAPE_RAGGED, GROUP_ALL_LAST | GROUP_SAME},
     {"ranks without rows, D is not B", 50, 30, 400, 6, 4, SHAPE_RAGGED, GROUP_ALL_LAST | GROUP_BETA},
+    {"ranks without rows, a batch", 30, 25, 300, 5, 5, SHAPE_UNIFORM, GROUP_ALL_LAST | GROUP_BATCH},
     {"columns first, with gaps", 45, 55, 400, 10, 7, SHAPE_UNIFORM, GROUP_COLUMN_MAJOR | GROUP_PADDED},
     {"rows first, with gaps", 45, 55, 400, 10, 7, SHAPE_UNIFORM, GROUP_PADDED | GROUP_BETA},
     {"a batch", 40, 44, 350, 9, 6, SHAPE_UNIFORM, GROUP_BATCH | GROUP_BETA},
