@@ -12,6 +12,13 @@ install(EXPORT tamis-targets NAMESPACE tamis:: DESTINATION "${package_folder}")
 set_target_properties(tamis_shared PROPERTIES EXPORT_NAME tamis)
 set_target_properties(tamis_ml_shared PROPERTIES EXPORT_NAME tamis_ml)
 
+if(TAMIS_HAVE_MPI) # find_package(tamis COMPONENTS mpi): tamis::tamis_mpi
+    set_target_properties(tamis_mpi_shared PROPERTIES EXPORT_NAME tamis_mpi)
+    install(TARGETS tamis_mpi_shared EXPORT tamis-mpi-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(FILES "${PROJECT_SOURCE_DIR}/src/mpi/tamis/mpi.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tamis")
+    install(EXPORT tamis-mpi-targets NAMESPACE tamis:: DESTINATION "${package_folder}")
+endif()
+
 configure_package_config_file(cmake/tamis-config.cmake.in "${PROJECT_BINARY_DIR}/tamis-config.cmake"
     INSTALL_DESTINATION "${package_folder}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tamis-config-version.cmake" COMPATIBILITY SameMajorVersion)

@@ -13,6 +13,9 @@ foreach(library ZLIB LZMA ZSTD)
     set_property(CACHE TAMIS_WITH_${library} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 
+set(TAMIS_MPI AUTO CACHE STRING "libtamis_mpi, groups of processes: AUTO, ON or OFF")
+set_property(CACHE TAMIS_MPI PROPERTY STRINGS AUTO ON OFF)
+
 # compilations that were done before are not done again
 find_program(TAMIS_CCACHE ccache)
 if(TAMIS_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
@@ -63,3 +66,14 @@ endfunction()
 tamis_find_compression(ZLIB z zlib.h)
 tamis_find_compression(LZMA lzma lzma.h)
 tamis_find_compression(ZSTD zstd zstd.h)
+
+# sanitizers report what MPI itself does; a wheel and a cross build cannot know the site's MPI
+set(TAMIS_HAVE_MPI OFF)
+if(TAMIS_MPI STREQUAL "ON")
+    find_package(MPI REQUIRED COMPONENTS C)
+elseif(TAMIS_MPI STREQUAL "AUTO" AND NOT TAMIS_SANITIZE AND NOT SKBUILD AND NOT CMAKE_CROSSCOMPILING)
+    find_package(MPI QUIET COMPONENTS C)
+endif()
+if(MPI_C_FOUND)
+    set(TAMIS_HAVE_MPI ON)
+endif()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing for the groups named: build, test, aarch64, docs. Says what it installs and
+# Installs the Debian packages that are missing for the groups named: build, test, aarch64, docs, mpi. Says what it installs and
 # why, uses sudo when not root, and does nothing when all is there.
 #   scripts/install-dependencies.sh build test
 set -eu
@@ -42,6 +42,10 @@ gcc-aarch64-linux-gnu  the compiler for 64-bit ARM
 libc6-dev-arm64-cross  its C library
 qemu-user-static       runs the result'
 
+mpi='
+libopenmpi-dev    groups of processes: libtamis_mpi
+openmpi-bin       runs them'
+
 docs='
 doxygen           the manual'
 
@@ -78,8 +82,8 @@ missing=''
 reasons=''
 for group in "$@"; do
     case $group in
-        build) list=$build ;; test) list=$test ;; docs) list=$docs ;; aarch64) list=$aarch64 ;;
-        *) echo "install-dependencies.sh: no group '$group'; there are build, test, aarch64, docs" >&2; exit 2 ;;
+        build) list=$build ;; test) list=$test ;; docs) list=$docs ;; aarch64) list=$aarch64 ;; mpi) list=$mpi ;;
+        *) echo "install-dependencies.sh: no group '$group'; there are build, test, aarch64, docs, mpi" >&2; exit 2 ;;
     esac
     while read -r package why; do
         [ -n "$package" ] || continue

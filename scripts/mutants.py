@@ -30,6 +30,7 @@ FIRST = {
     "src/base": ("test_io_number test_dense test_threads", "test_io_number|test_dense$|test_threads"),
     "src/sparse": ("tests/unit/all", "test_sparse|test_generate"),
     "src/io": ("tests/unit/all", "test_io"),
+    "src/group": ("tests/unit/all", "test_shard|test_group|test_transport"),
     "src/core": ("tests/unit/all test_cross", "test_plan|test_arguments|test_faults|test_gradient|test_batches|cross"),
     "src/cpu": ("test_cross test_dense test_gradient", "cross_quick|test_dense$|test_gradient$"),
     "src/reference": ("test_oracle test_gradient_oracle", "test_oracle|test_gradient_oracle"),

@@ -13,8 +13,8 @@ import re
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-HEADERS = ["types", "tamis", "gradient", "stream", "structure", "matrix", "generate", "dense", "reference", "algorithms",
-           "ceilings", "cache", "data", "ml"]  # a header comes after those that it includes
+HEADERS = ["types", "tamis", "gradient", "stream", "structure", "shard", "transport", "group", "matrix", "generate", "dense", "reference",
+           "algorithms", "ceilings", "cache", "data", "ml"]  # a header comes after those that it includes
 OF_MODELS = {"data", "ml"}  # their functions are in libtamis_ml
 WRITTEN = SOURCE / "python" / "tamis" / "_declarations.py"
 WIDTH = 120
@@ -66,6 +66,7 @@ class Headers:
 
     def declarators(self, declaration):
         """(name, type) of each of `const void *a, *b` or of `double x[2]`."""
+        declaration = re.sub(r"\*\s*const\b\s*", "*", declaration)
         function = re.fullmatch(r"(.+?)\(\*(\w+)(?:\[(\d+)\])?\)\((.*)\)", declaration)
         if function:
             result, name, count, arguments = function.groups()

@@ -8,7 +8,9 @@ step 'format and static checks at full depth'
 build release -DBUILD_TESTING=ON -DTAMIS_CPU_INLINE=ON
 check lint scripts/lint.sh
 
-step 'release: all tests'
+step 'release: all tests, groups of processes too'
+check mpi scripts/install-dependencies.sh mpi
+build release -DBUILD_TESTING=ON -DTAMIS_CPU_INLINE=ON -DTAMIS_MPI=ON
 suite release 'quick|medium|long'
 
 for preset in asan tsan serial; do

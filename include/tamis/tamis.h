@@ -12,6 +12,8 @@
  *   <tamis/gradient.h>    gradients of the three operations; an edge applied to existing samples
  *   <tamis/stream.h>      streams, events, asynchronous copies, copies between devices
  *   <tamis/structure.h>   checking, profiles, conversions, transposes, partitions of sparse matrices
+ *   <tamis/group.h>       the operations on several devices or processes; <tamis/transport.h> how these exchange
+ *                         data; <tamis/shard.h> which rows each of them needs
  *   <tamis/matrix.h>      owned matrices and their files; <tamis/generate.h> seeded generators
  *   <tamis/dense.h>       the dense side of iterative programs; <tamis/ml.h>, <tamis/data.h> models
  *   <tamis/reference.h>   the oracle

@@ -148,6 +148,53 @@ class tamis_profile(Structure):
                 ("reserved", c_uint64 * 6)]
 
 
+class tamis_shard_options(Structure):
+    _fields_ = [("rank", c_int), ("ranks", c_int), ("column_starts", POINTER(c_int64)), ("split", c_bool),
+                ("trust_input", c_bool), ("reserved", c_uint64 * 6)]
+
+
+class tamis_shard_description(Structure):
+    _fields_ = [("rank", c_int), ("ranks", c_int), ("first_own", c_int64), ("own_rows", c_int64),
+                ("ghost_rows", c_int64), ("send_rows", c_int64), ("own_nnz", c_int64), ("sources", c_int),
+                ("targets", c_int), ("ghosts", POINTER(c_int64)), ("receive_starts", POINTER(c_int64)),
+                ("sends", POINTER(c_int64)), ("send_starts", POINTER(c_int64)), ("local", tamis_sparse),
+                ("own", tamis_sparse), ("ghost", tamis_sparse), ("own_entries", POINTER(c_int64)),
+                ("ghost_entries", POINTER(c_int64)), ("reserved", c_uint64 * 8)]
+
+
+class tamis_shard_volume(Structure):
+    _fields_ = [("nnz_most", c_int64), ("imbalance", c_double), ("ghosts", c_int64), ("ghosts_most", c_int64),
+                ("sends_most", c_int64), ("messages", c_int64), ("sources_most", c_int64), ("reserved", c_uint64 * 9)]
+
+
+class tamis_transfer(Structure):
+    _fields_ = [("send", c_void_p), ("send_starts", POINTER(c_int64)), ("receive", c_void_p),
+                ("receive_starts", POINTER(c_int64)), ("reserved", c_uint64 * 4)]
+
+
+class tamis_transport(Structure):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("context", c_void_p), ("rank", c_int), ("ranks", c_int),
+                ("gather", CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)),
+                ("exchange_begin", CFUNCTYPE(c_int, c_void_p, POINTER(tamis_transfer))),
+                ("exchange_end", CFUNCTYPE(c_int, c_void_p)), ("abort", CFUNCTYPE(None, c_void_p, c_char_p))]
+
+
+class tamis_transport_options(Structure):
+    _fields_ = [("time_limit", c_double), ("reserved", c_uint64 * 7)]
+
+
+class tamis_group_description(Structure):
+    _fields_ = [("rank", c_int), ("ranks", c_int), ("transport", c_char_p), ("reserved", c_uint64 * 6)]
+
+
+class tamis_group_report(Structure):
+    _fields_ = [("rank", c_int), ("ranks", c_int), ("rows", c_int64), ("cols", c_int64), ("nnz", c_int64),
+                ("nnz_here", c_int64), ("nnz_most", c_int64), ("imbalance", c_double), ("own_rows", c_int64),
+                ("ghost_rows", c_int64), ("send_rows", c_int64), ("sources", c_int), ("targets", c_int),
+                ("ghosts", c_int64), ("ghosts_most", c_int64), ("row_bytes", c_int64), ("buffer_bytes", c_size_t),
+                ("setup_seconds", c_double), ("reserved", c_uint64 * 7)]
+
+
 class tamis_convert_options(Structure):
     _fields_ = [("format", c_int), ("index_type", c_int), ("offset_type", c_int), ("value_type", c_int),
                 ("values", c_int), ("duplicates", c_int), ("sort", c_bool), ("transpose", c_bool),
@@ -240,6 +287,8 @@ class tamis_model_description(Structure):
 TAMIS_OPTIONS_INIT = {"output_type": -1, "inner": -1, "width": -1, "edge_scale": 1.0, "edge_slope": 0.01,
                       "edge_epsilon": 1e-10, "batch": 1, "expected_calls": 1}
 TAMIS_EXECUTION_INIT = {"alpha": 1.0}
+TAMIS_SHARD_OPTIONS_INIT = {"ranks": 1}
+TAMIS_TRANSPORT_OPTIONS_INIT = {"time_limit": 600.0}
 TAMIS_CONVERT_OPTIONS_INIT = {"format": 0}
 TAMIS_READ_OPTIONS_INIT = {"file_format": 0}
 TAMIS_GENERATE_OPTIONS_INIT = {"kind": 0}
@@ -333,6 +382,28 @@ TAMIS_FUNCTIONS = {
     "tamis_sort": (c_int, [POINTER(tamis_sparse), c_void_p, c_void_p, POINTER(c_int64)]),
     "tamis_partition": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64)]),
     "tamis_slice": (c_int, [POINTER(tamis_sparse), c_int64, c_int64, c_int64, c_int64, POINTER(tamis_sparse)]),
+    "tamis_shard_create": (c_int, [POINTER(tamis_sparse), POINTER(tamis_shard_options), POINTER(c_void_p)]),
+    "tamis_shard_destroy": (None, [c_void_p]),
+    "tamis_shard_set_requests": (c_int, [c_void_p, POINTER(c_int64), POINTER(c_int64)]),
+    "tamis_shard_describe": (c_int, [c_void_p, POINTER(tamis_shard_description)]),
+    "tamis_shard_survey": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64),
+                                   POINTER(tamis_shard_volume)]),
+    "tamis_transport_fail": (c_int, [c_int, c_char_p]),
+    "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
+    "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
+    "tamis_group_close": (None, [c_void_p]),
+    "tamis_group_describe": (c_int, [c_void_p, POINTER(tamis_group_description)]),
+    "tamis_group_plan_create": (c_int, [c_void_p, POINTER(tamis_sparse), c_int64, POINTER(tamis_options),
+                                        POINTER(c_void_p)]),
+    "tamis_group_plan_destroy": (None, [c_void_p]),
+    "tamis_group_plan_sddmm": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                       POINTER(tamis_execution)]),
+    "tamis_group_plan_spmm": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_group_plan_fused": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                       POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_group_plan_local": (c_void_p, [c_void_p]),
+    "tamis_group_plan_describe": (c_int, [c_void_p, POINTER(tamis_group_report)]),
+    "tamis_group_plan_explain": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t)]),
     "tamis_owned_sparse_view": (POINTER(tamis_sparse), [c_void_p]),
     "tamis_owned_dense_view": (POINTER(tamis_dense), [c_void_p]),
     "tamis_owned_sparse_free": (None, [c_void_p]),

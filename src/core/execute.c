@@ -288,20 +288,35 @@ static void describe_operands(const tamis_views *views, run *r) {
     r->skip_values = views->skip_values;
 }
 
+/* Checks everything, and takes the workspace. */
+static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
+                                const tamis_execution *execution) {
+    r->plan = plan;
+    TRY(tamis_plan_check_operation(plan, operation));
+    TRY(tamis_execution_read(execution, &r->given));
+    TRY(tamis_execution_check_stream(plan->device, &r->given));
+    describe_operands(views, r);
+    TRY(check_operands(r));
+    TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
+                          &r->given));
+    TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r->given));
+    return tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r->given,
+                                &r->loan);
+}
+
+tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
+                                  const tamis_execution *execution) {
+    run r = {.plan = NULL};
+    TRY(prepare_run(&r, plan, operation, views, execution));
+    tamis_workspace_give_back(plan->device, &r.loan);
+    return TAMIS_OK;
+}
+
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution) {
     tamis_status status = TAMIS_OK;
-    run r = {.plan = plan};
-    TRY(tamis_plan_check_operation(plan, operation));
-    TRY(tamis_execution_read(execution, &r.given));
-    TRY(tamis_execution_check_stream(plan->device, &r.given));
-    describe_operands(views, &r);
-    TRY(check_operands(&r));
-    TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
-                          &r.given));
-    TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r.given));
-    TRY(tamis_workspace_take(plan->device, plan->own, plan->workspace_bytes, "tamis_plan_workspace_size", &r.given,
-                             &r.loan));
+    run r = {.plan = NULL};
+    TRY(prepare_run(&r, plan, operation, views, execution));
     const int64_t batch = plan->options.batch, at_once = plan->staging.at_once;
     for (int64_t member = 0; member < batch; member += at_once)
         TRY_GOTO(done, run_members(&r, member, batch - member < at_once ? batch - member : at_once));

@@ -116,4 +116,9 @@ typedef struct tamis_views {
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                             const tamis_execution *execution);
 
+/* The checks of tamis_plan_run alone: for callers that must know before they wait for others that it will not refuse.
+ */
+tamis_status tamis_plan_check_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
+                                  const tamis_execution *execution);
+
 #endif

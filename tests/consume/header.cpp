@@ -6,12 +6,15 @@
 #include <tamis/dense.h>
 #include <tamis/generate.h>
 #include <tamis/gradient.h>
+#include <tamis/group.h>
 #include <tamis/matrix.h>
 #include <tamis/ml.h>
 #include <tamis/reference.h>
+#include <tamis/shard.h>
 #include <tamis/stream.h>
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
+#include <tamis/transport.h>
 #include <tamis/types.h>
 
 int main() { return tamis_version()[0] == 0; }

@@ -33,7 +33,8 @@ def main():
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:
             for name, fields in structures(file.read()):
-                print(f'    printf("{name} %zu\\n", sizeof({name}));')
+                if fields[:1] != ["size"]:  # a program says how large its own is: the library's may be larger
+                    print(f'    printf("{name} %zu\\n", sizeof({name}));')
                 for field in fields:
                     print(f'    printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));')
     print("    return 0;\n}")

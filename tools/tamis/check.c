@@ -9,6 +9,7 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
+#include "gang.h"
 #include "lines.h"
 #include "mirror.h"
 #include "oracle.h"
@@ -20,6 +21,7 @@
 
 typedef struct settings {
     tool_chosen operations, edges, types, devices, algorithms, arrangements;
+    tool_chosen together; /* several devices that share each problem */
     tool_integers inner, widths;
     int64_t limit, seed;
     bool verbose, quick, relabel, undirected;
@@ -43,6 +45,9 @@ static const tool_option options[] = {
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32,fp64,fp16,bf16", "element types", AT(types), 0, 0, &tool_types},
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", NULL,
      "devices; by default all that are present, with only one arrangement, width and type on OpenCL", AT(devices), 0, 0,
+     &tool_devices},
+    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
+     "several devices together, each with its rows and a thread; a name may be repeated", AT(together), 0, 0,
      &tool_devices},
     {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (including baselines), or names", AT(algorithms), 0,
      0, &tool_algorithms},
@@ -68,6 +73,7 @@ static const tool_example examples[] = {
     {"tamis check mesh.mtx", "everything, in a few seconds"},
     {"TAMIS_CPU_ISA=x86-64-v2 tamis check mesh.mtx", "the same with the kernels for an older processor"},
     {"tamis check --device opencl:0 --quick --inner 32 mesh.mtx", "a device whose kernels take long to compile"},
+    {"tamis check --devices cpu,cpu,cpu mesh.mtx", "the rows shared by three devices"},
     {"tamis check --op fused --edge softmax --verbose graph.npz", "one operation and edge, case by case"},
     {NULL, NULL},
 };
@@ -229,11 +235,15 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     planning.threads = threads;
     planning.expected_calls = 1000;
     tamis_plan *plan = NULL;
-    tamis_status status = tamis_plan_create(run->device->device, &mirror->problem.S, &planning, &plan);
-    if (status == TAMIS_OK) status = prepare_output(problem, operands, (uint64_t)run->set->seed);
-    if (status == TAMIS_OK) status = tool_mirror_put(mirror);
-    if (status == TAMIS_OK) status = tool_problem_execute(&mirror->problem, plan);
-    if (status == TAMIS_OK) status = tool_mirror_fetch(mirror);
+    tamis_status status = prepare_output(problem, operands, (uint64_t)run->set->seed);
+    if (status == TAMIS_OK && run->set->together.count > 0) {
+        status = tool_gang_once(&run->set->together, problem, &planning);
+    } else if (status == TAMIS_OK) {
+        status = tamis_plan_create(run->device->device, &mirror->problem.S, &planning, &plan);
+        if (status == TAMIS_OK) status = tool_mirror_put(mirror);
+        if (status == TAMIS_OK) status = tool_problem_execute(&mirror->problem, plan);
+        if (status == TAMIS_OK) status = tool_mirror_fetch(mirror);
+    }
     verdict result;
     if (status != TAMIS_OK) {
         result = failed_call(status);
@@ -281,6 +291,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     tool_json_integer(json, "width", problem->width);
     tool_json_text(json, "type", tamis_type_name(problem->type));
     tool_json_text(json, "device", run->device->description.name);
+    if (run->set->together.count > 0) tool_json_integer(json, "ranks", run->set->together.count);
     tool_json_text(json, "algorithm", algorithm);
     tool_json_integer(json, "threads", how->threads);
     tool_json_text(json, "arrangement", how->name);
@@ -495,7 +506,8 @@ typedef struct checked_device {
 /* Opens those that can be opened; *worst is the code of the last that cannot. An OpenCL device that nobody named may be
    a processor whose compiler takes a second for every kernel: it is checked in brief. */
 static int open_devices(const settings *set, checked_device *devices, int *worst) {
-    const tool_chosen wanted = tool_devices_wanted(&set->devices);
+    const tool_chosen first = {.count = 1, .at = {set->together.at[0]}};
+    const tool_chosen wanted = set->together.count > 0 ? first : tool_devices_wanted(&set->devices);
     int count = 0;
     for (int d = 0; d < wanted.count && !tool_interrupted(); d++) {
         checked_device *next = &devices[count];

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
+#include "gang.h"
 #include "json.h"
 #include "mirror.h"
 #include "oracle.h"
@@ -23,6 +24,7 @@ typedef struct settings {
     int edge, type, math, device, algorithm, effort, from;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, relabel, undirected, no_clobber;
+    tool_chosen devices;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -53,6 +55,9 @@ static const tool_option options[] = {
     {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
      0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
+    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
+     "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(devices), 0, 0,
+     &tool_devices},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -80,6 +85,7 @@ static const tool_example examples[] = {
      "S - A B^T at the ratings, with random A and B"},
     {"tamis run fused mask.npz --a Q.npy --b K.npy --d V.npy --edge softmax --edge-scale 0.125 -o out.npy",
      "sparse attention"},
+    {"tamis run spmm graph.npz --devices cpu,cpu --check", "the rows on two devices, which exchange what they need"},
     {NULL, NULL},
 };
 
@@ -94,7 +100,9 @@ typedef struct work {
     tool_dense old; /* the old output, kept for repeats and for the check */
     tool_mirror mirror;
     tamis_plan *plan;
+    tool_gang gang; /* with --devices, in place of the plan */
     tamis_plan_report report;
+    tamis_group_report exchange;
     double seconds; /* of the fastest execution */
     bool compared;
     tool_comparison comparison;
@@ -206,17 +214,42 @@ static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) 
     return status;
 }
 
-static int execute(work *job) {
+static tamis_options planning_of(const work *job) {
     const settings *set = job->set;
-    tool_problem *problem = &job->problem;
-    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
-    tamis_options planning = tool_problem_options(problem);
+    tamis_options planning = tool_problem_options(&job->problem);
     planning.threads = (int)set->threads;
     planning.expected_calls = set->calls > set->repeat ? set->calls : set->repeat;
     tool_device_plan_with(&job->device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL,
                           &planning);
     planning.parameters = set->parameters;
     planning.effort = (tamis_effort)set->effort;
+    return planning;
+}
+
+/* On several devices. */
+static int execute_together(work *job) {
+    tool_problem *problem = &job->problem;
+    const tamis_options planning = planning_of(job);
+    tamis_status status = tool_gang_open(&job->set->devices, problem, &planning, &job->gang);
+    if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
+    job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
+    job->report.check_seconds = 0;
+    for (int64_t i = 0; i < job->set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
+        double seconds = 0;
+        if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
+        status = tool_gang_execute(&job->gang, problem, &seconds);
+        if (i == 0 || seconds < job->seconds) job->seconds = seconds;
+    }
+    if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);
+    return status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
+}
+
+static int execute(work *job) {
+    const settings *set = job->set;
+    if (set->devices.count > 0) return execute_together(job);
+    tool_problem *problem = &job->problem;
+    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
+    const tamis_options planning = planning_of(job);
     if (status == TAMIS_OK) {
         status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
     }
@@ -281,6 +314,11 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
     tool_json_text(&json, "reason", job->report.reason);
     tool_json_text(&json, "math", tool_maths.name((int)job->report.math));
+    if (job->gang.ranks > 0) {
+        tool_json_integer(&json, "ranks", job->gang.ranks);
+        tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
+        tool_json_number(&json, "imbalance", job->exchange.imbalance);
+    }
     tool_json_integer(&json, "threads", job->report.threads);
     tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
     tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
@@ -323,14 +361,22 @@ static void print_text(const work *job, const tool_floor *floor) {
            tool_word_count(problem->S.nnz).text, (long long)problem->inner);
     if (fused) printf(", L = %lld", (long long)problem->width);
     printf(", %s\n", tamis_type_name(problem->type));
-    printf("  %s on %s", job->report.algorithm, job->device.description.name);
+    printf("  %s on ", job->report.algorithm);
+    for (int r = 0; r < job->gang.ranks; r++)
+        printf("%s%s", r > 0 ? "," : "", tool_devices.name(job->set->devices.at[r]));
+    if (job->gang.ranks == 0) printf("%s", job->device.description.name);
     if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
+    if (job->gang.ranks > 1) printf(" each");
     if (job->report.math == TAMIS_MATH_TF32) printf(", inputs rounded to TF32");
     if (job->set->effort == TAMIS_EFFORT_MEASURE) printf(" (%s)", tamis_chosen_by_name(job->report.chosen_by));
     printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
            tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
+    if (job->gang.ranks > 0) {
+        printf("  exchanged: %lld rows of B; the largest share of nonzeros is %.2f times the mean\n",
+               (long long)job->exchange.ghosts, job->exchange.imbalance);
+    }
     if (job->compared) print_comparison(&job->comparison);
     if (job->set->output) printf("  written to %s\n", job->set->output);
 }
@@ -343,7 +389,8 @@ static int run_job(work *job, char **operands) {
     reading.relabel = set->relabel;
     reading.undirected = set->undirected;
     int code = tool_source_open(operands[1], &reading, &job->source);
-    if (code == 0) code = tool_device_open(set->device, true, &job->device);
+    if (code == 0)
+        code = tool_device_open(set->devices.count > 0 ? set->devices.at[0] : set->device, true, &job->device);
     if (code) return code;
     job->problem.S = *job->source.S;
     job->problem.S.value_type = job->problem.type;
@@ -386,6 +433,7 @@ static int run_run(const void *given, int count, char **operands) {
     tool_interrupt_catch();
     code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
+    tool_gang_close(&job.gang);
     tool_mirror_free(&job.mirror);
     tool_operands_free(&job.random);
     tool_dense_free(&job.old);

@@ -1,0 +1,120 @@
+/*
+ * One rank's share of a sparse matrix that is distributed by rows: which rows of B it needs, from which rank, and which
+ * of its own rows the others need. It needs no communication library: a program exchanges rows by whatever it has, MPI
+ * or torch.distributed. <tamis/group.h> does the exchange as well.
+ *
+ * Rank r of p has a range of rows of S, with global columns, and the same rows of A, C and E. It also has a range of
+ * the rows of B and D, its own rows. What its nonzeros need of the other rows are its ghost rows. In a matrix X of
+ * own_rows + ghost_rows rows, the own rows first and the ghost rows behind them in ascending order, S's columns get
+ * local numbers. Then any plan of <tamis/tamis.h> computes this rank's rows of SDDMM, SpMM and fused, softmax included,
+ * since all nonzeros of a row are on one rank.
+ *
+ *                 columns      0 .. 3 (rank 0)   4 .. 7 (rank 1)   8 .. 11 (rank 2)
+ *   rank 1, row 0:  1 5 9      ghost 0           own 1             ghost 2            ghost rows: 1, 8, 9
+ *           row 1:  4 8                          own 0             ghost 1            local: 4 1 6 | 0 5
+ *
+ * To set up, each rank
+ *   1. makes its shard;
+ *   2. tells each other rank which of that rank's rows it needs: ghosts[receive_starts[r] .. receive_starts[r + 1] - 1]
+ *      go to rank r (one all-to-all of the counts, one of the numbers), and passes what it receives to
+ *      tamis_shard_set_requests;
+ *   3. makes a plan for `local`.
+ * Each time B has changed, rank q sends to rank r its own rows sends[send_starts[r] .. send_starts[r + 1] - 1], in this
+ * order, and puts what it receives from rank r at row own_rows + receive_starts[r] of X.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TAMIS_SHARD_H
+#define TAMIS_SHARD_H
+
+#include <tamis/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tamis_shard tamis_shard; /* immutable, except for tamis_shard_set_requests */
+
+/* How S is distributed. TAMIS_SHARD_OPTIONS_INIT means one rank; column_starts must be set. */
+typedef struct tamis_shard_options {
+    int rank, ranks;              /* 0 <= rank < ranks */
+    const int64_t *column_starts; /* ranks + 1 entries that never decrease, from 0 to S.cols: rank r owns the rows
+                                     column_starts[r] .. column_starts[r + 1] - 1 of B */
+    bool split;                   /* also make the own and the ghost part, for programs that compute while rows are on
+                                     their way */
+    bool trust_input;             /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
+    uint64_t reserved[6];
+} tamis_shard_options;
+
+/* The defaults of a tamis_shard_options. */
+#define TAMIS_SHARD_OPTIONS_INIT                                                                                       \
+    { .ranks = 1 }
+
+/*
+ * Makes a rank's shard. S is a CSR on the host with this rank's rows and the columns of the whole matrix; a slice of
+ * rows is fine (tamis_partition and tamis_slice make them). The shard copies the pattern, in the narrowest index types
+ * that hold it, and refers to S's values.
+ */
+TAMIS_API tamis_status tamis_shard_create(const tamis_sparse *S, const tamis_shard_options *options,
+                                          tamis_shard **shard);
+TAMIS_API void tamis_shard_destroy(tamis_shard *shard); /* NULL is allowed */
+
+/*
+ * What the other ranks need of this rank's rows: counts[r] of them for rank r, whose global numbers follow those for
+ * rank r - 1 in `rows`. counts has an entry for each rank, 0 for this one. A later call replaces the lists.
+ */
+TAMIS_API tamis_status tamis_shard_set_requests(tamis_shard *shard, const int64_t *counts, const int64_t *rows);
+
+/* Describes a shard. The arrays live as long as the shard. */
+typedef struct tamis_shard_description {
+    int rank, ranks;
+    int64_t first_own;             /* the global number of the first own row of B */
+    int64_t own_rows, ghost_rows;  /* of B */
+    int64_t send_rows;             /* own rows that go out, counted once for each rank that needs them */
+    int64_t own_nnz;               /* nonzeros whose column is an own row */
+    int sources, targets;          /* numbers of ranks that rows come from, and that rows go to: messages */
+    const int64_t *ghosts;         /* ghost_rows global numbers, ascending: grouped by owner */
+    const int64_t *receive_starts; /* ranks + 1: those of rank r are number receive_starts[r] and following */
+    const int64_t *sends;          /* send_rows local numbers, 0 .. own_rows - 1. NULL before set_requests */
+    const int64_t *send_starts;    /* ranks + 1: those for rank r are number send_starts[r] and following */
+    /* This rank's rows of S over [own rows | ghost rows]. Entries and values keep S's order. */
+    tamis_sparse local;
+    /*
+     * With options.split, the entries with own columns and those with ghost columns, numbered from the first ghost row.
+     * C = own B then C = C + ghost X is SpMM, and likewise fused with each edge except softmax. Entry t of a part is
+     * entry own_entries[t] or ghost_entries[t] of `local`. The parts have no values: gather them by these numbers.
+     */
+    tamis_sparse own, ghost;
+    const int64_t *own_entries, *ghost_entries;
+    uint64_t reserved[8];
+} tamis_shard_description;
+
+/* Describes a shard. */
+TAMIS_API tamis_status tamis_shard_describe(const tamis_shard *shard, tamis_shard_description *description);
+
+/* What a distribution of a whole matrix costs. One exchange of B with K columns moves ghosts * K elements, where an
+   all-gather would move S.cols * (ranks - 1) * K. */
+typedef struct tamis_shard_volume {
+    int64_t nnz_most;     /* nonzeros of the rank that has the most */
+    double imbalance;     /* nnz_most / mean, 1 if all ranks have the same number; 1 if nnz = 0 */
+    int64_t ghosts;       /* ghost rows of all ranks together */
+    int64_t ghosts_most;  /* of the rank that receives the most */
+    int64_t sends_most;   /* rows that the rank that sends the most sends */
+    int64_t messages;     /* pairs of ranks of which one sends rows to the other */
+    int64_t sources_most; /* messages that the rank that receives the most of them receives */
+    uint64_t reserved[9];
+} tamis_shard_volume;
+
+/*
+ * Computes the volume of a valid CSR S on the host, all of whose rows are here, for so many ranks. first_rows and
+ * column_starts have ranks + 1 entries each: the rows of S and of B by rank. NULL: first_rows as tamis_partition makes
+ * them, with equal nonzeros; column_starts like the rows of a square S, else equal numbers of rows of B.
+ */
+TAMIS_API tamis_status tamis_shard_survey(const tamis_sparse *S, int ranks, const int64_t *first_rows,
+                                          const int64_t *column_starts, tamis_shard_volume *volume);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

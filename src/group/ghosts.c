@@ -1,0 +1,102 @@
+/* Ghost columns: a hash table with linear probing collects them, a radix sort orders them. */
+#include "group/ghosts.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { FIRST_BITS = 8, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+typedef struct tamis_ghost_slot {
+    int64_t key; /* column + 1; 0: the slot is free */
+    int64_t number;
+} slot;
+
+static slot *slot_of(const tamis_ghosts *g, int64_t column) {
+    const uint64_t mask = ((uint64_t)1 << g->bits) - 1;
+    uint64_t at = (uint64_t)column * 0x9e3779b97f4a7c15u >> (64 - g->bits);
+    while (g->slots[at].key != 0 && g->slots[at].key != column + 1) at = (at + 1) & mask;
+    return &g->slots[at];
+}
+
+int64_t tamis_ghosts_number(const tamis_ghosts *ghosts, int64_t column) { return slot_of(ghosts, column)->number; }
+
+static tamis_status grow(tamis_ghosts *g, int bits) {
+    slot *const before = g->slots;
+    const int64_t count = before ? (int64_t)1 << g->bits : 0;
+    void *memory = NULL;
+    TRY(tamis_allocate_zeroed((int64_t)1 << bits, sizeof *before, "the table of ghost rows", &memory));
+    g->slots = memory;
+    g->bits = bits;
+    for (int64_t i = 0; i < count; i++)
+        if (before[i].key != 0) *slot_of(g, before[i].key - 1) = before[i];
+    tamis_release(before);
+    return TAMIS_OK;
+}
+
+static tamis_status insert(tamis_ghosts *g, int64_t column) {
+    slot *const found = slot_of(g, column);
+    if (found->key != 0) return TAMIS_OK;
+    found->key = column + 1;
+    g->count++;
+    return g->count > (int64_t)1 << (g->bits - 1) ? grow(g, g->bits + 1) : TAMIS_OK;
+}
+
+/* Sorts nonnegative numbers up to `most`; the result is in *sorted, the other array is spare. */
+static void sort(int64_t **sorted, int64_t *spare, int64_t count, int64_t most) {
+    int64_t *from = *sorted, *to = spare;
+    for (int shift = 0; shift < 63 && most >> shift > 0; shift += DIGIT_BITS) {
+        int64_t places[DIGITS] = {0}, place = 0;
+        for (int64_t i = 0; i < count; i++) places[from[i] >> shift & (DIGITS - 1)]++;
+        for (int digit = 0; digit < DIGITS; digit++) {
+            const int64_t size = places[digit];
+            places[digit] = place;
+            place += size;
+        }
+        for (int64_t i = 0; i < count; i++) to[places[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+        int64_t *const other = from;
+        from = to;
+        to = other;
+    }
+    *sorted = from;
+}
+
+static tamis_status collect(tamis_ghosts *g, int64_t most) {
+    void *columns = NULL, *spare = NULL;
+    tamis_status status = TAMIS_OK;
+    TRY_GOTO(failed, tamis_allocate(g->count, sizeof(int64_t), "the list of ghost rows", &columns));
+    TRY_GOTO(failed, tamis_allocate(g->count, sizeof(int64_t), "sorting the ghost rows", &spare));
+    int64_t *sorted = columns;
+    for (int64_t i = 0, n = 0; i < (int64_t)1 << g->bits; i++)
+        if (g->slots[i].key != 0) sorted[n++] = g->slots[i].key - 1;
+    sort(&sorted, spare, g->count, most);
+    for (int64_t i = 0; i < g->count; i++) slot_of(g, sorted[i])->number = i;
+    tamis_release(sorted == columns ? spare : columns);
+    g->columns = sorted;
+    return TAMIS_OK;
+failed:
+    tamis_release(columns);
+    tamis_release(spare);
+    return status;
+}
+
+tamis_status tamis_ghosts_find(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *ghosts) {
+    tamis_status status = TAMIS_OK;
+    tamis_ghosts found = {.columns = NULL};
+    TRY_GOTO(failed, grow(&found, FIRST_BITS));
+    for (int64_t t = S->offset_base; t < S->offset_base + S->nnz; t++) {
+        const int64_t column = tamis_index_load(S->columns, S->index_type, t);
+        if (column < begin || column >= end) TRY_GOTO(failed, insert(&found, column));
+    }
+    TRY_GOTO(failed, collect(&found, S->cols));
+    *ghosts = found;
+    return TAMIS_OK;
+failed:
+    tamis_ghosts_release(&found);
+    return status;
+}
+
+void tamis_ghosts_release(tamis_ghosts *ghosts) {
+    tamis_release(ghosts->columns);
+    tamis_release(ghosts->slots);
+    *ghosts = (tamis_ghosts){.columns = NULL};
+}

@@ -1,0 +1,21 @@
+/* The columns of a pattern outside a range, each once, in ascending order, and the number of each among them. */
+#ifndef TAMIS_GROUP_GHOSTS_H
+#define TAMIS_GROUP_GHOSTS_H
+
+#include "sparse/index.h"
+
+typedef struct tamis_ghosts {
+    int64_t *columns; /* ascending */
+    int64_t count;
+    struct tamis_ghost_slot *slots; /* a hash table: memory follows the number of ghosts, not that of columns */
+    int bits;                       /* it has 1 << bits slots */
+} tamis_ghosts;
+
+/* The columns of a valid CSR on the host that are not in begin .. end - 1. */
+tamis_status tamis_ghosts_find(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *ghosts);
+void tamis_ghosts_release(tamis_ghosts *ghosts);
+
+/* The number of one of them. */
+int64_t tamis_ghosts_number(const tamis_ghosts *ghosts, int64_t column);
+
+#endif

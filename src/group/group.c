@@ -1,0 +1,246 @@
+/* Opening and closing ends of groups; how ranks share success and failure. */
+#include "group/group.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/reserved.h"
+#include "core/device.h"
+#include "group/threads.h"
+
+/* ------------------------------------------------------------------------------------------ failing */
+
+static tamis_status fail_broken(const tamis_group *group) {
+    return tamis_fail(TAMIS_ERROR_DEVICE, "the group has failed: %.400s", group->reason.text);
+}
+
+/* A status of the transport, which has set the message, or left it empty: once it has failed, the group has. */
+static tamis_status note(tamis_group *group, tamis_status status) {
+    const tamis_transport *const t = &group->transport;
+    if (status == TAMIS_OK) return TAMIS_OK;
+    const char *const why = tamis_last_error();
+    snprintf(group->reason.text, sizeof group->reason.text, "transport %.40s: %.400s", t->name,
+             *why ? why : tamis_status_name(status));
+    group->broken = true;
+    return fail_broken(group);
+}
+
+tamis_status tamis_group_abort(tamis_group *group, tamis_status status) {
+    const tamis_transport *const t = &group->transport;
+    tamis_message_keep(&group->reason);
+    group->broken = true;
+    t->abort(t->context, group->reason.text);
+    tamis_message_restore(&group->reason);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ sharing */
+
+/* The message of the first rank that failed becomes that of all. */
+static tamis_status fail_together(tamis_group *group, int rank, tamis_status status) {
+    const tamis_transport *const t = &group->transport;
+    char text[TAMIS_TRANSPORT_RECORD] = "";
+    tamis_message mine;
+    tamis_message_keep(&mine);
+    snprintf(text, sizeof text, "%s", mine.text);
+    tamis_clear_error();
+    TRY(note(group, t->gather(t->context, text, sizeof text, group->records)));
+    memcpy(text, group->records + (size_t)rank * sizeof text, sizeof text);
+    return tamis_fail(status, "rank %d: %.*s", rank, (int)sizeof text - 1, text);
+}
+
+tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void *record, size_t bytes) {
+    const tamis_transport *const t = &group->transport;
+    char whole[TAMIS_TRANSPORT_RECORD] = {0};
+    int64_t status = (int64_t)mine;
+    if (group->broken) return fail_broken(group);
+    memcpy(whole, &status, sizeof status);
+    if (bytes > 0) memcpy(whole + sizeof status, record, bytes);
+    /* a failing transport keeps this rank's own error, which says more */
+    tamis_message kept;
+    tamis_message_keep(&kept);
+    tamis_clear_error();
+    const tamis_status gathered = note(group, t->gather(t->context, whole, sizeof status + bytes, group->records));
+    if (gathered != TAMIS_OK && mine == TAMIS_OK) return gathered;
+    tamis_message_restore(&kept);
+    if (gathered != TAMIS_OK) return mine;
+    for (int r = 0; r < t->ranks; r++) {
+        memcpy(&status, group->records + (size_t)r * (sizeof status + bytes), sizeof status);
+        if (status != TAMIS_OK) return fail_together(group, r, (tamis_status)status);
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer) {
+    const tamis_transport *const t = &group->transport;
+    tamis_clear_error();
+    return group->broken ? fail_broken(group) : note(group, t->exchange_begin(t->context, transfer));
+}
+
+tamis_status tamis_group_exchange_end(tamis_group *group) {
+    const tamis_transport *const t = &group->transport;
+    tamis_clear_error();
+    return group->broken ? fail_broken(group) : note(group, t->exchange_end(t->context));
+}
+
+/* ------------------------------------------------------------------------------------------ opening */
+
+tamis_status tamis_transport_fail(tamis_status status, const char *message) {
+    return tamis_fail(status, "%s", message ? message : "");
+}
+
+static tamis_status check_device(const tamis_device *device) {
+    TRY(tamis_device_check(device));
+    if (device->backend->location == TAMIS_HOST) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: groups compute on CPUs only in this version",
+                      device->description.name);
+}
+
+/* The table, which may be a later version's if nothing is in the rest. */
+static tamis_status read_transport(const tamis_transport *given, tamis_transport *transport) {
+    if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport = NULL: expected a table of functions");
+    if (given->size < sizeof *given)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.size = %zu: expected sizeof(tamis_transport), %zu",
+                          given->size, sizeof *given);
+    for (size_t i = sizeof *given; i < given->size; i++)
+        if (((const char *)given)[i])
+            return tamis_fail(
+                TAMIS_ERROR_UNSUPPORTED,
+                "transport.size = %zu: version %s knows the first %zu bytes, and those behind them are not zero",
+                given->size, TAMIS_VERSION_STRING, sizeof *given);
+    *transport = *given;
+    const struct {
+        const char *name;
+        bool present;
+    } entries[] = {{"name", transport->name},
+                   {"gather", transport->gather},
+                   {"exchange_begin", transport->exchange_begin},
+                   {"exchange_end", transport->exchange_end},
+                   {"abort", transport->abort}};
+    for (int i = 0; i < 5; i++)
+        if (!entries[i].present) return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.%s = NULL", entries[i].name);
+    if (transport->ranks < 1)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.ranks = %d: expected 1 or more", transport->ranks);
+    if (transport->rank < 0 || transport->rank >= transport->ranks)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.rank = %d is not in 0 .. %d", transport->rank,
+                          transport->ranks - 1);
+    return TAMIS_OK;
+}
+
+static tamis_status make(tamis_device *device, const tamis_transport *transport, tamis_group **result) {
+    tamis_group *group = NULL;
+    void *records = NULL;
+    TRY(tamis_allocate_zeroed(1, sizeof *group, "a group", (void **)&group));
+    const tamis_status status =
+        tamis_allocate(transport->ranks, TAMIS_TRANSPORT_RECORD, "the records of a group", &records);
+    if (status != TAMIS_OK) {
+        tamis_release(group);
+        return status;
+    }
+    *group = (tamis_group){.device = device, .transport = *transport, .sharing = 1, .records = records};
+    *result = group;
+    return TAMIS_OK;
+}
+
+/* All ranks are well, and each is where it says. */
+static tamis_status meet(tamis_group *group) {
+    const tamis_transport *const t = &group->transport;
+    const int mine[2] = {t->rank, t->ranks};
+    TRY(tamis_group_share(group, check_device(group->device), mine, sizeof mine));
+    for (int r = 0; r < t->ranks; r++) {
+        int theirs[2];
+        memcpy(theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
+        if (theirs[0] != r || theirs[1] != t->ranks)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                              "transport: rank %d of %d gathered the record of rank %d of %d as that of rank %d",
+                              t->rank, t->ranks, theirs[0], theirs[1], r);
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_group_open(tamis_device *device, const tamis_transport *transport, tamis_group **group) {
+    tamis_transport t;
+    tamis_group *made = NULL;
+    tamis_status status = TAMIS_OK;
+    tamis_clear_error();
+    if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group = NULL: expected an address for the result");
+    *group = NULL;
+    TRY(read_transport(transport, &t));
+    TRY_GOTO(failed, make(device, &t, &made));
+    TRY_GOTO(failed, meet(made));
+    *group = made;
+    return TAMIS_OK;
+failed:
+    if (!made) t.abort(t.context, tamis_last_error()); /* the others wait */
+    tamis_group_close(made);
+    return status;
+}
+
+static tamis_status read_options(const tamis_transport_options *given, tamis_transport_options *options) {
+    static const tamis_transport_options initial = TAMIS_TRANSPORT_OPTIONS_INIT;
+    *options = given ? *given : initial;
+    TRY(TAMIS_RESERVED(options, "options"));
+    if (options->time_limit > 0) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.time_limit = %g: expected a positive number of seconds",
+                      options->time_limit);
+}
+
+static tamis_status check_local(tamis_device *const *devices, int ranks, tamis_group **groups) {
+    if (!groups) return tamis_fail(TAMIS_ERROR_ARGUMENT, "groups = NULL: expected an address for the results");
+    if (ranks < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ranks = %d: expected 1 or more", ranks);
+    if (!devices) return tamis_fail(TAMIS_ERROR_ARGUMENT, "devices = NULL: expected %d devices", ranks);
+    for (int r = 0; r < ranks; r++) {
+        groups[r] = NULL;
+        if (!devices[r])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "devices[%d] = NULL: open one with tamis_device_open", r);
+    }
+    for (int r = 0; r < ranks; r++) TRY(check_device(devices[r]));
+    return TAMIS_OK;
+}
+
+tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks, const tamis_transport_options *options,
+                                    tamis_group **groups) {
+    tamis_transport_options o;
+    void *memory = NULL;
+    tamis_status status = TAMIS_OK;
+    int made = 0;
+    tamis_clear_error();
+    TRY(check_local(devices, ranks, groups));
+    TRY(read_options(options, &o));
+    TRY(tamis_allocate(ranks, sizeof(tamis_transport), "the tables of a group", &memory));
+    tamis_transport *const transports = memory;
+    TRY_GOTO(done, tamis_threads_open(ranks, &o, transports));
+    for (; made < ranks; made++) {
+        TRY_GOTO(failed, make(devices[made], &transports[made], &groups[made]));
+        groups[made]->close = tamis_threads_close;
+        groups[made]->sharing = ranks;
+    }
+    goto done;
+failed: /* those of which no group was made are closed alone */
+    for (int r = 0; r < ranks; r++) {
+        if (r >= made) tamis_threads_close(transports[r].context);
+        tamis_group_close(groups[r]);
+        groups[r] = NULL;
+    }
+done:
+    tamis_release(memory);
+    return status;
+}
+
+void tamis_group_close(tamis_group *group) {
+    if (!group) return;
+    if (group->close) group->close(group->transport.context);
+    tamis_release(group->records);
+    tamis_release(group);
+}
+
+tamis_status tamis_group_describe(const tamis_group *group, tamis_group_description *description) {
+    tamis_clear_error();
+    if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group = NULL: open one with tamis_group_open_local");
+    if (!description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "description = NULL: expected an address for the result");
+    *description = (tamis_group_description){
+        .rank = group->transport.rank, .ranks = group->transport.ranks, .transport = group->transport.name};
+    return TAMIS_OK;
+}

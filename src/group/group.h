@@ -1,0 +1,39 @@
+/* One rank's end of a group, and what it shares with the others. */
+#ifndef TAMIS_GROUP_GROUP_H
+#define TAMIS_GROUP_GROUP_H
+
+#include <tamis/group.h>
+
+#include "base/status.h"
+
+struct tamis_group {
+    tamis_device *device;
+    tamis_transport transport;
+    void (*close)(void *context); /* of the transport; NULL: that is the caller's */
+    int sharing;                  /* ranks that share the device's threads */
+    char *records;                /* of tamis_group_share */
+    bool broken;                  /* a call of the transport has failed */
+    tamis_message reason;
+};
+
+/* The most that tamis_group_share takes. */
+enum { TAMIS_GROUP_SHARED = TAMIS_TRANSPORT_RECORD - sizeof(int64_t) };
+
+/*
+ * Tells all ranks how this one fares, and waits for theirs. If all are well, the result is TAMIS_OK, and
+ * tamis_group_shared gives each rank's record, until the next call. Otherwise the result and the message are those of
+ * the first rank that is not, on all ranks. `mine` comes with its message.
+ */
+tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void *record, size_t bytes);
+static inline const void *tamis_group_shared(const tamis_group *group, int rank, size_t bytes) {
+    return group->records + (size_t)rank * (sizeof(int64_t) + bytes) + sizeof(int64_t);
+}
+
+/* The transport's exchange, in two halves; errors break the group. */
+tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer);
+tamis_status tamis_group_exchange_end(tamis_group *group);
+
+/* This rank has failed where the others do not ask it: their next call fails. Keeps the message, returns the status. */
+tamis_status tamis_group_abort(tamis_group *group, tamis_status status);
+
+#endif

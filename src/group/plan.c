@@ -1,0 +1,312 @@
+/*
+ * Making a plan of a group. Between the steps the ranks tell each other whether they succeeded, so that none waits for
+ * one that has given up:
+ *   1. each checks its arguments; all compare what must be equal, and learn how many rows of B each has
+ *   2. each makes its shard; counts of rows that are needed go to their owners
+ *   3. each makes room for what it is asked for; the numbers of the rows follow
+ *   4. each makes its local plan and its buffers
+ */
+#include "group/plan.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "sparse/check.h"
+
+/* What ranks tell each other of their arguments: numbers that must be equal, then numbers of their own. */
+enum {
+    FACT_COLS,
+    FACT_OPERATION,
+    FACT_EDGE,
+    FACT_TYPE,
+    FACT_INNER,
+    FACT_WIDTH,
+    FACT_BATCH,
+    EQUAL_FACTS,
+    FACT_OWN_ROWS = EQUAL_FACTS,
+    FACT_ROWS,
+    FACT_NNZ,
+    FACTS
+};
+
+static const char *const fact_names[EQUAL_FACTS] = {
+    "S.cols", "options.operation", "options.edge", "options.type", "options.inner", "options.width", "options.batch"};
+
+enum { EDGE_NUMBERS = 3 };
+
+static const char *const edge_names[EDGE_NUMBERS] = {"options.edge_scale", "options.edge_slope",
+                                                     "options.edge_epsilon"};
+
+typedef struct facts {
+    int64_t whole[FACTS];
+    double edge[EDGE_NUMBERS];
+} facts;
+
+/* One call of tamis_group_plan_create on one rank. */
+typedef struct making {
+    tamis_group_plan *plan;
+    const tamis_sparse *S;
+    int64_t own_rows;
+    const tamis_options *given;
+    int64_t *column_starts, *needed, *asked; /* by rank: where columns begin; rows needed of it, and asked for by it */
+    int64_t *asked_rows;
+} making;
+
+/* ------------------------------------------------------------------------------------------ step 1 */
+
+static tamis_status check(making *m) {
+    tamis_options *const o = &m->plan->options;
+    TRY(tamis_options_read(m->given, m->plan->group->device, o));
+    if (o->transpose)
+        return tamis_fail(
+            TAMIS_ERROR_UNSUPPORTED,
+            "options.transpose = true: groups do not multiply by the transpose; distribute the transpose");
+    TRY(tamis_sparse_check_host(m->S, "S"));
+    if (m->S->format != TAMIS_CSR)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(m->S->format));
+    if (m->own_rows < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "own_rows = %lld: expected 0 or more", (long long)m->own_rows);
+    if (m->given->threads == 0 && o->threads > m->plan->group->sharing) /* ranks of one process share them */
+        o->threads /= m->plan->group->sharing;
+    else if (m->given->threads == 0)
+        o->threads = 1;
+    return TAMIS_OK;
+}
+
+static facts facts_of(const making *m) {
+    const tamis_options *const o = &m->plan->options;
+    return (facts){.whole = {[FACT_COLS] = m->S->cols,
+                             [FACT_OPERATION] = (int64_t)o->operation,
+                             [FACT_EDGE] = (int64_t)o->edge,
+                             [FACT_TYPE] = (int64_t)o->type,
+                             [FACT_INNER] = o->inner,
+                             [FACT_WIDTH] = o->width,
+                             [FACT_BATCH] = o->batch,
+                             [FACT_OWN_ROWS] = m->own_rows,
+                             [FACT_ROWS] = m->S->rows,
+                             [FACT_NNZ] = m->S->nnz},
+                   .edge = {o->edge_scale, o->edge_slope, o->edge_epsilon}};
+}
+
+static tamis_status compare(const facts *first, const facts *other, int rank) {
+    for (int i = 0; i < EQUAL_FACTS; i++)
+        if (other->whole[i] != first->whole[i])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %lld, but %lld on rank 0", rank, fact_names[i],
+                              (long long)other->whole[i], (long long)first->whole[i]);
+    for (int i = 0; i < EDGE_NUMBERS; i++)
+        if (other->edge[i] != first->edge[i])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "rank %d: %s = %.17g, but %.17g on rank 0", rank, edge_names[i],
+                              other->edge[i], first->edge[i]);
+    return TAMIS_OK;
+}
+
+/* What all ranks have together. They all compute the same, and so find the same errors. */
+static tamis_status add_up(making *m) {
+    const tamis_group *const group = m->plan->group;
+    tamis_group_report *const report = &m->plan->report;
+    facts first = {{0}, {0}};
+    m->column_starts[0] = 0;
+    for (int r = 0; r < group->transport.ranks; r++) {
+        facts theirs;
+        memcpy(&theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
+        if (r == 0) first = theirs;
+        TRY(compare(&first, &theirs, r));
+        const int64_t *const whole = theirs.whole;
+        if (__builtin_add_overflow(m->column_starts[r], whole[FACT_OWN_ROWS], &m->column_starts[r + 1]) ||
+            __builtin_add_overflow(report->rows, whole[FACT_ROWS], &report->rows) ||
+            __builtin_add_overflow(report->nnz, whole[FACT_NNZ], &report->nnz))
+            return tamis_fail(TAMIS_ERROR_OVERFLOW, "the rows or nonzeros of ranks 0 .. %d do not fit 64 bits", r);
+        if (whole[FACT_NNZ] > report->nnz_most) report->nnz_most = whole[FACT_NNZ];
+    }
+    const int64_t total = m->column_starts[group->transport.ranks];
+    if (total == first.whole[FACT_COLS]) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "own_rows: all ranks together have %lld rows of B, expected S.cols = %lld",
+                      (long long)total, (long long)first.whole[FACT_COLS]);
+}
+
+/* ------------------------------------------------------------------------------------------ steps 2 and 3 */
+
+static tamis_status make_shard(making *m) {
+    tamis_group_plan *const plan = m->plan;
+    const tamis_transport *const t = &plan->group->transport;
+    const tamis_shard_options o = {.rank = t->rank,
+                                   .ranks = t->ranks,
+                                   .column_starts = m->column_starts,
+                                   .trust_input = plan->options.trust_input};
+    TRY(tamis_shard_create(m->S, &o, &plan->shard));
+    const int64_t *const starts = tamis_shard_is(plan->shard)->receive_starts;
+    for (int r = 0; r < t->ranks; r++) m->needed[r] = starts[r + 1] - starts[r];
+    m->asked[t->rank] = 0;
+    return TAMIS_OK;
+}
+
+static tamis_status exchange(tamis_group *group, const tamis_transfer *transfer) {
+    TRY(tamis_group_exchange_begin(group, transfer));
+    return tamis_group_exchange_end(group);
+}
+
+static tamis_status exchange_counts(making *m) {
+    tamis_group_plan *const plan = m->plan;
+    for (int r = 0; r <= plan->group->transport.ranks; r++)
+        plan->send_starts[r] = plan->receive_starts[r] = r * (int64_t)sizeof(int64_t);
+    const tamis_transfer transfer = {.send = m->needed,
+                                     .send_starts = plan->send_starts,
+                                     .receive = m->asked,
+                                     .receive_starts = plan->receive_starts};
+    return exchange(plan->group, &transfer);
+}
+
+static tamis_status make_room_for_requests(making *m) {
+    int64_t total = 0;
+    m->plan->receive_starts[0] = 0;
+    for (int r = 0; r < m->plan->group->transport.ranks; r++) {
+        total += m->asked[r];
+        m->plan->receive_starts[r + 1] = total * (int64_t)sizeof(int64_t);
+    }
+    return tamis_allocate(total, sizeof(int64_t), "the numbers of rows to send", (void **)&m->asked_rows);
+}
+
+static tamis_status exchange_requests(making *m) {
+    tamis_group_plan *const plan = m->plan;
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    for (int r = 0; r <= is->ranks; r++) plan->send_starts[r] = is->receive_starts[r] * (int64_t)sizeof(int64_t);
+    const tamis_transfer transfer = {.send = is->ghosts,
+                                     .send_starts = plan->send_starts,
+                                     .receive = m->asked_rows,
+                                     .receive_starts = plan->receive_starts};
+    return exchange(plan->group, &transfer);
+}
+
+/* ------------------------------------------------------------------------------------------ step 4 */
+
+static tamis_status make_local(making *m) {
+    tamis_group_plan *const plan = m->plan;
+    tamis_options o = plan->options;
+    o.trust_input = true; /* the shard has been made of checked arrays */
+    TRY(tamis_shard_set_requests(plan->shard, m->asked, m->asked_rows));
+    if (!tamis_group_in_place(plan)) o.b_layout = o.d_layout = TAMIS_ROW_MAJOR; /* as in X */
+    return tamis_plan_create(plan->group->device, &tamis_shard_is(plan->shard)->local, &o, &plan->local);
+}
+
+/* At least one byte, so that addresses in it can be computed. */
+static tamis_status make_buffer(int64_t rows, int64_t row_bytes, const char *what, char **buffer, size_t *total) {
+    TRY(tamis_allocate(rows > 0 && row_bytes > 0 ? rows : 1, row_bytes > 0 ? (size_t)row_bytes : 1, what,
+                       (void **)buffer));
+    *total += (size_t)(rows * row_bytes);
+    return TAMIS_OK;
+}
+
+static tamis_status make_buffers(making *m) {
+    tamis_group_plan *const plan = m->plan;
+    const tamis_options *const o = &plan->options;
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    int64_t width, *const row_bytes = &plan->report.row_bytes;
+    if (__builtin_add_overflow(o->inner, o->width, &width) || __builtin_mul_overflow(width, o->batch, &width) ||
+        __builtin_mul_overflow(width, (int64_t)tamis_type_size(o->type), row_bytes))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "options.inner = %lld, width = %lld, batch = %lld: the bytes of a row do not fit 64 bits",
+                          (long long)o->inner, (long long)o->width, (long long)o->batch);
+    const int64_t rows = tamis_group_in_place(plan) ? 0 : is->own_rows + is->ghost_rows;
+    TRY(make_buffer(rows, *row_bytes, "own and ghost rows", &plan->rows, &plan->report.buffer_bytes));
+    return make_buffer(is->send_rows, *row_bytes, "rows to send", &plan->send, &plan->report.buffer_bytes);
+}
+
+static tamis_status make_rest(making *m) {
+    TRY(make_local(m));
+    return make_buffers(m);
+}
+
+static void fill_report(making *m) {
+    const tamis_group *const group = m->plan->group;
+    const tamis_shard_description *const is = tamis_shard_is(m->plan->shard);
+    tamis_group_report *const report = &m->plan->report;
+    report->rank = is->rank;
+    report->ranks = is->ranks;
+    report->cols = m->S->cols;
+    report->nnz_here = is->local.nnz;
+    report->imbalance = report->nnz > 0 ? (double)report->nnz_most * report->ranks / (double)report->nnz : 1;
+    report->own_rows = is->own_rows;
+    report->ghost_rows = is->ghost_rows;
+    report->send_rows = is->send_rows;
+    report->sources = is->sources;
+    report->targets = is->targets;
+    for (int r = 0; r < is->ranks; r++) {
+        int64_t ghosts;
+        memcpy(&ghosts, tamis_group_shared(group, r, sizeof ghosts), sizeof ghosts);
+        report->ghosts += ghosts;
+        if (ghosts > report->ghosts_most) report->ghosts_most = ghosts;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ the whole */
+
+static tamis_status make_lists(making *m) {
+    const int64_t ranks = m->plan->group->transport.ranks;
+    int64_t **const lists[] = {&m->column_starts, &m->needed, &m->asked, &m->plan->send_starts,
+                               &m->plan->receive_starts};
+    for (int i = 0; i < 5; i++)
+        TRY(tamis_allocate(ranks + 1, sizeof(int64_t), "the lists of a group's plan", (void **)lists[i]));
+    return check(m);
+}
+
+static tamis_status make(making *m) {
+    tamis_group *const group = m->plan->group;
+    const tamis_status checked = make_lists(m);
+    const facts mine = checked == TAMIS_OK ? facts_of(m) : (facts){{0}, {0}};
+    TRY(tamis_group_share(group, checked, &mine, sizeof mine));
+    TRY(add_up(m));
+    TRY(tamis_group_share(group, make_shard(m), NULL, 0));
+    TRY(exchange_counts(m));
+    TRY(tamis_group_share(group, make_room_for_requests(m), NULL, 0));
+    TRY(exchange_requests(m));
+    const tamis_status rest = make_rest(m);
+    const int64_t ghosts = tamis_shard_is(m->plan->shard)->ghost_rows;
+    TRY(tamis_group_share(group, rest, &ghosts, sizeof ghosts));
+    fill_report(m);
+    return TAMIS_OK;
+}
+
+static tamis_status begin(making *m, tamis_group_plan **plan) {
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: expected an address for the result");
+    *plan = NULL;
+    return tamis_allocate_zeroed(1, sizeof *m->plan, "a group's plan", (void **)&m->plan);
+}
+
+tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
+                                     const tamis_options *options, tamis_group_plan **plan) {
+    tamis_status status = TAMIS_OK;
+    making m = {.S = S, .own_rows = own_rows, .given = options};
+    const facts none = {{0}, {0}};
+    const double start = tamis_clock_seconds();
+    tamis_clear_error();
+    if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group = NULL: open one with tamis_group_open_local");
+    status = begin(&m, plan);
+    if (status != TAMIS_OK) return tamis_group_share(group, status, &none, sizeof none);
+    m.plan->group = group;
+    TRY_GOTO(done, make(&m));
+    m.plan->options.algorithm = m.plan->options.parameters = NULL;
+    m.plan->options.allocator = NULL;
+    m.plan->values_skip = S->offset_base;
+    m.plan->value_size = tamis_type_size(S->value_type);
+    m.plan->report.setup_seconds = tamis_clock_seconds() - start;
+    *plan = m.plan;
+done:
+    tamis_release(m.column_starts);
+    tamis_release(m.needed);
+    tamis_release(m.asked);
+    tamis_release(m.asked_rows);
+    if (status != TAMIS_OK) tamis_group_plan_destroy(m.plan);
+    return status;
+}
+
+void tamis_group_plan_destroy(tamis_group_plan *plan) {
+    if (!plan) return;
+    tamis_plan_destroy(plan->local);
+    tamis_shard_destroy(plan->shard);
+    tamis_release(plan->send_starts);
+    tamis_release(plan->receive_starts);
+    tamis_release(plan->send);
+    tamis_release(plan->rows);
+    tamis_release(plan);
+}

@@ -1,0 +1,23 @@
+/* A shard, as the group uses it. */
+#ifndef TAMIS_GROUP_SHARD_H
+#define TAMIS_GROUP_SHARD_H
+
+#include <tamis/shard.h>
+
+struct tamis_shard {
+    tamis_shard_description is; /* its arrays are the shard's own, its values the caller's */
+    void *offsets, *columns;    /* of is.local */
+    int64_t *ghosts, *receive_starts, *sends, *send_starts;
+    void *parts[6]; /* with options.split: offsets, columns and entries of the own and of the ghost part */
+};
+
+/* The description, without a copy. */
+static inline const tamis_shard_description *tamis_shard_is(const tamis_shard *shard) { return &shard->is; }
+
+/* Checks starts[0 .. ranks]: from 0 to `end`, never decreasing. */
+tamis_status tamis_starts_check(const char *name, const int64_t *starts, int ranks, const char *end_name, int64_t end);
+
+/* split.c: makes the own and the ghost part of shard->is.local. */
+tamis_status tamis_shard_split(tamis_shard *shard);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * Ranks that are threads of one process meet in a hall: they arrive with what they bring, and go on when all are there.
+ * The hall counts meetings. A rank that enters meeting n + 1 has left meeting n, so two places for records are enough.
+ * A meeting of an exchange needs no place: what is sent stays in the sender's memory until a second meeting says that
+ * all have copied theirs.
+ */
+#include "group/threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { TEXT = 512 };
+
+struct hall;
+
+typedef struct member {
+    struct hall *hall;
+    int rank;
+    int64_t meetings; /* that this rank has entered */
+    const tamis_transfer *transfer;
+} member;
+
+typedef struct hall {
+    pthread_mutex_t lock; /* for all that follows */
+    pthread_cond_t arrival;
+    int ranks, open, arrived; /* open: members that have not closed; arrived: at the meeting under way */
+    int copying;              /* members that read the others' memory */
+    int64_t meetings;         /* that are over */
+    double time_limit;
+    bool failed;
+    char reason[TEXT];
+    size_t bytes; /* of the records of the meeting under way */
+    char *records[2];
+    member members[];
+} hall;
+
+/* ------------------------------------------------------------------------------------------ failing */
+
+/* The first reason stays. */
+static void fail_hall(hall *h, const char *reason) {
+    if (h->failed) return;
+    h->failed = true;
+    snprintf(h->reason, sizeof h->reason, "%s", reason);
+    pthread_cond_broadcast(&h->arrival);
+}
+
+static void fail_absent(hall *h) {
+    char reason[TEXT];
+    int length = snprintf(reason, sizeof reason, "after %g seconds these ranks had not come:", h->time_limit);
+    for (int r = 0; r < h->ranks && length < TEXT - 16; r++)
+        if (h->members[r].meetings <= h->meetings)
+            length += snprintf(reason + length, sizeof reason - (size_t)length, " %d", r);
+    fail_hall(h, reason);
+}
+
+static tamis_status give_up(const member *m) { return tamis_fail(TAMIS_ERROR_DEVICE, "%s", m->hall->reason); }
+
+/* ------------------------------------------------------------------------------------------ meeting */
+
+static struct timespec deadline_of(double seconds) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    const double most = 1e9, whole = seconds < most ? seconds : most;
+    time.tv_sec += (time_t)whole;
+    time.tv_nsec += (long)((whole - (double)(time_t)whole) * 1e9);
+    if (time.tv_nsec >= 1000000000) {
+        time.tv_nsec -= 1000000000;
+        time.tv_sec++;
+    }
+    return time;
+}
+
+/* Enters the next meeting; whoever comes last ends it. The lock is held. */
+static void enter(member *m) {
+    hall *const h = m->hall;
+    m->meetings++;
+    if (++h->arrived < h->ranks) return;
+    h->arrived = 0;
+    h->meetings++;
+    pthread_cond_broadcast(&h->arrival);
+}
+
+/* Waits for the end of the meeting that this rank has entered. The lock is held. */
+static tamis_status wait_for_all(member *m) {
+    hall *const h = m->hall;
+    const struct timespec deadline = deadline_of(h->time_limit);
+    while (h->meetings < m->meetings) {
+        if (h->failed) return give_up(m);
+        if (pthread_cond_timedwait(&h->arrival, &h->lock, &deadline) == ETIMEDOUT && h->meetings < m->meetings)
+            fail_absent(h);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status meet(member *m) {
+    if (m->hall->failed) return give_up(m);
+    enter(m);
+    return wait_for_all(m);
+}
+
+/* ------------------------------------------------------------------------------------------ entries */
+
+static tamis_status gather(void *context, const void *record, size_t bytes, void *records) {
+    member *const m = context;
+    hall *const h = m->hall;
+    pthread_mutex_lock(&h->lock);
+    char *const place = h->records[m->meetings % 2];
+    if (h->arrived == 0) h->bytes = bytes;
+    if (bytes != h->bytes || bytes > TAMIS_TRANSPORT_RECORD) fail_hall(h, "ranks make different calls");
+    if (!h->failed) memcpy(place + (size_t)m->rank * bytes, record, bytes);
+    const tamis_status status = meet(m);
+    pthread_mutex_unlock(&h->lock);
+    if (status == TAMIS_OK) memcpy(records, place, (size_t)h->ranks * bytes);
+    return status;
+}
+
+static tamis_status exchange_begin(void *context, const tamis_transfer *transfer) {
+    member *const m = context;
+    hall *const h = m->hall;
+    tamis_status status = TAMIS_OK;
+    pthread_mutex_lock(&h->lock);
+    if (h->arrived == 0) h->bytes = 0;
+    if (h->bytes != 0) fail_hall(h, "ranks make different calls");
+    m->transfer = transfer;
+    if (h->failed)
+        status = give_up(m);
+    else
+        enter(m);
+    pthread_mutex_unlock(&h->lock);
+    return status;
+}
+
+/* What the other rank sends to this one. */
+static bool copy_from(const member *m, const member *other) {
+    const tamis_transfer *const to = m->transfer, *const from = other->transfer;
+    const int64_t first = from->send_starts[m->rank], bytes = from->send_starts[m->rank + 1] - first;
+    const int64_t place = to->receive_starts[other->rank];
+    if (to->receive_starts[other->rank + 1] - place != bytes) return false;
+    if (bytes > 0) memcpy((char *)to->receive + place, (const char *)from->send + first, (size_t)bytes);
+    return true;
+}
+
+/* Where the hall has failed, a rank still must not take its memory away from one that reads it. The lock is held. */
+static void wait_for_readers(hall *h) {
+    while (h->copying > 0) pthread_cond_wait(&h->arrival, &h->lock);
+}
+
+static tamis_status copy_from_all(member *m) {
+    hall *const h = m->hall;
+    bool agrees = true;
+    TRY(wait_for_all(m));
+    if (h->failed) return give_up(m);
+    h->copying++;
+    pthread_mutex_unlock(&h->lock);
+    for (int i = 1; i < h->ranks && agrees; i++) agrees = copy_from(m, &h->members[(m->rank + i) % h->ranks]);
+    pthread_mutex_lock(&h->lock);
+    h->copying--;
+    if (!agrees) fail_hall(h, "a rank sends another number of bytes than the other one expects");
+    if (h->failed) pthread_cond_broadcast(&h->arrival);
+    return meet(m);
+}
+
+static tamis_status exchange_end(void *context) {
+    member *const m = context;
+    pthread_mutex_lock(&m->hall->lock);
+    const tamis_status status = copy_from_all(m);
+    if (status != TAMIS_OK) wait_for_readers(m->hall);
+    pthread_mutex_unlock(&m->hall->lock);
+    return status;
+}
+
+static void abort_all(void *context, const char *message) {
+    member *const m = context;
+    char reason[TEXT];
+    snprintf(reason, sizeof reason, "rank %d: %.400s", m->rank, message);
+    pthread_mutex_lock(&m->hall->lock);
+    fail_hall(m->hall, reason);
+    pthread_mutex_unlock(&m->hall->lock);
+}
+
+/* ------------------------------------------------------------------------------------------ opening */
+
+static void release(hall *h) {
+    pthread_cond_destroy(&h->arrival);
+    pthread_mutex_destroy(&h->lock);
+    tamis_release(h->records[0]);
+    tamis_release(h);
+}
+
+void tamis_threads_close(void *context) {
+    member *const m = context;
+    hall *const h = m->hall;
+    char reason[TEXT];
+    snprintf(reason, sizeof reason, "rank %d has closed its group", m->rank);
+    pthread_mutex_lock(&h->lock);
+    fail_hall(h, reason);
+    const bool last = --h->open == 0;
+    pthread_mutex_unlock(&h->lock);
+    if (last) release(h);
+}
+
+static tamis_status make(int ranks, double time_limit, hall **result) {
+    void *records = NULL;
+    hall *h = NULL;
+    pthread_condattr_t attributes;
+    const int64_t bytes = (int64_t)sizeof(hall) + ranks * (int64_t)sizeof(member);
+    TRY(tamis_allocate(2 * (int64_t)ranks, TAMIS_TRANSPORT_RECORD, "the records of a group", &records));
+    const tamis_status status = tamis_allocate_zeroed(bytes, 1, "a group of threads", (void **)&h);
+    if (status != TAMIS_OK) {
+        tamis_release(records);
+        return status;
+    }
+    h->ranks = h->open = ranks;
+    h->time_limit = time_limit;
+    h->records[0] = records;
+    h->records[1] = h->records[0] + (size_t)ranks * TAMIS_TRANSPORT_RECORD;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->arrival, &attributes);
+    pthread_condattr_destroy(&attributes);
+    *result = h;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_threads_open(int ranks, const tamis_transport_options *options, tamis_transport *transports) {
+    hall *h = NULL;
+    TRY(make(ranks, options->time_limit, &h));
+    for (int r = 0; r < ranks; r++) {
+        h->members[r] = (member){.hall = h, .rank = r};
+        transports[r] = (tamis_transport){.size = sizeof *transports,
+                                          .name = "threads",
+                                          .context = &h->members[r],
+                                          .rank = r,
+                                          .ranks = ranks,
+                                          .gather = gather,
+                                          .exchange_begin = exchange_begin,
+                                          .exchange_end = exchange_end,
+                                          .abort = abort_all};
+    }
+    return TAMIS_OK;
+}

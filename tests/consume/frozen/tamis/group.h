@@ -1,0 +1,122 @@
+/*
+ * The three operations on several devices or processes. S is distributed by rows, B and D by rows as well: see
+ * <tamis/shard.h>. Before a rank computes its rows, the group brings it the rows of B and D that its nonzeros need and
+ * that other ranks have, and no others. Nothing has to be added up afterwards, and softmax needs nothing more.
+ *
+ *     tamis_group *group;       one rank's end of it: from tamis_group_open_local, or tamis_group_open with MPI
+ *     tamis_group_plan_create(group, &S, own_rows, &options, &plan);    S: this rank's rows, with global columns
+ *     tamis_group_plan_fused(plan, &A, &B, &D, &E, NULL);               A, E: rows of S; B, D: own_rows rows
+ *
+ * Calls on a group and its plans, except those that describe or free, are collective: each rank makes the same calls in
+ * the same order, from one thread at a time. If a rank's arguments are wrong or its memory is short, the call returns
+ * that rank's error on all ranks, with "rank 2: " in front of the message, and the group remains usable. If a rank does
+ * not come within the transport's time limit, dies, or closes its group, then the others' calls, this one and all later
+ * ones, return TAMIS_ERROR_DEVICE. No call waits for ever.
+ *
+ * Devices are CPUs in this version; others give TAMIS_ERROR_UNSUPPORTED.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TAMIS_GROUP_H
+#define TAMIS_GROUP_H
+
+#include <tamis/tamis.h>
+#include <tamis/transport.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------- groups */
+
+/* One rank's end of a group. */
+typedef struct tamis_group tamis_group;
+
+/*
+ * Makes a group of the threads of this process: groups[r] is rank r's end, on devices[r], for one thread. It is not
+ * collective: one thread makes all ends and passes them out. The same device may be given several times; ranks whose
+ * options.threads is 0 then share its threads. options may be NULL. Each end must be closed.
+ */
+TAMIS_API tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks,
+                                              const tamis_transport_options *options, tamis_group **groups);
+
+/* Makes this rank's end of a group over a transport, whose table is copied. The caller closes the transport after the
+   group. */
+TAMIS_API tamis_status tamis_group_open(tamis_device *device, const tamis_transport *transport, tamis_group **group);
+
+/* Closes this rank's end; NULL is allowed. Destroy its plans first. */
+TAMIS_API void tamis_group_close(tamis_group *group);
+
+/* Which end of which group it is. */
+typedef struct tamis_group_description {
+    int rank, ranks;
+    const char *transport; /* "threads", "mpi"; lives as long as the group */
+    uint64_t reserved[6];
+} tamis_group_description;
+
+/* Describes an open group. */
+TAMIS_API tamis_status tamis_group_describe(const tamis_group *group, tamis_group_description *description);
+
+/* ---------------------------------------------------------------------------------------------- plans */
+
+/* An operation on one distributed pattern, with the lists of its exchange and its buffers: one execution at a time. */
+typedef struct tamis_group_plan tamis_group_plan;
+
+/*
+ * Makes a plan. S is this rank's rows, a CSR on the host with the columns of the whole matrix; a slice of rows is fine.
+ * The rows of the whole S are those of rank 0, then those of rank 1, and so on. own_rows is the number of rows of B and
+ * D that this rank has, also in the order of ranks; together they must be S.cols. Either may be 0.
+ * options are those of tamis_plan_create. All ranks must agree on what is computed: operation, edge and its parameters,
+ * type, inner, width and batch. The rest, such as threads and algorithm, is each rank's own. options.transpose must be
+ * false. The pattern is copied; S's values must live as long as the plan.
+ */
+TAMIS_API tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
+                                               const tamis_options *options, tamis_group_plan **plan);
+TAMIS_API void tamis_group_plan_destroy(tamis_group_plan *plan); /* NULL is allowed; not collective */
+
+/*
+ * Executions, like those of <tamis/tamis.h>. Each rank passes its rows: A, C, E and P belong to its rows of S, in S's
+ * order, and B and D have own_rows rows. execution may be NULL; its values belong to this rank's S.
+ * Members of a batch are exchanged together. If B and D are the same matrix, its rows are exchanged once.
+ */
+TAMIS_API tamis_status tamis_group_plan_sddmm(tamis_group_plan *plan, const tamis_dense *A, const tamis_dense *B,
+                                              const tamis_dense *P, const tamis_execution *execution);
+TAMIS_API tamis_status tamis_group_plan_spmm(tamis_group_plan *plan, const tamis_dense *B, const tamis_dense *C,
+                                             const tamis_execution *execution);
+TAMIS_API tamis_status tamis_group_plan_fused(tamis_group_plan *plan, const tamis_dense *A, const tamis_dense *B,
+                                              const tamis_dense *D, const tamis_dense *E,
+                                              const tamis_execution *execution);
+
+/* The plan of this rank's own computation, for tamis_plan_explain, tamis_plan_describe and tamis_plan_workspace_size.
+   It lives as long as the group's plan. */
+TAMIS_API const tamis_plan *tamis_group_plan_local(const tamis_group_plan *plan);
+
+/* What a plan exchanges. */
+typedef struct tamis_group_report {
+    int rank, ranks;
+    int64_t rows, cols, nnz;      /* of the whole S */
+    int64_t nnz_here, nnz_most;   /* of this rank; of the rank that has the most */
+    double imbalance;             /* nnz_most / mean, 1 if all ranks have the same number; 1 if nnz = 0 */
+    int64_t own_rows, ghost_rows; /* rows of B that this rank has, and that it receives */
+    int64_t send_rows;            /* rows that it sends, counted once for each receiver */
+    int sources, targets;         /* messages that it receives and sends */
+    int64_t ghosts, ghosts_most;  /* rows that all ranks receive together; that the rank with the most receives */
+    int64_t row_bytes;   /* of one exchanged row: all members of a batch of B and D; less where they share one matrix */
+    size_t buffer_bytes; /* of the plan's buffers */
+    double setup_seconds; /* of tamis_group_plan_create on this rank, with waiting for others */
+    uint64_t reserved[7];
+} tamis_group_report;
+
+/* Describes a plan. */
+TAMIS_API tamis_status tamis_group_plan_describe(const tamis_group_plan *plan, tamis_group_report *report);
+
+/* The same as a text of several lines, followed by that of tamis_plan_explain for this rank. It is truncated to
+   `bytes`, including a final zero. *needed (may be NULL) is the full length including the zero. text may be NULL if
+   bytes is 0. */
+TAMIS_API tamis_status tamis_group_plan_explain(const tamis_group_plan *plan, char *text, size_t bytes, size_t *needed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

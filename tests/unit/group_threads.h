@@ -1,0 +1,44 @@
+/* Ranks as threads of a test: each runs the same body on its end of a group. */
+#ifndef TAMIS_TESTS_GROUP_THREADS_H
+#define TAMIS_TESTS_GROUP_THREADS_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <tamis/group.h>
+
+enum { GROUP_RANKS = 8 };
+
+typedef struct group_rank {
+    int rank, ranks;
+    tamis_group *group;
+    void *context;
+    void (*body)(struct group_rank *self);
+    char failed[300]; /* what went wrong; cmocka's asserts belong to the main thread */
+} group_rank;
+
+static inline void *group_rank_main(void *rank) {
+    group_rank *const self = rank;
+    self->body(self);
+    return NULL;
+}
+
+/* Runs the body on each rank of the groups, which may be NULL, and fails the test with what the first rank says. */
+static inline void group_run(int ranks, tamis_group **groups, void (*body)(group_rank *self), void *context) {
+    group_rank all[GROUP_RANKS];
+    pthread_t threads[GROUP_RANKS];
+    for (int r = 0; r < ranks; r++) {
+        all[r] = (group_rank){
+            .rank = r, .ranks = ranks, .group = groups ? groups[r] : NULL, .context = context, .body = body};
+        assert_int_equal(pthread_create(&threads[r], NULL, group_rank_main, &all[r]), 0);
+    }
+    for (int r = 0; r < ranks; r++) pthread_join(threads[r], NULL);
+    for (int pass = 0; pass < 2; pass++) /* first what went wrong, then who waited for it */
+        for (int r = 0; r < ranks; r++)
+            if (all[r].failed[0] && (pass == 1 || !strstr(all[r].failed, "had not come")))
+                fail_msg("%d ranks, rank %d: %s", ranks, r, all[r].failed);
+}
+
+#define group_says(self, ...) snprintf((self)->failed, sizeof(self)->failed, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * What goes wrong on one rank of a group: the call ends on all ranks, with the same error, which names the rank; and
+ * the next call works. What the ranks disagree on; memory that is short; ranks that leave or never come.
+ */
+#include "cmocka_first.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/structure.h>
+#include <time.h>
+
+#include "cpu_device.h"
+#include "group_threads.h"
+#include "small.h"
+
+enum { RANKS = 3 };
+
+/* A rank's part of a 3 x 6 problem: row r of S with two nonzeros, rows 2 r and 2 r + 1 of B and D. */
+typedef struct share {
+    int32_t offsets[2], columns[2];
+    float values[2], a[SMALL_K], b[2 * SMALL_K], d[2 * SMALL_L], p[2], out[SMALL_L];
+    tamis_sparse S;
+    tamis_dense A, B, D, P, E;
+    int64_t own_rows;
+    tamis_options options;
+    tamis_execution execution;
+} share;
+
+static share share_of(int rank) {
+    return (share){.offsets = {0, 2},
+                   .columns = {rank, 5 - rank},
+                   .values = {1, 2},
+                   .a = {1, 2},
+                   .b = {1, 2, (float)rank, 4},
+                   .d = {3, 2, 1, 0, 1, 2},
+                   .own_rows = 2,
+                   .options = small_options(TAMIS_OP_FUSED),
+                   .execution = TAMIS_EXECUTION_INIT};
+}
+
+static void point(share *s) {
+    s->S = (tamis_sparse){
+        .rows = 1, .cols = 6, .nnz = 2, .offsets = s->offsets, .columns = s->columns, .values = s->values};
+    s->A = (tamis_dense){.data = s->a, .rows = 1, .cols = SMALL_K};
+    s->B = (tamis_dense){.data = s->b, .rows = 2, .cols = SMALL_K};
+    s->D = (tamis_dense){.data = s->d, .rows = 2, .cols = SMALL_L};
+    s->P = (tamis_dense){.data = s->p, .rows = 2, .cols = 1};
+    s->E = (tamis_dense){.data = s->out, .rows = 1, .cols = SMALL_L};
+}
+
+/* What one rank does wrong, and what all are told. */
+typedef struct fault {
+    void (*spoil)(share *s);
+    bool in_plan; /* making the plan finds it; else executing it */
+    tamis_status status;
+    const char *message;
+} fault;
+
+static void no_matrix(share *s) { s->S.offsets = NULL; }
+static void bad_column(share *s) { s->columns[1] = 6; }
+static void other_cols(share *s) { s->S.cols = 7; }
+static void too_few_rows(share *s) { s->own_rows = 1; }
+static void negative_rows(share *s) { s->own_rows = -1; }
+static void coo(share *s) {
+    s->S.format = TAMIS_COO;
+    s->S.row_indices = s->offsets;
+}
+static void other_inner(share *s) { s->options.inner = 4; }
+static void other_edge(share *s) { s->options.edge = TAMIS_EDGE_MASK; }
+static void other_operation(share *s) { s->options.operation = TAMIS_OP_SPMM; }
+static void other_slope(share *s) { s->options.edge_slope = 0.5; }
+static void other_batch(share *s) { s->options.batch = 2; }
+static void transposed(share *s) { s->options.transpose = true; }
+static void no_algorithm(share *s) { s->options.algorithm = "fastest"; }
+static void other_values(share *s) { s->S.value_type = TAMIS_F64; }
+static void no_b(share *s) { s->B.data = NULL; }
+static void b_rows(share *s) { s->B.rows = 3; }
+static void b_layout(share *s) { s->B.layout = TAMIS_COLUMN_MAJOR; }
+static void d_cols(share *s) { s->D.cols = 2; }
+static void a_type(share *s) { s->A.type = TAMIS_F64; }
+static void e_rows(share *s) { s->E.rows = 2; }
+static void bad_alpha(share *s) { s->execution.alpha = 0.0 / 0.0; }
+static void small_workspace(share *s) { s->execution.workspace = s->out + 1; }
+
+static const fault faults[] = {
+    {no_matrix, true, TAMIS_ERROR_ARGUMENT, "rank 1: S.offsets = NULL"},
+    {bad_column, true, TAMIS_ERROR_PATTERN, "rank 1: columns[1] = 6"},
+    {other_cols, true, TAMIS_ERROR_ARGUMENT, "rank 1: S.cols = 7, but 6 on rank 0"},
+    {too_few_rows, true, TAMIS_ERROR_ARGUMENT, "own_rows: all ranks together have 5 rows of B, expected S.cols = 6"},
+    {negative_rows, true, TAMIS_ERROR_ARGUMENT, "rank 1: own_rows = -1: expected 0 or more"},
+    {coo, true, TAMIS_ERROR_ARGUMENT, "rank 1: S.format = coo: expected csr"},
+    {other_inner, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.inner = 4, but 2 on rank 0"},
+    {other_edge, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.edge = 1, but 0 on rank 0"},
+    {other_operation, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.operation = 1, but 2 on rank 0"},
+    {other_slope, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.edge_slope = 0.5, but 0.01"},
+    {other_batch, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.batch = 2, but 1 on rank 0"},
+    {transposed, true, TAMIS_ERROR_UNSUPPORTED, "rank 1: options.transpose = true"},
+    {no_algorithm, true, TAMIS_ERROR_ARGUMENT, "rank 1: algorithm = \"fastest\" does not exist"},
+    {other_values, true, TAMIS_ERROR_ARGUMENT, "rank 1: S.value_type = fp64"},
+    {no_b, false, TAMIS_ERROR_ARGUMENT, "rank 1: B.data = NULL"},
+    {b_rows, false, TAMIS_ERROR_ARGUMENT, "rank 1: B.rows = 3: expected 2"},
+    {b_layout, false, TAMIS_ERROR_ARGUMENT, "rank 1: B.layout = column-major, but the plan was made for row-major"},
+    {d_cols, false, TAMIS_ERROR_ARGUMENT, "rank 1: D.cols = 2: expected 3"},
+    {a_type, false, TAMIS_ERROR_ARGUMENT, "rank 1: A.type = fp64: expected fp32"},
+    {e_rows, false, TAMIS_ERROR_ARGUMENT, "rank 1: E.rows = 2: expected 1"},
+    {bad_alpha, false, TAMIS_ERROR_ARGUMENT, "rank 1: execution.alpha is not a number"},
+    {small_workspace, false, TAMIS_ERROR_ARGUMENT, "rank 1: execution.workspace = "},
+};
+
+enum { FAULTS = sizeof faults / sizeof *faults };
+
+static void open_groups(tamis_group **groups, double time_limit) {
+    tamis_device *const devices[RANKS] = {device, device, device};
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    o.time_limit = time_limit;
+    assert_int_equal(tamis_group_open_local(devices, RANKS, &o, groups), TAMIS_OK);
+}
+
+static void close_groups(tamis_group **groups) {
+    for (int r = 0; r < RANKS; r++) tamis_group_close(groups[r]);
+}
+
+static bool expected_error(group_rank *self, tamis_status status, tamis_status expected, const char *text) {
+    if (status == expected && strstr(tamis_last_error(), text)) return true;
+    group_says(self, "%s (%.100s) instead of %s (%.100s)", tamis_status_name(status), tamis_last_error(),
+               tamis_status_name(expected), text);
+    return false;
+}
+
+static bool works(group_rank *self, tamis_status status) { return expected_error(self, status, TAMIS_OK, ""); }
+
+/* E of a rank, by hand. */
+static bool right_result(const share *s, int rank) {
+    double e[SMALL_L] = {0};
+    for (int t = 0; t < 2; t++) {
+        const int j = s->columns[t];
+        const share other = share_of(j / 2);
+        double x = 0;
+        for (int k = 0; k < SMALL_K; k++) x += (double)s->a[k] * (double)other.b[j % 2 * SMALL_K + k];
+        for (int k = 0; k < SMALL_L; k++) e[k] += (double)s->values[t] * x * (double)other.d[j % 2 * SMALL_L + k];
+    }
+    (void)rank;
+    for (int k = 0; k < SMALL_L; k++)
+        if ((double)s->out[k] != e[k]) return false;
+    return true;
+}
+
+static void one_fault(group_rank *self, const fault *f) {
+    share s = share_of(self->rank), good = s;
+    tamis_group_plan *plan = (tamis_group_plan *)&s;
+    point(&s);
+    point(&good);
+    if (self->rank == 1 && f->in_plan) f->spoil(&s);
+    const tamis_status made = tamis_group_plan_create(self->group, &s.S, s.own_rows, &s.options, &plan);
+    if (f->in_plan) {
+        if (!expected_error(self, made, f->status, f->message)) return;
+        if (plan) group_says(self, "%s: the plan is not NULL", f->message);
+        if (!works(self, tamis_group_plan_create(self->group, &good.S, 2, &good.options, &plan))) return;
+    } else {
+        if (!works(self, made)) return;
+        if (self->rank == 1) f->spoil(&s);
+        const tamis_status run = tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, &s.execution);
+        expected_error(self, run, f->status, f->message);
+    }
+    if (works(self, tamis_group_plan_fused(plan, &good.A, &good.B, &good.D, &good.E, NULL)) &&
+        !right_result(&good, self->rank))
+        group_says(self, "%s: the next result is wrong", f->message);
+    tamis_group_plan_destroy(plan);
+}
+
+static void each_fault(group_rank *self) {
+    for (int i = 0; i < FAULTS && !self->failed[0]; i++) one_fault(self, &faults[i]);
+}
+
+static void one_rank_is_wrong(void **state) {
+    tamis_group *groups[RANKS];
+    (void)state;
+    open_groups(groups, 30);
+    group_run(RANKS, groups, each_fault, NULL);
+    close_groups(groups);
+}
+
+/* ------------------------------------------------------------------------------------------ operations, arguments */
+
+static void wrong_calls(group_rank *self) {
+    share s = share_of(self->rank);
+    tamis_group_plan *plan = NULL;
+    tamis_group_report report;
+    size_t needed = 0;
+    char text[2000];
+    point(&s);
+    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, NULL), TAMIS_ERROR_ARGUMENT,
+                   "rank 0: plan = NULL");
+    expected_error(self, tamis_group_plan_create(self->group, NULL, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
+                   "rank 0: S = NULL");
+    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, NULL, &plan), TAMIS_ERROR_ARGUMENT,
+                   "rank 0: options = NULL");
+    expected_error(self, tamis_group_plan_create(NULL, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
+                   "group = NULL");
+    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    expected_error(self, tamis_group_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_ERROR_ARGUMENT,
+                   "rank 0: plan was made for fused: it cannot execute sddmm");
+    expected_error(self, tamis_group_plan_fused(plan, &s.A, NULL, &s.D, &s.E, NULL), TAMIS_ERROR_ARGUMENT,
+                   "rank 0: B = NULL");
+    expected_error(self, tamis_group_plan_spmm(NULL, &s.B, &s.E, NULL), TAMIS_ERROR_ARGUMENT, "plan = NULL");
+    works(self, tamis_group_plan_describe(plan, &report));
+    if (report.rank != self->rank || report.ranks != RANKS || report.rows != 3 || report.cols != 6 || report.nnz != 6 ||
+        report.nnz_here != 2 || report.nnz_most != 2 || report.imbalance != 1 || report.own_rows != 2 ||
+        report.ghost_rows != (self->rank == 0 ? 1 : 2) || report.ghosts != 5 || report.ghosts_most != 2 ||
+        report.row_bytes != 4 * (SMALL_K + SMALL_L))
+        group_says(self, "the report is wrong: %lld ghost rows here, %lld in all", (long long)report.ghost_rows,
+                   (long long)report.ghosts);
+    works(self, tamis_group_plan_explain(plan, NULL, 0, &needed));
+    works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
+    if (strlen(text) + 1 != needed || !strstr(text, "of 3, over threads") || !strstr(text, "algorithm"))
+        group_says(self, "explain: %.200s", text);
+    char brief[40];
+    works(self, tamis_group_plan_explain(plan, brief, sizeof brief, NULL));
+    if (strlen(brief) != sizeof brief - 1 || strncmp(brief, text, sizeof brief - 1) != 0)
+        group_says(self, "cut: %s", brief);
+    if (!tamis_group_plan_local(plan) || tamis_group_plan_local(NULL)) group_says(self, "no local plan");
+    tamis_group_plan_destroy(plan);
+    tamis_group_plan_destroy(NULL);
+}
+
+static void all_ranks_are_wrong(void **state) {
+    tamis_group *groups[RANKS];
+    (void)state;
+    open_groups(groups, 30);
+    group_run(RANKS, groups, wrong_calls, NULL);
+    close_groups(groups);
+}
+
+static void expect_refused(tamis_status status, tamis_status expected, const char *text) {
+    assert_int_equal(status, expected);
+    if (!strstr(tamis_last_error(), text)) fail_msg("\"%s\" does not contain \"%s\"", tamis_last_error(), text);
+}
+
+static void refuses_groups(void **state) {
+    tamis_device *const devices[2] = {device, NULL};
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    tamis_group *groups[2];
+    tamis_group_description about;
+    (void)state;
+    expect_refused(tamis_group_open_local(devices, 0, NULL, groups), TAMIS_ERROR_ARGUMENT, "ranks = 0");
+    expect_refused(tamis_group_open_local(NULL, 2, NULL, groups), TAMIS_ERROR_ARGUMENT, "devices = NULL");
+    expect_refused(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_ERROR_ARGUMENT, "devices[1] = NULL");
+    assert_true(groups[0] == NULL && groups[1] == NULL);
+    expect_refused(tamis_group_open_local(devices, 1, NULL, NULL), TAMIS_ERROR_ARGUMENT, "groups = NULL");
+    o.time_limit = 0;
+    expect_refused(tamis_group_open_local(devices, 1, &o, groups), TAMIS_ERROR_ARGUMENT, "options.time_limit = 0");
+    o.time_limit = 1;
+    o.reserved[2] = 5;
+    expect_refused(tamis_group_open_local(devices, 1, &o, groups), TAMIS_ERROR_UNSUPPORTED,
+                   "options.reserved[2] = 0x5");
+    expect_refused(tamis_group_describe(NULL, &about), TAMIS_ERROR_ARGUMENT, "group = NULL");
+    tamis_group_close(NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ memory */
+
+static void make_and_run(group_rank *self) {
+    share s = share_of(self->rank);
+    tamis_group_plan *plan;
+    point(&s);
+    tamis_status status = tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan);
+    if (status == TAMIS_OK) {
+        status = tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL);
+        tamis_group_plan_destroy(plan);
+    } else if (plan) {
+        group_says(self, "the plan is not NULL");
+    }
+    ((tamis_status *)self->context)[self->rank] = status;
+    if (status != TAMIS_OK && !strstr(tamis_last_error(), "no memory for")) group_says(self, "%s", tamis_last_error());
+}
+
+/* The n-th allocation of all ranks together fails, and all after it: all get the same status, and nothing is leaked. */
+static void memory_is_short(void **state) {
+    tamis_group *groups[RANKS];
+    tamis_status status[RANKS] = {TAMIS_ERROR_MEMORY};
+    int64_t n = 0;
+    (void)state;
+    open_groups(groups, 30);
+    const int64_t live = tamis_memory_live();
+    while (status[0] == TAMIS_ERROR_MEMORY) {
+        assert_true(++n < 1000);
+        tamis_memory_fail_at(n);
+        group_run(RANKS, groups, make_and_run, status);
+        tamis_memory_fail_at(0);
+        assert_int_equal(tamis_memory_live(), live);
+        assert_true(status[1] == status[0] && status[2] == status[0]);
+    }
+    assert_int_equal(status[0], TAMIS_OK);
+    assert_true(n > (int64_t)RANKS * 15); /* the plan, its lists, its shard, its local plan, its buffers */
+    close_groups(groups);
+}
+
+static void opening_without_memory(void **state) {
+    tamis_device *const devices[RANKS] = {device, device, device};
+    tamis_group *groups[RANKS];
+    tamis_status status = TAMIS_ERROR_MEMORY;
+    (void)state;
+    const int64_t live = tamis_memory_live();
+    for (int n = 1; status == TAMIS_ERROR_MEMORY; n++) {
+        tamis_memory_fail_at(n);
+        status = tamis_group_open_local(devices, RANKS, NULL, groups);
+        tamis_memory_fail_at(0);
+        if (status == TAMIS_OK) break;
+        assert_int_equal(tamis_memory_live(), live);
+        assert_true(groups[0] == NULL && groups[1] == NULL && groups[2] == NULL);
+    }
+    assert_int_equal(status, TAMIS_OK);
+    close_groups(groups);
+}
+
+/* ------------------------------------------------------------------------------------------ ranks that are missing */
+
+static double seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Rank 1 does not make its plan. */
+static void rank_is_late(group_rank *self) {
+    share s = share_of(self->rank);
+    tamis_group_plan *plan;
+    point(&s);
+    if (self->rank == 1) return;
+    const double start = seconds();
+    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
+                   "transport threads: after 0.2 seconds these ranks had not come: 1");
+    if (seconds() - start > 10) group_says(self, "it took %g seconds", seconds() - start);
+    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
+                   "the group has failed: transport threads: after 0.2 seconds");
+}
+
+static void waits_for_a_limited_time(void **state) {
+    tamis_group *groups[RANKS];
+    (void)state;
+    open_groups(groups, 0.2);
+    group_run(RANKS, groups, rank_is_late, NULL);
+    close_groups(groups);
+}
+
+/* Rank 1 closes its end after the plan is made; the others wait for it in an execution. */
+static void rank_leaves(group_rank *self) {
+    share s = share_of(self->rank);
+    tamis_group_plan *plan;
+    point(&s);
+    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    if (self->rank == 1) {
+        ((tamis_group **)self->context)[1] = NULL;
+        tamis_group_plan_destroy(plan);
+        tamis_group_close(self->group);
+        return;
+    }
+    const double start = seconds();
+    expected_error(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_ERROR_DEVICE,
+                   "rank 1 has closed its group");
+    if (seconds() - start > 10) group_says(self, "it took %g seconds", seconds() - start);
+    tamis_group_plan_destroy(plan);
+}
+
+static void notices_who_leaves(void **state) {
+    tamis_group *groups[RANKS];
+    (void)state;
+    open_groups(groups, 60);
+    group_run(RANKS, groups, rank_leaves, groups);
+    close_groups(groups);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_is_wrong),      cmocka_unit_test(all_ranks_are_wrong),
+        cmocka_unit_test(refuses_groups),         cmocka_unit_test(memory_is_short),
+        cmocka_unit_test(opening_without_memory), cmocka_unit_test(waits_for_a_limited_time),
+        cmocka_unit_test(notices_who_leaves),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

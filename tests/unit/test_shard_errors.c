@@ -1,0 +1,167 @@
+/* Shards of what is wrong: a message that names argument and value; and of what fails: nothing leaked. */
+#include <tamis/shard.h>
+#include <tamis/structure.h>
+
+#include "test_sparse_support.h"
+
+static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 5, 3}, bad_columns[] = {0, 6, 3};
+static const int64_t starts[] = {0, 2, 6};
+
+static tamis_sparse good_matrix(void) {
+    return (tamis_sparse){.rows = 2, .cols = 6, .nnz = 3, .offsets = offsets, .columns = columns};
+}
+
+static tamis_shard_options good_options(void) {
+    tamis_shard_options o = TAMIS_SHARD_OPTIONS_INIT;
+    o.rank = 1;
+    o.ranks = 2;
+    o.column_starts = starts;
+    return o;
+}
+
+static void refuses_options(void **state) {
+    static const int64_t late[] = {1, 2, 6}, falling[] = {0, 7, 6}, brief[] = {0, 2, 5};
+    const struct {
+        int rank, ranks;
+        const int64_t *column_starts;
+        uint64_t reserved;
+        tamis_status status;
+        const char *message;
+    } cases[] = {
+        {0, 0, starts, 0, TAMIS_ERROR_ARGUMENT, "options.ranks = 0: expected 1 or more"},
+        {2, 2, starts, 0, TAMIS_ERROR_ARGUMENT, "options.rank = 2 is not in 0 .. 1"},
+        {-1, 2, starts, 0, TAMIS_ERROR_ARGUMENT, "options.rank = -1 is not in 0 .. 1"},
+        {1, 2, NULL, 0, TAMIS_ERROR_ARGUMENT, "options.column_starts = NULL: expected 3 numbers"},
+        {1, 2, late, 0, TAMIS_ERROR_ARGUMENT, "options.column_starts[0] = 1: expected 0"},
+        {1, 2, falling, 0, TAMIS_ERROR_ARGUMENT,
+         "options.column_starts[2] = 6 is less than options.column_starts[1] = 7"},
+        {1, 2, brief, 0, TAMIS_ERROR_ARGUMENT, "options.column_starts[2] = 5: expected S.cols = 6"},
+        {1, 2, starts, 9, TAMIS_ERROR_UNSUPPORTED, "options.reserved[5] = 0x9"},
+    };
+    const tamis_sparse S = good_matrix();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tamis_shard *shard = (tamis_shard *)&offsets;
+        tamis_shard_options o = {
+            .rank = cases[i].rank, .ranks = cases[i].ranks, .column_starts = cases[i].column_starts};
+        o.reserved[5] = cases[i].reserved;
+        expect_error(cases[i].status, cases[i].message, tamis_shard_create(&S, &o, &shard));
+        assert_null(shard);
+    }
+}
+
+static void refuses_matrices(void **state) {
+    tamis_shard_options o = good_options();
+    tamis_sparse S = good_matrix();
+    tamis_shard *shard;
+    (void)state;
+    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_shard_create(NULL, &o, &shard));
+    expect_error(TAMIS_ERROR_ARGUMENT, "options = NULL", tamis_shard_create(&S, NULL, &shard));
+    expect_error(TAMIS_ERROR_ARGUMENT, "shard = NULL", tamis_shard_create(&S, &o, NULL));
+    S.columns = bad_columns;
+    expect_error(TAMIS_ERROR_PATTERN, "columns[1] = 6", tamis_shard_create(&S, &o, &shard));
+    S = good_matrix();
+    S.location = TAMIS_DEVICE;
+    expect_error(TAMIS_ERROR_ARGUMENT, "S.location = device", tamis_shard_create(&S, &o, &shard));
+    S = (tamis_sparse){.format = TAMIS_COO, .rows = 2, .cols = 6, .nnz = 2, .row_indices = offsets, .columns = columns};
+    expect_error(TAMIS_ERROR_ARGUMENT, "S.format = coo: expected csr", tamis_shard_create(&S, &o, &shard));
+}
+
+static void refuses_requests(void **state) {
+    static const int64_t counts[] = {2, 0}, own[] = {1, 1}, negative[] = {-1, 0}, huge[] = {INT64_MAX, 0},
+                         rows[] = {2, 1}, good[] = {2, 5};
+    const tamis_shard_options o = good_options();
+    const tamis_sparse S = good_matrix();
+    tamis_shard_description is;
+    tamis_shard *shard;
+    (void)state;
+    expect_ok(tamis_shard_create(&S, &o, &shard));
+    expect_error(TAMIS_ERROR_ARGUMENT, "shard = NULL", tamis_shard_set_requests(NULL, counts, rows));
+    expect_error(TAMIS_ERROR_ARGUMENT, "counts = NULL: expected 2", tamis_shard_set_requests(shard, NULL, rows));
+    expect_error(TAMIS_ERROR_ARGUMENT, "rows = NULL: expected 2", tamis_shard_set_requests(shard, counts, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "counts[1] = 1: expected 0", tamis_shard_set_requests(shard, own, rows));
+    expect_error(TAMIS_ERROR_ARGUMENT, "counts[0] = -1", tamis_shard_set_requests(shard, negative, rows));
+    expect_error(TAMIS_ERROR_ARGUMENT, "rows = NULL", tamis_shard_set_requests(shard, huge, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "rows[1] = 1, for rank 0, is not one of the rows 2 .. 5 of rank 1",
+                 tamis_shard_set_requests(shard, counts, rows));
+    expect_ok(tamis_shard_describe(shard, &is));
+    assert_null(is.sends); /* none of them was taken */
+    expect_ok(tamis_shard_set_requests(shard, counts, good));
+    expect_error(TAMIS_ERROR_ARGUMENT, "counts[0] = -1", tamis_shard_set_requests(shard, negative, rows));
+    expect_ok(tamis_shard_describe(shard, &is));
+    assert_true(is.send_rows == 2 && is.sends[1] == 3 && is.targets == 1);
+    expect_error(TAMIS_ERROR_ARGUMENT, "shard = NULL", tamis_shard_describe(NULL, &is));
+    expect_error(TAMIS_ERROR_ARGUMENT, "description = NULL", tamis_shard_describe(shard, NULL));
+    tamis_shard_destroy(shard);
+    tamis_shard_destroy(NULL);
+}
+
+static void refuses_surveys(void **state) {
+    static const int64_t rows[] = {0, 1, 3};
+    tamis_sparse S = good_matrix();
+    tamis_shard_volume volume;
+    (void)state;
+    expect_error(TAMIS_ERROR_ARGUMENT, "ranks = 0", tamis_shard_survey(&S, 0, NULL, NULL, &volume));
+    expect_error(TAMIS_ERROR_ARGUMENT, "volume = NULL", tamis_shard_survey(&S, 2, NULL, NULL, NULL));
+    expect_error(TAMIS_ERROR_ARGUMENT, "first_rows[2] = 3: expected S.rows = 2",
+                 tamis_shard_survey(&S, 2, rows, NULL, &volume));
+    expect_error(TAMIS_ERROR_ARGUMENT, "column_starts[2] = 3: expected S.cols = 6",
+                 tamis_shard_survey(&S, 2, NULL, rows, &volume));
+    S.format = TAMIS_COO;
+    expect_error(TAMIS_ERROR_ARGUMENT, "S.row_indices = NULL", tamis_shard_survey(&S, 2, NULL, NULL, &volume));
+}
+
+/* ------------------------------------------------------------------------------------------ memory */
+
+static tamis_status make_one(const tamis_sparse *S) {
+    const int64_t half[] = {0, S->cols / 2, S->cols}, counts[] = {1, 0};
+    const tamis_shard_options o = {.rank = 1, .ranks = 2, .column_starts = half, .split = true};
+    tamis_shard *shard;
+    tamis_status status = tamis_shard_create(S, &o, &shard);
+    if (status != TAMIS_OK) {
+        assert_null(shard);
+        return status;
+    }
+    status = tamis_shard_set_requests(shard, counts, &half[1]);
+    tamis_shard_destroy(shard);
+    return status;
+}
+
+static tamis_status survey(const tamis_sparse *S) {
+    tamis_shard_volume volume;
+    return tamis_shard_survey(S, 3, NULL, NULL, &volume);
+}
+
+static void survives_failing_allocations(void **state) {
+    tamis_status (*const calls[])(const tamis_sparse *) = {make_one, survey};
+    sample s = sample_draw(3, 40, 900, 1500);
+    (void)state;
+    order_entries(&s, by_row);
+    sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
+    for (int i = 0; i < 2; i++) {
+        const int64_t live = tamis_memory_live();
+        tamis_status status = TAMIS_ERROR_MEMORY;
+        int64_t n = 0;
+        while (status == TAMIS_ERROR_MEMORY) {
+            tamis_memory_fail_at(++n);
+            status = calls[i](&s.view);
+            tamis_memory_fail_at(0);
+            assert_int_equal(tamis_memory_live(), live);
+            if (status != TAMIS_OK) assert_non_null(strstr(tamis_last_error(), "no memory for"));
+        }
+        assert_int_equal(status, TAMIS_OK);
+        assert_true(n > (i == 0 ? 14 : 5)); /* the shard's arrays; with a table that grew twice */
+    }
+    sample_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_options),
+        cmocka_unit_test(refuses_matrices),
+        cmocka_unit_test(refuses_requests),
+        cmocka_unit_test(refuses_surveys),
+        cmocka_unit_test(survives_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

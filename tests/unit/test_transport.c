@@ -1,0 +1,252 @@
+/* The transport between threads, entry by entry; and groups over tables that programs fill themselves. */
+#include "cmocka_first.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "cpu_device.h"
+#include "group/group.h"
+#include "group/threads.h"
+#include "group_threads.h"
+#include "support/brief.h"
+#include "transport_case.h"
+
+static void open_transports(int ranks, double time_limit, tamis_transport *transports) {
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    o.time_limit = time_limit;
+    assert_int_equal(tamis_threads_open(ranks, &o, transports), TAMIS_OK);
+}
+
+static void close_transports(int ranks, tamis_transport *transports) {
+    for (int r = 0; r < ranks; r++) tamis_threads_close(transports[r].context);
+}
+
+/* ------------------------------------------------------------------------------------------ data */
+
+/* Gathers and exchanges in an order that all ranks draw alike, without anything between them. */
+static void many_rounds(group_rank *self) {
+    const tamis_transport *const t = (const tamis_transport *)self->context + self->rank;
+    tamis_random dice = tamis_random_start(3, 0);
+    const int rounds = test_rounds(300, 60);
+    for (int round = 0; round < rounds; round++) {
+        const char *const failed =
+            tamis_random_below(&dice, 2) ? transport_gather_round(t, round) : transport_exchange_round(t, round);
+        if (!failed) continue;
+        group_says(self, "round %d: %s", round, failed);
+        return;
+    }
+}
+
+static void carries_data(void **state) {
+    (void)state;
+    for (int ranks = 1; ranks <= GROUP_RANKS; ranks++) {
+        tamis_transport transports[GROUP_RANKS];
+        open_transports(ranks, 60, transports);
+        group_run(ranks, NULL, many_rounds, transports);
+        close_transports(ranks, transports);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ failing */
+
+/* Rank 0 sends three bytes to each, of which rank 2 expects two. */
+static void other_lengths(group_rank *self) {
+    const tamis_transport *const t = (const tamis_transport *)self->context + self->rank;
+    const char send[9] = "abcdefgh";
+    char receive[9];
+    const int64_t send_starts[] = {0, self->rank ? 0 : 3, self->rank ? 0 : 6, self->rank ? 0 : 9};
+    const int64_t bytes = self->rank == 0 ? 0 : self->rank == 2 ? 2 : 3;
+    const int64_t receive_starts[] = {0, bytes, bytes, bytes};
+    const tamis_transfer transfer = {
+        .send = send, .send_starts = send_starts, .receive = receive, .receive_starts = receive_starts};
+    if (t->exchange_begin(t->context, &transfer) == TAMIS_OK && t->exchange_end(t->context) == TAMIS_OK)
+        group_says(self, "it was accepted");
+    else if (!strstr(tamis_last_error(), "another number of bytes"))
+        group_says(self, "%s", tamis_last_error());
+}
+
+/* Rank 1 gathers where the others exchange; or gathers another size. */
+static void other_calls(group_rank *self) {
+    const tamis_transport *const t = (const tamis_transport *)self->context + self->rank;
+    const int64_t starts[4] = {0};
+    const tamis_transfer transfer = {.send_starts = starts, .receive_starts = starts};
+    char all[3 * 16], mine[16] = {0};
+    tamis_status status;
+    if (self->rank == 1 || t->name[0] == 'g') {
+        status = t->gather(t->context, mine, self->rank == 1 ? 16 : 8, all);
+    } else {
+        status = t->exchange_begin(t->context, &transfer);
+        if (status == TAMIS_OK) status = t->exchange_end(t->context);
+    }
+    if (status != TAMIS_ERROR_DEVICE || !strstr(tamis_last_error(), "ranks make different calls"))
+        group_says(self, "%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+/* Rank 2 aborts; the others wait for it, and cannot go on after that. */
+static void one_aborts(group_rank *self) {
+    const tamis_transport *const t = (const tamis_transport *)self->context + self->rank;
+    char all[3], mine = 0;
+    for (int i = 0; i < 2; i++) {
+        if (self->rank == 2 && i == 0) t->abort(t->context, "out of order");
+        const tamis_status status = t->gather(t->context, &mine, 1, all);
+        if (status != TAMIS_ERROR_DEVICE || strcmp(tamis_last_error(), "rank 2: out of order") != 0)
+            group_says(self, "%s: %s", tamis_status_name(status), tamis_last_error());
+    }
+}
+
+static void fails_on_all_ranks(void **state) {
+    void (*const bodies[])(group_rank *) = {other_lengths, other_calls, other_calls, one_aborts};
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        for (int round = 0; round < 20; round++) {
+            tamis_transport transports[3];
+            open_transports(3, 60, transports);
+            for (int r = 0; r < 3 && i == 2; r++) transports[r].name = "g";
+            group_run(3, NULL, bodies[i], transports);
+            close_transports(3, transports);
+        }
+}
+
+/* A rank that fails after the exchange says so: the others learn it with their next call. */
+static void abort_of_a_group(group_rank *self) {
+    if (self->rank == 1) {
+        tamis_clear_error();
+        const tamis_status status = tamis_group_abort(self->group, tamis_fail(TAMIS_ERROR_MEMORY, "no memory for C"));
+        if (status != TAMIS_ERROR_MEMORY || strcmp(tamis_last_error(), "no memory for C") != 0)
+            group_says(self, "%s", tamis_last_error());
+    }
+    const char *const reason = self->rank == 1 ? "the group has failed: no memory for C"
+                                               : "the group has failed: transport threads: rank 1: no memory for C";
+    for (int i = 0; i < 2; i++)
+        if (tamis_group_share(self->group, TAMIS_OK, NULL, 0) != TAMIS_ERROR_DEVICE ||
+            strcmp(tamis_last_error(), reason) != 0)
+            group_says(self, "%s", tamis_last_error());
+}
+
+static void group_is_told(void **state) {
+    tamis_device *const devices[] = {device, device, device};
+    tamis_group *groups[3];
+    (void)state;
+    assert_int_equal(tamis_group_open_local(devices, 3, NULL, groups), TAMIS_OK);
+    group_run(3, groups, abort_of_a_group, NULL);
+    for (int r = 0; r < 3; r++) tamis_group_close(groups[r]);
+}
+
+/* ------------------------------------------------------------------------------------------ tables of programs */
+
+/* The table of a rank, larger by entries of a later version. */
+typedef struct later {
+    tamis_transport transport;
+    void (*news[2])(void);
+} later;
+
+static void nothing(void) {}
+
+static void open_and_close(group_rank *self) {
+    later *const tables = self->context;
+    tamis_group *group = NULL;
+    tamis_group_description about;
+    if (tamis_group_open(device, &tables[self->rank].transport, &group) != TAMIS_OK)
+        group_says(self, "%s", tamis_last_error());
+    else if (tamis_group_describe(group, &about) != TAMIS_OK || about.rank != self->rank ||
+             about.ranks != self->ranks || strcmp(about.transport, "mine") != 0)
+        group_says(self, "it describes another group");
+    tamis_group_close(group);
+}
+
+static void fill_tables(int ranks, tamis_transport *transports, later *tables) {
+    open_transports(ranks, 60, transports);
+    for (int r = 0; r < ranks; r++) {
+        tables[r] = (later){.transport = transports[r]};
+        tables[r].transport.name = "mine";
+    }
+}
+
+/* Tables of this version, and of a later one that does not use its news. */
+static void takes_tables(void **state) {
+    static const size_t sizes[] = {sizeof(tamis_transport), sizeof(later)};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tamis_transport transports[3];
+        later tables[3];
+        fill_tables(3, transports, tables);
+        for (int r = 0; r < 3; r++) tables[r].transport.size = sizes[i];
+        group_run(3, NULL, open_and_close, tables);
+        close_transports(3, transports);
+    }
+}
+
+static void expect_refused(const later *table, tamis_status expected, const char *text) {
+    tamis_group *group = (tamis_group *)&group;
+    assert_int_equal(tamis_group_open(device, table ? &table->transport : NULL, &group), expected);
+    if (!strstr(tamis_last_error(), text)) fail_msg("\"%s\" does not contain \"%s\"", tamis_last_error(), text);
+    assert_null(group);
+}
+
+static void refuses_tables(void **state) {
+    tamis_transport transport;
+    later good, bad;
+    (void)state;
+    fill_tables(1, &transport, &good);
+    expect_refused(NULL, TAMIS_ERROR_ARGUMENT, "transport = NULL");
+    bad = good;
+    bad.transport.size = 16;
+    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.size = 16: expected sizeof(tamis_transport)");
+    bad = good;
+    bad.transport.size = sizeof bad;
+    bad.news[1] = nothing;
+    expect_refused(&bad, TAMIS_ERROR_UNSUPPORTED, "those behind them are not zero");
+    bad = good;
+    bad.transport.gather = NULL;
+    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.gather = NULL");
+    bad = good;
+    bad.transport.abort = NULL;
+    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.abort = NULL");
+    bad = good;
+    bad.transport.ranks = 0;
+    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.ranks = 0");
+    bad = good;
+    bad.transport.rank = 1;
+    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.rank = 1 is not in 0 .. 0");
+    close_transports(1, &transport);
+}
+
+/* Rank 0 has the table of rank 1. */
+static void open_exchanged(group_rank *self) {
+    later *const tables = self->context;
+    tamis_group *group;
+    if (tamis_group_open(device, &tables[self->rank].transport, &group) != TAMIS_ERROR_ARGUMENT ||
+        !strstr(tamis_last_error(), "gathered the record of rank"))
+        group_says(self, "%s", tamis_last_error());
+}
+
+static void open_without_device(group_rank *self) {
+    later *const tables = self->context;
+    tamis_group *group;
+    if (tamis_group_open(self->rank == 1 ? NULL : device, &tables[self->rank].transport, &group) !=
+            TAMIS_ERROR_ARGUMENT ||
+        !strstr(tamis_last_error(), "rank 1: device = NULL"))
+        group_says(self, "%s", tamis_last_error());
+}
+
+static void opens_together_or_not(void **state) {
+    tamis_transport transports[2];
+    later tables[2];
+    (void)state;
+    fill_tables(2, transports, tables);
+    for (int r = 0; r < 2; r++) tables[r].transport.rank = 1 - r;
+    group_run(2, NULL, open_exchanged, tables);
+    for (int r = 0; r < 2; r++) tables[r].transport.rank = r;
+    group_run(2, NULL, open_without_device, tables);
+    group_run(2, NULL, open_and_close, tables);
+    close_transports(2, transports);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(carries_data), cmocka_unit_test(fails_on_all_ranks), cmocka_unit_test(group_is_told),
+        cmocka_unit_test(takes_tables), cmocka_unit_test(refuses_tables),     cmocka_unit_test(opens_together_or_not),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
