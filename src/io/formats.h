@@ -6,11 +6,11 @@
 
 typedef struct tamis_file_row {
     tamis_file_format format;
+    bool signature; /* what `sniff` knows is of no other format */
     const char *name;
     const char *endings;
     tamis_sniffer *sniff;
     tamis_reader *read; /* NULL: no sparse matrices in it */
-    bool signature;     /* what `sniff` knows is of no other format */
 } tamis_file_row;
 
 /* NULL for a number that is no format. */

@@ -45,6 +45,7 @@ static const struct allowed {
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 64, "saved around divisions, of batches"},
     {"spmm_wgmma.cu", 40, "what builders know ahead, of batches and gathered cells"},
+    {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},
@@ -60,8 +61,8 @@ static const struct allowed {
 static const struct made_for {
     const char *file;
     int architecture;
-} made_for[] = {
-    {"sddmm_wgmma.cu", 90}, {"spmm_wgmma.cu", 90}, {"split_rows.cu", 90}, {"cell_entries.cu", 90}, {NULL, 0}};
+} made_for[] = {{"sddmm_wgmma.cu", 90}, {"spmm_wgmma.cu", 90},   {"fused_wgmma.cu", 90},
+                {"split_rows.cu", 90},  {"cell_entries.cu", 90}, {NULL, 0}};
 
 static job_list jobs;
 static long prepared, declined, failures, left_out;
@@ -94,6 +95,8 @@ static void prepare(const instance *x) {
 /* Whatever is drawn, each kernel comes once: some are softmax's alone, and of methods that do not keep its rows, and
    some methods have no softmax, and of 16-bit types not every result. */
 static void be_sure(instance *x) {
+    if (x->operation == TAMIS_OP_FUSED && strcmp(x->algorithm->description.name, "gpu-tensor") == 0)
+        x->inner = x->width = 64; /* it takes no more than 128 */
     if (x->type != TAMIS_F32 && x->type != TAMIS_F64) return;
     x->edge = x->type == TAMIS_F32 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
     x->keep_softmax = false;

@@ -241,7 +241,8 @@ def test_the_program_lists_the_same_options():
     import importlib
     text = (SOURCE / "tools" / "tamis" / "python.c").read_text(encoding="utf-8")
     for name in ("report", "compare", "roofline"):
-        listed = set(re.findall(r'\{"([a-z]+)", ', re.search(rf"{name}_options\[\] = \{{(.*?)\n\}};", text, re.S)[1]))
+        rows = re.search(rf"{name}_options\[\] = \{{(.*?)\n\}};", text, re.S)[1].replace("TOOL_NO_CLOBBER(", '{"no-clobber", ')
+        listed = set(re.findall(r'\{"([a-z-]+)", ', rows))
         module = importlib.import_module(f"tamis.{name}" + (".__main__" if name == "report" else ""))
         known = {option[2:] for action in module.arguments()._actions for option in action.option_strings if option.startswith("--")}
         assert listed == known - {"help"}

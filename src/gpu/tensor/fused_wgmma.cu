@@ -70,7 +70,7 @@ FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, mo
 
 /* ------------------------------------------------------------------------------------------ plainly */
 
-static __device__ __noinline__ float plain_score(const problem &p, int64 row, int64 t) {
+FUNCTION float plain_score(const problem &p, int64 row, int64 t) {
     const float *const x = p.a + row * p.a_stride, *const y = p.b + (int64)p.columns[t] * p.b_stride;
     float sum = 0;
 #pragma unroll 1
@@ -79,7 +79,7 @@ static __device__ __noinline__ float plain_score(const problem &p, int64 row, in
 }
 
 /* One number of a row's result, from the row's largest score and sum. */
-static __device__ __noinline__ float plain_result(const problem &p, int64 row, int64 column, float most, float sum) {
+FUNCTION float plain_result(const problem &p, int64 row, int64 column, float most, float sum) {
     float result = 0;
 #pragma unroll 1
     for (int64 t = p.offsets[row]; t < (int64)p.offsets[row + 1]; t++)
@@ -219,10 +219,8 @@ FUNCTION int wanted(const uint4 *bits, int i, int lane) {
     return word >> (column % 32) & 1; /* shifted by the lane's own before */
 }
 
-/* The place in S of entry i: how many of its row's lie before it in the cell. */
-FUNCTION int64 place_of(const uint4 *bits, int i, int lane, index first) {
-    const uint4 &of = bits[i / 2 % 2]; /* not shifted */
-    const int column = i / 4 * 8 + i % 2 + lane % 4 * 2;
+/* The place in S of an entry of a row: how many of the row's lie before it in the cell. */
+FUNCTION int64 place_of(uint4 of, int column, index first) {
     const uint32 words[4] = {of.x, of.y, of.z, of.w};
     int before = 0;
 #pragma unroll
@@ -243,12 +241,13 @@ FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
 
 /* ------------------------------------------------------------------------------------------ results */
 
-/* A row is finished: what is not finite or doubtful is computed again. */
-FUNCTION void finish_number(const problem &p, int64 row, int64 column, float x, float most, float sum, float doubt) {
-    if (row >= p.rows || column >= p.width) return;
-    float result = sum == 0 ? 0 : x / sum; /* no nonzeros */
-    if (!(fabsf(result) < INFINITY) || (fabsf(result) < doubt && sum != 0)) result = plain_result(p, row, column, most, sum);
+/* Writes a row's number, or returns that it is not finite or doubtful: it is to be computed again. */
+FUNCTION int write_unless_doubtful(const problem &p, int64 row, int64 column, float x, float sum, float doubt) {
+    if (row >= p.rows || column >= p.width) return 0;
+    const float result = sum == 0 ? 0 : x / sum; /* no nonzeros */
+    if (!(fabsf(result) < INFINITY) || (fabsf(result) < doubt && sum != 0)) return 1;
     write_result(p, row, column, result);
+    return 0;
 }
 
 FUNCTION void keep_row(const problem &p, int when, int64 row, float most, float sum) {
@@ -442,14 +441,23 @@ KERNEL fused_wgmma(FUSED_PARAMETERS, int64 tiled_rows, int64 tiled, IN(index, li
 #pragma unroll
             for (int i = 0; i < 64; i++)
                 if (wanted(bits, i, lane))
-                    sum[i] += p.values[place_of(whole_bits, i, lane, firsts[(int64)c * SIDE + row_in + i / 2 % 2 * 8])];
+                    sum[i] += p.values[place_of(whole_bits[i / 2 % 2], i / 4 * 8 + i % 2 + lane % 4 * 2,
+                                                firsts[(int64)c * SIDE + row_in + i / 2 % 2 * 8])];
         }
         if (nothing != 0) { /* what is not finite, again */
+            uint64 again = 0;
 #pragma unroll
             for (int i = 0; i < 64; i++)
-                if (wanted(bits, i, lane) && !(fabsf(sum[i]) < INFINITY))
-                    sum[i] = plain_score(p, panel * SIDE + row_in + i / 2 % 2 * 8,
-                                         place_of(whole_bits, i, lane, firsts[(int64)c * SIDE + row_in + i / 2 % 2 * 8]));
+                if (wanted(bits, i, lane) && !(fabsf(sum[i]) < INFINITY)) again |= (uint64)1 << i;
+#pragma unroll 1
+            for (; again; again &= again - 1) {
+                const int which = __ffsll((long long)again) - 1, lower = which / 2 % 2, row = row_in + 8 * lower;
+                const float x = plain_score(p, panel * SIDE + row,
+                                            place_of(lower ? whole_bits[1] : whole_bits[0],
+                                                     which / 4 * 8 + which % 2 + lane % 4 * 2, firsts[(int64)c * SIDE + row]));
+#pragma unroll
+                for (int i = 0; i < 64; i++) sum[i] = i == which ? x : sum[i];
+            }
         }
 
         /* the largest, of a row's four lanes in common */
@@ -515,10 +523,18 @@ KERNEL fused_wgmma(FUSED_PARAMETERS, int64 tiled_rows, int64 tiled, IN(index, li
             for (int other = 1; other < 4; other *= 2) total[i] += __shfl_xor_sync(0xffffffffu, total[i], other);
         if (whole && !from_before) { /* all of the panel's cells were here */
             const int64 row = panel * SIDE + row_in;
+            uint64 again = 0;
 #pragma unroll
             for (int i = 0; i < OUTS; i++)
-                finish_number(p, row + i / 2 % 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2, out_sums[i], most[i / 2 % 2],
-                              total[i / 2 % 2], doubt);
+                again |= (uint64)write_unless_doubtful(p, row + i / 2 % 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2, out_sums[i],
+                                                       total[i / 2 % 2], doubt) << i;
+#pragma unroll 1
+            for (; again; again &= again - 1) {
+                const int which = __ffsll((long long)again) - 1, lower = which / 2 % 2;
+                const int64 of_row = row + 8 * lower, column = which / 4 * 8 + lane % 4 * 2 + which % 2;
+                write_result(p, of_row, column,
+                             plain_result(p, of_row, column, lower ? most[1] : most[0], lower ? total[1] : total[0]));
+            }
 #pragma unroll
             for (int i = 0; i < 2; i++) keep_row(p, lane % 4 == 0, row + 8 * i, most[i], total[i]);
         } else {
@@ -570,7 +586,11 @@ KERNEL fused_merge(FUSED_PARAMETERS, int32 groups) {
         x[2] = fmaf(factor, four.z, x[2]);
         x[3] = fmaf(factor, four.w, x[3]);
     }
+    int again = 0;
 #pragma unroll
-    for (int i = 0; i < 4; i++) finish_number(p, row, column + i, x[i], most, total, doubt);
+    for (int i = 0; i < 4; i++) again |= write_unless_doubtful(p, row, column + i, x[i], total, doubt) << i;
+#pragma unroll 1
+    for (int i = 0; i < 4; i++)
+        if (again >> i & 1) write_result(p, row, column + i, plain_result(p, row, column + i, most, total));
     keep_row(p, column == 0, row, most, total);
 }

@@ -83,7 +83,8 @@ static void thread_body(void) {
     _longjmp(run.scheduler, 1);
 }
 
-static void resume(unsigned thread) {
+/* Not inlined: what its caller keeps in registers would not outlast the jump. */
+static __attribute__((noinline)) void resume(unsigned thread) {
     emulated_thread = (struct emulated_dimensions){.x = thread};
     if (_setjmp(run.scheduler) != 0) return;
     if (run.started[thread]) _longjmp(run.waiting[thread], 1);
