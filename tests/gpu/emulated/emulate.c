@@ -92,16 +92,21 @@ static __attribute__((noinline)) void resume(unsigned thread) {
     setcontext(&run.begin[thread]);
 }
 
+static __attribute__((noinline)) void prepare(unsigned thread) {
+    ucontext_t *const context = &run.begin[thread];
+    getcontext(context);
+    context->uc_stack.ss_sp = run.stacks + (size_t)thread * STACK;
+    context->uc_stack.ss_size = STACK;
+    context->uc_link = NULL;
+    makecontext(context, thread_body, 0);
+}
+
 static int run_group(unsigned threads) {
     run.group = (meeting){.alive = threads};
     for (unsigned i = 0; i < threads; i++) {
         run.started[i] = run.ended[i] = false;
         run.warps[i / 32] = (meeting){.alive = threads - i / 32 * 32 < 32 ? threads - i / 32 * 32 : 32};
-        getcontext(&run.begin[i]);
-        run.begin[i].uc_stack.ss_sp = run.stacks + (size_t)i * STACK;
-        run.begin[i].uc_stack.ss_size = STACK;
-        run.begin[i].uc_link = NULL;
-        makecontext(&run.begin[i], thread_body, 0);
+        prepare(i);
     }
     for (long round = 0; round < ROUNDS && run.group.alive > 0; round++)
         for (unsigned first = 0; first < threads; first += 32) {
