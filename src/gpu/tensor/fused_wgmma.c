@@ -87,7 +87,7 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     TRY(make_masks(p, s));
     s->groups = multiprocessors / problem->batch > 0 ? multiprocessors / problem->batch : 1;
-    if (s->groups > s->cells.count) s->groups = s->cells.count;
+    if (s->groups > s->cells.count && s->cells.count > 0) s->groups = s->cells.count;
     if (s->groups > 1) TRY(compile(p, s, "fused_merge", MERGE, MERGE_GROUP, 0));
     p->scratch_bytes = (size_t)(scales_bytes(problem) + split_bytes(problem, s) + d_scales_bytes(problem) +
                                 d_split_bytes(problem, s) + partial_bytes(s));
