@@ -18,6 +18,16 @@ FUNCTION ushort entry_of(int row, int column, int shift) {
     return (ushort)(shift == 6 ? row << 7 | (column ^ (row & 7) << 3) << 1 : row << 7 | column);
 }
 
+/* Sums of what rows have, each with those before it. All of the group come here, after a barrier. */
+FUNCTION void sum_up(LOCAL int32 *sums, int row) {
+    for (int step = 1; step < SIDE; step *= 2) {
+        const int32 other = row < SIDE && row >= step ? sums[row - step] : 0;
+        group_barrier();
+        if (row < SIDE) sums[row] += other;
+        group_barrier();
+    }
+}
+
 /* The row of a panel that has nonzero t. */
 FUNCTION int row_of(int64 t, const offset *offsets, int64 first_row, int64 rows) {
     int low = 0, high = (int)min64(SIDE, rows - first_row);
@@ -88,12 +98,7 @@ KERNEL tile_records(int64 rows, int64 cols, int64 panels, int64 tiles, int32 shi
         sums[row] = count;
     }
     group_barrier();
-    for (int step = 1; step < SIDE; step *= 2) {
-        const int32 other = row < SIDE && row >= step ? sums[row - step] : 0;
-        group_barrier();
-        if (row < SIDE) sums[row] += other;
-        group_barrier();
-    }
+    sum_up(sums, row);
     if (row < SIDE) {
         const int64 r = panel * SIDE + row;
         const int32 within = sums[row] - count;
@@ -144,12 +149,7 @@ KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets
     for (int i = 0; row < SIDE && i < 4; i++) count += bits_set(words[row * 4 + i]);
     if (row < SIDE) sums[row] = count;
     group_barrier();
-    for (int step = 1; step < SIDE; step *= 2) {
-        const int32 other = row < SIDE && row >= step ? sums[row - step] : 0;
-        group_barrier();
-        if (row < SIDE) sums[row] += other;
-        group_barrier();
-    }
+    sum_up(sums, row);
     if (row < SIDE && count > 0)
         firsts[GROUP_X * SIDE + row] = (index)((int64)row_offsets[GROUP_X * SIDE + row] + sums[row] - count);
 }

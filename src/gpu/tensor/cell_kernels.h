@@ -1,4 +1,5 @@
-/* What cell_entries.cu writes of each cell, and the kernels of compute capability 9.0 read. */
+/* What the kernels of compute capability 9.0 share: what cell_entries.cu writes of each cell, and how groups share
+ * cells. */
 typedef struct cell_record {
     int64 entries, list;     /* where its entries and its columns begin */
     int64 panel, next_panel; /* its panel, and that of the next cell */
@@ -6,3 +7,33 @@ typedef struct cell_record {
     int32 last;              /* of its columns */
     int32 unused[2];
 } cell_record;
+
+/* The first cell of group g: all have `each`, and the first few one more. */
+FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, more); }
+
+/* A panel whose cells several groups have: group `first` the first of them, `last` the last. */
+typedef struct panel_parts {
+    int64 panel;
+    int first, last;
+} panel_parts;
+
+/* That of the place where the cells of `group`, of `groups`, end and those of the next begin; first = -1 where no panel
+   goes over it, or one that began in a group before. */
+FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, int more, int groups) {
+    const int before = first_cell(group, each, more), at = first_cell(group + 1, each, more);
+    const int64 panel = cells[at].panel;
+    panel_parts parts = {panel, -1, group + 1};
+    if (cells[at - 1].panel != panel || (before > 0 && cells[before - 1].panel == panel)) return parts;
+    parts.first = group;
+    for (int next = first_cell(parts.last + 1, each, more);
+         parts.last + 1 < groups && cells[next].panel == panel && cells[next - 1].panel == panel;
+         next = first_cell(parts.last + 1, each, more))
+        parts.last++;
+    return parts;
+}
+
+FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
+    uint32 both;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
+    return both;
+}

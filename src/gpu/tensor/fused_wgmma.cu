@@ -24,10 +24,9 @@
 #include "edges.h"
 #include "hopper.h"
 #include "cell_kernels.h"
+#include "copy_kernels.h"
 
-#define SIDE        128
-#define TILE        (SIDE * 128) /* bytes: 32 of K of 128 rows, or 64 columns of 64 rows of D */
-#define LOWS        (TILE / 2)   /* of D, from the highs */
+#define LOWS        (TILE / 2) /* of a tile of D, which has 64 columns of 64 rows: from the highs */
 #define CELLS       3            /* that are described at once */
 #define COPIERS     128          /* threads */
 #define MULTIPLIERS 8            /* warps */
@@ -65,9 +64,6 @@ typedef struct problem {
     real scale, alpha, beta;
 } problem;
 
-/* The first cell of group g: all have `each`, and the first few one more. */
-FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, more); }
-
 /* ------------------------------------------------------------------------------------------ plainly */
 
 FUNCTION float plain_score(const problem &p, int64 row, int64 t) {
@@ -93,48 +89,6 @@ FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
 }
 
 /* ------------------------------------------------------------------------------------------ copying */
-
-/* What a cell's copies begin with, read one cell ahead; its record two ahead. */
-typedef struct cell_ahead {
-    int64 panel, list;
-    uint32 own, columns[8]; /* of this thread: to describe, and to copy: of rows item / 8 + 16 i */
-} cell_ahead;
-typedef struct record_ahead {
-    int64 panel, list;
-    int32 last;
-} record_ahead;
-
-FUNCTION void look_for_record(record_ahead &ahead, int64 c, const int64 *records) {
-    const cell_record *const record = (const cell_record *)records + c;
-    ahead.panel = record->panel;
-    ahead.list = record->list;
-    ahead.last = record->last;
-}
-
-FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const index *lists, int item) {
-    cell.panel = record.panel;
-    cell.list = record.list;
-    if (ALIGNED) return;
-    cell.own = (uint32)lists[record.list + min(item, record.last)];
-#pragma unroll
-    for (int i = 0; i < 8; i++) cell.columns[i] = (uint32)lists[record.list + min(item / 8 + 16 * i, record.last)];
-}
-
-/* 32 of K of 128 rows of B. */
-FUNCTION void copy_slice(uint32 to, const char *split, const cell_ahead &cell, int slice, int64 slice_bytes, uint32 gate,
-                         int item) {
-    if (ALIGNED) {
-        if (item == 0) copy_bulk(to, split + slice * slice_bytes + cell.list * 128, TILE, gate);
-        return;
-    }
-    to += item / 8 * 128 + ((item % 8 ^ item / 8 % 8) << 4);
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        uint32 column = cell.columns[i];
-        asm volatile("" : "+r"(column)); /* or every row's address is kept in registers, of which copiers have few */
-        copy_16(to + i * 16 * 128, split + ((int64)column * RESIDENT + slice) * 128 + ((item % 8 ^ column & 7) << 4));
-    }
-}
 
 /* 64 columns of 64 rows of D: their highs, then their lows. */
 FUNCTION void copy_block(uint32 to, const char *split, const cell_ahead &cell, int half, int block, uint32 gate, int item) {
@@ -232,12 +186,6 @@ FUNCTION int64 place_of(uint4 of, int column, index first) {
 }
 
 FUNCTION uint4 shifted(uint4 x, int by) { return make_uint4(x.x >> by, x.y >> by, x.z >> by, x.w >> by); }
-
-FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
-    uint32 both;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
-    return both;
-}
 
 /* ------------------------------------------------------------------------------------------ results */
 
@@ -362,7 +310,7 @@ KERNEL fused_wgmma(FUSED_PARAMETERS, int64 tiled_rows, int64 tiled, IN(index, li
                     copy_4(shared_address(into->d_scales + item), d_scales + here.own);
                 }
                 if (s < RESIDENT)
-                    copy_slice(to, columns_split, here, s, slice_bytes, gate, item);
+                    copy_columns(to, columns_split, here, s, RESIDENT, slice_bytes, gate, item);
                 else
                     copy_block(to, d_split, here, (s - RESIDENT) / BLOCKS, (s - RESIDENT) % BLOCKS, gate, item);
                 if (!ALIGNED)
@@ -558,16 +506,10 @@ KERNEL fused_wgmma(FUSED_PARAMETERS, int64 tiled_rows, int64 tiled, IN(index, li
    is the first one within a panel, its parts are brought together in order. */
 KERNEL fused_merge(FUSED_PARAMETERS, int32 groups) {
     FUSED_MEMBER;
-    const cell_record *const cells = (const cell_record *)records;
-    const int here = (int)(GROUP_X / (SIDE / MERGED_ROWS)), before = first_cell(here, each, more);
-    const int at = first_cell(here + 1, each, more);
-    const int64 panel = cells[at].panel;
-    if (cells[at - 1].panel != panel || (before > 0 && cells[before - 1].panel == panel)) return;
-    int last = here + 1; /* the last group that has a part */
-    for (int next = first_cell(last + 1, each, more);
-         last + 1 < groups && cells[next].panel == panel && cells[next - 1].panel == panel;
-         next = first_cell(last + 1, each, more))
-        last++;
+    const panel_parts parts = find_parts((const cell_record *)records, (int)(GROUP_X / (SIDE / MERGED_ROWS)), each, more, groups);
+    if (parts.first < 0) return;
+    const int here = parts.first, last = parts.last;
+    const int64 panel = parts.panel;
     const int row_in = (int)(GROUP_X % (SIDE / MERGED_ROWS)) * MERGED_ROWS + LOCAL_ID / (16 * BLOCKS);
     const int column = LOCAL_ID % (16 * BLOCKS) * 4;
     const int64 row = panel * SIDE + row_in;

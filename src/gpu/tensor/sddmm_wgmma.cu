@@ -24,9 +24,8 @@
 #include "edges.h"
 #include "hopper.h"
 #include "cell_kernels.h"
+#include "copy_kernels.h"
 
-#define SIDE 128           /* rows and columns of a cell */
-#define TILE (SIDE * 128)  /* bytes: 32 of K of that many rows */
 #define CELLS 3            /* that are described at once */
 #define PITCH 136          /* floats from row to row of staged products: no bank conflicts */
 #define COPIERS 128        /* threads */
@@ -51,32 +50,6 @@ typedef struct cell_notes {
 
 /* ------------------------------------------------------------------------------------------ copying */
 
-/* What a cell's copies begin with, read one cell ahead; its record two ahead. */
-typedef struct cell_ahead {
-    int64 panel, list;
-    uint32 own, columns[8]; /* of this thread: to describe, and to copy */
-} cell_ahead;
-typedef struct record_ahead {
-    int64 panel, list;
-    int32 last;
-} record_ahead;
-
-FUNCTION void look_for_record(record_ahead &ahead, int64 c, const int64 *records) {
-    const cell_record *const record = (const cell_record *)records + c;
-    ahead.panel = record->panel;
-    ahead.list = record->list;
-    ahead.last = record->last;
-}
-
-FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const index *lists, int item) {
-    cell.panel = record.panel;
-    cell.list = record.list;
-    if (ALIGNED) return;
-    cell.own = (uint32)lists[record.list + min(item, record.last)];
-#pragma unroll
-    for (int i = 0; i < 8; i++) cell.columns[i] = (uint32)lists[record.list + min(item / 8 + 16 * i, record.last)];
-}
-
 /* What describes a cell; one thread. */
 #define NOTE_BYTES (uint32)(sizeof(cell_notes) - (ALIGNED ? 0 : 4 * SIDE))
 FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const index *row_offsets,
@@ -86,22 +59,6 @@ FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const 
     copy_bulk(shared_address(into->row_scales), row_scales, 4 * SIDE, gate);
     if (ALIGNED) copy_bulk(shared_address(into->scales), scales, 4 * SIDE, gate);
     copy_bulk(shared_address(&into->cell), records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
-}
-
-/* 32 of K of 128 columns, which lie together or are gathered: rows item / 8, item / 8 + 16, .. of the tile. */
-FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell, int slice, int slices, int64 slice_bytes,
-                           uint32 gate, int item) {
-    if (ALIGNED) {
-        if (item == 0) copy_bulk(to, split + slice * slice_bytes + cell.list * 128, TILE, gate);
-        return;
-    }
-    to += item / 8 * 128 + ((item % 8 ^ item / 8 % 8) << 4);
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        uint32 column = cell.columns[i];
-        asm volatile("" : "+r"(column)); /* or every row's address is kept in registers, of which copiers have few */
-        copy_16(to + i * 16 * 128, split + ((int64)column * slices + slice) * 128 + ((item % 8 ^ column & 7) << 4));
-    }
 }
 
 /* ------------------------------------------------------------------------------------------ multiplying */

@@ -17,18 +17,13 @@
  * Bounded by memory: 4 bytes in and 4 out for each number.
  */
 #include "simt.h"
+#include "cell_kernels.h"
 
 /* Four numbers, zeros beyond the row's end. */
 FUNCTION float4 read_four(const float *row, int64 k, int64 inner, int aligned) {
     if (aligned && k + 4 <= inner) return *(const float4 *)(row + k);
     return make_float4(k < inner ? row[k] : 0, k + 1 < inner ? row[k + 1] : 0, k + 2 < inner ? row[k + 2] : 0,
                        k + 3 < inner ? row[k + 3] : 0);
-}
-
-FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
-    uint32 both;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
-    return both;
 }
 
 /* Two numbers, scaled; the upper bits of them, and the lower. */

@@ -73,9 +73,6 @@ typedef uint32 unsigned_index;
 #endif
 FUNCTION float value_at(const value *values, int64 t) { return HAS_VALUES ? values[t] : 1; }
 
-/* The first cell of group g: all have `each`, and the first few one more. */
-FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, more); }
-
 /* ------------------------------------------------------------------------------------------ results */
 
 FUNCTION float plain_sum(const problem &p, int64 row, int64 column) {
@@ -477,16 +474,10 @@ KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value,
     MEMBER(partials, scratch_apart);
     MEMBER(doubts, scratch_apart);
     const problem p = {rows, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
-    const cell_record *const cells = (const cell_record *)records;
-    const int here = (int)(GROUP_X / (ROWS / MERGED_ROWS)), before = first_cell(here, each, more);
-    const int at = first_cell(here + 1, each, more);
-    const int64 panel = cells[at].panel;
-    if (cells[at - 1].panel != panel || (before > 0 && cells[before - 1].panel == panel)) return;
-    int last = here + 1; /* the last group that has a part */
-    for (int next = first_cell(last + 1, each, more);
-         last + 1 < groups && cells[next].panel == panel && cells[next - 1].panel == panel;
-         next = first_cell(last + 1, each, more))
-        last++;
+    const panel_parts parts = find_parts((const cell_record *)records, (int)(GROUP_X / (ROWS / MERGED_ROWS)), each, more, groups);
+    if (parts.first < 0) return;
+    const int here = parts.first, last = parts.last;
+    const int64 panel = parts.panel;
     const int row_in = (int)(GROUP_X % (ROWS / MERGED_ROWS)) * MERGED_ROWS + LOCAL_ID * 4 / SPAN;
     const int column_in = LOCAL_ID * 4 % SPAN;
     const int64 row = panel * ROWS + row_in;
