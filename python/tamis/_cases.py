@@ -84,6 +84,11 @@ class Case:
     def place(self) -> str:
         return f"{self.matrix}{'*' if self.stand_in else ''}, {self.setting.label}"
 
+    @property
+    def rivals(self) -> list[Measurement]:
+        """What is compared by itself: all without parameters of its own, and the plan's choice."""
+        return [one for one in self.measurements if one.auto or not one.parameters]
+
     def of_peer(self, name: str) -> Optional[Measurement]:
         return fastest(one for one in self.measurements if one.peer and one.algorithm == name)
 

@@ -185,8 +185,7 @@ def cheapest_words(found: list[tuple[int, Measurement]]) -> str:
 
 def roof_points(cases: Iterable[Case]) -> list[Measurement]:
     """What a roofline shows: everything with its flops and bytes, except what has parameters of its own."""
-    return [one for case in cases for one in case.measurements
-            if 0 < one.intensity < math.inf and one.gflops > 0 and (one.auto or not one.parameters)]
+    return [one for case in cases for one in case.rivals if 0 < one.intensity < math.inf and one.gflops > 0]
 
 
 def has_doubles(settings: Iterable[Setting]) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from . import _words as words
-from ._command import FAILED, FILE, OK, parser, run, warning
+from ._command import FAILED, OK, parser, run, warning
 from ._figures import Mean, mean_of
 from .results import Measurement, Results, ResultsError, load
 

@@ -304,7 +304,7 @@ def roofline(results: Optional[Results] = None, *, device: Optional[str] = None,
 
 def _calls(ax: Any, case: Case, drawn: dict[str, Style]) -> list[Measurement]:
     """Curves of what each of n calls costs. Returns the methods drawn: those without parameters, and peers."""
-    contestants = [one for one in case.measurements if one.auto or not one.parameters]
+    contestants = case.rivals
     low = min(one.median_ms for one in contestants) / 1.25
     high = max(_figures.cost(one, 1) for one in contestants) * 1.25
     _plain(ax)

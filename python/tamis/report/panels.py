@@ -66,8 +66,8 @@ def rooflines(page: Page) -> dict[str, Any]:
         points = figures.roof_points(machine.cases())
         if points:
             doubles = figures.has_doubles(machine.settings)
-            panels = [_roof_panel(page, machine, name, figures.roof_points(cases), points, doubles)
-                      for name, cases in figures.classes(machine).items() if figures.roof_points(cases)]
+            by_class = {name: figures.roof_points(cases) for name, cases in figures.classes(machine).items()}
+            panels = [_roof_panel(page, machine, name, of_class, points, doubles) for name, of_class in by_class.items() if of_class]
             found.append({"machine": machine, "panels": panels, "legend": legend(page, (one.algorithm for one in points))})
     return {"machines": found}
 
@@ -101,7 +101,7 @@ def calls(page: Page) -> dict[str, Any]:
         cases = _telling(machine)
         if cases:
             panels = [_calls_panel(page, case) for case in cases]
-            names = [one.algorithm for case in cases for one in case.measurements if one.auto or not one.parameters]
+            names = [one.algorithm for case in cases for one in case.rivals]
             found.append({"machine": machine, "panels": panels, "legend": legend(page, names)})
     return {"machines": found}
 
@@ -110,8 +110,7 @@ def _telling(machine: Machine) -> list[Case]:
     """For each class the case with the most contestants, where several methods take part and some of them have a set-up."""
     best: dict[Optional[str], Case] = {}
     for case in machine.cases():
-        drawn = [one for one in case.measurements if one.auto or not one.parameters]
-        if len(drawn) < 2 or not any(one.setup_ms > 0 for one in drawn):
+        if len(case.rivals) < 2 or not any(one.setup_ms > 0 for one in case.rivals):
             continue
         if case.class_name not in best or len(case.measurements) > len(best[case.class_name].measurements):
             best[case.class_name] = case
@@ -119,8 +118,7 @@ def _telling(machine: Machine) -> list[Case]:
 
 
 def _calls_panel(page: Page, case: Case) -> dict[str, Any]:
-    contestants = [one for one in case.measurements if one.auto or not one.parameters]
-    findings = figures.cheapest_words(figures.cheapest(contestants))
+    findings = figures.cheapest_words(figures.cheapest(case.rivals))
     title = f"{case.setting.label} of {case.matrix}{' (stand-in)' if case.stand_in else ''}: time a call, set-up included, against the number of calls"
     return {"head": case.matrix, "stand_in": case.stand_in, "note": "; ".join(filter(None, (case.class_name, case.setting.label))),
             "below": f"Cheapest: {findings}.",
