@@ -1,5 +1,5 @@
-/* How sddmm_wgmma.cu and fused_wgmma.cu copy by cells of 128 columns: what is known of a cell ahead, and tiles of B. ALIGNED is
-   theirs. Included after hopper.h and cell_kernels.h. */
+/* How sddmm_wgmma.cu and fused_wgmma.cu copy by cells of 128 columns: what is known of a cell ahead, and tiles of B.
+   ALIGNED is theirs. Included after hopper.h and cell_kernels.h. */
 #define SIDE 128          /* rows and columns of a cell */
 #define TILE (SIDE * 128) /* bytes: 32 of K of that many rows */
 
@@ -30,8 +30,8 @@ FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const ind
 }
 
 /* 32 of K of 128 columns, which lie together or are gathered: rows item / 8, item / 8 + 16, .. of the tile. */
-FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell, int slice, int slices, int64 slice_bytes,
-                           uint32 gate, int item) {
+FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell, int slice, int slices,
+                           int64 slice_bytes, uint32 gate, int item) {
     if (ALIGNED) {
         if (item == 0) copy_bulk(to, split + slice * slice_bytes + cell.list * 128, TILE, gate);
         return;
