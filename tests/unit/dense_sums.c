@@ -142,7 +142,7 @@ static void check_row(const step *s, int64_t i, int64_t n, double shift, double 
     const double sums = ((double)n + 16) * dense_u();
     double pap = 0, after = 0, after_error = 0;
     for (int64_t j = 0; j < n; j++) pap += p[j] * (ap[j] + shift * p[j]); /* all terms positive */
-    const double a = before == 0 ? 0 : before / (pap + 1e-8);
+    const double a = pap > 0 ? before / pap : 0;
     double error[DENSE_WIDEST], left[DENSE_WIDEST];
     for (int64_t j = 0; j < n; j++) {
         const double q = ap[j] + shift * p[j];
@@ -151,7 +151,7 @@ static void check_row(const step *s, int64_t i, int64_t n, double shift, double 
         after += left[j] * left[j];
         after_error += 2 * fabs(left[j]) * error[j] + error[j] * error[j] + sums * left[j] * left[j];
     }
-    const double b = before == 0 ? 0 : after / (before + 1e-8), b_error = before == 0 ? 0 : after_error / before;
+    const double b = before == 0 ? 0 : after / before, b_error = before == 0 ? 0 : after_error / before;
     dense_close("rr", dense_case_get(s->rr, i, 0), after, after_error + 4 * dense_u() * after, i, 0);
     for (int64_t j = 0; j < n; j++) {
         const double step_error = fabs(a * p[j]) * (sums + 8 * dense_u());
@@ -201,14 +201,16 @@ void dense_conjugate(int64_t m, int64_t n) {
     dense_case_free(&lambda);
 }
 
-/* X (Y^T Y + I) = B for every row, by n + 4 steps: in exact arithmetic n are enough. What is left is the
-   square root of the guard, 1e-4, and the condition number, at most 1 + trace(Y^T Y), times the errors of a product. */
+/* X (Y^T Y + I) = B for every row, of any scale, by n + 4 steps: in exact arithmetic n are enough. What is left is the
+   condition number, at most 1 + trace(Y^T Y), times the errors of a product. */
 void dense_solve(int64_t m, int64_t n) {
     if (n > 16) n = 16;
     dense_case Y = dense_draw(40, n, -1, 1), G = dense_draw(n, n, 0, 0), B = dense_draw(m, n, -1, 1);
     dense_case X = dense_draw(m, n, 0, 0), R = dense_draw(m, n, 0, 0), P = dense_draw(m, n, 0, 0);
     dense_case AP = dense_draw(m, n, 0, 0), rr = dense_draw(m, 1, 0, 0);
-    double trace = 0;
+    double trace = 0, scale = ldexp(1, (int)tamis_random_below(&dense_dice, 60) - 40);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) dense_case_set(&B, i, j, scale * dense_case_get(&B, i, j));
     for (int64_t i = 0; i < 40; i++)
         for (int64_t j = 0; j < n; j++) trace += dense_case_get(&Y, i, j) * dense_case_get(&Y, i, j);
     dense_works(tamis_dense_gram(dense_device, NULL, dense_workspaces[dense_type], 1, &Y.view, 0, &G.view));
@@ -225,7 +227,7 @@ void dense_solve(int64_t m, int64_t n) {
     dense_arrives(&B);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
-            dense_close("residual", dense_case_get(&B, i, j), 0, 1e-4 + 64 * dense_u() * (1 + trace), i, j);
+            dense_close("residual", dense_case_get(&B, i, j), 0, 64 * dense_u() * (1 + trace) * scale, i, j);
     dense_case_free(&Y);
     dense_case_free(&G);
     dense_case_free(&B);

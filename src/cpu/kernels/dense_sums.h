@@ -70,7 +70,6 @@ static void column_finish(const tamis_dense_job *job, int64_t first, int64_t las
 
 /* See tamis_dense_cg_step. Each row is read three times, the second and third time from L1. */
 static void conjugate_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
-    const double guard = 1e-8;
     const int64_t n = job->cols;
     for (int64_t i = begin; i < end; i++) {
         const real *const ap = row_of_operand(&job->x, i);
@@ -81,7 +80,7 @@ static void conjugate_rows(const tamis_dense_job *job, int64_t begin, int64_t en
         double pap = 0, after = 0;
 #pragma omp simd reduction(+ : pap)
         for (int64_t j = 0; j < n; j++) pap += (double)p[j] * (double)(ap[j] + shift * p[j]);
-        const real a = before == 0 ? 0 : (real)(before / (pap + guard));
+        const real a = pap > 0 ? (real)(before / pap) : 0;
 #pragma omp simd reduction(+ : after)
         for (int64_t j = 0; j < n; j++) {
             const real left = r[j] - a * (ap[j] + shift * p[j]);
@@ -89,7 +88,7 @@ static void conjugate_rows(const tamis_dense_job *job, int64_t begin, int64_t en
             r[j] = left;
             after += (double)left * (double)left;
         }
-        const real b = before == 0 ? 0 : (real)(after / (before + guard));
+        const real b = before > 0 && pap > 0 ? (real)(after / before) : 0;
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) p[j] = r[j] + b * p[j];
         *rr = (real)after;

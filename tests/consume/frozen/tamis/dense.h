@@ -131,12 +131,12 @@ TAMIS_API tamis_status tamis_dense_log_dot(tamis_device *device, void *stream, t
  * A + diag(lambda + shift): AP = A P comes from a sparse call (tamis_plan_fused for the normal equations of least
  * squares), lambda is a vector of M entries or NULL (zeros). With q = AP_i + (lambda_i + shift) P_i, in one pass:
  *
- *   a = rr_i / (<P_i, q> + 1e-8), 0 where rr_i = 0        R_i = R_i - a q            s = <R_i, R_i>
- *   X_i = X_i + a P_i                                     P_i = R_i + b P_i          b = s / (rr_i + 1e-8), 0 likewise
- *   rr_i = s
+ *   a = rr_i / <P_i, q>      R_i = R_i - a q      s = <R_i, R_i>
+ *   X_i = X_i + a P_i        P_i = R_i + b P_i    b = s / rr_i                       rr_i = s
  *
- * All matrices are M x K and distinct; AP is only read. Start with R = B - A X, P = R, rr = the row dots of R. The
- * terms 1e-8 prevent a division by zero for a row that is already solved; below that size the steps become smaller.
+ * All matrices are M x K and distinct; AP is only read. Start with R = B - A X, P = R, rr = the row dots of R. A row
+ * that is solved (rr_i = 0, or <P_i, q> not above 0, which a positive definite operator has for P_i = 0 alone) stays as
+ * it is: a = b = 0. Nothing depends on the scale of B.
  */
 TAMIS_API tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis_dense *lambda, double shift,
                                            const tamis_dense *AP, const tamis_dense *P, const tamis_dense *X,
