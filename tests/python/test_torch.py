@@ -306,9 +306,10 @@ def test_vmap():
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("edge", ["scale", "mask", "residual"])
 @pytest.mark.parametrize("valued", [True, False])
-def test_gradgradcheck(pattern, edge, valued, direct, monkeypatch):
+def test_gradgradcheck(pattern, device, edge, valued, direct, monkeypatch):
     if not direct:
         monkeypatch.setattr(_direct, "POSSIBLE", False)
+    operand = functools.partial(globals()["operand"], device=device)
     A, B, D = operand(ROWS, INNER), operand(COLS, INNER), operand(COLS, 2)
     values = (operand(pattern.nnz),) if valued else ()
     check = functools.partial(torch.autograd.gradgradcheck, fast_mode=True)
