@@ -121,7 +121,8 @@ static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, i
     enum { SCRATCH_MOST = 64 << 20 };
     const int64_t scratch = ((int64_t)sizes->scratch_bytes + 63) / 64 * 64;
     if (!sizes->own_scratch || scratch <= SCRATCH_MOST / batch) return batch;
-    return scratch < SCRATCH_MOST ? SCRATCH_MOST / scratch : 1;
+    const int64_t most = scratch < SCRATCH_MOST ? SCRATCH_MOST / scratch : 1, calls = (batch + most - 1) / most;
+    return (batch + calls - 1) / calls; /* as many in each call */
 }
 
 /* What the layers above see of an algorithm; the backend's own rows begin with it. */

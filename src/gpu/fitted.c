@@ -47,6 +47,15 @@ static const tamis_gpu_fitted h200 = {
     /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices; gpu-rows' `nonzero` anew, too. */
     .spmm_wgmma =
         {.cell_ps = 13.2e3, .cell_column_ps = 88, .nonzero_ps = 3.5, .panel_ps = 40e3, .gathered = 1.5, .begin = 22e-6},
+    /* Fitted on 2026-11-23 to K = L of 32, 64 and 128: matrices 3 to 30 % full, windows, R-MAT, a mesh, 16 heads. */
+    .fused_wgmma = {.cell_ps = 2e3,
+                    .inner_column_ps = 30,
+                    .column_ps = 100,
+                    .panel_ps = 21e3,
+                    .highs = 0.7,
+                    .gathered = 1.35,
+                    .begin = 3e-6},
+    .softmax = {.nonzero_ps = 10.5, .row_ps = 460, .begin = 10e-6},
     .simd = {.times = {1.45, 1.1, 1.4}, .sddmm_row = 5.5e-9, .row = 60e-12, .begin = {2e-6, 0, 6e-6}},
 };
 

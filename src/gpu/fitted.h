@@ -92,6 +92,17 @@ typedef struct tamis_gpu_fitted {
         double begin;
     } spmm_wgmma;
 
+    struct { /* fused there, with softmax: cells of 64 x 64, each column of A and B in them, and of D; panels of 64 rows
+              */
+        double cell_ps, inner_column_ps, column_ps, panel_ps;
+        double highs;    /* share of numbers of 16 bits, or rounded to TF32 */
+        double gathered; /* so many times a cell of columns that do not lie together */
+        double begin;
+    } fused_wgmma;
+    struct { /* softmax.simt */
+        double nonzero_ps, row_ps, begin;
+    } softmax;
+
     struct {
         double times[3];       /* of `row`, by operation */
         double sddmm_row, row; /* SDDMM: a row of A, shared by each four nonzeros; the others: a row of the output */

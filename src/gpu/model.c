@@ -64,6 +64,12 @@ double tamis_gpu_streamed(const tamis_problem *p, double bytes) {
     return bytes / (1e9 * (measured > 0 ? measured : tamis_gpu_default_ceilings().memory_gbs[0]));
 }
 
+double tamis_gpu_softmax_seconds(const tamis_problem *p) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    return f->softmax.begin +
+           tamis_gpu_issue(p, (double)p->nnz * f->softmax.nonzero_ps + (double)p->rows * f->softmax.row_ps);
+}
+
 /* Seconds a nonzero that sums under way take, written and read once for each slice but one. */
 double tamis_gpu_sums_each(const tamis_problem *p, double slices) {
     return tamis_gpu_streamed(p, 2 * (double)tamis_gpu_real_size(p->type) * (slices - 1));

@@ -30,6 +30,9 @@ double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes);
 /* Seconds to read or write so many bytes of memory in order. */
 double tamis_gpu_streamed(const tamis_problem *p, double bytes);
 
+/* Seconds of softmax over scores in memory (softmax/softmax.h). */
+double tamis_gpu_softmax_seconds(const tamis_problem *p);
+
 /* Seconds to sort the nonzeros into cells (panels_build.h). */
 double tamis_gpu_cells_seconds(const tamis_problem *p);
 

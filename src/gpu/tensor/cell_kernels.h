@@ -1,15 +1,21 @@
 /* What the kernels of compute capability 9.0 share: what cell_entries.cu writes of each cell, and how groups share
  * cells. */
 typedef struct cell_record {
-    int64 entries, list;     /* where its entries and its columns begin */
-    int64 panel, next_panel; /* its panel, and that of the next cell */
-    int32 begins[8 + 1];     /* of the entries of 16 rows each, counted from `entries`; and the end */
-    int32 last;              /* of its columns */
-    int32 unused[2];
+    int64 entries, list;        /* where its entries and its columns begin */
+    int64 panel, next_panel;    /* its panel, and that of the next cell */
+    int32 begins[8 + 1];        /* of the entries of 16 rows each, counted from `entries`; and the end */
+    int32 last;                 /* of its columns */
+    int32 first_cell, end_cell; /* of the panel */
 } cell_record;
 
 /* The first cell of group g: all have `each`, and the first few one more. */
 FUNCTION int first_cell(int g, int each, int more) { return g * each + min(g, more); }
+
+/* The group that has a cell. */
+FUNCTION int group_of_cell(int c, int each, int more) {
+    const int larger = more * (each + 1);
+    return c < larger ? c / (each + 1) : more + (c - larger) / each;
+}
 
 /* A panel whose cells several groups have: group `first` the first of them, `last` the last. */
 typedef struct panel_parts {

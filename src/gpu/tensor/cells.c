@@ -5,7 +5,7 @@
 #include "gpu/structure/panel_index.h"
 #include "gpu/structure/sort.h"
 
-enum { ROWS = TAMIS_GPU_CELL_ROWS, RECORD_BYTES = TAMIS_GPU_CELL_RECORD };
+enum { RECORD_BYTES = TAMIS_GPU_CELL_RECORD };
 
 static const char *const file = "cell_entries.cu";
 
@@ -21,11 +21,11 @@ static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t 
 }
 
 static int64_t shift_of(const tamis_gpu_tensor_cells *cells) { return cells->columns == 64 ? 6 : 7; }
-static int64_t panels_of(const tamis_problem *problem) { return up(problem->rows, ROWS) / ROWS; }
+static int64_t panels_of(const tamis_problem *problem, int64_t rows) { return up(problem->rows, rows) / rows; }
 
 static tamis_status keep_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     TRY(tamis_gpu_add_kept(p, &to->records, to->count, RECORD_BYTES, "records of the cells"));
-    TRY(tamis_gpu_add_kept(p, &to->row_offsets, to->count * ROWS, tamis_index_size(p->problem.index_type),
+    TRY(tamis_gpu_add_kept(p, &to->row_offsets, to->count * to->rows, tamis_index_size(p->problem.index_type),
                            "rows of the cells"));
     /* kernels may read them in pairs, from an even one on */
     return tamis_gpu_add_kept(p, &to->entries, p->problem.nnz + 2, 2, "entries of the cells");
@@ -35,7 +35,7 @@ static tamis_status keep_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
 static tamis_status gather_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     tamis_status status = TAMIS_OK;
     const tamis_problem *const problem = &p->problem;
-    const tamis_gpu_tiling tiling = {.x_tile = ROWS, .y_tile = 1, .height = to->columns};
+    const tamis_gpu_tiling tiling = {.x_tile = to->rows, .y_tile = 1, .height = to->columns};
     tamis_gpu_index index;
     TRY(tamis_gpu_index_build(p, &tiling, &index));
     to->count = index.cell_count;
@@ -46,9 +46,9 @@ static tamis_status gather_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) 
                         tamis_gpu_memory("cells", index.cells), tamis_gpu_memory("begins", index.begins),
                         tamis_gpu_memory("order", index.order), tamis_gpu_memory("within", index.within),
                         tamis_gpu_memory("starts", index.starts), tamis_gpu_memory("offsets", problem->offsets),
-                        tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("shift", shift_of(to)),
-                        tamis_gpu_memory("records", to->records), tamis_gpu_memory("row_offsets", to->row_offsets),
-                        tamis_gpu_memory("entries", to->entries))));
+                        tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("side", to->rows),
+                        tamis_gpu_integer("shift", shift_of(to)), tamis_gpu_memory("records", to->records),
+                        tamis_gpu_memory("row_offsets", to->row_offsets), tamis_gpu_memory("entries", to->entries))));
     to->lists = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(problem->index_type));
 done:
     tamis_gpu_index_release(p, &index);
@@ -63,24 +63,26 @@ typedef struct tiling {
 
 static tamis_status fill_tiles(tamis_prepared *p, tamis_gpu_tensor_cells *to, const tiling *t) {
     const tamis_problem *const problem = &p->problem;
-    TRY(launch(p, "tile_begins", tamis_gpu_groups(t->panels * ROWS * 32),
-               TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("panels", t->panels),
-                                   tamis_gpu_integer("tiles", t->tiles), tamis_gpu_integer("shift", shift_of(to)),
-                                   tamis_gpu_memory("offsets", problem->offsets),
-                                   tamis_gpu_memory("columns", problem->columns),
-                                   tamis_gpu_memory("begins", t->begins))));
     TRY(launch(
-        p, "tile_records", to->count,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("cols", problem->cols),
-                            tamis_gpu_integer("panels", t->panels), tamis_gpu_integer("tiles", t->tiles),
+        p, "tile_begins", tamis_gpu_groups(t->panels * to->rows * 32),
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("panels", t->panels),
+                            tamis_gpu_integer("tiles", t->tiles), tamis_gpu_integer("side", to->rows),
                             tamis_gpu_integer("shift", shift_of(to)), tamis_gpu_memory("offsets", problem->offsets),
-                            tamis_gpu_memory("begins", t->begins), tamis_gpu_memory("records", to->records),
-                            tamis_gpu_memory("row_offsets", to->row_offsets), tamis_gpu_memory("counts", t->counts))));
+                            tamis_gpu_memory("columns", problem->columns), tamis_gpu_memory("begins", t->begins))));
+    TRY(launch(p, "tile_records", to->count,
+               TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("cols", problem->cols),
+                                   tamis_gpu_integer("panels", t->panels), tamis_gpu_integer("tiles", t->tiles),
+                                   tamis_gpu_integer("side", to->rows), tamis_gpu_integer("shift", shift_of(to)),
+                                   tamis_gpu_memory("offsets", problem->offsets), tamis_gpu_memory("begins", t->begins),
+                                   tamis_gpu_memory("records", to->records),
+                                   tamis_gpu_memory("row_offsets", to->row_offsets),
+                                   tamis_gpu_memory("counts", t->counts))));
     TRY(tamis_gpu_scan(p->device, problem->stream, t->counts, to->count + 1, (tamis_place){t->scratch, 0}));
     return launch(
         p, "tile_entries", to->count,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("tiles", t->tiles),
-                            tamis_gpu_integer("shift", shift_of(to)), tamis_gpu_memory("offsets", problem->offsets),
+                            tamis_gpu_integer("side", to->rows), tamis_gpu_integer("shift", shift_of(to)),
+                            tamis_gpu_memory("offsets", problem->offsets),
                             tamis_gpu_memory("columns", problem->columns), tamis_gpu_memory("begins", t->begins),
                             tamis_gpu_memory("row_offsets", to->row_offsets), tamis_gpu_memory("counts", t->counts),
                             tamis_gpu_memory("records", to->records), tamis_gpu_memory("entries", to->entries)));
@@ -91,10 +93,10 @@ static tamis_status align_cells(tamis_prepared *p, tamis_gpu_tensor_cells *to) {
     tamis_status status = TAMIS_OK;
     const tamis_problem *const problem = &p->problem;
     void *const stream = problem->stream;
-    tiling t = {.panels = panels_of(problem), .tiles = up(problem->cols, to->columns) / to->columns};
+    tiling t = {.panels = panels_of(problem, to->rows), .tiles = up(problem->cols, to->columns) / to->columns};
     to->count = t.panels * t.tiles;
     TRY(keep_cells(p, to));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, (size_t)(t.panels * (t.tiles + 1) * ROWS) * 4,
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, (size_t)(t.panels * (t.tiles + 1) * to->rows) * 4,
                                       "where tiles begin in rows", &t.begins));
     TRY_GOTO(done,
              tamis_gpu_allocate(p->device, stream, (size_t)(to->count + 1) * 8, "entries of the cells", &t.counts));
@@ -110,7 +112,7 @@ done:
 
 /* A list of them would save little, and tiles that lie together are copied by the bulk. */
 bool tamis_gpu_cells_align(const tamis_problem *problem) {
-    const double cells = (double)panels_of(problem) * (double)problem->cols;
+    const double cells = (double)panels_of(problem, 128) * (double)problem->cols;
     return problem->evidence->panel_fresh[0] * (double)problem->nnz > 0.8 * cells;
 }
 

@@ -1,16 +1,17 @@
-/* The cells of gpu-tensor on compute capability 9.0, made by cell_entries.cu: dense blocks of 128 rows that its kernels
-   multiply whole. */
+/* The cells of gpu-tensor on compute capability 9.0, made by cell_entries.cu: dense blocks of 128 or 64 rows that its
+   kernels multiply whole. */
 #ifndef TAMIS_GPU_TENSOR_CELLS_H
 #define TAMIS_GPU_TENSOR_CELLS_H
 
 #include "gpu/method.h"
 
-enum { TAMIS_GPU_CELL_ROWS = 128, TAMIS_GPU_CELL_RECORD = 80 /* bytes */ };
+enum { TAMIS_GPU_CELL_RECORD = 80 /* bytes */ };
 
 /* What a plan keeps of them, of the layouts that cell_entries.cu tells. */
 typedef struct tamis_gpu_tensor_cells {
-    int64_t count, columns; /* of a cell: 128 or 64 */
-    bool aligned;           /* to neighbouring columns, which no list names */
+    int64_t count;
+    int64_t rows, columns; /* of a cell: 128 or 64 */
+    bool aligned;          /* to neighbouring columns, which no list names */
     void *records, *row_offsets, *entries;
     void *lists; /* index: columns of the cells; NULL if aligned */
 } tamis_gpu_tensor_cells;
@@ -18,7 +19,8 @@ typedef struct tamis_gpu_tensor_cells {
 /* Whether panels have nearly all columns anyway: then cells are to be aligned. */
 bool tamis_gpu_cells_align(const tamis_problem *problem);
 
-/* Makes them; the plan keeps their memory. `columns` and `aligned` are set before. Columns of S must rise within rows.
+/* Makes them; the plan keeps their memory. `rows`, `columns` and `aligned` are set before. Columns of S must rise
+ * within rows.
  */
 tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells);
 

@@ -1,12 +1,14 @@
-/* How sddmm_wgmma.cu and fused_wgmma.cu copy by cells of 128 columns: what is known of a cell ahead, and tiles of B.
-   ALIGNED is theirs. Included after hopper.h and cell_kernels.h. */
-#define SIDE 128          /* rows and columns of a cell */
-#define TILE (SIDE * 128) /* bytes: 32 of K of that many rows */
+/* How sddmm_wgmma.cu and fused_wgmma.cu copy by cells of SIDE columns: what is known of a cell ahead, and tiles of rows
+   that the columns name. SIDE and COPIERS are theirs. Included after hopper.h and cell_kernels.h. */
+#define TILE      (SIDE * 128)       /* bytes: a line of each of SIDE rows */
+#define AT_A_TIME (COPIERS / 8)      /* lines, of eight copies each */
+#define LINES     (SIDE / AT_A_TIME) /* of a copier */
+#define DESCRIBED (SIDE / COPIERS)   /* columns, by a copier */
 
 /* What a cell's copies begin with, read one cell ahead; its record two ahead. */
 typedef struct cell_ahead {
     int64 panel, list;
-    uint32 own, columns[8]; /* of this thread: to describe, and to copy */
+    uint32 own[DESCRIBED], columns[LINES]; /* of this thread: to describe, and to copy */
 } cell_ahead;
 typedef struct record_ahead {
     int64 panel, list;
@@ -23,24 +25,21 @@ FUNCTION void look_for_record(record_ahead &ahead, int64 c, const int64 *records
 FUNCTION void look_ahead(cell_ahead &cell, const record_ahead &record, const index *lists, int item) {
     cell.panel = record.panel;
     cell.list = record.list;
-    if (ALIGNED) return;
-    cell.own = (uint32)lists[record.list + min(item, record.last)];
+    if (!lists) return; /* columns lie together */
 #pragma unroll
-    for (int i = 0; i < 8; i++) cell.columns[i] = (uint32)lists[record.list + min(item / 8 + 16 * i, record.last)];
+    for (int i = 0; i < DESCRIBED; i++) cell.own[i] = (uint32)lists[record.list + min(item + COPIERS * i, record.last)];
+#pragma unroll
+    for (int i = 0; i < LINES; i++)
+        cell.columns[i] = (uint32)lists[record.list + min(item / 8 + AT_A_TIME * i, record.last)];
 }
 
-/* 32 of K of 128 columns, which lie together or are gathered: rows item / 8, item / 8 + 16, .. of the tile. */
-FUNCTION void copy_columns(uint32 to, const char *split, const cell_ahead &cell, int slice, int slices,
-                           int64 slice_bytes, uint32 gate, int item) {
-    if (ALIGNED) {
-        if (item == 0) copy_bulk(to, split + slice * slice_bytes + cell.list * 128, TILE, gate);
-        return;
-    }
-    to += item / 8 * 128 + ((item % 8 ^ item / 8 % 8) << 4);
+/* A line of each of the cell's rows, those of row 0 at `lines`, of the next row `apart` bytes further. */
+FUNCTION void gather_tile(uint32 to, const char *lines, int64 apart, const cell_ahead &cell, int item) {
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < LINES; i++) {
+        const int row = item / 8 + AT_A_TIME * i;
         uint32 column = cell.columns[i];
         asm volatile("" : "+r"(column)); /* or every row's address is kept in registers, of which copiers have few */
-        copy_16(to + i * 16 * 128, split + ((int64)column * slices + slice) * 128 + ((item % 8 ^ column & 7) << 4));
+        copy_16(to + row * 128 + ((item % 8 ^ row % 8) << 4), lines + column * apart + ((item % 8 ^ column & 7) << 4));
     }
 }

@@ -1,7 +1,6 @@
 /* gpu-tensor: ours, panels on tensor cores with the accuracy of fp32; or rounded to TF32 where math allows it. On
    compute capability 9.0 by sddmm_wgmma.cu and spmm_wgmma.cu; on others SDDMM by sddmm_tensor.cu, whose host side is
    here. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,10 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     const char *why = NULL;
     if (strcmp(device->runtime->name, "cuda") != 0)
         why = "tensor cores are programmed for CUDA only";
-    else if (problem->type != TAMIS_F32)
-        why = "it splits fp32 numbers for tensor cores: it does not support other types";
+    else if (problem->type != TAMIS_F32 && (problem->operation != TAMIS_OP_FUSED || problem->type == TAMIS_F64))
+        why = problem->operation == TAMIS_OP_FUSED
+                  ? "fused does not support fp64"
+                  : "it splits fp32 numbers for tensor cores: it does not support other types";
     else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
     else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
@@ -46,9 +47,15 @@ static double seconds_of(const tamis_problem *p, double cells) {
 }
 
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    if (p->operation == TAMIS_OP_FUSED) { /* until it has been measured nothing chooses it but its name */
-        prediction->call_seconds = (double)INFINITY;
-        snprintf(prediction->reason, sizeof prediction->reason, "not measured yet: it runs when it is named");
+    if (p->operation == TAMIS_OP_FUSED) {
+        double cells;
+        prediction->call_seconds = tamis_fused_wgmma_seconds(p, &cells);
+        prediction->setup_seconds = tamis_gpu_cells_seconds(p);
+        if (p->once) return;
+        snprintf(prediction->reason, sizeof prediction->reason,
+                 "about %.3g cells of 64 x 64 scores%s, %.1f %% of them wanted, in one pass; the cells are sorted once",
+                 cells, p->type == TAMIS_F32 ? " of inputs split into two of eleven bits" : "",
+                 100 * (double)p->nnz / (64 * 64 * cells));
         return;
     }
     const double fresh = p->evidence->panel_fresh[0], cells = (double)p->nnz * fresh / 128;
@@ -104,7 +111,7 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .operations = TAMIS_GPU_ALL,
             .source = "ours",
             .needs =
-                "the cells of gpu-panels; CUDA of compute capability 8.0 and up, for SpMM and fused 9.0; fp32; on 9.0, "
+                "the cells of gpu-panels; CUDA of compute capability 8.0 and up, for SpMM and fused 9.0; fp32, fused also fp16 and bf16; on 9.0, "
                 "columns that rise within rows, and scratch of the size of A, B and D; fused: softmax, K and L up to 128",
             .when =
                 "panels of 128 rows in which one product in fifteen or more is needed, on compute capability 9.0 one in "

@@ -65,13 +65,14 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
     tamis_gpu_define(&definitions, "SLOTS", slots);
     tamis_gpu_define(&definitions, "ALIGNED", state->cells.aligned);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_wgmma.cu", "sddmm_wgmma", &definitions, state->shared_bytes));
-    return tamis_split_compile(p, 1, &(tamis_split){.numbers = slices * SLICE, .aligned = state->cells.aligned});
+    return tamis_split_compile(
+        p, 1, &(tamis_split){.lows = true, .numbers = slices * SLICE, .aligned = state->cells.aligned});
 }
 
 tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state) {
     const tamis_problem *const problem = &p->problem;
     const int64_t multiprocessors = p->device->limits.multiprocessors;
-    state->cells.columns = SIDE;
+    state->cells.rows = state->cells.columns = SIDE;
     state->cells.aligned = tamis_gpu_cells_align(problem);
     TRY(compile(p, state)); /* while the cells are made */
     TRY(tamis_gpu_tensor_cells_build(p, &state->cells));

@@ -24,11 +24,13 @@
 #include "edges.h"
 #include "hopper.h"
 #include "cell_kernels.h"
+
+#define SIDE 128    /* rows and columns of a cell */
+#define COPIERS 128 /* threads */
 #include "copy_kernels.h"
 
 #define CELLS 3            /* that are described at once */
 #define PITCH 136          /* floats from row to row of staged products: no bank conflicts */
-#define COPIERS 128        /* threads */
 #define MULTIPLIERS 8      /* warps */
 #define AT_ONCE 8          /* entries of a lane */
 #define A_BUFFERS (RESIDENT > 2 ? 1 : 2)
@@ -145,7 +147,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
         record_ahead record;
         if (begin < end) {
             look_for_record(record, begin, records);
-            look_ahead(here, record, lists, item);
+            look_ahead(here, record, ALIGNED ? 0 : lists, item);
             look_for_record(record, begin + 1 < end ? begin + 1 : begin, records);
         }
         for (int c = begin; c < end; c++) {
@@ -175,15 +177,18 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
                         copy_bulk(RESIDENT ? a_to + i * TILE : to + TILE,
                                   split + ((s + i) * tiled_rows * 128 + panel * TILE), TILE, gate);
                 }
-                if (s == 0 && !ALIGNED) copy_4(shared_address(into->scales + item), scales + tiled_rows + here.own);
-                copy_columns(to, columns_split, here, s, slices, slice_bytes, gate, item);
+                if (s == 0 && !ALIGNED) copy_4(shared_address(into->scales + item), scales + tiled_rows + here.own[0]);
+                if (!ALIGNED)
+                    gather_tile(to, columns_split + s * 128, slices * 128, here, item);
+                else if (item == 0)
+                    copy_bulk(to, columns_split + s * slice_bytes + here.list * 128, TILE, gate);
                 if (!ALIGNED)
                     gate_arrive_with_copies(gate);
                 else if (item == 0)
                     gate_arrive(gate);
             }
             if (c + 1 < end) {
-                look_ahead(here, record, lists, item);
+                look_ahead(here, record, ALIGNED ? 0 : lists, item);
                 if (c + 2 < end) look_for_record(record, c + 2, records);
             }
         }

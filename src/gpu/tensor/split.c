@@ -4,33 +4,72 @@
 
 enum { GROUP = 256 };
 
-static int team_of(int64_t numbers) { return numbers <= 32 ? 8 : numbers <= 64 ? 16 : 32; }
+/* Lanes of a row, each with 16 bytes of it at once. */
+static int team_of(const tamis_prepared *p, int64_t numbers) {
+    const int64_t lanes = numbers * (int64_t)tamis_type_size(p->problem.type) / 16;
+    return lanes <= 4 ? 4 : lanes <= 8 ? 8 : lanes <= 16 ? 16 : 32;
+}
 
-/* Four numbers each that a lane keeps of a row; 0: more than there are registers for, so the row is read twice. */
-static int64_t pieces_of(int64_t numbers) {
+/* What a lane keeps of a row, in 16 bytes; 0: more than there are registers for, so the row is read twice. */
+static int64_t pieces_of(const tamis_prepared *p, int64_t numbers) {
     enum { PIECES_MOST = 4 };
-    const int64_t step = 4 * team_of(numbers), pieces = (numbers + step - 1) / step;
+    const int64_t step = 16 / (int64_t)tamis_type_size(p->problem.type) * team_of(p, numbers);
+    const int64_t pieces = (numbers + step - 1) / step;
     return pieces <= PIECES_MOST ? pieces : 0;
 }
 
-tamis_status tamis_split_compile(tamis_prepared *p, int number, const tamis_split *split) {
+/* Rows that a team reads together: more than one where there are enough of them for all multiprocessors. */
+static int64_t rows_of(const tamis_prepared *p, int64_t numbers) {
+    const int64_t pieces = pieces_of(p, numbers), most = pieces == 1 ? 4 : pieces == 2 ? 2 : 1;
+    const int64_t teams = p->device->limits.multiprocessors * 2 * (GROUP / team_of(p, numbers));
+    return (p->problem.rows + p->problem.cols) * p->problem.batch >= teams * most ? most : 1;
+}
+
+static tamis_status compile(tamis_prepared *p, int number, const char *kernel, bool sliced, const tamis_split *split) {
     tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_define_problem(&definitions, p, GROUP, team_of(split->numbers));
+    tamis_gpu_define_problem(&definitions, p, GROUP, team_of(p, split->numbers));
     tamis_gpu_define(&definitions, "ACROSS", split->across);
     tamis_gpu_define(&definitions, "ALIGNED", split->aligned);
-    tamis_gpu_define(&definitions, "PIECES", pieces_of(split->numbers));
-    return tamis_gpu_add_kernel(p, number, "split_rows.cu", "split_rows", &definitions, 0);
+    tamis_gpu_define(&definitions, "SLICED", sliced);
+    tamis_gpu_define(&definitions, "LOWS", split->lows);
+    tamis_gpu_define(&definitions, "ROWS", rows_of(p, split->numbers));
+    tamis_gpu_define(&definitions, "PIECES", pieces_of(p, split->numbers));
+    return tamis_gpu_add_kernel(p, number, "split_rows.cu", kernel, &definitions, 0);
+}
+
+static tamis_gpu_launch by_rows(const tamis_prepared *p, const tamis_split *split, int64_t count, int64_t matrices) {
+    const int64_t rows = GROUP / team_of(p, split->numbers) * rows_of(p, split->numbers); /* of a group */
+    return (tamis_gpu_launch){.groups = {(count + rows - 1) / rows, matrices}, .group_size = GROUP};
+}
+
+tamis_status tamis_split_compile(tamis_prepared *p, int number, const tamis_split *split) {
+    return compile(p, number, "split_rows", false, split);
 }
 
 tamis_status tamis_split_launch(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                 const tamis_split *split) {
-    const int64_t threads = (split->a_rows + split->b_filled) * team_of(split->numbers);
-    const tamis_gpu_launch by_rows = {.groups = {(threads + GROUP - 1) / GROUP, 1}, .group_size = GROUP};
     return tamis_gpu_launch_kernel(
-        p, stream, number, by_rows, common,
+        p, stream, number, by_rows(p, split, split->a_rows + split->b_filled, 1), common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("a_rows", split->a_rows), tamis_gpu_integer("b_rows", p->problem.cols),
                             tamis_gpu_integer("b_filled", split->b_filled), tamis_gpu_integer("length", split->length),
                             tamis_gpu_integer("tiled_rows", split->tiled_rows),
                             tamis_gpu_integer("tiled", split->tiled), tamis_gpu_integer("slices", split->slices),
-                            tamis_gpu_place("scales", split->scales), tamis_gpu_place("split", split->split)));
+                            tamis_gpu_place("scales", split->scales), tamis_gpu_place("split_numbers", split->split)));
+}
+
+tamis_status tamis_split_compile_three(tamis_prepared *p, int number, const tamis_split *split) {
+    return compile(p, number, "split_three", true, split);
+}
+
+tamis_status tamis_split_launch_three(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
+                                      const tamis_split *split, const tamis_split_third *third) {
+    return tamis_gpu_launch_kernel(
+        p, stream, number, by_rows(p, split, split->a_rows + split->b_filled, 2), common,
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_integer("b_rows", p->problem.cols), tamis_gpu_integer("b_filled", split->b_filled),
+            tamis_gpu_integer("tiled_rows", split->tiled_rows), tamis_gpu_integer("tiled", split->tiled),
+            tamis_gpu_integer("slices", split->slices), tamis_gpu_integer("d_slices", third->slices),
+            tamis_gpu_place("scales", split->scales), tamis_gpu_place("split_numbers", split->split),
+            tamis_gpu_place("d_scales", third->scales), tamis_gpu_place("d_split", third->split),
+            tamis_gpu_integer("clears", third->clears), tamis_gpu_place("cleared", third->cleared)));
 }

@@ -1,4 +1,4 @@
-/* Rows of A and B split into two of fp16 each (split_rows.cu): what both kernels of compute capability 9.0 begin with.
+/* Rows of A and B split into two of fp16 each (split_rows.cu): what the kernels of compute capability 9.0 begin with.
  */
 #ifndef TAMIS_GPU_TENSOR_SPLIT_H
 #define TAMIS_GPU_TENSOR_SPLIT_H
@@ -8,16 +8,28 @@
 /* What to split, and where to. */
 typedef struct tamis_split {
     bool across, aligned;      /* for SpMM; the rows of B of a cell lie together: as split_rows.cu tells */
+    bool lows;                 /* in lines beside highs; else highs alone */
     int64_t a_rows, b_filled;  /* rows of A; of B with those of zeros that fill tiles up */
-    int64_t length, numbers;   /* of a row; with zeros, to whole lines */
+    int64_t length, numbers;   /* of a row; with zeros, to whole lines (with D the longer ones) */
     int64_t slices;            /* lines of highs of a row */
     int64_t tiled_rows, tiled; /* rows of A, and of both, filled up to tiles */
     tamis_place scales, split;
 } tamis_split;
 
-/* Kernel `number` of the plan: `across`, `aligned` and `numbers` count. */
+/* Kernel `number` of the plan: `across`, `aligned`, `lows` and `numbers` count. */
 tamis_status tamis_split_compile(tamis_prepared *p, int number, const tamis_split *split);
 tamis_status tamis_split_launch(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                 const tamis_split *split);
+
+/* Rows of D beside those of A and B, split as for SpMM; and counters that become 0. */
+typedef struct tamis_split_third {
+    int64_t slices;
+    tamis_place scales, split;
+    int64_t clears;
+    tamis_place cleared;
+} tamis_split_third;
+tamis_status tamis_split_compile_three(tamis_prepared *p, int number, const tamis_split *split);
+tamis_status tamis_split_launch_three(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
+                                      const tamis_split *split, const tamis_split_third *third);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Rows of A and B for sddmm_wgmma.cu, of B for spmm_wgmma.cu: each fp32 number as two of fp16, so that three products of these have the accuracy of
- * one in fp32. A team takes a row: it finds the largest magnitude, scales the row by a power of two such that this lies
+ * Rows of A and B for sddmm_wgmma.cu, of B for spmm_wgmma.cu: each number as two of fp16, so that three products of these have the accuracy of
+ * one in fp32. A team takes rows: it finds the largest magnitude, scales the row by a power of two such that this lies
  * in [2^13, 2^14), and writes x = high + low / 2^11, which are the upper and the lower eleven bits of x.
  *
  * `split` holds lines of 128 bytes, whose 16-byte pieces are exchanged as the products want them (operand_of in hopper.h).
@@ -10,20 +10,42 @@
  * rows lie one after another, highs, then lows, for each 64 columns, and rows that fill up are zeros; else a row's lines
  * do.
  * `scales` holds for each what turns it back; negative where the row has a number other than 0 that is scaled to less
- * than 2^-14, of which fp16 keeps fewer bits (see `doubted` in sddmm_wgmma.cu); NaN where a number is not finite.
+ * than 2^-14, of which fp16 keeps fewer bits (see `doubted` in sddmm_wgmma.cu); 0 of a row of zeros; NaN where a number is not
+ * finite.
  *
- * PIECES: four numbers each that a lane keeps; 0: a row is too long for that and is read twice.
+ * SLICED (for fused): of all, the lines of a slice lie one after another, those of D's lows after those of its highs.
+ *
+ * LOWS = 0: the highs alone, of numbers that have no more bits or may be rounded; a line has 64 of them.
+ *
+ * PIECES: 16 bytes each that a lane keeps; 0: a row is too long for that and is read twice. ROWS: of a team, so
+ * that their reads wait together.
  *
  * Bounded by memory: 4 bytes in and 4 out for each number.
  */
 #include "simt.h"
 #include "cell_kernels.h"
 
-/* Four numbers, zeros beyond the row's end. */
-FUNCTION float4 read_four(const float *row, int64 k, int64 inner, int aligned) {
-    if (aligned && k + 4 <= inner) return *(const float4 *)(row + k);
-    return make_float4(k < inner ? row[k] : 0, k + 1 < inner ? row[k + 1] : 0, k + 2 < inner ? row[k + 2] : 0,
-                       k + 3 < inner ? row[k + 3] : 0);
+#define EACH (16 / (int)sizeof(element)) /* numbers that a lane reads together */
+
+/* Zeros beyond the row's end. */
+typedef struct numbers {
+    float x[EACH];
+} numbers;
+FUNCTION numbers read_numbers(const element *row, int64 k, int64 inner, int aligned) {
+    union {
+        element x[EACH];
+        uint4 words;
+    } from;
+    numbers to;
+    if (aligned && k + EACH <= inner) {
+        from.words = *(const uint4 *)(row + k);
+    } else {
+#pragma unroll
+        for (int i = 0; i < EACH; i++) from.x[i] = k + i < inner ? row[k + i] : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; i++) to.x[i] = real_of(from.x[i]);
+    return to;
 }
 
 /* Two numbers, scaled; the upper bits of them, and the lower. */
@@ -39,85 +61,143 @@ FUNCTION void measure(float x, uint32 &most, uint32 &least) {
     least = min(least, bits - 1); /* 0 becomes the largest */
 }
 
-#if ACROSS
-#define NUMBERS_OF_LINE 64
-#define LOW             (ALIGNED ? 64 * 32 : 32) /* words from highs to lows */
-#else
-#define NUMBERS_OF_LINE 32
-#define LOW             0
-#endif
+/* Rows of one or two matrices, of `length` numbers; lines as the products want them. */
+typedef struct rows_to_split {
+    int64 a_rows, b_rows, b_filled; /* of b those that fill up, too */
+    const element *a, *b;
+    int64 a_stride, b_stride, length;
+    int64 tiled_rows, tiled, slices;
+    float *scales;
+    uint32 *split;
+} rows_to_split;
+
+FUNCTION int numbers_of_line(int across) { return LOWS && !across ? 32 : 64; }
 
 /* Where the line of row `own` begins that has number k of it, in words. */
-FUNCTION int64 line_of(int64 own, int64 k, int of_a, int64 slices, int64 tiled_rows, int64 tiled) {
-    const int64 slice = k / NUMBERS_OF_LINE;
-    if (ACROSS) return ALIGNED ? ((own / 64 * slices + slice) * 128 + own % 64) * 32 : (own * slices + slice) * 64;
-    const int64 before = of_a ? 0 : tiled_rows * slices; /* lines */
-    const int64 rows = of_a ? tiled_rows : tiled - tiled_rows;
-    return (before + (of_a || ALIGNED ? slice * rows + own : own * slices + slice)) * 32;
+FUNCTION int64 line_of(const rows_to_split &rows, int64 own, int64 k, int of_a, int across) {
+    const int64 slice = k / numbers_of_line(across), slices = rows.slices;
+    if (across && SLICED) return (slice * (1 + LOWS) * rows.tiled + own) * 32;
+    if (across)
+        return ALIGNED ? ((own / 64 * slices + slice) * (64 + 64 * LOWS) + own % 64) * 32 : (own * slices + slice) * (32 + 32 * LOWS);
+    const int64 before = of_a ? 0 : rows.tiled_rows * slices; /* lines */
+    const int64 count = of_a ? rows.tiled_rows : rows.tiled - rows.tiled_rows;
+    return (before + (of_a || ALIGNED || SLICED ? slice * count + own : own * slices + slice)) * 32;
 }
 
-KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(float, a), int64 a_stride, IN(float, b), int64 b_stride,
+FUNCTION void split(const rows_to_split &rows, int across) {
+    const int line = numbers_of_line(across), lane = LOCAL_ID % TEAM;
+    const int64 low = !across ? 0 : SLICED ? rows.tiled * 32 : ALIGNED ? 64 * 32 : 32; /* words from highs to lows, which else share a line */
+    const int64 padded = rows.slices * line, first = GROUP_X * (GROUP / TEAM * ROWS) + LOCAL_ID / TEAM;
+    const uint32 team = (TEAM == 32 ? 0xffffffffu : (1u << TEAM % 32) - 1) << (LOCAL_ID % 32 / TEAM * TEAM);
+    const element *from[ROWS];
+    int64 own[ROWS], inner[ROWS]; /* a row's number in its matrix; its length, 0 of those that fill up */
+    int of_a[ROWS], aligned[ROWS];
+    uint32 most[ROWS], least[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const int64 row = first + r * (GROUP / TEAM);
+        of_a[r] = row < rows.a_rows;
+        own[r] = of_a[r] ? row : row - rows.a_rows;
+        inner[r] = of_a[r] || own[r] < rows.b_rows ? rows.length : 0;
+        from[r] = of_a[r] ? rows.a + own[r] * rows.a_stride : rows.b + own[r] * rows.b_stride;
+        aligned[r] = (uint64)from[r] % 16 == 0;
+        most[r] = 0;
+        least[r] = 0xffffffffu;
+    }
+#if PIECES
+    numbers kept[ROWS][PIECES];
+#pragma unroll
+    for (int i = 0; i < ROWS * PIECES; i++)
+        kept[i / PIECES][i % PIECES] =
+            read_numbers(from[i / PIECES], EACH * (lane + TEAM * (i % PIECES)), inner[i / PIECES], aligned[i / PIECES]);
+#define PARTS            PIECES
+#define NUMBERS(r, p, k) kept[r][p]
+#else
+#define PARTS            (int)((padded + EACH * TEAM - 1) / (EACH * TEAM))
+#define NUMBERS(r, p, k) read_numbers(from[r], k, inner[r], aligned[r])
+#endif
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll(PIECES ? PIECES : 1)
+        for (int p = 0; p < PARTS; p++) {
+            const numbers here = NUMBERS(r, p, EACH * (lane + (int64)TEAM * p));
+#pragma unroll
+            for (int i = 0; i < EACH; i++) measure(here.x[i], most[r], least[r]);
+        }
+#pragma unroll
+    for (int lanes = TEAM / 2; lanes > 0; lanes /= 2)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            most[r] = max(most[r], __shfl_xor_sync(team, most[r], lanes));
+            least[r] = min(least[r], __shfl_xor_sync(team, least[r], lanes));
+        }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        if (first + r * (GROUP / TEAM) >= rows.a_rows + rows.b_filled) break;
+        /* 2^(13 - exponent), within what a float has: -114 to 126 */
+        const int finite = most[r] < 0x7f800000u, exponent = (int)(most[r] >> 23) - 127;
+        const int power = !finite || most[r] == 0 ? 0 : exponent < -113 ? 126 : 13 - exponent;
+        const float scale = finite ? float_of_bits((uint32)(127 + power) << 23) : 0;
+#pragma unroll(PIECES ? PIECES : 1)
+        for (int p = 0; p < PARTS; p++) {
+            const int64 k = EACH * (lane + (int64)TEAM * p);
+            const numbers here = NUMBERS(r, p, k);
+            uint32 highs[EACH / 2], lows[EACH / 2];
+#pragma unroll
+            for (int i = 0; i < EACH / 2; i++)
+                split_two(finite ? here.x[2 * i] * scale : 0, finite ? here.x[2 * i + 1] * scale : 0, highs[i], lows[i]);
+            if (k >= padded) continue;
+            const int piece = (int)(k % line / 8), turned = (int)(own[r] & 7);
+            uint32 *const at = rows.split + line_of(rows, own[r], k, of_a[r], across) + k % 8 / 2;
+            uint32 *const to_highs = at + ((piece ^ turned) << 2);
+            uint32 *const to_lows = at + low + ((piece + (across ? 0 : 4) ^ turned) << 2);
+#if ELEMENT == 32
+            *(uint2 *)to_highs = *(const uint2 *)highs;
+            if (LOWS) *(uint2 *)to_lows = *(const uint2 *)lows;
+#else
+            *(uint4 *)to_highs = *(const uint4 *)highs;
+#endif
+        }
+        if (lane == 0) {
+            const float back = most[r] == 0 ? 0 : float_of_bits(finite ? (uint32)(127 - power) << 23 : 0x7fc00000u);
+            rows.scales[of_a[r] ? own[r] : rows.tiled_rows + own[r]] =
+                least[r] != 0xffffffffu && float_of_bits(least[r] + 1) * scale < 0x1p-14f ? -back : back;
+        }
+    }
+}
+
+/* Of A and B, or of B alone. `across`: for SpMM. */
+KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
                   int64 length, int64 a_apart, int64 b_apart, int64 scratch_apart, int64 tiled_rows, int64 tiled,
-                  int32 slices, OUT(float, scales), OUT(uint32, split)) {
-    const int64 row = (GROUP_X * GROUP + LOCAL_ID) / TEAM;
-    const int lane = LOCAL_ID % TEAM;
-    const int64 padded = (int64)slices * NUMBERS_OF_LINE;
+                  int32 slices, OUT(float, scales), OUT(uint32, split_numbers)) {
     MEMBER(a, a_apart);
     MEMBER(b, b_apart);
     MEMBER(scales, scratch_apart);
-    MEMBER(split, scratch_apart);
-    if (row >= a_rows + b_filled) return; /* whole teams, whose lanes ask no others */
-    const int of_a = row < a_rows;
-    const int64 own = of_a ? row : row - a_rows; /* of its matrix */
-    const int64 inner = of_a || own < b_rows ? length : 0;
-    const uint32 team = (TEAM == 32 ? 0xffffffffu : (1u << TEAM % 32) - 1) << (LOCAL_ID % 32 / TEAM * TEAM);
-    const float *const from = of_a ? a + own * a_stride : b + own * b_stride;
-    const int aligned = (uint64)from % 16 == 0;
-    uint32 most = 0, least = 0xffffffffu;
-#if PIECES
-    float4 kept[PIECES];
-#pragma unroll
-    for (int p = 0; p < PIECES; p++) kept[p] = read_four(from, 4 * lane + 4 * TEAM * p, inner, aligned);
-#define STEPS         PIECES
-#define NUMBERS(p, k) kept[p]
-#else
-#define STEPS         (int)((padded + 4 * TEAM - 1) / (4 * TEAM))
-#define NUMBERS(p, k) read_four(from, k, inner, aligned)
-#endif
-#pragma unroll(PIECES ? PIECES : 1)
-    for (int p = 0; p < STEPS; p++) {
-        const float4 x = NUMBERS(p, 4 * lane + (int64)4 * TEAM * p);
-        measure(x.x, most, least);
-        measure(x.y, most, least);
-        measure(x.z, most, least);
-        measure(x.w, most, least);
-    }
-#pragma unroll
-    for (int lanes = TEAM / 2; lanes > 0; lanes /= 2) {
-        most = max(most, __shfl_xor_sync(team, most, lanes));
-        least = min(least, __shfl_xor_sync(team, least, lanes));
-    }
-    /* 2^(13 - exponent), within what a float has: -114 to 126 */
-    const int finite = most < 0x7f800000u, exponent = (int)(most >> 23) - 127;
-    const int power = !finite || most == 0 ? 0 : exponent < -113 ? 126 : 13 - exponent;
-    const float scale = finite ? float_of_bits((uint32)(127 + power) << 23) : 0;
-#pragma unroll(PIECES ? PIECES : 1)
-    for (int p = 0; p < STEPS; p++) {
-        const int64 k = 4 * lane + (int64)4 * TEAM * p;
-        float4 x = NUMBERS(p, k);
-        if (!finite) x = make_float4(0, 0, 0, 0);
-        uint2 high, low;
-        split_two(x.x * scale, x.y * scale, high.x, low.x);
-        split_two(x.z * scale, x.w * scale, high.y, low.y);
-        if (k < padded) {
-            const int piece = (int)(k % NUMBERS_OF_LINE / 8), turned = (int)(own & 7), within = (int)(k % 8 / 2);
-            uint32 *const at = split + line_of(own, k, of_a, slices, tiled_rows, tiled) + within;
-            *(uint2 *)(at + ((piece ^ turned) << 2)) = high;
-            *(uint2 *)(at + LOW + ((piece + (ACROSS ? 0 : 4) ^ turned) << 2)) = low;
-        }
-    }
-    if (lane == 0) {
-        const float back = float_of_bits(finite ? (uint32)(127 - power) << 23 : 0x7fc00000u);
-        scales[of_a ? own : tiled_rows + own] = least != 0xffffffffu && float_of_bits(least + 1) * scale < 0x1p-14f ? -back : back;
+    MEMBER(split_numbers, scratch_apart);
+    const rows_to_split rows = {a_rows, b_rows, b_filled, a, b, a_stride, b_stride, length, tiled_rows, tiled, slices, scales, split_numbers};
+    split(rows, ACROSS);
+}
+
+/* Of A and B by the groups with y = 0, of D as for SpMM by those with y = 1. `cleared`: counters that become 0 for the kernel to
+   come. */
+KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
+                   int64 inner, IN(element, d), int64 d_stride, int64 width, int64 a_apart, int64 b_apart, int64 d_apart,
+                   int64 scratch_apart, int64 tiled_rows, int64 tiled, int32 slices, int32 d_slices, OUT(float, scales),
+                   OUT(uint32, split_numbers), OUT(float, d_scales), OUT(uint32, d_split), int32 clears, OUT(int32, cleared)) {
+    MEMBER(a, a_apart);
+    MEMBER(b, b_apart);
+    MEMBER(d, d_apart);
+    MEMBER(scales, scratch_apart);
+    MEMBER(split_numbers, scratch_apart);
+    MEMBER(d_scales, scratch_apart);
+    MEMBER(d_split, scratch_apart);
+    MEMBER(cleared, scratch_apart);
+    if (GROUP_Y == 0) {
+        const rows_to_split both = {rows, b_rows, b_filled, a, b, a_stride, b_stride, inner, tiled_rows, tiled, slices, scales, split_numbers};
+        for (int64 i = GROUP_X * GROUP + LOCAL_ID; i < clears; i += GROUPS_X * GROUP) cleared[i] = 0;
+        split(both, 0);
+    } else {
+        const rows_to_split one = {0, b_rows, b_filled, d, d, d_stride, d_stride, width, 0, b_filled, d_slices, d_scales, d_split};
+        if (GROUP_X * (GROUP / TEAM * ROWS) < b_filled) split(one, 1);
     }
 }

@@ -5,7 +5,7 @@
 #include "gpu/tensor/wgmma.h"
 
 enum { SUMS, SPLIT, MERGE }; /* kernels */
-enum { ROWS = TAMIS_GPU_CELL_ROWS, COLUMNS = 64, LINE = 64 /* columns of C */, GROUP = 512, MERGE_GROUP = 256 };
+enum { ROWS = 128, COLUMNS = 64, LINE = 64 /* columns of C */, GROUP = 512, MERGE_GROUP = 256 };
 
 typedef struct spmm_state {
     tamis_gpu_tensor_cells cells;
@@ -61,6 +61,7 @@ static tamis_status prepare(tamis_prepared *p) {
     spmm_state *const s = p->state;
     p->math = problem->math;
     if (problem->rows == 0 || problem->width == 0 || problem->nnz == 0) return TAMIS_OK;
+    s->cells.rows = ROWS;
     s->cells.columns = COLUMNS;
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->span = problem->width <= LINE ? LINE : 2 * LINE;
@@ -71,7 +72,8 @@ static tamis_status prepare(tamis_prepared *p) {
                           (long long)problem->width, (long long)(p->device->limits.groups_most[1] * s->span));
     TRY(compile(p, s, "spmm_wgmma", SUMS, GROUP, shared_bytes(s))); /* while the cells are made */
     TRY(tamis_split_compile(
-        p, SPLIT, &(tamis_split){.across = true, .aligned = s->cells.aligned, .numbers = s->spans * s->span}));
+        p, SPLIT,
+        &(tamis_split){.lows = true, .across = true, .aligned = s->cells.aligned, .numbers = s->spans * s->span}));
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     s->groups = multiprocessors / s->spans > 0 ? multiprocessors / s->spans : 1;
     if (s->groups > s->cells.count && s->cells.count > 0) s->groups = s->cells.count;

@@ -15,9 +15,10 @@ typedef struct tamis_wgmma {
    either, since a cell has one place for it. */
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile);
 
-/* What a call of SDDMM takes for so many cells of 128 x 128; of SpMM. */
+/* What a call of SDDMM takes for so many cells of 128 x 128; of SpMM; of fused, of cells of its own. */
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells);
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
+double tamis_fused_wgmma_seconds(const tamis_problem *problem, double *cells);
 
 tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state);
 tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const tamis_operands *x,

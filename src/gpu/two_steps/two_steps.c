@@ -8,6 +8,7 @@
 #include "backend/edge.h"
 #include "base/status.h"
 #include "gpu/methods.h"
+#include "gpu/model.h"
 #include "gpu/plan.h"
 
 /* The first part's problem, or the second's. */
@@ -63,7 +64,8 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
     const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
     tamis_prediction samples, products;
     const tamis_gpu_algorithm *const sampler = choose(&first, &samples), *const multiplier = choose(&second, &products);
-    prediction->call_seconds = samples.call_seconds + products.call_seconds;
+    const double softmax = problem->edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_seconds(problem) : 0;
+    prediction->call_seconds = samples.call_seconds + softmax + products.call_seconds;
     prediction->setup_seconds = samples.setup_seconds + products.setup_seconds;
     if (problem->once) return; /* nobody asks why */
     snprintf(prediction->reason, sizeof prediction->reason, "SDDMM by %s in %.3g ms, then SpMM by %s in %.3g ms",

@@ -88,6 +88,7 @@ static inline unsigned __float_as_uint(float x) {
 }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int min(int x, int y) { return x < y ? x : y; }
 static inline unsigned min(unsigned x, unsigned y) { return x < y ? x : y; }
 static inline long long min(long long x, long long y) { return x < y ? x : y; }
@@ -122,7 +123,9 @@ template <typename T> static inline T __reduce_max_sync(unsigned, T x) {
     }
     return x;
 }
+template <typename T> static inline T __reduce_min_sync(unsigned all, T x) { return ~__reduce_max_sync(all, ~x); }
 static inline int __any_sync(unsigned, int x) { return __reduce_max_sync(~0u, x != 0 ? 1 : 0); }
+static inline int __all_sync(unsigned, int x) { return !__any_sync(~0u, !x); }
 template <typename T> static inline T atomicAdd(T *to, T x) {
     const T before = *to;
     *to += x;
@@ -199,6 +202,14 @@ static inline void ptx_st_shared_b16(unsigned at, unsigned short high, unsigned 
     if (number >= count) return;
     memcpy(shared_at(at), &high, 2);
     memcpy(shared_at(at + apart), &low, 2);
+}
+
+static inline void ptx_fence_acq_rel_gpu(void) {}
+template <typename T> static inline T __ldcg(const T *from) { return *from; }
+
+static inline void ptx_ex2_approx_ftz_f32(float &y, float x) {
+    y = exp2f(x);
+    if (y < 0x1p-126f) y = 0;
 }
 
 /* ---- products */
