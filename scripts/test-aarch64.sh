@@ -9,7 +9,7 @@ if [ "${1:-}" = --all ]; then
     set -- -DTAMIS_CPU_INLINE=ON -DCMAKE_C_FLAGS_RELEASE='-O3 -DNDEBUG'
 else
     arrangements=--quick
-    set -- -DTAMIS_CPU_INLINE=OFF -DCMAKE_C_FLAGS_RELEASE=-O1
+    set -- -DTAMIS_CPU_INLINE=OFF -DCMAKE_C_FLAGS_RELEASE=-Og
 fi
 cd "$(dirname "$0")/.."
 folder=build/aarch64

@@ -15,7 +15,7 @@ suite release 'quick|medium|long'
 
 for preset in asan tsan serial; do
     step "$preset: quick and medium tests, every instruction set"
-    build $preset -DTAMIS_CPU_ISA=
+    build $preset -DTAMIS_CPU_ISA= -DTAMIS_SANITIZE_TESTS=ON
     UBSAN_OPTIONS=print_stacktrace=1 suite $preset 'quick|medium'
 done
 

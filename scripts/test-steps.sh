@@ -21,10 +21,26 @@ step() {
     printf '\n-- %s (%d min %02d s)\n' "$*" $(((now - begin) / 60)) $(((now - begin) % 60))
 }
 
+# begun beside the steps that follow, taking what they leave of the cores; `besides` waits for it and says what it said
+beside() {
+    setsid nice "$@" >build/beside.log 2>&1 &
+    beside=$!
+    trap 'kill -- "-$beside" 2>/dev/null' EXIT
+}
+besides() {
+    wait "$beside"
+    result=$?
+    trap - EXIT
+    cat build/beside.log
+    return $result
+}
+
+# the counts and the whole time: finish [HOW LONG IT SHOULD TAKE]
 finish() {
     took
     printf '\n%d passed, %d failed, %d skipped, in %d min %02d s\n' $passed $failed $skipped $(((now - begin) / 60)) \
         $(((now - begin) % 60))
+    [ $# -eq 0 ] || echo "it should take at most $*"
     [ "$failed" -eq 0 ]
     exit
 }

@@ -13,6 +13,7 @@ TARGET=tamis_kernel_tests build release -DBUILD_TESTING=ON "-DTAMIS_CPU_INLINE=$
 check lint scripts/lint.sh quick
 
 step 'release: quick and medium tests, but those of files and structure'
+beside scripts/test-aarch64.sh # a process for each core, then one alone
 suite release 'quick|medium' host
 
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
@@ -24,7 +25,7 @@ TARGET=tamis_thread_tests build tsan
 TAMIS_TEST_BRIEF=1 suite tsan threads
 
 step 'aarch64, without OpenMP: the NEON kernels against the oracle, under emulation'
-check aarch64 scripts/test-aarch64.sh
+check aarch64 besides
 
 step 'the manual'
 check docs scripts/docs.sh
@@ -32,4 +33,4 @@ check docs scripts/docs.sh
 step 'evidence from GPUs'
 scripts/gpu-stale.sh
 
-finish
+finish '10 min on two cores that do nothing else, nothing built or cached before'

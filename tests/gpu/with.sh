@@ -7,6 +7,7 @@
 #   with.sh intel FOLDER COMMAND...   with Intel's for processors, from build/python, as the only one
 #   with.sh oclgrind FOLDER COMMAND...   with oclgrind as the only one: what it complains of fails the test
 #   with.sh emulated FOLDER LIBRARY COMMAND...   with CUDA's kernels on the processor, by LIBRARY (tests/gpu/emulated)
+# The device's ceilings are not measured, which takes seconds of each test, unless TAMIS_PROBE=1.
 # FOLDER is for what the test leaves. Caches of kernels are shared by all such folders in one place, as by all programs of a
 # user: what tests have in common is compiled once.
 set -eu
@@ -30,7 +31,7 @@ only() {
     mkdir -p "$folder/vendors" "$caches/cache"
     echo "$1" >"$folder/vendors/only.icd"
     export OCL_ICD_VENDORS="$folder/vendors" OPENCL_VENDOR_PATH="$folder/vendors"
-    export XDG_CACHE_HOME="$caches/cache" POCL_CACHE_DIR="$caches/pocl"
+    export XDG_CACHE_HOME="$caches/cache" POCL_CACHE_DIR="$caches/pocl" TAMIS_PROBE="${TAMIS_PROBE:-0}"
 }
 
 mkdir -p "$folder"
@@ -59,7 +60,7 @@ oclgrind)
     [ -n "$library" ] || skip 'oclgrind is not installed'
     only "$library"
     # it knows no calls that optimizers make up; the log holds what it finds
-    export TAMIS_PROBE=0 TAMIS_OPENCL_OPTIONS=-cl-opt-disable OCLGRIND_DATA_RACES=1 OCLGRIND_LOG="$folder/log"
+    export TAMIS_OPENCL_OPTIONS=-cl-opt-disable OCLGRIND_DATA_RACES=1 OCLGRIND_LOG="$folder/log"
     : >"$folder/log"
     "$@"
     [ ! -s "$folder/log" ] || { head -40 "$folder/log"; exit 1; }

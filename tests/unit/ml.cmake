@@ -3,7 +3,7 @@ foreach(name batches data files fit memory names score split using using_errors)
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c LIBRARIES tamis_ml_static TIMEOUT 120)
 endforeach()
 # It asks other devices too: a processor's OpenCL, which leaks what it compiles with.
-set(opencl "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/gpu/caches/pocl")
+set(opencl "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/gpu/caches/pocl;TAMIS_OPENCL_OPTIONS=-cl-opt-disable") # as tests/gpu does
 if(TAMIS_SANITIZE)
     set(opencl TAMIS_OPENCL=no-opencl-loader)
 endif()

@@ -74,7 +74,7 @@ static int64_t allocations_of(tamis_model_options options, int iterations) {
 static void iterations_allocate_nothing(void **state) {
     (void)state;
     for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++)
-        for (int way = 0; way < 16; way += test_rounds(1, 3)) {
+        for (int way = 0; way < 16; way += test_rounds(1, 5)) {
             tamis_model_options options;
             works(tamis_model_options_init(&options, (tamis_method)method));
             options.factors = 6;

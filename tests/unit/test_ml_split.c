@@ -219,7 +219,7 @@ static void tokens_are_shared(void **state) {
     static const double shares[] = {0.1, 0.5, 0.75, 0.9, 1e-9, 1 - 1e-9};
     static const int64_t most[] = {1, 5, 200, 100000};
     for (int m = 0; m < 4; m++) {
-        tamis_owned_sparse *const matrix = random_counts(300, 53, most[m], 5);
+        tamis_owned_sparse *const matrix = random_counts(m < 3 ? 300 : 60, 53, most[m], 5);
         const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         const double tokens = sum_of(S);
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {

@@ -69,7 +69,7 @@ static bool fetch(worker *w) {
 
 static void *work(void *context) {
     worker *const w = context;
-    for (int round = 0; round < test_rounds(6, 3) && !w->failed; round++) {
+    for (int round = 0; round < test_rounds(6, 2) && !w->failed; round++) {
         if (kept_forward(w->c, w->plan, &w->mine, &w->execution) != TAMIS_OK)
             w->failed = "an execution failed";
         else if (!fetch(w))
@@ -160,7 +160,7 @@ static int outputs_of(const gradient_case *c) {
 
 static void *train(void *context) {
     trainer *const t = context;
-    for (int round = 0; round < test_rounds(6, 3) && t->status == TAMIS_OK; round++) {
+    for (int round = 0; round < test_rounds(6, 2) && t->status == TAMIS_OK; round++) {
         t->status = gradient_case_run(t->c, t->gradient, outputs_of(t->c));
         if (t->status == TAMIS_OK) t->status = tamis_stream_synchronize(device, t->c->there.stream);
     }

@@ -147,7 +147,7 @@ static void test_forward(void **state) {
 static void test_hubs(void **state) {
     (void)state;
     for (int k = 0; k < CHOICES; k++)
-        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F64 - quick); type += test_rounds(1, 3))
+        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F64 - quick); type += test_rounds(1, 4))
             for (int round = 0; round < 2 - quick && choices[k].cpu == is_cpu; round++) {
                 gradient_shape s = draw_shape(choices[k].operation, 3 * round);
                 s.rows = round ? 5 : 30, s.cols = 40, s.nnz = quick ? 4500 : 9000, s.hub = round ? 0 : 0.8;
@@ -197,7 +197,7 @@ static void test_masked(void **state) {
     (void)state;
     for (int k = 0; k < CHOICES; k++)
         for (int round = 0; round < 2 && choices[k].cpu == is_cpu; round++)
-            for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 3)) {
+            for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 4)) {
                 const gradient_shape s = masked_shape(choices[k].operation, round);
                 gradient_case *const c = make(choices[k].operation, (tamis_type)type, &s);
                 mask(c);
@@ -310,7 +310,7 @@ static void test_backward(void **state) {
 static void test_backward_hubs(void **state) {
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED)
-        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 3))
+        for (int type = 0; type <= (is_cpu ? (int)TAMIS_BF16 : (int)TAMIS_F32); type += test_rounds(1, 4))
             for (int round = 0; round < 2; round++) {
                 gradient_shape s = draw_shape((tamis_operation)operation, 3 * round);
                 s.rows = round ? 5 : 30, s.cols = 40, s.nnz = quick ? 4500 : 9000, s.hub = round ? 0 : 0.8;
