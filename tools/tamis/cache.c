@@ -74,6 +74,7 @@ const tool_command tool_cache_command = {
     .name = "cache",
     .summary = "show or remove the compiled GPU kernels and measured plans on disk",
     .operands = "info|clear",
+    .first = &tool_cache_actions,
     .least = 1,
     .most = 1,
     .description =

@@ -94,6 +94,7 @@ const tool_command tool_generate_command = {
     .name = "generate",
     .summary = "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
     .operands = "KIND",
+    .first = &tool_kinds,
     .least = 1,
     .most = 1,
     .description =

@@ -61,43 +61,58 @@ static void print_option(const tool_option *option, int width) {
     tool_text_free(&help);
 }
 
-/* What follows the description: the options, or the actions of a group. */
-static void print_options(const tool_command *command, int width) {
+static void print_paragraphs(const char *text, int width) {
+    for (const char *paragraph = text; paragraph && *paragraph;) {
+        const char *end = strstr(paragraph, "\n\n");
+        const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
+        tool_text wrapped = {0};
+        tool_text_add(&wrapped, "%.*s", (int)length, paragraph);
+        tool_wrap(stdout, tool_text_get(&wrapped), 0, 0, width);
+        putchar('\n');
+        tool_text_free(&wrapped);
+        paragraph += length + (end ? 2 : 0);
+    }
+}
+
+/* What follows the description: the options, or the methods that have some. */
+static void print_options(const tool_option *option, int width) {
     puts("Options:");
-    for (const tool_option *option = command->options; option->name; option++) print_option(option, width);
+    for (; option->name; option++) print_option(option, width);
     printf("  -h, --help%*sthis text\n", OPTION_COLUMN - 12, "");
 }
 
-static void print_actions(const tool_command *group) {
-    puts("Actions:");
-    for (int i = 0; group->actions[i]; i++) printf("  %-12s%s\n", group->actions[i]->name, group->actions[i]->summary);
-    printf("\n'tamis %s ACTION --help' for the options of one.\n", group->name);
+static void print_methods(const tool_command *command) {
+    puts("Methods:");
+    for (const tool_command *method = command->methods; method->name; method++) {
+        printf("  %-14s%s\n", method->name, method->summary);
+    }
+    printf("\n'tamis %s METHOD --help' for the options of one.\n", command->name);
 }
 
-void tool_command_help(const tool_command *group, const tool_command *command) {
-    const int width = tool_terminal_width();
-    char name[64];
-    snprintf(name, sizeof name, "%s%s%s", group ? group->name : "", group ? " " : "", command->name);
-    printf("tamis %s - %s\n\nUsage: tamis %s%s%s%s\n\n", name, command->summary, name,
-           command->actions ? "" : " [options]", *command->operands ? " " : "", command->operands);
-    for (const char *paragraph = command->description; *paragraph;) {
-        const char *end = strstr(paragraph, "\n\n");
-        const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
-        tool_text text = {0};
-        tool_text_add(&text, "%.*s", (int)length, paragraph);
-        tool_wrap(stdout, tool_text_get(&text), 0, 0, width);
-        putchar('\n');
-        tool_text_free(&text);
-        paragraph += length + (end ? 2 : 0);
-    }
-    if (command->actions) {
-        print_actions(command);
-    } else {
-        print_options(command, width);
-    }
-    if (command->examples && command->examples->line) puts("\nExamples:");
-    for (const tool_example *example = command->examples; example && example->line; example++) {
+static void print_examples(const tool_example *example, int width) {
+    if (example && example->line) puts("\nExamples:");
+    for (; example && example->line; example++) {
         printf("  %s\n      ", example->line);
         tool_wrap(stdout, example->meaning, 6, 6, width);
     }
+}
+
+void tool_command_help(const tool_command *command, const tool_command *method) {
+    const int width = tool_terminal_width();
+    const bool any = command->methods && !method;
+    printf("tamis %s%s%s - %s\n\n", command->name, method ? " " : "", method ? method->name : "",
+           (method ? method : command)->summary);
+    printf("Usage: tamis %s%s%s [options]%s%s\n\n", command->name,
+           method ? " "
+           : any  ? " METHOD"
+                  : "",
+           method ? method->name : "", *command->operands ? " " : "", command->operands);
+    if (method) print_paragraphs(method->description, width);
+    print_paragraphs(command->description, width);
+    if (any) {
+        print_methods(command);
+    } else {
+        print_options(method ? method->options : command->options, width);
+    }
+    print_examples((method ? method : command)->examples, width);
 }

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "exit.h"
 #include "json.h"
+#include "model_use.h"
 #include "operands.h"
 #include "progress.h"
 #include "source.h"
@@ -24,7 +25,7 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {"histogram", 0, TOOL_FLAG, NULL, "yes", "show the histogram of row lengths", AT(histogram), 0, 0, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(format), 0, 0, &tool_file_formats},
     {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
@@ -38,6 +39,7 @@ static const tool_option options[] = {
 static const tool_example examples[] = {
     {"tamis info mesh.mtx.gz", "sizes, row profile and structure class"},
     {"tamis info --json *.mtx | jq '.[].class'", "only the classes of many files"},
+    {"tamis info movies.model", "of a model its method, sizes, options and the progress of the fit"},
     {NULL, NULL},
 };
 
@@ -118,6 +120,7 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
                        const tool_structure *structure) {
     const tamis_sparse *S = source->S;
     tool_json_object(json, NULL);
+    tool_json_text(json, "kind", "matrix");
     tool_json_text(json, "file", path);
     tool_json_text(json, "matrix", source->name);
     tool_json_integer(json, "rows", profile->rows);
@@ -152,6 +155,7 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
 }
 
 static int show(const settings *set, const char *path, tool_json *json) {
+    if (tool_is_model(path)) return tool_model_info(path, json);
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     reading.file_format = (tamis_file_format)set->format;
     reading.relabel = set->relabel;
@@ -199,13 +203,15 @@ static int run_info(const void *given, int count, char **operands) {
 
 const tool_command tool_info_command = {
     .name = "info",
-    .summary = "show the sizes, row profile and structure class of a matrix",
+    .summary = "describe a matrix (sizes, row profile, structure class) or a model",
     .operands = "FILE ...",
     .least = 0,
     .most = -1,
     .description = "Reads each FILE and shows its sizes, its row profile, and its structure class with the rule that "
                    "decided it (--rules lists all rules). The best algorithm depends on the class. FILE may also be "
-                   "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
+                   "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys. If FILE is a model or a "
+                   "checkpoint, it shows the method and sizes, the data that it was fitted to, its options, and the "
+                   "progress of the fit.",
     .options = options,
     .examples = examples,
     .settings_size = sizeof(settings),

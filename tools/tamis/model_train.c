@@ -1,5 +1,5 @@
-/* METHOD train: reads data, fits a model to it while the table grows, and writes the model. What was reached is kept in
-   a checkpoint meanwhile, with which an interrupted training goes on. */
+/* tamis train METHOD: reads data, fits a model to it while the table grows, and writes the model. What was reached is
+   kept in a checkpoint meanwhile, with which an interrupted training goes on. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "device.h"
 #include "exit.h"
-#include "model_actions.h"
 #include "model_baseline.h"
 #include "model_data.h"
 #include "model_options.h"
@@ -56,9 +56,9 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     }
     if (set->stream && set->held_out && !tool_method_of_documents(method)) {
         return tool_usage_error(
-            "--held-out: not with --stream, since %s stores nothing of a stream's rows; use 'tamis %s score' to "
-            "measure the model on other rows",
-            tamis_method_name(method), tamis_method_name(method));
+            "--held-out: not with --stream, since %s stores nothing of a stream's rows; use 'tamis score' to measure the "
+            "model on other rows",
+            tamis_method_name(method));
     }
     if (set->stream && set->from != TAMIS_FILE_AUTO) {
         return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
@@ -255,7 +255,7 @@ static int report_interrupted(const training *run) {
     }
     tool_text line = {0};
     tool_options_retype(&line, "resume");
-    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:\ntamis %s train --resume%s", where.text,
+    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:\ntamis train %s --resume%s", where.text,
                last->iterations, run->checkpoint, tamis_method_name(run->method), tool_text_get(&line));
     tool_text_free(&line);
     return TOOL_INTERRUPTED;
@@ -337,10 +337,10 @@ static int train(training *run) {
     return code ? code : finish(run, seconds);
 }
 
-int tool_train(const tool_command *group, const void *given, int count, char **operands) {
+static int run_train(const void *given, int count, char **operands) {
     (void)count;
-    training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[0]};
-    const tamis_status status = tamis_method_from_name(group->name, &run.method);
+    training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[1]};
+    const tamis_status status = tamis_method_from_name(operands[0], &run.method);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     int code = check_settings(&run.settings, run.method);
     if (code) return code;
@@ -364,3 +364,91 @@ int tool_train(const tool_command *group, const void *given, int count, char **o
     free(run.checkpoint);
     return code;
 }
+
+/* ------------------------------------------------------------------------------------------ the command */
+
+static const tool_example als_examples[] = {
+    {"tamis train als ratings.csv -o movies.model --factors 50 --hold-out 0.1",
+     "features of users and movies, measured on a tenth of the ratings"},
+    {"tamis train als ratings.csv -o movies.model --hold-out 0.1 --resume=movies.model --iterations 30",
+     "more iterations of that model, on the same data"},
+    {NULL, NULL},
+};
+static const tool_example implicit_als_examples[] = {
+    {"tamis train implicit-als plays.tsv -o music.model --confidence 40 --leave-one-out",
+     "from play counts; one song of each user is held out to measure recall"},
+    {NULL, NULL},
+};
+static const tool_example ccd_examples[] = {
+    {"tamis train ccd ratings.csv -o movies.model --held-out test.csv --json run.jsonl",
+     "one feature at a time, with the error on a file; a line of JSON per pass"},
+    {NULL, NULL},
+};
+static const tool_example sfa_examples[] = {
+    {"tamis train sfa ratings.mtx -o movies.model --stream --batch-rows 4096", "ratings in mini-batches of users"},
+    {NULL, NULL},
+};
+static const tool_example lda_examples[] = {
+    {"tamis train lda docword.news.txt.gz -o news.model --topics 50 --vocabulary vocab.news.txt --hold-out 0.1",
+     "fifty topics with named words, measured on a tenth of the words"},
+    {"tamis train lda docword.pubmed.txt -o pubmed.model --stream --batch-rows 2048",
+     "documents that do not fit into memory"},
+    {NULL, NULL},
+};
+static const tool_example gap_examples[] = {
+    {"tamis train gap docword.kos.txt -o kos.model --topics 20 --iterations 50", "topics under a Poisson model"},
+    {NULL, NULL},
+};
+
+#define METHOD(number, its_name, its_examples, its_summary, its_description)                                           \
+    {                                                                                                                  \
+        .name = its_name, .summary = its_summary, .description = its_description,                                      \
+        .options = tool_train_options[number], .examples = its_examples                                                \
+    }
+
+static const tool_command methods[] = {
+    METHOD(TAMIS_ALS, "als", als_examples, "ratings: alternating least squares",
+           "Models ratings by alternating least squares. Users and items have features whose products are the ratings. "
+           "They are computed alternately, by conjugate gradients on all rows at once. Try this method first for "
+           "ratings."),
+    METHOD(TAMIS_IMPLICIT_ALS, "implicit-als", implicit_als_examples, "counts of what was used, bought or played",
+           "Models usage counts by the alternating least squares of Hu, Koren and Volinsky. Every entry counts, and "
+           "those with a count have more weight. Use it for recommendations without ratings."),
+    METHOD(TAMIS_CCD, "ccd", ccd_examples, "ratings, one feature at a time (CCD++)",
+           "Models ratings by CCD++: coordinate descent, one feature of all users and items at a time. Features may be "
+           "constrained to be at least 0."),
+    METHOD(TAMIS_SFA, "sfa", sfa_examples, "ratings in mini-batches of users (sparse factor analysis)",
+           "Models ratings by sparse factor analysis in mini-batches of users: users by conjugate gradients, items by "
+           "ADAGRAD. The model stores only items; the features of users are computed again from their ratings."),
+    METHOD(TAMIS_LDA, "lda", lda_examples, "topics of documents (latent Dirichlet allocation)",
+           "Finds topics of documents by latent Dirichlet allocation: online variational Bayes in mini-batches of "
+           "documents. The model stores the words of topics; the topics of a document are computed from its words."),
+    METHOD(TAMIS_GAP, "gap", gap_examples, "topics of documents, or non-negative factors of counts (gamma-Poisson)",
+           "Finds topics of documents by a gamma-Poisson model of the counts. With shape 1 and no scale, the defaults, "
+           "this is a non-negative factorisation that minimises the Kullback-Leibler divergence."),
+    {.name = NULL},
+};
+
+const tool_command tool_train_command = {
+    .name = "train",
+    .summary = "fit a model to ratings, uses or documents",
+    .operands = "DATA",
+    .least = 1,
+    .most = 1,
+    .description =
+        "Fits a model to DATA and writes it to MODEL. DATA are ratings 'user item rating' with arbitrary ids, which the "
+        "model keeps as names (.csv, .tsv, .ratings, .data; except for lda and gap also .dat and .txt); bags of words "
+        "(docword.*, .ldac, .dat), with names from --vocabulary; or any other matrix, rows x columns, also "
+        "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.\n"
+        "\n"
+        "On a terminal there is a line for each iteration: the loss, the metric on held-out entries (RMSE of ratings, "
+        "perplexity of words; for implicit data, the share of held-out entries among the first ten), and the shares of the "
+        "time in the sparse operations. Loss and metric are empty if there is none.\n"
+        "\n"
+        "A checkpoint is written at most every --checkpoint-seconds. After Ctrl-C or a crash, the same command with "
+        "--resume continues the training and gives the same model as an uninterrupted training; --iterations, --tolerance, "
+        "--loss and --threads may differ then. The same data, options, device and number of threads give the same model.",
+    .methods = methods,
+    .settings_size = sizeof(tool_train_settings),
+    .run = run_train,
+};

@@ -28,13 +28,14 @@ static named_file *add_file(const char *path) {
     return file;
 }
 
-static void find_files(const tool_command *command, const void *settings, int count, char **operands) {
+static void find_files(const tool_command *command, const tool_option *option, const void *settings, int count,
+                       char **operands) {
     for (int i = 0; i < count; i++) {
         named_file *const file = add_file(operands[i]);
         file->written = command->output_operand > 0 && i == command->output_operand;
         snprintf(file->called, sizeof file->called, "%s", file->written ? "OUT" : "operand");
     }
-    for (const tool_option *option = command->options; option->name; option++) {
+    for (; option->name; option++) {
         const bool written = option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO;
         if (!written && option->value != TOOL_PATH && option->value != TOOL_NAME) continue;
         const char *path = *(const char *const *)((const char *)settings + option->offset);
@@ -69,9 +70,10 @@ static int check_output(const named_file *file, bool no_clobber) {
     return tool_output_check(file->path, 1);
 }
 
-int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands) {
-    find_files(command, settings, count, operands);
-    const bool no_clobber = tool_option_flag(command->options, settings, "no-clobber");
+int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
+                       char **operands) {
+    find_files(command, options, settings, count, operands);
+    const bool no_clobber = tool_option_flag(options, settings, "no-clobber");
     for (int i = 0; i < file_count; i++) {
         const int code = files[i].written ? check_output(&files[i], no_clobber) : 0;
         if (code) return code;

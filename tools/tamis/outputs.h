@@ -6,7 +6,8 @@
 
 /* Refuses an output that is an input or another output, that exists where --no-clobber is given, or that cannot be
    written. Returns 0 or an exit code, after a message. */
-int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands);
+int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
+                       char **operands);
 
 /* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
 int tool_output_check(const char *path, double bytes);

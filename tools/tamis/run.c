@@ -447,6 +447,7 @@ const tool_command tool_run_command = {
     .name = "run",
     .summary = "run one operation and write its result",
     .operands = "OP FILE",
+    .first = &tool_operations,
     .least = 2,
     .most = 2,
     .description =
