@@ -25,7 +25,7 @@ static const tool_option options[] = {
     {"device", 'd', TOOL_NAME, "DEVICE", NULL,
      "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)", AT(device), 0, 0, NULL},
     {"markdown", 0, TOOL_FLAG, NULL, NULL, "as a page of the manual", AT(markdown), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {.name = NULL},
 };
 

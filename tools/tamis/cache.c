@@ -13,7 +13,7 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
     {.name = NULL},
 };
 

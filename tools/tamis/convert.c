@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "json.h"
 #include "outputs.h"
 #include "progress.h"
 #include "source.h"
@@ -13,7 +14,7 @@
 
 typedef struct settings {
     int from, format, type, index_type, offset_type, values, duplicates;
-    bool transpose, sort, relabel, undirected, dense, no_clobber, quiet;
+    bool json, transpose, sort, relabel, undirected, dense, no_clobber, quiet;
     int64_t threads;
 } settings;
 
@@ -38,6 +39,7 @@ static const tool_option options[] = {
      AT(dense), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
     TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
@@ -63,6 +65,10 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
+    } else if (set->json) {
+        tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
+        tool_json_end_object(&json);
+        tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
     }
@@ -110,6 +116,13 @@ static int run_convert(const void *given, int count, char **operands) {
     if (status == TAMIS_OK) status = tamis_write_sparse(out, S);
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
+    } else if (set->json) {
+        tool_json json = tool_json_written(out, S->rows, S->cols, S->nnz);
+        tool_json_bool(&json, "values", S->values != NULL);
+        tool_json_number(&json, "read_ms", 1e3 * source.seconds);
+        tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - read));
+        tool_json_end_object(&json);
+        tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", out, tool_word_count(S->rows).text,
                tool_word_count(S->cols).text, tool_word_count(S->nnz).text, S->values ? "" : ", no values",

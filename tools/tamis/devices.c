@@ -14,7 +14,7 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
     {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings; the first time this may take a second",
      offsetof(settings, ceilings), 0, 0, NULL},
     {.name = NULL},

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "json.h"
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
@@ -31,6 +32,7 @@ const tool_option tool_generate_options[] = {
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the column indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
     TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
@@ -81,6 +83,12 @@ static int run_generate(const void *given, int count, char **operands) {
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
+    } else if (settings->json) {
+        tool_json json = tool_json_written(settings->output, S->rows, S->cols, S->nnz);
+        tool_json_number(&json, "generate_ms", 1e3 * (made - start));
+        tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
+        tool_json_end_object(&json);
+        tool_json_finish(&json);
     } else if (!settings->quiet) {
         printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", settings->output, operands[0],
                tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,

@@ -94,4 +94,14 @@ void tool_json_null(tool_json *json, const char *name) {
     fputs("null", json->out);
 }
 
+tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz) {
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "output", path);
+    tool_json_integer(&json, "rows", rows);
+    tool_json_integer(&json, "cols", cols);
+    if (nnz >= 0) tool_json_integer(&json, "nnz", nnz);
+    return json;
+}
+
 void tool_json_finish(tool_json *json) { fputc('\n', json->out); }

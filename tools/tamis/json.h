@@ -26,6 +26,10 @@ void tool_json_number(tool_json *json, const char *name, double value); /* NaN a
 void tool_json_bool(tool_json *json, const char *name, bool value);
 void tool_json_null(tool_json *json, const char *name);
 
+/* An object by itself on standard output, of a file that was written: its name, and the sizes of what it holds (nnz <
+   0: a dense array). It is left open for more. */
+tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz);
+
 /* The closing line end of a pretty document or of a line. */
 void tool_json_finish(tool_json *json);
 

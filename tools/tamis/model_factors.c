@@ -185,6 +185,7 @@ static const tool_option export_options[] = {
     {"row-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the rows, one per line", AT(row_names), 0, 0, NULL},
     {"column-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the columns, one per line", AT(column_names), 0,
      0, NULL},
+    TOOL_USE_JSON(settings, "an object for each array that was written"),
     TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber)),
     TOOL_USE_DEVICE(settings),
     {.name = NULL},
@@ -197,7 +198,13 @@ static int write_factors(const tool_use *use, const char *path, bool of_rows) {
     const tamis_status status =
         of_rows ? tamis_model_row_factors(use->model, &factors) : tamis_model_column_factors(use->model, &factors);
     if (status != TAMIS_OK) return tool_library_error(status, use->path);
-    const int code = write_array(path, tamis_owned_dense_view(factors));
+    const tamis_dense *array = tamis_owned_dense_view(factors);
+    const int code = write_array(path, array);
+    if (code == 0 && use->settings->json) {
+        tool_json json = tool_json_written(path, array->rows, array->cols, -1);
+        tool_json_end_object(&json);
+        tool_json_finish(&json);
+    }
     tamis_owned_dense_free(factors);
     return code;
 }

@@ -69,7 +69,7 @@ static const tool_option options[] = {
     {"repeat", 'r', TOOL_INTEGER, "N", "1",
      "number of executions; the fastest is reported, and each starts from the old output", AT(repeat), 1, 1e9, NULL},
     {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; code 1 if out of tolerance", AT(check), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of random operands", AT(seed), 0, 9e18, NULL},
     {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of FILE", AT(from), 0, 0, &tool_file_formats},
     {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,

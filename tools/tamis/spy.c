@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "json.h"
 #include "output_file.h"
 #include "outputs.h"
 #include "progress.h"
@@ -23,7 +24,7 @@ typedef struct settings {
     const char *output;
     int64_t size;
     int format;
-    bool relabel, undirected, no_clobber, quiet;
+    bool json, relabel, undirected, no_clobber, quiet;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -38,6 +39,7 @@ static const tool_option options[] = {
     {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
      NULL},
     TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
 };
@@ -159,7 +161,15 @@ static int draw(const settings *set, const tool_source *source, bool png) {
         const int closed = tool_output_close(&file, code == 0);
         if (code == 0) code = closed;
     }
-    if (code == 0 && !set->quiet) printf("%s: %s\n", set->output, tool_text_get(&caption));
+    if (code == 0 && set->json) {
+        tool_json json = tool_json_written(set->output, source->S->rows, source->S->cols, source->S->nnz);
+        tool_json_text(&json, "matrix", source->name);
+        tool_json_text(&json, "class", structure.name);
+        tool_json_end_object(&json);
+        tool_json_finish(&json);
+    } else if (code == 0 && !set->quiet) {
+        printf("%s: %s\n", set->output, tool_text_get(&caption));
+    }
     tool_raster_free(&raster);
     tool_text_free(&caption);
     return code;
