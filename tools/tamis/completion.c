@@ -23,7 +23,7 @@ static void offer_options(FILE *out, const tool_option *option, const char *type
         snprintf(name, sizeof name, "--%s", option->name);
         offer(out, name, "", typed, option->help);
         snprintf(name, sizeof name, "--no-%s", option->name);
-        if (option->value == TOOL_FLAG && option->preset) offer(out, name, "", typed, "not that");
+        if (tool_option_is_flag(option) && option->preset) offer(out, name, "", typed, "not that");
     }
 }
 
@@ -34,7 +34,7 @@ static const tool_option *option_before(const tool_option *option, const char *w
         const bool long_form = strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0;
         if (short_form || long_form) break;
     }
-    return option && option->name && option->value != TOOL_FLAG && option->value != TOOL_PATH_MAYBE ? option : NULL;
+    return option && option->name && !tool_option_is_flag(option) && option->value != TOOL_PATH_MAYBE ? option : NULL;
 }
 
 static void offer_commands(FILE *out, const char *typed) {

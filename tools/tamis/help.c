@@ -33,7 +33,7 @@ void tool_help(FILE *out) {
 static void print_option(const tool_option *option, int width) {
     char head[80];
     const char *name = option->name;
-    const bool negatable = option->value == TOOL_FLAG && option->preset;
+    const bool negatable = tool_option_is_flag(option) && option->preset;
     int length = snprintf(head, sizeof head, "  ");
     if (option->letter) length += snprintf(head + length, sizeof head - (size_t)length, "-%c, ", option->letter);
     length += snprintf(head + length, sizeof head - (size_t)length, "--%s%s", negatable ? "[no-]" : "", name);

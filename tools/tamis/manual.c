@@ -64,7 +64,7 @@ typedef struct differences {
 } differences;
 
 static void print_option(FILE *out, const tool_option *option, const differences *differs) {
-    const bool negatable = option->value == TOOL_FLAG && option->preset;
+    const bool negatable = tool_option_is_flag(option) && option->preset;
     fputs(".It Fl ", out);
     if (option->letter) fprintf(out, "%c , ", option->letter);
     if (option->letter) fputs("Fl ", out);

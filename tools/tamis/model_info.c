@@ -1,6 +1,7 @@
 /* tamis info of a model: what a model is, what it was fitted to and how far. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -17,19 +18,15 @@ static int64_t file_bytes(const char *path) {
 
 /* The options with which the model was made, as one would type them. */
 static void add_options(const tamis_model_options *made, tool_text *text) {
-    tool_train_settings set = {0};
-    tool_train_from_library(made, &set);
+    const tool_train_settings set = {.model = *made};
     for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
         if (!tool_train_of_model(option)) continue;
-        const void *at = (const char *)&set + option->offset;
-        const char *separator = text->length ? ", " : "";
-        switch (option->value) {
-        case TOOL_FLAG: tool_text_add(text, "%s%s%s", separator, *(const bool *)at ? "" : "no-", option->name); break;
-        case TOOL_INTEGER:
-            tool_text_add(text, "%s%s %lld", separator, option->name, (long long)*(const int64_t *)at);
-            break;
-        case TOOL_REAL: tool_text_add(text, "%s%s %.7g", separator, option->name, *(const double *)at); break;
-        default: break;
+        const tool_word value = tool_option_text(option, &set);
+        tool_text_add(text, "%s", text->length ? ", " : "");
+        if (tool_option_is_flag(option)) {
+            tool_text_add(text, "%s%s", strcmp(value.text, "yes") == 0 ? "" : "no-", option->name);
+        } else {
+            tool_text_add(text, "%s %s", option->name, value.text);
         }
     }
 }
@@ -60,17 +57,20 @@ static void print_text(const tool_use *use) {
 }
 
 static void write_options(tool_json *json, const tamis_model_options *made) {
-    tool_train_settings set = {0};
-    tool_train_from_library(made, &set);
+    const tool_train_settings set = {.model = *made};
     for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
-        const void *at = (const char *)&set + option->offset;
+        const tool_word value = tool_option_text(option, &set);
         char name[64];
         if (!tool_train_of_model(option)) continue;
         snprintf(name, sizeof name, "%s", option->name);
         for (char *dash = strchr(name, '-'); dash; dash = strchr(dash, '-')) *dash = '_';
-        if (option->value == TOOL_FLAG) tool_json_bool(json, name, *(const bool *)at);
-        if (option->value == TOOL_INTEGER) tool_json_integer(json, name, *(const int64_t *)at);
-        if (option->value == TOOL_REAL) tool_json_number(json, name, *(const double *)at);
+        if (tool_option_is_flag(option)) {
+            tool_json_bool(json, name, strcmp(value.text, "yes") == 0);
+        } else if (option->value == TOOL_REAL) {
+            tool_json_number(json, name, strtod(value.text, NULL));
+        } else {
+            tool_json_integer(json, name, strtoll(value.text, NULL, 10));
+        }
     }
 }
 

@@ -102,21 +102,16 @@ static int choose_checkpoint(training *run) {
 /* ------------------------------------------------------------------------------------------ model and data */
 
 static void set_library_options(training *run, tamis_model_options *options) {
-    tool_train_to_library(&run->settings, options);
-    options->algorithms = run->settings.algorithms;
+    *options = run->settings.model;
     options->checkpoint = run->checkpoint;
-    options->checkpoint_seconds = run->settings.checkpoint_seconds;
     options->callback = tool_training_report_add;
     options->callback_context = &run->report;
 }
 
 static int make_model(training *run) {
     tamis_model_options options;
-    tamis_status status = tamis_model_options_init(&options, run->method);
-    if (status == TAMIS_OK) {
-        set_library_options(run, &options);
-        status = tamis_model_create(run->device.device, &options, &run->model);
-    }
+    set_library_options(run, &options);
+    const tamis_status status = tamis_model_create(run->device.device, &options, &run->model);
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
@@ -154,7 +149,7 @@ static int open_data(training *run) {
     const double start = tool_seconds();
     int code = 0;
     if (set->stream) {
-        const int64_t rows = set->batch_rows > 0 ? set->batch_rows : STREAM_ROWS;
+        const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
         const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
         if (status != TAMIS_OK) {
             return tool_library_error(status, strstr(tamis_last_error(), run->data_spec) ? NULL : run->data_spec);
@@ -320,7 +315,7 @@ static int finish(training *run, double seconds) {
 /* The model and its checkpoint have at least the factors of the columns. */
 static int check_space(const training *run) {
     const double bytes =
-        (double)run->columns * (double)run->settings.factors * (double)tamis_type_size((tamis_type)run->settings.type);
+        (double)run->columns * (double)run->settings.model.factors * (double)tamis_type_size(run->settings.model.type);
     const int code = tool_output_check(run->settings.output, bytes);
     return code || !run->checkpoint ? code : tool_output_check(run->checkpoint, bytes);
 }
@@ -340,9 +335,11 @@ static int train(training *run) {
 static int run_train(const void *given, int count, char **operands) {
     (void)count;
     training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[1]};
-    const tamis_status status = tamis_method_from_name(operands[0], &run.method);
+    tamis_status status = tamis_method_from_name(operands[0], &run.method);
+    if (status == TAMIS_OK) status = tamis_model_options_init(&run.settings.model, run.method);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    int code = check_settings(&run.settings, run.method);
+    int code = tool_options_repeat(tool_train_options[run.method], &run.settings);
+    if (code == 0) code = check_settings(&run.settings, run.method);
     if (code) return code;
     tool_interrupt_catch();
     code = choose_checkpoint(&run);
