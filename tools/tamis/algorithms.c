@@ -29,12 +29,6 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-static const tool_example examples[] = {
-    {"tamis algorithms --op fused", "the algorithms for the fused product"},
-    {"tamis algorithms --markdown", "the table of docs/algorithms.md"},
-    {NULL, NULL},
-};
-
 static bool wanted(const settings *set, const tamis_algorithm_description *algorithm) {
     unsigned operations = 0;
     for (int i = 0; i < set->operations.count; i++) operations |= 1u << set->operations.at[i];
@@ -157,10 +151,7 @@ const tool_command tool_algorithms_command = {
     .name = "algorithms",
     .summary = "list the algorithms: their source, needs and uses",
     .operands = "",
-    .description = "Lists the registry of algorithms. Each has a name for --algorithm, and parameters for 'tamis run "
-                   "--parameters'.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_algorithms,
 };

@@ -17,12 +17,6 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-static const tool_example examples[] = {
-    {"tamis cache info", "its folder and size"},
-    {"tamis cache clear", "then plans compile their kernels again, and measure again"},
-    {NULL, NULL},
-};
-
 static void print_json(const tamis_cache_description *cache, bool cleared, int64_t removed) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
@@ -77,13 +71,7 @@ const tool_command tool_cache_command = {
     .first = &tool_cache_actions,
     .least = 1,
     .most = 1,
-    .description =
-        "A plan on a GPU compiles its kernels when it is made, and keeps them in a folder of $XDG_CACHE_HOME/tamis, so "
-        "that making the same plan again is fast. TAMIS_CACHE_BYTES limits its size; the oldest kernels are removed first. "
-        "Beside it, plans.txt keeps what plans with --effort measure have chosen. 'info' shows both, and 'clear' removes "
-        "them.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_cache,
 };

@@ -6,10 +6,6 @@
 
 #include "options.h"
 
-typedef struct tool_example {
-    const char *line, *meaning;
-} tool_example;
-
 typedef struct tool_command {
     const char *name;
     const char *summary;       /* one line */
@@ -17,10 +13,8 @@ typedef struct tool_command {
     const tool_choices *first; /* what the first operand is one of; NULL: a file */
     int least, most;           /* how many operands; most < 0: any number */
     int output_operand;        /* which of them is written, from 0; 0: none */
-    const char *description;   /* a paragraph or more, separated by empty lines */
     const tool_option *options;
-    const tool_example *examples; /* ends with a NULL line */
-    size_t settings_size;         /* of the structure that the options fill */
+    size_t settings_size; /* of the structure that the options fill */
     int (*run)(const void *settings, int count, char **operands);
     const struct tool_command *methods; /* of `train`: the word after it names one of these, which end with no name and
                                            have options of their own. What runs is the run() of `train` */
@@ -38,6 +32,14 @@ extern const tool_command *const tool_commands[]; /* ends with NULL */
 const tool_command *tool_command_find(const char *name);
 const tool_command *tool_method_find(const tool_command *command, const char *name);
 
+/* "train als", or where method is NULL "train". */
+tool_word tool_command_name(const tool_command *command, const tool_command *method);
+
+/* What texts/commands.txt says of a command, or of "COMMAND METHOD": paragraphs separated by empty lines, which may be
+   lists of lines "name: meaning"; and for each example a line with the command and one with what it does. */
+void tool_about(const char *name, tool_text *description, tool_text *examples);
+const char *tool_shell_text(const char *name); /* a file of texts/; NULL where there is none */
+
 /* --help of the program, of a subcommand, and of a method of it (NULL: of all). */
 void tool_help(FILE *out);
 void tool_command_help(const tool_command *command, const tool_command *method);
@@ -47,6 +49,5 @@ void tool_command_help(const tool_command *command, const tool_command *method);
 void tool_manual(FILE *out);
 bool tool_completion(FILE *out, const char *shell);
 void tool_complete(FILE *out, int count, char **words);
-const char *tool_shell_text(const char *name); /* a file of texts/; NULL where there is none */
 
 #endif

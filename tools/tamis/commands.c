@@ -15,6 +15,12 @@ const tool_command *tool_method_find(const tool_command *command, const char *na
     return method && method->name ? method : NULL;
 }
 
+tool_word tool_command_name(const tool_command *command, const tool_command *method) {
+    tool_word name;
+    snprintf(name.text, sizeof name.text, "%s%s%s", command->name, method ? " " : "", method ? method->name : "");
+    return name;
+}
+
 const tool_command *const tool_commands[] = {
     &tool_devices_command,
     &tool_algorithms_command,

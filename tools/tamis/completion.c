@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "embedded.h"
 
 static void offer(FILE *out, const char *name, const char *before, const char *typed, const char *meaning) {
     if (strncmp(name, typed, strlen(typed)) == 0) fprintf(out, "%s%s\t%s\n", before, name, meaning);
@@ -73,13 +72,6 @@ void tool_complete(FILE *out, int count, char **words) {
     } else {
         fputs(":files\n", out);
     }
-}
-
-const char *tool_shell_text(const char *name) {
-    for (int i = 0; i < tool_shell_text_count; i++) {
-        if (strcmp(tool_shell_texts[i].name, name) == 0) return (const char *)tool_shell_texts[i].text;
-    }
-    return NULL;
 }
 
 bool tool_completion(FILE *out, const char *shell) {

@@ -13,15 +13,16 @@
 #include "text.h"
 
 typedef struct settings {
-    int from, format, type, index_type, offset_type, values, duplicates;
-    bool json, transpose, sort, relabel, undirected, dense, no_clobber, quiet;
+    tool_reading reading;
+    int format, type, index_type, offset_type, values, duplicates;
+    bool json, transpose, sort, dense, no_clobber, quiet;
     int64_t threads;
 } settings;
 
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of IN", AT(from), 0, 0, &tool_file_formats},
+    TOOL_READING(settings),
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
@@ -31,10 +32,6 @@ static const tool_option options[] = {
     {"duplicates", 0, TOOL_CHOICE, "HOW", "keep", "entries at the same place", AT(duplicates), 0, 0, &tool_duplicates},
     {"transpose", 0, TOOL_FLAG, NULL, NULL, "transpose the matrix", AT(transpose), 0, 0, NULL},
     {"sort", 0, TOOL_FLAG, NULL, NULL, "sort the columns of each row", AT(sort), 0, 0, NULL},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
@@ -42,13 +39,6 @@ static const tool_option options[] = {
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis convert email-Enron.txt.gz enron.npz --relabel --undirected", "convert an edge list to SciPy's format"},
-    {"tamis convert ratings.csv ratings.mtx --relabel --duplicates sum", "convert rating triples to Matrix Market"},
-    {"tamis convert A.npy A.mtx", "a dense array"},
-    {NULL, NULL},
 };
 
 static bool ends_with(const char *text, const char *ending) {
@@ -80,21 +70,16 @@ static int run_convert(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     const char *in = operands[0], *out = operands[1];
-    const bool dense =
-        set->dense || set->from == TAMIS_FILE_NPY || (set->from == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
+    const bool dense = set->dense || set->reading.format == TAMIS_FILE_NPY ||
+                       (set->reading.format == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
     const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
     if (refused) return refused;
     tool_interrupt_catch();
     if (dense) return convert_dense(set, in, out);
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->from;
-    reading.value_type = (tamis_type)set->type;
+    tamis_read_options reading = tool_read_options(&set->reading, set->type, (tamis_index_type)set->offset_type);
     reading.index_type = (tamis_index_type)set->index_type;
-    reading.offset_type = (tamis_index_type)set->offset_type;
     reading.values = (tamis_values)set->values;
     reading.duplicates = (tamis_duplicates)set->duplicates;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
     reading.threads = (int)set->threads;
     tool_source source;
     int code = tool_source_open(in, &reading, &source);
@@ -140,12 +125,7 @@ const tool_command tool_convert_command = {
     .least = 2,
     .most = 2,
     .output_operand = 1,
-    .description =
-        "Reads IN in any format that Tamis supports, also compressed as .gz, .xz or .zst. Writes OUT in the format of "
-        "its extension: .mtx, .mtx.gz or .npz, or .npy or .mtx for a dense IN. A failure "
-        "leaves an existing file unchanged.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_convert,
 };

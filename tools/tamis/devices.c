@@ -20,11 +20,6 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-static const tool_example examples[] = {
-    {"tamis devices", "the chip, its instruction set, caches and measured ceilings"},
-    {NULL, NULL},
-};
-
 /* A ceiling with its two figures, by where it lies in the structure. */
 typedef struct ceiling_row {
     const char *title, *unit, *key;
@@ -206,13 +201,7 @@ const tool_command tool_devices_command = {
     .name = "devices",
     .summary = "list the devices with their measured ceilings",
     .operands = "",
-    .description =
-        "Lists the devices. Those present are shown with chip, instruction set, caches and ceilings (arithmetic from "
-        "registers, reads from each cache and from memory, random rows), and a GPU also with driver and "
-        "multiprocessors. Those absent are shown with the reason. Floors and predictions use the ceilings, which are "
-        "measured once and cached.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_devices,
 };

@@ -37,14 +37,6 @@ const tool_option tool_generate_options[] = {
     {.name = NULL},
 };
 
-static const tool_example examples[] = {
-    {"tamis generate rmat --rows 262144 --nnz 8M -o rmat18.npz", "a power-law graph as in Graph500"},
-    {"tamis generate window --rows 4096 --band 256 --global 16 --pattern -o mask.npz",
-     "an attention mask: 256 neighbours per row, and 16 full rows and columns"},
-    {"tamis generate fem --rows 52329 --nnz 2.6M --block 3 -o mesh.mtx", "a mesh with three unknowns per node"},
-    {NULL, NULL},
-};
-
 tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_kind kind,
                                   tamis_owned_sparse **matrix) {
     tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
@@ -105,19 +97,7 @@ const tool_command tool_generate_command = {
     .first = &tool_kinds,
     .least = 1,
     .most = 1,
-    .description =
-        "Generates a sparse matrix and writes it. The same options give the same matrix on every machine. KIND is one "
-        "of:\n"
-        "\n"
-        "uniform: the same number of nonzeros in every row, at random columns (pruned weights).\n"
-        "rmat: power law, a = 0.57, b = c = 0.19, nodes shuffled (social and web graphs).\n"
-        "banded: uniform within a band around the diagonal.\n"
-        "fem: a 3-D mesh with dense blocks of --block unknowns per node (stiffness matrices).\n"
-        "block: random dense blocks of --block rows and columns.\n"
-        "scatter: the diagonal and scattered entries (circuits).\n"
-        "window: a sliding-window attention mask with --global full rows and columns.",
     .options = tool_generate_options,
-    .examples = examples,
     .settings_size = sizeof(tool_generate_settings),
     .run = run_generate,
 };

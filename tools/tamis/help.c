@@ -89,30 +89,34 @@ static void print_methods(const tool_command *command) {
     printf("\n'tamis %s METHOD --help' for the options of one.\n", command->name);
 }
 
-static void print_examples(const tool_example *example, int width) {
-    if (example && example->line) puts("\nExamples:");
-    for (; example && example->line; example++) {
-        printf("  %s\n      ", example->line);
-        tool_wrap(stdout, example->meaning, 6, 6, width);
+static void print_examples(char *examples, int width) {
+    puts("\nExamples:");
+    for (char *line = strtok(examples, "\n"); line; line = strtok(NULL, "\n")) {
+        printf("  %s\n      ", line);
+        tool_wrap(stdout, strtok(NULL, "\n"), 6, 6, width);
     }
 }
 
 void tool_command_help(const tool_command *command, const tool_command *method) {
     const int width = tool_terminal_width();
     const bool any = command->methods && !method;
-    printf("tamis %s%s%s - %s\n\n", command->name, method ? " " : "", method ? method->name : "",
-           (method ? method : command)->summary);
-    printf("Usage: tamis %s%s%s [options]%s%s\n\n", command->name,
-           method ? " "
-           : any  ? " METHOD"
-                  : "",
-           method ? method->name : "", *command->operands ? " " : "", command->operands);
-    if (method) print_paragraphs(method->description, width);
-    print_paragraphs(command->description, width);
+    const tool_word full = tool_command_name(command, method);
+    const char *name = full.text;
+    tool_text description = {0}, examples = {0}, of_all = {0}, others = {0};
+    printf("tamis %s - %s\n\nUsage: tamis %s%s [options]%s%s\n\n", name, (method ? method : command)->summary, name,
+           any ? " METHOD" : "", *command->operands ? " " : "", command->operands);
+    tool_about(name, &description, &examples);
+    print_paragraphs(tool_text_get(&description), width);
+    if (method) tool_about(command->name, &of_all, &others);
+    print_paragraphs(tool_text_get(&of_all), width);
     if (any) {
         print_methods(command);
     } else {
         print_options(method ? method->options : command->options, width);
     }
-    print_examples((method ? method : command)->examples, width);
+    if (examples.length) print_examples(examples.data, width);
+    tool_text_free(&description);
+    tool_text_free(&examples);
+    tool_text_free(&of_all);
+    tool_text_free(&others);
 }

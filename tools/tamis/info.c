@@ -17,8 +17,7 @@
 
 typedef struct settings {
     bool json, histogram;
-    int format;
-    bool relabel, undirected;
+    tool_reading reading;
     bool rules;
 } settings;
 
@@ -27,20 +26,9 @@ typedef struct settings {
 static const tool_option options[] = {
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {"histogram", 0, TOOL_FLAG, NULL, "yes", "show the histogram of row lengths", AT(histogram), 0, 0, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(format), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(settings),
     {"rules", 0, TOOL_FLAG, NULL, NULL, "print the rules of the structure classes", AT(rules), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis info mesh.mtx.gz", "sizes, row profile and structure class"},
-    {"tamis info --json *.mtx | jq '.[].class'", "only the classes of many files"},
-    {"tamis info movies.model", "of a model its method, sizes, options and the progress of the fit"},
-    {NULL, NULL},
 };
 
 static int64_t stored_bytes(const tamis_sparse *S) {
@@ -156,11 +144,7 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
 
 static int show(const settings *set, const char *path, tool_json *json) {
     if (tool_is_model(path)) return tool_model_info(path, json);
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->format;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
-    reading.offset_type = TAMIS_I64;
+    const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
     int code = tool_source_open(path, &reading, &source);
     if (code) return code;
@@ -207,13 +191,7 @@ const tool_command tool_info_command = {
     .operands = "FILE ...",
     .least = 0,
     .most = -1,
-    .description = "Reads each FILE and shows its sizes, its row profile, and its structure class with the rule that "
-                   "decided it (--rules lists all rules). The best algorithm depends on the class. FILE may also be "
-                   "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys. If FILE is a model or a "
-                   "checkpoint, it shows the method and sizes, the data that it was fitted to, its options, and the "
-                   "progress of the fit.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_info,
 };

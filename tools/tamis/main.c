@@ -101,9 +101,9 @@ static int refuse_options(const tool_command *command, const tool_command *metho
 
 /* The operands of a command with methods begin with the method, whose options it has. */
 static int run_command(const tool_command *command, const tool_command *method, int count, char **arguments) {
-    static char name[64]; /* which messages name to the end */
-    snprintf(name, sizeof name, "%s%s%s", command->name, method ? " " : "", method ? method->name : "");
-    tool_set_command(name);
+    static tool_word name; /* which messages name to the end */
+    name = tool_command_name(command, method);
+    tool_set_command(name.text);
     const tool_option *options = method ? method->options : command->options;
     const int before = method ? 1 : 0;
     void *settings = tool_allocate(1, command->settings_size);

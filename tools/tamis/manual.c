@@ -102,8 +102,10 @@ static void print_option(FILE *out, const tool_option *option, const differences
     if (negatable) fprintf(out, "Default: %s.\n", strcmp(option->preset, "yes") == 0 ? "on" : "off");
 }
 
-static void print_description(FILE *out, const char *description) {
-    for (const char *paragraph = description; *paragraph;) {
+static void print_description(FILE *out, const char *name) {
+    tool_text description = {0}, examples = {0};
+    tool_about(name, &description, &examples);
+    for (const char *paragraph = tool_text_get(&description); *paragraph;) {
         const char *end = strstr(paragraph, "\n\n");
         const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
         char text[2048];
@@ -116,6 +118,8 @@ static void print_description(FILE *out, const char *description) {
         paragraph += length + (end ? 2 : 0);
         if (*paragraph && !strchr(text, '\n')) fputs(".Pp\n", out);
     }
+    tool_text_free(&description);
+    tool_text_free(&examples);
 }
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
@@ -151,11 +155,12 @@ static differences find_differences(const tool_command *methods, const tool_opti
     return differs;
 }
 
-static void print_methods(FILE *out, const tool_command *methods) {
+static void print_methods(FILE *out, const tool_command *command) {
+    const tool_command *const methods = command->methods;
     fputs(".Pp\nThe methods are:\n.Bl -tag -width implicit-als\n", out);
     for (const tool_command *method = methods; method->name; method++) {
         fprintf(out, ".It Cm %s\n", method->name);
-        print_prose(out, method->description);
+        print_description(out, tool_command_name(command, method).text);
     }
     fputs(".El\n.Pp\nIf only some methods have an option, they are named.\n.Bl -tag -width Ds\n", out);
     for (const tool_command *method = methods; method->name; method++) {
@@ -175,9 +180,9 @@ static void print_methods(FILE *out, const tool_command *methods) {
 
 static void print_command(FILE *out, const tool_command *command) {
     fprintf(out, ".Ss tamis %s%s\n", command->name, command->methods ? " METHOD" : "");
-    print_description(out, command->description);
+    print_description(out, command->name);
     if (command->methods) {
-        print_methods(out, command->methods);
+        print_methods(out, command);
         return;
     }
     fputs(".Bl -tag -width Ds\n", out);
@@ -215,16 +220,20 @@ static void print_exit_codes(FILE *out) {
     fputs(".El\n", out);
 }
 
-static void print_examples_of(FILE *out, const tool_command *command, bool *first) {
-    for (const tool_example *example = command->examples; example && example->line; example++) {
-        const char initial = example->meaning[0];
+static void print_examples_of(FILE *out, const char *name, bool *first) {
+    tool_text description = {0}, examples = {0};
+    tool_about(name, &description, &examples);
+    for (char *line = strtok(examples.data, "\n"); line; line = strtok(NULL, "\n")) {
+        const char *meaning = strtok(NULL, "\n"), initial = meaning[0];
         const bool lower = initial >= 'a' && initial <= 'z';
         if (!*first) fputs(".Pp\n", out);
         *first = false;
-        fprintf(out, "%c%s:\n.Dl ", lower ? initial - 'a' + 'A' : initial, example->meaning + 1);
-        print_argument(out, example->line, false);
+        fprintf(out, "%c%s:\n.Dl ", lower ? initial - 'a' + 'A' : initial, meaning + 1);
+        print_argument(out, line, false);
         fputc('\n', out);
     }
+    tool_text_free(&description);
+    tool_text_free(&examples);
 }
 
 static void print_examples(FILE *out) {
@@ -232,8 +241,10 @@ static void print_examples(FILE *out) {
     bool first = true;
     for (int i = 0; tool_commands[i]; i++) {
         const tool_command *method = tool_commands[i]->methods;
-        print_examples_of(out, tool_commands[i], &first);
-        for (; method && method->name; method++) print_examples_of(out, method, &first);
+        print_examples_of(out, tool_commands[i]->name, &first);
+        for (; method && method->name; method++) {
+            print_examples_of(out, tool_command_name(tool_commands[i], method).text, &first);
+        }
     }
 }
 

@@ -151,26 +151,13 @@ static int run_transform(const void *given, int count, char **operands) {
     return code ? code : tool_use_close(&use, transform(&use, &set, operands[1]));
 }
 
-static const tool_example transform_examples[] = {
-    {"tamis transform news.model today.ldac", "the shares of the topics in each new document"},
-    {"tamis transform movies.model visitors.csv -o visitors.npy --names visitors.txt",
-     "the features of new users, as an array of NumPy"},
-    {NULL, NULL},
-};
-
 const tool_command tool_transform_command = {
     .name = "transform",
     .summary = "compute the topics of new documents or the features of new users by a model",
     .operands = "MODEL DATA",
     .least = 2,
     .most = 2,
-    .description =
-        "Prints a line for each row of DATA, separated by tabs: its name (or its number from 0) and its factors. For "
-        "lda and gap they are the shares of the topics in a document, which add up to 1; for other methods the features "
-        "of a user, behind which --biases has the user's bias. Columns (items, words) have the names or numbers of the "
-        "training, and those that the model does not have are left out, with a warning.",
     .options = transform_options,
-    .examples = transform_examples,
     .settings_size = sizeof(settings),
     .run = run_transform,
 };
@@ -230,25 +217,13 @@ static int run_export(const void *given, int count, char **operands) {
     return tool_use_close(&use, code);
 }
 
-static const tool_example export_examples[] = {
-    {"tamis export movies.model --rows users.npy --columns movies.npy --column-names movies.txt",
-     "arrays for NumPy, and which movie each line is"},
-    {NULL, NULL},
-};
-
 const tool_command tool_export_command = {
     .name = "export",
     .summary = "write the factors of a model as arrays of NumPy",
     .operands = "MODEL",
     .least = 1,
     .most = 1,
-    .description =
-        "Writes what a model has learnt: a line of numbers for each row or column of the training, in its type. With "
-        "--biases the last number is the bias. For lda they are weights of words, which divided by the sum of their "
-        "topic are probabilities. Models that store no rows (lda, sfa, streams) have only columns; 'tamis transform' "
-        "computes the factors of rows.",
     .options = export_options,
-    .examples = export_examples,
     .settings_size = sizeof(settings),
     .run = run_export,
 };

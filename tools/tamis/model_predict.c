@@ -78,32 +78,13 @@ static int run_predict(const void *given, int count, char **operands) {
     return code ? code : tool_use_close(&use, predict(&use, set, operands[1]));
 }
 
-static const tool_example examples[] = {
-    {"tamis predict movies.model pairs.tsv",
-     "how users would rate items: 'ann  casablanca' gives 'ann casablanca 4.3'"},
-    {"tamis predict movies.model pairs.csv --new visitors.csv --json",
-     "for new users, with their ratings in visitors.csv"},
-    {"tamis predict news.model today.ldac", "the probability of each word in each document"},
-    {NULL, NULL},
-};
-
 const tool_command tool_predict_command = {
     .name = "predict",
     .summary = "predict the values of pairs of a row and a column by a model",
     .operands = "MODEL DATA",
     .least = 2,
     .most = 2,
-    .description =
-        "Prints a line 'row column prediction', separated by tabs, for each pair in DATA: lines 'user item', whose "
-        "other fields are ignored, or the entries of any matrix file. Names are those of the training; a model without "
-        "names numbers rows and columns from 0. Pairs whose row or column is not in the model are left out, with a "
-        "warning. The pairs are ordered by rows.\n"
-        "\n"
-        "Predicted ratings are within the range of the training's ratings. lda predicts the probability of a word, gap "
-        "its expected count. Models that store no rows (lda, sfa, streams) compute those of DATA from their known "
-        "entries: --new FILE, or DATA itself.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_predict,
 };

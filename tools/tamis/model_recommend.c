@@ -117,25 +117,13 @@ static int run_recommend(const void *given, int count, char **operands) {
     return tool_use_close(&use, code);
 }
 
-static const tool_example examples[] = {
-    {"tamis recommend movies.model ann bob --seen ratings.csv", "ten movies for each user that the user has not rated"},
-    {"tamis recommend movies.model --new visitors.csv --top 3", "for visitors, who were not in the training"},
-    {"tamis recommend news.model --new today.ldac --top 5", "words that would fit these documents but are not in them"},
-    {NULL, NULL},
-};
-
 const tool_command tool_recommend_command = {
     .name = "recommend",
     .summary = "recommend the columns with the largest predictions of a model",
     .operands = "MODEL [USER ...]",
     .least = 1,
     .most = -1,
-    .description =
-        "Prints lines 'row rank column score', separated by tabs, for each USER, or for all rows of the training: the "
-        "columns with the largest predictions, best first. Names are those of the training; a model without names "
-        "numbers them from 0. With --new the rows are those of a file, and need not be in the model.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_recommend,
 };

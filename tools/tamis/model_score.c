@@ -118,26 +118,13 @@ static int run_score(const void *given, int count, char **operands) {
     return code ? code : tool_use_close(&use, score_held_out(&use, set));
 }
 
-static const tool_example examples[] = {
-    {"tamis score movies.model --held-out test.csv --observed train.csv",
-     "errors of ratings, and the quality of recommendations of new items"},
-    {"tamis score news.model --held-out docword.test.txt", "perplexity of one half of each document, given the other"},
-    {NULL, NULL},
-};
-
 const tool_command tool_score_command = {
     .name = "score",
     .summary = "measure the prediction quality of a model on held-out entries",
     .operands = "MODEL",
     .least = 1,
     .most = 1,
-    .description =
-        "Predicts the entries of --held-out and shows the prediction quality, with the measures that suit the method: "
-        "errors of ratings; precision, recall and NDCG of recommendations, without a user's entries in --observed; "
-        "perplexity of words, given the known words of their documents; coherence of topics over the documents of "
-        "--observed.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_score,
 };

@@ -108,24 +108,13 @@ static int run_similar(const void *given, int count, char **operands) {
     return code ? code : tool_use_close(&use, show_similar(&use, set, count - 1, operands + 1));
 }
 
-static const tool_example examples[] = {
-    {"tamis similar movies.model Alien --top 5", "the five movies that are rated most like Alien"},
-    {"tamis similar news.model goal minister", "words of the same topics"},
-    {NULL, NULL},
-};
-
 const tool_command tool_similar_command = {
     .name = "similar",
     .summary = "find the items or words of a model that are most alike",
     .operands = "MODEL [ITEM ...]",
     .least = 1,
     .most = -1,
-    .description =
-        "Prints lines 'column rank similar cosine', separated by tabs, for each ITEM, or for all columns of the model: "
-        "those whose factors (without a bias) have the largest cosine with its own, most similar first. Names are those "
-        "of the training; a model without names numbers them from 0.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_similar,
 };

@@ -110,24 +110,13 @@ static int run_topics(const void *given, int count, char **operands) {
     return code ? code : tool_use_close(&use, show_topics(&use, set));
 }
 
-static const tool_example examples[] = {
-    {"tamis topics news.model", "the ten words with the largest weights in each topic"},
-    {"tamis topics news.model --vocabulary vocab.txt --json", "for programs, with names from a file"},
-    {"tamis topics movies.model --top 5", "the items with the largest values in each feature"},
-    {NULL, NULL},
-};
-
 const tool_command tool_topics_command = {
     .name = "topics",
     .summary = "show the words with the largest weights in each topic of a model",
     .operands = "MODEL",
     .least = 1,
     .most = 1,
-    .description =
-        "Shows the words (or items) with the largest weights in each topic (or feature), largest first. For lda and gap "
-        "the weights are probabilities within the topic, for other methods the values of the factors.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_topics,
 };

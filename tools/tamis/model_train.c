@@ -364,65 +364,21 @@ static int run_train(const void *given, int count, char **operands) {
 
 /* ------------------------------------------------------------------------------------------ the command */
 
-static const tool_example als_examples[] = {
-    {"tamis train als ratings.csv -o movies.model --factors 50 --hold-out 0.1",
-     "features of users and movies, measured on a tenth of the ratings"},
-    {"tamis train als ratings.csv -o movies.model --hold-out 0.1 --resume=movies.model --iterations 30",
-     "more iterations of that model, on the same data"},
-    {NULL, NULL},
-};
-static const tool_example implicit_als_examples[] = {
-    {"tamis train implicit-als plays.tsv -o music.model --confidence 40 --leave-one-out",
-     "from play counts; one song of each user is held out to measure recall"},
-    {NULL, NULL},
-};
-static const tool_example ccd_examples[] = {
-    {"tamis train ccd ratings.csv -o movies.model --held-out test.csv --json run.jsonl",
-     "one feature at a time, with the error on a file; a line of JSON per pass"},
-    {NULL, NULL},
-};
-static const tool_example sfa_examples[] = {
-    {"tamis train sfa ratings.mtx -o movies.model --stream --batch-rows 4096", "ratings in mini-batches of users"},
-    {NULL, NULL},
-};
-static const tool_example lda_examples[] = {
-    {"tamis train lda docword.news.txt.gz -o news.model --topics 50 --vocabulary vocab.news.txt --hold-out 0.1",
-     "fifty topics with named words, measured on a tenth of the words"},
-    {"tamis train lda docword.pubmed.txt -o pubmed.model --stream --batch-rows 2048",
-     "documents that do not fit into memory"},
-    {NULL, NULL},
-};
-static const tool_example gap_examples[] = {
-    {"tamis train gap docword.kos.txt -o kos.model --topics 20 --iterations 50", "topics under a Poisson model"},
-    {NULL, NULL},
-};
-
-#define METHOD(number, its_name, its_examples, its_summary, its_description)                                           \
-    {                                                                                                                  \
-        .name = its_name, .summary = its_summary, .description = its_description,                                      \
-        .options = tool_train_options[number], .examples = its_examples                                                \
-    }
-
 static const tool_command methods[] = {
-    METHOD(TAMIS_ALS, "als", als_examples, "ratings: alternating least squares",
-           "Models ratings by alternating least squares. Users and items have features whose products are the ratings. "
-           "They are computed alternately, by conjugate gradients on all rows at once. Try this method first for "
-           "ratings."),
-    METHOD(TAMIS_IMPLICIT_ALS, "implicit-als", implicit_als_examples, "counts of what was used, bought or played",
-           "Models usage counts by the alternating least squares of Hu, Koren and Volinsky. Every entry counts, and "
-           "those with a count have more weight. Use it for recommendations without ratings."),
-    METHOD(TAMIS_CCD, "ccd", ccd_examples, "ratings, one feature at a time (CCD++)",
-           "Models ratings by CCD++: coordinate descent, one feature of all users and items at a time. Features may be "
-           "constrained to be at least 0."),
-    METHOD(TAMIS_SFA, "sfa", sfa_examples, "ratings in mini-batches of users (sparse factor analysis)",
-           "Models ratings by sparse factor analysis in mini-batches of users: users by conjugate gradients, items by "
-           "ADAGRAD. The model stores only items; the features of users are computed again from their ratings."),
-    METHOD(TAMIS_LDA, "lda", lda_examples, "topics of documents (latent Dirichlet allocation)",
-           "Finds topics of documents by latent Dirichlet allocation: online variational Bayes in mini-batches of "
-           "documents. The model stores the words of topics; the topics of a document are computed from its words."),
-    METHOD(TAMIS_GAP, "gap", gap_examples, "topics of documents, or non-negative factors of counts (gamma-Poisson)",
-           "Finds topics of documents by a gamma-Poisson model of the counts. With shape 1 and no scale, the defaults, "
-           "this is a non-negative factorisation that minimises the Kullback-Leibler divergence."),
+    {.name = "als", .summary = "ratings: alternating least squares", .options = tool_train_options[TAMIS_ALS]},
+    {.name = "implicit-als",
+     .summary = "counts of what was used, bought or played",
+     .options = tool_train_options[TAMIS_IMPLICIT_ALS]},
+    {.name = "ccd", .summary = "ratings, one feature at a time (CCD++)", .options = tool_train_options[TAMIS_CCD]},
+    {.name = "sfa",
+     .summary = "ratings in mini-batches of users (sparse factor analysis)",
+     .options = tool_train_options[TAMIS_SFA]},
+    {.name = "lda",
+     .summary = "topics of documents (latent Dirichlet allocation)",
+     .options = tool_train_options[TAMIS_LDA]},
+    {.name = "gap",
+     .summary = "topics of documents, or non-negative factors of counts (gamma-Poisson)",
+     .options = tool_train_options[TAMIS_GAP]},
     {.name = NULL},
 };
 
@@ -432,19 +388,6 @@ const tool_command tool_train_command = {
     .operands = "DATA",
     .least = 1,
     .most = 1,
-    .description =
-        "Fits a model to DATA and writes it to MODEL. DATA are ratings 'user item rating' with arbitrary ids, which the "
-        "model keeps as names (.csv, .tsv, .ratings, .data; except for lda and gap also .dat and .txt); bags of words "
-        "(docword.*, .ldac, .dat), with names from --vocabulary; or any other matrix, rows x columns, also "
-        "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.\n"
-        "\n"
-        "On a terminal there is a line for each iteration: the loss, the metric on held-out entries (RMSE of ratings, "
-        "perplexity of words; for implicit data, the share of held-out entries among the first ten), and the shares of the "
-        "time in the sparse operations. Loss and metric are empty if there is none.\n"
-        "\n"
-        "A checkpoint is written at most every --checkpoint-seconds. After Ctrl-C or a crash, the same command with "
-        "--resume continues the training and gives the same model as an uninterrupted training; --iterations, --tolerance, "
-        "--loss and --threads may differ then. The same data, options, device and number of threads give the same model.",
     .methods = methods,
     .settings_size = sizeof(tool_train_settings),
     .run = run_train,

@@ -21,9 +21,10 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, from;
+    int edge, type, math, device, algorithm, effort;
+    tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
-    bool check, json, relabel, undirected, no_clobber;
+    bool check, json, no_clobber;
     tool_chosen devices;
 } settings;
 
@@ -71,22 +72,8 @@ static const tool_option options[] = {
     {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; code 1 if out of tolerance", AT(check), 0, 0, NULL},
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of random operands", AT(seed), 0, 9e18, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of FILE", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(settings),
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis run spmm graph.npz --b features.npy -o out.npy", "C = S B"},
-    {"tamis run sddmm ratings.mtx --inner 64 --edge residual -o residual.npz",
-     "S - A B^T at the ratings, with random A and B"},
-    {"tamis run fused mask.npz --a Q.npy --b K.npy --d V.npy --edge softmax --edge-scale 0.125 -o out.npy",
-     "sparse attention"},
-    {"tamis run spmm graph.npz --devices cpu,cpu --check", "the rows on two devices, which exchange what they need"},
-    {NULL, NULL},
 };
 
 /* All that one run owns. */
@@ -383,11 +370,7 @@ static void print_text(const work *job, const tool_floor *floor) {
 
 static int run_job(work *job, char **operands) {
     const settings *set = job->set;
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->from;
-    reading.value_type = (tamis_type)set->type;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
+    const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     int code = tool_source_open(operands[1], &reading, &job->source);
     if (code == 0)
         code = tool_device_open(set->devices.count > 0 ? set->devices.at[0] : set->device, true, &job->device);
@@ -450,13 +433,7 @@ const tool_command tool_run_command = {
     .first = &tool_operations,
     .least = 2,
     .most = 2,
-    .description =
-        "Computes OP (sddmm, spmm or fused) on the sparse matrix FILE. Dense operands come from .npy files. Operands "
-        "that are not given are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result "
-        "of sddmm is sparse, with the pattern of S; the others "
-        "are dense.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_run,
 };

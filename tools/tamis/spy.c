@@ -23,8 +23,8 @@
 typedef struct settings {
     const char *output;
     int64_t size;
-    int format;
-    bool json, relabel, undirected, no_clobber, quiet;
+    tool_reading reading;
+    bool json, no_clobber, quiet;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -33,21 +33,11 @@ static const tool_option options[] = {
     {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png", AT(output), 0, 0, NULL},
     {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
      4096, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(format), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(settings),
     TOOL_NO_CLOBBER(AT(no_clobber)),
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis spy mesh.mtx.gz -o mesh.svg", "a vector image that follows the reader's light or dark theme"},
-    {"tamis spy generate:rmat:rows=262144,nnz=8M -o rmat.png --size 1024", "an image of 1024 by 1024 pixels"},
-    {NULL, NULL},
 };
 
 enum { LEVELS = 16, SVG_SIDE = 560 };
@@ -183,11 +173,7 @@ static int run_spy(const void *given, int count, char **operands) {
     if (code) return code;
     const bool png = strcasecmp(strrchr(set->output, '.'), ".png") == 0;
     tool_interrupt_catch();
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->format;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
-    reading.offset_type = TAMIS_I64;
+    const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
     code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
@@ -202,12 +188,7 @@ const tool_command tool_spy_command = {
     .operands = "FILE",
     .least = 1,
     .most = 1,
-    .description =
-        "Reads FILE, divides the matrix into a grid of cells and draws cells with more nonzeros darker, on a "
-        "logarithmic scale. The longer side of the picture is at most eight times the shorter one. FILE may also be "
-        "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_spy,
 };
