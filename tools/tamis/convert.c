@@ -7,6 +7,7 @@
 #include "command.h"
 #include "exit.h"
 #include "json.h"
+#include "output_file.h"
 #include "outputs.h"
 #include "progress.h"
 #include "source.h"
@@ -14,6 +15,7 @@
 
 typedef struct settings {
     tool_reading reading;
+    const char *row_ids, *column_ids;
     int format, type, index_type, offset_type, values, duplicates;
     bool json, transpose, sort, dense, no_clobber, quiet;
     int64_t threads;
@@ -32,6 +34,10 @@ static const tool_option options[] = {
     {"duplicates", 0, TOOL_CHOICE, "HOW", "keep", "entries at the same place", AT(duplicates), 0, 0, &tool_duplicates},
     {"transpose", 0, TOOL_FLAG, NULL, NULL, "transpose the matrix", AT(transpose), 0, 0, NULL},
     {"sort", 0, TOOL_FLAG, NULL, NULL, "sort the columns of each row", AT(sort), 0, 0, NULL},
+    {"row-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the rows, one per line", AT(row_ids), 0,
+     0, NULL},
+    {"column-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the columns, one per line",
+     AT(column_ids), 0, 0, NULL},
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
@@ -44,6 +50,23 @@ static const tool_option options[] = {
 static bool ends_with(const char *text, const char *ending) {
     const size_t length = strlen(text), tail = strlen(ending);
     return length >= tail && strcasecmp(text + length - tail, ending) == 0;
+}
+
+/* A file for the ids of the rows and one for those of the columns, each where it is wanted. */
+typedef struct id_files {
+    const char *path[2];
+    int code;
+} id_files;
+
+static bool write_ids(void *context, bool of_columns, const int64_t *ids, int64_t count) {
+    id_files *files = context;
+    tool_output_file file;
+    if (!files->path[of_columns] || files->code) return true;
+    files->code = tool_output_open(files->path[of_columns], &file);
+    if (files->code) return true;
+    for (int64_t i = 0; i < count; i++) fprintf(file.out, "%lld\n", (long long)ids[i]);
+    files->code = tool_output_close(&file, true);
+    return true; /* a failure is told afterwards */
 }
 
 static int convert_dense(const settings *set, const char *in, const char *out) {
@@ -81,10 +104,25 @@ static int run_convert(const void *given, int count, char **operands) {
     reading.values = (tamis_values)set->values;
     reading.duplicates = (tamis_duplicates)set->duplicates;
     reading.threads = (int)set->threads;
+    id_files files = {.path = {set->row_ids, set->column_ids}};
+    if (set->row_ids || set->column_ids) {
+        if (!set->reading.relabel) return tool_usage_error("--row-ids and --column-ids: need --relabel");
+        reading.relabelled = write_ids;
+        reading.relabelled_context = &files;
+    }
     tool_source source;
     int code = tool_source_open(in, &reading, &source);
     if (code) return code;
+    if (files.code) {
+        tool_source_close(&source);
+        return files.code;
+    }
     const double read = tool_seconds();
+    code = tool_output_room(out, (double)source.S->nnz, 0, TOOL_ENTRY_CHARACTERS);
+    if (code) {
+        tool_source_close(&source);
+        return code;
+    }
     tamis_owned_sparse *changed = NULL;
     tamis_status status = TAMIS_OK;
     if (set->transpose || set->sort || set->format != TAMIS_CSR) {

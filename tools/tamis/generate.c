@@ -65,6 +65,12 @@ static int run_generate(const void *given, int count, char **operands) {
     if (!settings->output) return tool_usage_error("-o FILE is missing");
     const int refused = tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz");
     if (refused) return refused;
+    const double cols = (double)(settings->cols > 0 ? settings->cols : settings->rows);
+    const double entries =
+        settings->nnz > 0 ? (double)settings->nnz : settings->density * (double)settings->rows * cols;
+    const bool possible = entries < INT32_MAX || settings->offset_type == TAMIS_I64; /* else that is the error */
+    const int full = possible ? tool_output_room(settings->output, entries / 2, 0, TOOL_ENTRY_CHARACTERS) : 0;
+    if (full) return full; /* half: some kinds have only about as many as are asked for */
     const double start = tool_seconds();
     tamis_owned_sparse *matrix = NULL;
     tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);

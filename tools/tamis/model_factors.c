@@ -17,6 +17,8 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static int write_array(const char *path, const tamis_dense *array) {
+    const int full = tool_output_room(path, (double)array->rows * (double)array->cols, tamis_type_size(array->type), 0);
+    if (full) return full;
     const tamis_status status = tamis_write_dense(path, array);
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }

@@ -4,6 +4,7 @@
 #include "exit.h"
 #include "model_use.h"
 #include "operands.h"
+#include "outputs.h"
 #include "progress.h"
 
 typedef struct settings {
@@ -42,7 +43,13 @@ static int predict_pairs(const tool_use *use, const char *spec, const tool_data 
         const int code = tool_use_transform(use, &known->S, &W);
         if (code) return code;
     }
-    int code = TOOL_OK;
+    int code = use->settings->output
+                   ? tool_output_room(use->settings->output, (double)data->S.nnz, 0, TOOL_ENTRY_CHARACTERS)
+                   : 0;
+    if (code) {
+        tamis_owned_dense_free(W);
+        return code;
+    }
     double *predictions = tool_allocate((size_t)data->S.nnz, sizeof *predictions);
     const tamis_status status =
         tamis_model_predict(use->model, W ? tamis_owned_dense_view(W) : NULL, &data->S, predictions);

@@ -3,6 +3,7 @@
 
 #include "exit.h"
 #include "model_use.h"
+#include "outputs.h"
 #include "progress.h"
 
 typedef struct settings {
@@ -109,6 +110,9 @@ static int run_recommend(const void *given, int count, char **operands) {
     if (code == 0) {
         code = tool_use_choose(job.names, job.row_count, count - 1, operands + 1, "row",
                                job.W ? "the new rows" : use.path, &job.rows, &job.count);
+    }
+    if (code == 0 && set->use.output) {
+        code = tool_output_room(set->use.output, (double)job.count, 0, TOOL_ENTRY_CHARACTERS);
     }
     if (code == 0) code = recommend(&job);
     free(job.rows);

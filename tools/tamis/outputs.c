@@ -57,6 +57,18 @@ int tool_output_check(const char *path, double bytes) {
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
+static bool ends_in(const char *path, const char *ending, size_t size) {
+    const size_t length = strlen(path);
+    return length > size && strncasecmp(path + length - size, ending, size) == 0;
+}
+
+int tool_output_room(const char *path, double entries, size_t size, int characters) {
+    enum { PACKING = 1024 }; /* more than deflate can do */
+    const bool packed = ends_in(path, ".npz", 4) || ends_in(path, ".gz", 3);
+    return tool_output_check(path,
+                             entries * (ends_in(path, ".npy", 4) ? (double)size : characters) / (packed ? PACKING : 1));
+}
+
 static int check_output(const named_file *file, bool no_clobber) {
     for (const named_file *other = files; other < files + file_count; other++) {
         if (other == file || !same_file(file, other)) continue;
@@ -91,10 +103,9 @@ void tool_outputs_replaced(void) {
 }
 
 int tool_output_ending(const char *called, const char *path, const char *endings) {
-    const size_t length = strlen(path);
     for (const char *word = endings; *word;) {
         const size_t size = strcspn(word, ", ");
-        if (length > size && strncasecmp(path + length - size, word, size) == 0) return 0;
+        if (ends_in(path, word, size)) return 0;
         word += size + strspn(word + size, ", or");
     }
     return tool_usage_error("%s: '%s': expected a name that ends in %s", called, path, endings);

@@ -12,6 +12,11 @@ int tool_outputs_check(const tool_command *command, const tool_option *options, 
 /* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
 int tool_output_check(const char *path, double bytes);
 
+/* Whether there is room for so many entries: of .npy with `size` bytes each, of another file with at least so many
+   `characters` each, of a packed one with a thousandth of that. */
+int tool_output_room(const char *path, double entries, size_t size, int characters);
+enum { TOOL_ENTRY_CHARACTERS = 4, TOOL_ELEMENT_CHARACTERS = 2 }; /* "1 1\n" of a sparse .mtx, "1\n" of a dense one */
+
 /* Says which files the command replaced. */
 void tool_outputs_replaced(void);
 

@@ -143,6 +143,17 @@ static int check_shapes(const work *job) {
     return code;
 }
 
+/* For the result, before it is computed. */
+static int check_room(const work *job) {
+    const tool_problem *problem = &job->problem;
+    if (!job->set->output) return 0;
+    if (problem->operation == TAMIS_OP_SDDMM) {
+        return tool_output_room(job->set->output, (double)problem->S.nnz, 0, TOOL_ENTRY_CHARACTERS);
+    }
+    const double elements = (double)job->source.S->rows * (double)problem->width;
+    return tool_output_room(job->set->output, elements, tamis_type_size(problem->type), TOOL_ELEMENT_CHARACTERS);
+}
+
 static int read_operands(work *job) {
     const settings *set = job->set;
     int code = read_given(job, GIVEN_A, set->a, "--a");
@@ -378,6 +389,7 @@ static int run_job(work *job, char **operands) {
     job->problem.S = *job->source.S;
     job->problem.S.value_type = job->problem.type;
     code = read_operands(job);
+    if (code == 0) code = check_room(job);
     if (code == 0) code = make_operands(job);
     if (code == 0) code = execute(job);
     if (code == 0) code = compare(job);
