@@ -139,10 +139,7 @@ static int run_algorithms(const void *given, int count, char **operands) {
         }
         shown++;
     }
-    if (set->json && !set->markdown) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json && !set->markdown) tool_json_finish(&json);
     if (shown == 0) tool_warning("no algorithm matches");
     return TOOL_OK;
 }

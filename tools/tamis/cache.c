@@ -26,7 +26,6 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
     tool_json_integer(&json, "most_bytes", cache->most_bytes);
     tool_json_integer(&json, "plans", cache->plans);
     if (cleared) tool_json_integer(&json, "removed", removed);
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 

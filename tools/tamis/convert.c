@@ -80,7 +80,6 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
         code = tool_library_error(status, NULL);
     } else if (set->json) {
         tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
-        tool_json_end_object(&json);
         tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
@@ -144,7 +143,6 @@ static int run_convert(const void *given, int count, char **operands) {
         tool_json_bool(&json, "values", S->values != NULL);
         tool_json_number(&json, "read_ms", 1e3 * source.seconds);
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - read));
-        tool_json_end_object(&json);
         tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", out, tool_word_count(S->rows).text,

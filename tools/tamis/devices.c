@@ -190,10 +190,7 @@ static int run_devices(const void *given, int count, char **operands) {
         const int code = show(set, name, set->json ? &json : NULL);
         if (code) worst = code;
     }
-    if (set->json) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json) tool_json_finish(&json);
     return worst;
 }
 

@@ -302,10 +302,7 @@ static int explain_source(const settings *set, const tool_device *device, const 
             if (code) worst = code;
         }
     }
-    if (set->json) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json) tool_json_finish(&json);
     return worst;
 }
 

@@ -85,7 +85,6 @@ static int run_generate(const void *given, int count, char **operands) {
         tool_json json = tool_json_written(settings->output, S->rows, S->cols, S->nnz);
         tool_json_number(&json, "generate_ms", 1e3 * (made - start));
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
-        tool_json_end_object(&json);
         tool_json_finish(&json);
     } else if (!settings->quiet) {
         printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", settings->output, operands[0],

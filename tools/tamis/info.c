@@ -178,10 +178,7 @@ static int run_info(const void *given, int count, char **operands) {
         const int code = show(set, operands[i], set->json ? &json : NULL);
         if (code) worst = code;
     }
-    if (set->json) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json) tool_json_finish(&json);
     return tool_interrupted() ? TOOL_INTERRUPTED : worst;
 }
 

@@ -47,19 +47,19 @@ static void open_scope(tool_json *json, const char *name, char bracket) {
     fputc(bracket, json->out);
     if (json->depth + 1 < (int)(sizeof json->filled / sizeof *json->filled)) json->depth++;
     json->filled[json->depth] = false;
+    json->bracket[json->depth] = bracket == '{' ? '}' : ']';
 }
 
-static void close_scope(tool_json *json, char bracket) {
-    const bool filled = json->filled[json->depth];
-    json->depth--;
-    if (filled) break_line(json);
-    fputc(bracket, json->out);
+static void close_scope(tool_json *json) {
+    const int depth = json->depth--;
+    if (json->filled[depth]) break_line(json);
+    fputc(json->bracket[depth], json->out);
 }
 
 void tool_json_object(tool_json *json, const char *name) { open_scope(json, name, '{'); }
-void tool_json_end_object(tool_json *json) { close_scope(json, '}'); }
+void tool_json_end_object(tool_json *json) { close_scope(json); }
 void tool_json_array(tool_json *json, const char *name) { open_scope(json, name, '['); }
-void tool_json_end_array(tool_json *json) { close_scope(json, ']'); }
+void tool_json_end_array(tool_json *json) { close_scope(json); }
 
 void tool_json_text(tool_json *json, const char *name, const char *value) {
     if (!value) {
@@ -104,4 +104,7 @@ tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_
     return json;
 }
 
-void tool_json_finish(tool_json *json) { fputc('\n', json->out); }
+void tool_json_finish(tool_json *json) {
+    while (json->depth > 0) close_scope(json);
+    fputc('\n', json->out);
+}

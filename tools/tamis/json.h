@@ -10,7 +10,8 @@ typedef struct tool_json {
     FILE *out;
     bool pretty; /* indented over several lines; else one line, without the final line end */
     int depth;
-    bool filled[16]; /* whether the object or array at this depth holds anything yet */
+    bool filled[16];  /* whether the object or array at this depth holds anything yet */
+    char bracket[16]; /* which closes it */
 } tool_json;
 
 tool_json tool_json_start(FILE *out, bool pretty);
@@ -30,7 +31,7 @@ void tool_json_null(tool_json *json, const char *name);
    0: a dense array). It is left open for more. */
 tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz);
 
-/* The closing line end of a pretty document or of a line. */
+/* Ends a document or a line, with what is still open. */
 void tool_json_finish(tool_json *json);
 
 #endif

@@ -94,8 +94,6 @@ static void write_json(const tool_use *use, const tamis_names *names, const tami
     tool_json_name(&json, "row", names, row);
     tool_json_array(&json, "factors");
     for (int64_t k = 0; k < W->cols; k++) tool_json_number(&json, NULL, tool_dense_get(W, row, k));
-    tool_json_end_array(&json);
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 
@@ -191,7 +189,6 @@ static int write_factors(const tool_use *use, const char *path, bool of_rows) {
     const int code = write_array(path, array);
     if (code == 0 && use->settings->json) {
         tool_json json = tool_json_written(path, array->rows, array->cols, -1);
-        tool_json_end_object(&json);
         tool_json_finish(&json);
     }
     tamis_owned_dense_free(factors);

@@ -85,7 +85,6 @@ static void print_json(const tool_use *use, const tamis_score *score, int64_t to
     tool_json_integer(&json, "rows", score->rows);
     tool_json_integer(&json, "top", top);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tool_json_number(&json, rows[i].name, number_at(score, i));
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 

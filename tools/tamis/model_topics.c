@@ -35,8 +35,6 @@ static void write_json(FILE *out, int64_t topic, int count, const int64_t *colum
         tool_json_number(&json, "weight", weights[i]);
         tool_json_end_object(&json);
     }
-    tool_json_end_array(&json);
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 

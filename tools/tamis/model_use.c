@@ -141,6 +141,5 @@ void tool_use_line(const tool_use *use, int count, const tool_field *fields) {
             }
         }
     }
-    if (use->settings->json) tool_json_end_object(&json);
-    tool_json_finish(&json);
+    tool_json_finish(&json); /* of text the line alone */
 }

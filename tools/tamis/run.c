@@ -333,7 +333,6 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
         tool_json_null(&json, "not_finite");
     }
     tool_json_text(&json, "output", job->set->output);
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 

@@ -155,7 +155,6 @@ static int draw(const settings *set, const tool_source *source, bool png) {
         tool_json json = tool_json_written(set->output, source->S->rows, source->S->cols, source->S->nnz);
         tool_json_text(&json, "matrix", source->name);
         tool_json_text(&json, "class", structure.name);
-        tool_json_end_object(&json);
         tool_json_finish(&json);
     } else if (code == 0 && !set->quiet) {
         printf("%s: %s\n", set->output, tool_text_get(&caption));

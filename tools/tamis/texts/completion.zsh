@@ -8,7 +8,7 @@ _tamis() {
     else
         offered=("${(@)offered//:/\\:}")
         offered=("${(@)offered/$'\t'/:}")
-        _describe -o tamis offered
+        _describe tamis offered
     fi
 }
 _tamis "$@"
