@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "exit.h"
 #include "text.h"
@@ -10,7 +11,8 @@
 bool tool_is_model(const char *path) {
     static const char magic[8] = {'\x89', 'T', 'A', 'M', 'I', 'S', '\r', '\n'};
     char begin[sizeof magic];
-    FILE *file = fopen(path, "rb");
+    struct stat there; /* what is read from a pipe is gone */
+    FILE *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? fopen(path, "rb") : NULL;
     const bool read = file && fread(begin, 1, sizeof begin, file) == sizeof begin;
     if (file) fclose(file);
     return read && memcmp(begin, magic, sizeof magic) == 0;
