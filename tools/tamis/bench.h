@@ -5,7 +5,7 @@
 #include <tamis/structure.h>
 
 #include "device.h"
-#include "lines.h"
+#include "json.h"
 #include "measure.h"
 #include "mirror.h"
 #include "oracle.h"

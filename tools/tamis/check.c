@@ -10,7 +10,7 @@
 #include "device.h"
 #include "exit.h"
 #include "gang.h"
-#include "lines.h"
+#include "json.h"
 #include "mirror.h"
 #include "oracle.h"
 #include "progress.h"

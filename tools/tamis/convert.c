@@ -7,7 +7,6 @@
 #include "command.h"
 #include "exit.h"
 #include "json.h"
-#include "output_file.h"
 #include "outputs.h"
 #include "progress.h"
 #include "source.h"

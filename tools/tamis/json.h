@@ -34,4 +34,19 @@ tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_
 /* Ends a document or a line, with what is still open. */
 void tool_json_finish(tool_json *json);
 
+/* Lines of JSON: one object a line, appended and flushed at once, so that an interrupted run loses nothing. */
+typedef struct tool_lines {
+    FILE *out; /* NULL: none wanted */
+    const char *path;
+    tool_json json;
+} tool_lines;
+
+/* path NULL: nothing will be written; "-": standard output. Returns 0 or an exit code, after a message. */
+int tool_lines_open(tool_lines *lines, const char *path);
+
+/* Starts a line and returns the writer inside its object, or NULL when none is wanted. */
+tool_json *tool_lines_begin(tool_lines *lines);
+int tool_lines_end(tool_lines *lines);
+int tool_lines_close(tool_lines *lines);
+
 #endif

@@ -9,7 +9,7 @@
 #include "device.h"
 #include "json.h"
 #include "model_data.h"
-#include "output_file.h"
+#include "outputs.h"
 
 /* The options that all of them share, as the first member of their settings. */
 typedef struct tool_use_settings {

@@ -23,4 +23,14 @@ void tool_outputs_replaced(void);
 /* Refuses a name without one of the endings: ".mtx, .mtx.gz or .npz". `called` is what messages call it. */
 int tool_output_ending(const char *called, const char *path, const char *endings);
 
+/* A file that is written as a stream: as the library writes files, so that a failure leaves the old one. */
+typedef struct tool_output_file {
+    FILE *out;
+    struct tamis_output *output;
+} tool_output_file;
+
+/* Return 0, or an exit code after a message. Closing with keep = false drops what was written. */
+int tool_output_open(const char *path, tool_output_file *file);
+int tool_output_close(tool_output_file *file, bool keep);
+
 #endif
