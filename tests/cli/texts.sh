@@ -57,6 +57,13 @@ for command in $commands; do
     done
     [ -n "$methods" ] || check_options "$command"
 done
+# every text belongs to a command, and every command has one
+for name in $(sed -n 's/^== //p' "$(dirname "$0")/../../tools/tamis/texts/commands.txt" | tr ' ' +); do
+    tamis ${name/+/ } --help >/dev/null || fail "commands.txt has ${name/+/ }, which is no command"
+done
+for command in $commands; do
+    grep -qx "== $command" "$(dirname "$0")/../../tools/tamis/texts/commands.txt" || fail "commands.txt lacks $command"
+done
 echo "$checked options of $(echo "$commands" | wc -w) commands"
 [ $checked -gt 250 ] || fail 'fewer than there are: how --help prints them must have changed'
 exit $failed
