@@ -59,6 +59,7 @@ for command in $commands; do
 done
 # every text belongs to a command, and every command has one
 for name in $(sed -n 's/^== //p' "$(dirname "$0")/../../tools/tamis/texts/commands.txt" | tr ' ' +); do
+    # shellcheck disable=SC2086
     tamis ${name/+/ } --help >/dev/null || fail "commands.txt has ${name/+/ }, which is no command"
 done
 for command in $commands; do
