@@ -268,15 +268,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     }
     tool_json *json = tool_lines_begin(&run->lines);
     if (!json) return;
-    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(json, "edge", edge ? tamis_edge_name(problem->edge) : "none");
-    tool_json_text(json, "matrix", run->matrix);
-    tool_json_integer(json, "rows", problem->S.rows);
-    tool_json_integer(json, "cols", problem->S.cols);
-    tool_json_integer(json, "nnz", problem->S.nnz);
-    tool_json_integer(json, "inner", problem->inner);
-    tool_json_integer(json, "width", problem->width);
-    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_problem(json, problem, run->matrix);
     tool_json_text(json, "device", run->device->description.name);
     if (run->set->together.count > 0) tool_json_integer(json, "ranks", run->set->together.count);
     tool_json_text(json, "algorithm", algorithm);

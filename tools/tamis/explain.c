@@ -182,12 +182,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     const tool_problem *problem = one->problem;
     const tamis_plan_report *report = &one->report;
     tool_json_object(json, NULL);
-    tool_json_text(json, "matrix", matrix);
-    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
-    tool_json_integer(json, "inner", problem->inner);
-    tool_json_integer(json, "width", problem->width);
-    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_problem(json, problem, matrix);
     tool_json_integer(json, "calls", set->calls);
     tool_json_text(json, "algorithm", report->algorithm);
     tool_json_text(json, "chosen_by", tamis_chosen_by_name(report->chosen_by));

@@ -111,16 +111,7 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
     tool_json_text(json, "kind", "matrix");
     tool_json_text(json, "file", path);
     tool_json_text(json, "matrix", source->name);
-    tool_json_integer(json, "rows", profile->rows);
-    tool_json_integer(json, "cols", profile->cols);
-    tool_json_integer(json, "nnz", profile->nnz);
-    tool_json_number(json, "density", profile->density);
-    tool_json_number(json, "mean", profile->mean);
-    tool_json_number(json, "variation", profile->variation);
-    tool_json_integer(json, "min", profile->min);
-    tool_json_integer(json, "max", profile->max);
-    tool_json_integer(json, "empty_rows", profile->empty_rows);
-    tool_json_integer(json, "bandwidth", profile->bandwidth);
+    tool_json_structure(json, profile, structure);
     tool_json_number(json, "mean_span", profile->mean_span);
     tool_json_number(json, "run", structure->run);
     tool_json_number(json, "near_share", structure->near_share);
@@ -129,8 +120,6 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
     tool_json_integer(json, "duplicates", profile->duplicates);
     tool_json_bool(json, "values", S->values != NULL);
     tool_json_integer(json, "values_not_finite", count_not_finite(S));
-    tool_json_text(json, "class", structure->name);
-    tool_json_text(json, "class_reason", structure->reason);
     tool_json_integer(json, "memory_bytes", stored_bytes(S));
     tool_json_integer(json, "file_bytes", source->bytes);
     tool_json_number(json, "read_ms", 1e3 * source->seconds);

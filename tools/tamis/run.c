@@ -298,15 +298,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     const tool_problem *problem = &job->problem;
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_text(&json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(&json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
-    tool_json_text(&json, "matrix", job->source.name);
-    tool_json_integer(&json, "rows", problem->S.rows);
-    tool_json_integer(&json, "cols", problem->S.cols);
-    tool_json_integer(&json, "nnz", problem->S.nnz);
-    tool_json_integer(&json, "inner", problem->inner);
-    tool_json_integer(&json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
-    tool_json_text(&json, "type", tamis_type_name(problem->type));
+    tool_json_problem(&json, problem, job->source.name);
     tool_json_text(&json, "device", job->device.description.name);
     tool_json_text(&json, "algorithm", job->report.algorithm);
     tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
