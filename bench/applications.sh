@@ -24,7 +24,7 @@ for method in als implicit-als ccd sfa lda gap; do
     for factors in 32 128; do
         for run in $(seq "${RUNS:-3}"); do
             for algorithms in '' "$others"; do
-                "$program" "$method" train "$data" -o "$work/model" --factors "$factors" --iterations "${ITERATIONS:-10}" --no-loss --quiet \
+                "$program" train "$method" "$data" -o "$work/model" --factors "$factors" --iterations "${ITERATIONS:-10}" --no-loss --quiet \
                     --device "$device" ${algorithms:+--algorithms "$algorithms"} --json "$work/${algorithms:-own}.$run.jsonl"
             done
         done

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 failures=0
 : >"$out"
 
-train() { "$program" "$method" train "$data" "$width" 32 --seed 1 --hold-out 0.1 --quiet "$@"; }
+train() { "$program" train "$method" "$data" "$width" 32 --seed 1 --hold-out 0.1 --quiet "$@"; }
 
 # the number behind "key" in the last line that has it
 number() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" "$2" | tail -n 1; }
@@ -53,7 +53,7 @@ compare() {
     for _ in 1 2 3 4 5; do
         rm -f "$work"/killed* "$work/whole"
         set -- --device "$device" --iterations "$count" --checkpoint-seconds 0
-        "$program" "$method" train "$data" "$width" 32 --seed 1 --hold-out 0.1 --quiet "$@" -o "$work/killed" --json "$work/killed.jsonl" &
+        "$program" train "$method" "$data" "$width" 32 --seed 1 --hold-out 0.1 --quiet "$@" -o "$work/killed" --json "$work/killed.jsonl" &
         running=$!
         while kill -0 $running 2>/dev/null && [ "$(iterations)" -lt 5 ]; do sleep 0.01; done
         kill -9 $running 2>/dev/null || :

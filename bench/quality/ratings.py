@@ -16,10 +16,10 @@ def of_program(method, *fixed):
     def fit(program, train, held, least, most, setting, seed):
         model, data = program.file("model"), program.write("train", train)
         words = [word for name, value in setting.items() for word in (f"--{name}", value)]
-        _, seconds = program.run(method, "train", data, "-o", model, "--seed", seed, "--quiet", "--device", program.device,
+        _, seconds = program.run("train", method, data, "-o", model, "--seed", seed, "--quiet", "--device", program.device,
                                  *fixed, *words)
         rows = ("--new", data) if method == "sfa" else ()  # it keeps none
-        text, _ = program.run(method, "predict", model, program.write("held", held), *rows)
+        text, _ = program.run("predict", model, program.write("held", held), *rows)
         predicted = numpy.array([float(line.split("\t")[2]) for line in text.splitlines() if line and line[0].isdigit()])
         # predictions are in the order of held's entries
         return errors(predicted, held, least, most), seconds

@@ -25,11 +25,11 @@ def split(matrix, seed):
 def of_program(method, *fixed):
     def fit(program, train, observed, held, topics, passes, seed):
         model = program.file("model")
-        _, seconds = program.run(method, "train", program.write("train", train), "-o", model, "--topics", topics, "--iterations",
+        _, seconds = program.run("train", method, program.write("train", train), "-o", model, "--topics", topics, "--iterations",
                                  passes, "--seed", seed, "--quiet", "--no-loss", "--device", program.device, *fixed)
-        score = program.json(method, "score", model, "--held-out", program.write("held", held), "--observed",
+        score = program.json("score", model, "--held-out", program.write("held", held), "--observed",
                              program.write("observed", observed))
-        tops = [[int(word["word"]) for word in topic["words"]] for topic in program.json_lines(method, "topics", model, "--top", 10)]
+        tops = [[int(word["word"]) for word in topic["words"]] for topic in program.json_lines("topics", model, "--top", 10)]
         return score["perplexity"], tops, seconds
     return fit
 

@@ -48,9 +48,9 @@ def leave_one_out(matrix, seed):
 def ours(program, train, setting, seed):
     model, data = program.file("model"), program.write("train", train)
     words = [word for name, value in setting.items() for word in (f"--{name}", value)]
-    _, seconds = program.run("implicit-als", "train", data, "-o", model, "--seed", seed, "--quiet", "--iterations", 15,
+    _, seconds = program.run("train", "implicit-als", data, "-o", model, "--seed", seed, "--quiet", "--iterations", 15,
                              "--device", program.device, *words)
-    text, _ = program.run("implicit-als", "recommend", model, "--top", 10, "--seen", data)
+    text, _ = program.run("recommend", model, "--top", 10, "--seen", data)
     recommended = numpy.full((train.shape[0], 10), -1)
     for line in text.splitlines():
         fields = line.split("\t")

@@ -205,7 +205,9 @@ class tamis_read_options(Structure):
     _fields_ = [("file_format", c_int), ("format", c_int), ("value_type", c_int), ("index_type", c_int),
                 ("offset_type", c_int), ("values", c_int), ("duplicates", c_int), ("undirected", c_bool),
                 ("relabel", c_bool), ("threads", c_int), ("progress", CFUNCTYPE(c_bool, c_void_p, c_double)),
-                ("progress_context", c_void_p), ("titles", POINTER(c_bool)), ("reserved", c_uint64 * 7)]
+                ("progress_context", c_void_p), ("titles", POINTER(c_bool)),
+                ("relabelled", CFUNCTYPE(c_bool, c_void_p, c_bool, POINTER(c_int64), c_int64)),
+                ("relabelled_context", c_void_p), ("reserved", c_uint64 * 5)]
 
 
 class tamis_generate_options(Structure):

@@ -121,10 +121,11 @@ static tamis_status check_ids(const tamis_reading *reading, const tamis_entries 
 }
 
 static tamis_status number_graph(const tamis_reading *reading, tamis_entries *entries) {
-    if (reading->options.relabel) TRY(tamis_relabel_shared(entries));
+    if (reading->options.relabel) TRY(tamis_relabel_shared(reading, entries));
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     entries->rows = entries->cols = size;
     TRY(check_ids(reading, entries));
+    TRY(tamis_entries_narrow(entries)); /* of ids of 64 bits, which would stand beside the result */
     if (reading->options.undirected) TRY(tamis_entries_mirror(entries, 1));
     return TAMIS_OK;
 }
@@ -144,8 +145,9 @@ tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_s
     tamis_entries entries = {0};
     TRY(read_list(reading, &rating_list, &entries));
     tamis_status status = TAMIS_OK;
-    if (reading->options.relabel) status = tamis_relabel_separately(&entries);
+    if (reading->options.relabel) status = tamis_relabel_separately(reading, &entries);
     if (status == TAMIS_OK) status = check_ids(reading, &entries);
+    if (status == TAMIS_OK) status = tamis_entries_narrow(&entries);
     if (status != TAMIS_OK) {
         tamis_entries_free(&entries);
         return status;

@@ -30,6 +30,27 @@ void tamis_entries_free(tamis_entries *entries) {
     *entries = (tamis_entries){0};
 }
 
+static tamis_status narrow(int64_t count, int64_t capacity, const char *what, void **indices) {
+    void *memory = NULL;
+    const int64_t *const wide = *indices;
+    TRY(tamis_allocate(capacity, sizeof(int32_t), what, &memory));
+    int32_t *const narrow = memory;
+    for (int64_t t = 0; t < count; t++) narrow[t] = (int32_t)wide[t];
+    tamis_release(*indices);
+    *indices = narrow;
+    return TAMIS_OK;
+}
+
+/* On failure the entries are of no more use. */
+tamis_status tamis_entries_narrow(tamis_entries *entries) {
+    const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
+    if (entries->index_type == TAMIS_I32 || tamis_needs_wide(size)) return TAMIS_OK;
+    TRY(narrow(entries->count, entries->capacity, "the row indices", &entries->row_indices));
+    TRY(narrow(entries->count, entries->capacity, "the column indices", &entries->columns));
+    entries->index_type = TAMIS_I32;
+    return TAMIS_OK;
+}
+
 static void move_part(void *array, size_t size, int64_t to, int64_t from, int64_t count) {
     if (array) memmove((char *)array + (size_t)to * size, (char *)array + (size_t)from * size, (size_t)count * size);
 }

@@ -32,10 +32,13 @@ void tamis_entries_move(const tamis_entries *entries, int64_t to, int64_t from, 
 /* Appends, for each entry off the diagonal, the entry with row and column exchanged and the value times `sign`. */
 tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 
+/* Holds indices in 32 bits if rows and columns allow it. */
+tamis_status tamis_entries_narrow(tamis_entries *entries);
+
 /* ids.c: the ids that occur become 0, 1, ... by rising id. Rows and columns may name the same things (a graph), which
    get one numbering; or different ones (ratings), which get a numbering each. The entries hold 64-bit indices. */
-tamis_status tamis_relabel_shared(tamis_entries *entries);
-tamis_status tamis_relabel_separately(tamis_entries *entries);
+tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries);
+tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries);
 
 /* Turns the entries into the matrix that the options ask for; empties *entries, also on failure. */
 tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix);

@@ -10,7 +10,30 @@ typedef struct id_lists {
     int64_t *list[2];
     int64_t count; /* of each list */
     int lists;
+    const tamis_read_options *options;
+    bool of_columns; /* of one list */
 } id_lists;
+
+/* Tells which ids became 0, 1, ... */
+static tamis_status tell(const id_lists *ids, const int64_t *distinct, int64_t count) {
+    const tamis_read_options *const options = ids->options;
+    bool goes_on = options->relabelled(options->relabelled_context, ids->of_columns, distinct, count);
+    if (goes_on && ids->lists == 2) goes_on = options->relabelled(options->relabelled_context, true, distinct, count);
+    return goes_on ? TAMIS_OK : tamis_fail(TAMIS_ERROR_CANCELLED, "cancelled by the caller");
+}
+
+/* Those whose number is less than the next one's. */
+static tamis_status tell_of_table(const id_lists *ids, const int64_t *number, int64_t range, int64_t count) {
+    void *memory = NULL;
+    if (!ids->options->relabelled) return TAMIS_OK;
+    TRY(tamis_allocate(count, sizeof(int64_t), "the ids that were renumbered", &memory));
+    int64_t *const distinct = memory;
+    for (int64_t id = 0; id < range; id++)
+        if ((id + 1 < range ? number[id + 1] : count) > number[id]) distinct[number[id]] = id;
+    const tamis_status status = tell(ids, distinct, count);
+    tamis_release(distinct);
+    return status;
+}
 
 static tamis_status number_by_table(const id_lists *ids, int64_t range, int64_t *distinct) {
     void *memory = NULL;
@@ -26,9 +49,10 @@ static tamis_status number_by_table(const id_lists *ids, int64_t range, int64_t 
     }
     for (int i = 0; i < ids->lists; i++)
         for (int64_t t = 0; t < ids->count; t++) ids->list[i][t] = number[ids->list[i][t]];
+    const tamis_status status = tell_of_table(ids, number, range, count);
     tamis_release(number);
     *distinct = count;
-    return TAMIS_OK;
+    return status;
 }
 
 /* Sorts nonnegative numbers below `range` by 16 bits at a time; the result is in *sorted, the other array is spare. */
@@ -78,6 +102,7 @@ static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_
     for (int i = 0; i < ids->lists; i++)
         for (int64_t t = 0; t < ids->count; t++) ids->list[i][t] = find_id(sorted, kept, ids->list[i][t]);
     *distinct = kept;
+    if (ids->options->relabelled) TRY_GOTO(end, tell(ids, sorted, kept));
 end:
     tamis_release(first);
     tamis_release(second);
@@ -88,21 +113,29 @@ end:
 /* range: all ids are below it. */
 static tamis_status number_anew(const id_lists *ids, int64_t range, int64_t *distinct) {
     *distinct = 0;
-    if (ids->count == 0) return TAMIS_OK;
+    if (ids->count == 0) return ids->options->relabelled ? tell(ids, NULL, 0) : TAMIS_OK;
     return range / 8 <= ids->count ? number_by_table(ids, range, distinct) : number_by_sorting(ids, range, distinct);
 }
 
-tamis_status tamis_relabel_shared(tamis_entries *entries) {
-    const id_lists ids = {.list = {entries->row_indices, entries->columns}, .count = entries->count, .lists = 2};
+tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries) {
+    const id_lists ids = {.list = {entries->row_indices, entries->columns},
+                          .count = entries->count,
+                          .lists = 2,
+                          .options = &reading->options};
     const int64_t range = entries->rows > entries->cols ? entries->rows : entries->cols;
     TRY(number_anew(&ids, range, &entries->rows));
     entries->cols = entries->rows;
     return TAMIS_OK;
 }
 
-tamis_status tamis_relabel_separately(tamis_entries *entries) {
-    const id_lists rows = {.list = {entries->row_indices, NULL}, .count = entries->count, .lists = 1};
-    const id_lists columns = {.list = {entries->columns, NULL}, .count = entries->count, .lists = 1};
+tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries) {
+    const id_lists rows = {
+        .list = {entries->row_indices, NULL}, .count = entries->count, .lists = 1, .options = &reading->options};
+    const id_lists columns = {.list = {entries->columns, NULL},
+                              .count = entries->count,
+                              .lists = 1,
+                              .options = &reading->options,
+                              .of_columns = true};
     TRY(number_anew(&rows, entries->rows, &entries->rows));
     return number_anew(&columns, entries->cols, &entries->cols);
 }

@@ -16,72 +16,66 @@
 #include "model_options.h"
 #include "text.h"
 
-static const void *field(const tool_train_settings *settings, const tool_option *option) {
-    return (const char *)settings + option->offset;
-}
-
-static void check_same(const tool_option *option, const tool_train_settings *a, const tool_train_settings *b) {
-    const void *of_a = field(a, option), *of_b = field(b, option);
-    const bool same = option->value == TOOL_FLAG      ? *(const bool *)of_a == *(const bool *)of_b
-                      : option->value == TOOL_INTEGER ? *(const int64_t *)of_a == *(const int64_t *)of_b
-                      : option->value == TOOL_REAL    ? *(const double *)of_a == *(const double *)of_b
-                                                      : *(const int *)of_a == *(const int *)of_b;
-    if (!same) fail_msg("--%s has another default than the library", option->name);
+static const tool_option *option_of(int method, const char *name) {
+    const tool_option *option = tool_option_find(tool_train_options[method], name, strlen(name));
+    if (!option) fail_msg("%d has no --%s", method, name);
+    return option;
 }
 
 static void defaults_are_those_of_the_library(void **state) {
     (void)state;
     for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++) {
-        tool_train_settings preset = {0}, of_library = {0};
-        tamis_model_options defaults;
+        tool_train_settings preset = {.device = 0}, of_library = {.device = 0};
         tool_options_preset(tool_train_options[method], &preset);
-        assert_int_equal(tamis_model_options_init(&defaults, (tamis_method)method), TAMIS_OK);
-        tool_train_from_library(&defaults, &of_library);
+        assert_int_equal(tamis_model_options_init(&of_library.model, (tamis_method)method), TAMIS_OK);
         int compared = 0;
         for (const tool_option *option = tool_train_options[method]; option->name; option++) {
             if (!tool_train_of_model(option) && strcmp(option->name, "type") != 0) continue;
-            check_same(option, &preset, &of_library);
+            const tool_word given = tool_option_text(option, &preset), right = tool_option_text(option, &of_library);
+            if (strcmp(given.text, right.text) != 0)
+                fail_msg("--%s: %s, but the library has %s", option->name, given.text, right.text);
             compared++;
         }
         assert_true(compared >= 8);
-        assert_true(preset.checkpoint_seconds == defaults.checkpoint_seconds);
+        assert_true(preset.model.checkpoint_seconds == of_library.model.checkpoint_seconds);
     }
 }
 
-static void options_reach_the_library_and_come_back(void **state) {
+/* What is typed is what the field of that name has, whatever its C type, and comes back as it was typed. */
+static void options_are_fields_of_the_library(void **state) {
     (void)state;
-    for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++) {
-        tool_train_settings given = {.factors = 7,
-                                     .iterations = 3,
-                                     .seed = 9,
-                                     .cg_steps = 2,
-                                     .inner_rounds = 4,
-                                     .batch_rows = 11,
-                                     .threads = 2,
-                                     .type = TAMIS_F64,
-                                     .tolerance = 0.5,
-                                     .regularization = 0.25,
-                                     .confidence = 3,
-                                     .row_prior = 0.1,
-                                     .column_prior = 0.2,
-                                     .rate_decay = 0.7,
-                                     .rate = 0.01,
-                                     .column_regularization = 0.3,
-                                     .biases = true,
-                                     .nonnegative = true,
-                                     .map = true};
-        tool_train_settings back = {0};
-        tamis_model_options options;
-        assert_int_equal(tamis_model_options_init(&options, (tamis_method)method), TAMIS_OK);
-        tool_train_to_library(&given, &options);
-        assert_int_equal(options.factors, 7);
-        assert_int_equal(options.type, TAMIS_F64);
-        assert_true(options.skip_loss);
-        tool_train_from_library(&options, &back);
-        for (const tool_option *option = tool_train_options[method]; option->name; option++) {
-            if (tool_train_of_model(option)) check_same(option, &given, &back);
+    static const char *const typed[][2] = {{"factors", "7"},       {"iterations", "3"},
+                                           {"seed", "9"},          {"type", "fp64"},
+                                           {"tolerance", "0.5"},   {"regularization", "0.25"},
+                                           {"cg-steps", "2"},      {"biases", "yes"},
+                                           {"threads", "2"},       {"loss", "no"},
+                                           {"confidence", "3"},    {"inner-rounds", "4"},
+                                           {"nonnegative", "yes"}, {"row-prior", "0.1"},
+                                           {"map", "yes"},         {"column-prior", "0.2"},
+                                           {"batch-rows", "11"},   {"rate-decay", "0.7"},
+                                           {"rate", "0.01"},       {"column-regularization", "0.3"},
+                                           {"weighted", "no"},     {"checkpoint-seconds", "0.5"}};
+    tool_train_settings settings = {.device = 0};
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
+        int methods = 0;
+        for (int method = TAMIS_ALS; method <= TAMIS_GAP; method++) {
+            const char *name = typed[i][0];
+            if (!tool_option_find(tool_train_options[method], name, strlen(name))) continue;
+            const tool_option *option = option_of(method, name);
+            assert_int_equal(tool_option_set(option, &settings, typed[i][1], name), 0);
+            assert_string_equal(tool_option_text(option, &settings).text, typed[i][1]);
+            methods++;
         }
+        assert_true(methods > 0);
     }
+    const tamis_model_options *model = &settings.model;
+    assert_true(model->factors == 7 && model->iterations == 3 && model->seed == 9 && model->type == TAMIS_F64);
+    assert_true(model->tolerance == 0.5 && model->regularization == 0.25 && model->cg_steps == 2 && model->biases);
+    assert_true(model->threads == 2 && model->skip_loss && model->confidence == 3 && model->inner_rounds == 4);
+    assert_true(model->nonnegative && model->row_prior == 0.1 && model->maximum_a_posteriori);
+    assert_true(model->column_prior == 0.2 && model->batch_rows == 11 && model->rate_decay == 0.7);
+    assert_true(model->rate == 0.01 && model->column_regularization == 0.3 && !model->weighted);
+    assert_true(model->checkpoint_seconds == 0.5);
 }
 
 /* The arguments that the program was started with; they stay until the next ones. */
@@ -103,13 +97,13 @@ static void going_on_keeps_the_numbers(void **state) {
     assert_int_equal(tamis_model_options_init(&checkpoint, TAMIS_ALS), TAMIS_OK);
     checkpoint.factors = 12;
     checkpoint.cg_steps = 4;
-    tool_train_settings settings = {0};
+    tool_train_settings settings = {.device = 0};
     tool_options_preset(tool_train_options[TAMIS_ALS], &settings);
     give(6, more);
     assert_int_equal(tool_train_go_on(TAMIS_ALS, &checkpoint, &settings), 0);
-    assert_int_equal(settings.iterations, 40);
-    assert_int_equal(settings.factors, 12);
-    assert_int_equal(settings.cg_steps, 4);
+    assert_int_equal(settings.model.iterations, 40);
+    assert_int_equal(settings.model.factors, 12);
+    assert_int_equal(settings.model.cg_steps, 4);
     give(3, other);
     assert_int_equal(tool_train_go_on(TAMIS_ALS, &checkpoint, &settings), TOOL_USAGE);
     tool_options_remember(0, NULL);
@@ -164,10 +158,8 @@ static void baselines_are_what_they_say(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(baselines_are_what_they_say),
-        cmocka_unit_test(defaults_are_those_of_the_library),
-        cmocka_unit_test(options_reach_the_library_and_come_back),
-        cmocka_unit_test(going_on_keeps_the_numbers),
+        cmocka_unit_test(baselines_are_what_they_say),       cmocka_unit_test(defaults_are_those_of_the_library),
+        cmocka_unit_test(options_are_fields_of_the_library), cmocka_unit_test(going_on_keeps_the_numbers),
         cmocka_unit_test(arguments_are_typed_again),
     };
     tool_train_options_prepare();

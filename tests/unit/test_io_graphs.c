@@ -74,6 +74,49 @@ static void reads_edge_lists(void **state) {
     io_expect("a.txt", "", &options, "csr 0x0 0");
 }
 
+/* What was told of the ids: "rows 1 3 5, columns ..."; the call of that number is refused. */
+typedef struct told {
+    char text[128];
+    int calls, refused;
+} told;
+
+static bool keep_ids(void *context, bool of_columns, const int64_t *ids, int64_t count) {
+    told *kept = context;
+    size_t length = strlen(kept->text);
+    length +=
+        (size_t)snprintf(kept->text + length, sizeof kept->text - length, "%s", of_columns ? ", columns" : "rows");
+    for (int64_t i = 0; i < count; i++)
+        length += (size_t)snprintf(kept->text + length, sizeof kept->text - length, " %lld", (long long)ids[i]);
+    return ++kept->calls != kept->refused;
+}
+
+static void tells_which_ids_were_renumbered(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *content, *told, *matrix;
+    } cases[] = {
+        {"a.txt", "3 1\n1 3\n3 5\n", "rows 1 3 5, columns 1 3 5", "csr 3x3 3| 0 1| 1 0| 1 2"},
+        {"a.txt", "9000000000 7\n7 70000000000\n", "rows 7 9000000000 70000000000, columns 7 9000000000 70000000000",
+         "csr 3x3 2| 0 2| 1 0"},
+        {"a.csv", "3,100,5\n1,200,4\n", "rows 1 3, columns 100 200", "csr 2x2 2| 0 1 4| 1 0 5"},
+        {"a.txt", "# nothing\n", "rows, columns", "csr 0x0 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        told kept = {.calls = 0};
+        tamis_read_options options = io_options();
+        options.relabel = true;
+        options.relabelled = keep_ids;
+        options.relabelled_context = &kept;
+        io_expect(cases[i].name, cases[i].content, &options, cases[i].matrix);
+        assert_string_equal(kept.text, cases[i].told);
+        for (int refused = 1; refused <= 2; refused++) {
+            kept = (told){.refused = refused};
+            io_refuse(cases[i].name, cases[i].content, &options, TAMIS_ERROR_CANCELLED, "cancelled by the caller");
+            assert_int_equal(kept.calls, refused);
+        }
+    }
+}
+
 static void ids_may_be_large(void **state) {
     (void)state;
     static const char wide[] = "9223372036854775806 5\n5 70000000000\n";
@@ -174,10 +217,15 @@ static void refuses_bad_smtx(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_metis),       cmocka_unit_test(refuses_bad_metis),
-        cmocka_unit_test(reads_edge_lists),  cmocka_unit_test(ids_may_be_large),
-        cmocka_unit_test(refuses_bad_edges), cmocka_unit_test(relabelling_keeps_the_order),
-        cmocka_unit_test(reads_smtx),        cmocka_unit_test(refuses_bad_smtx),
+        cmocka_unit_test(reads_metis),
+        cmocka_unit_test(refuses_bad_metis),
+        cmocka_unit_test(reads_edge_lists),
+        cmocka_unit_test(tells_which_ids_were_renumbered),
+        cmocka_unit_test(ids_may_be_large),
+        cmocka_unit_test(refuses_bad_edges),
+        cmocka_unit_test(relabelling_keeps_the_order),
+        cmocka_unit_test(reads_smtx),
+        cmocka_unit_test(refuses_bad_smtx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,14 +25,8 @@ static const tool_option options[] = {
     {"device", 'd', TOOL_NAME, "DEVICE", NULL,
      "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)", AT(device), 0, 0, NULL},
     {"markdown", 0, TOOL_FLAG, NULL, NULL, "as a page of the manual", AT(markdown), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis algorithms --op fused", "the algorithms for the fused product"},
-    {"tamis algorithms --markdown", "the table of docs/algorithms.md"},
-    {NULL, NULL},
 };
 
 static bool wanted(const settings *set, const tamis_algorithm_description *algorithm) {
@@ -145,10 +139,7 @@ static int run_algorithms(const void *given, int count, char **operands) {
         }
         shown++;
     }
-    if (set->json && !set->markdown) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json && !set->markdown) tool_json_finish(&json);
     if (shown == 0) tool_warning("no algorithm matches");
     return TOOL_OK;
 }
@@ -157,10 +148,7 @@ const tool_command tool_algorithms_command = {
     .name = "algorithms",
     .summary = "list the algorithms: their source, needs and uses",
     .operands = "",
-    .description = "Lists the registry of algorithms. Each has a name for --algorithm, and parameters for 'tamis run "
-                   "--parameters'.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_algorithms,
 };

@@ -61,25 +61,8 @@ static const tool_option options[] = {
     {"edge-scale", 0, TOOL_REAL, "X", "0", "scale of sigmoid, exp, leaky_relu, softmax; 0: 1 / sqrt(K)", AT(edge_scale),
      -1e30, 1e30, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(tool_bench_settings),
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis bench mesh.mtx --baseline naive", "the three operations at K = 128, compared with the naive loop"},
-    {"tamis bench *.npz --inner 32,128,512 --threads 1,2 --algorithm all --json out.jsonl",
-     "every algorithm on many matrices, one line of JSON per measurement"},
-    {"tamis bench generate:rmat:rows=262144,nnz=8M,name=rmat18 --op sddmm --gather",
-     "a generated matrix, and the time to only read its rows"},
-    {"tamis bench mesh.mtx --device cuda:0 --algorithm all --peers cusparse,cublas --baseline cusparse --cold",
-     "a GPU compared with the vendor's libraries, from an empty L2"},
-    {"tamis bench --suite preds --tier small --json preds.jsonl",
-     "an experiment of a paper, with results for 'tamis report'"},
-    {NULL, NULL},
 };
 
 static int check_settings(const tool_bench_settings *settings) {
@@ -181,37 +164,7 @@ const tool_command tool_bench_command = {
     .operands = "FILE ...",
     .least = 0,
     .most = -1,
-    .description =
-        "Measures operations on each FILE (or on the matrices of a folder) with plans. The algorithms, the baseline "
-        "and the gather take turns (A B C A B C ...), so that other load on the machine affects all of them equally. "
-        "The times are medians. The operands are random and seeded, in aligned memory on huge pages, and the same for "
-        "all. Each result is compared with the oracle, before and after it is measured, on sampled rows, including the "
-        "longest. If a result is out of tolerance, the program ends with code 1.\n"
-        "\n"
-        "On a GPU the executions of a turn are queued together, each between two events, after three for warming up. "
-        "The JSON lines have separate times for copying to the device and making the plan (init_ms), computing "
-        "(median_ms), and fetching the result and freeing (cleanup_ms). With --cold the GPU reads four times the size "
-        "of its L2 before each execution.\n"
-        "\n"
-        "--peers adds other libraries, each with the fastest of its methods; libraries that are not installed are "
-        "skipped. Their sddmm is that of the edge mask, and their fused is one operation after the other. On CUDA: "
-        "cusparse; cublas (sddmm: the whole dense product, not sampled). On the CPU: graphblas (SuiteSparse's masked "
-        "product); openblas (dense products, sampled); scipy (with NumPy for sddmm). On both: torch (PyTorch's sparse "
-        "matrices); torch-attention (its attention, only for fused softmax); torch-scatter (gathered rows and sums). "
-        "Python libraries run in a separate process and measure their own times. TAMIS_CUSPARSE, TAMIS_CUBLAS, "
-        "TAMIS_GRAPHBLAS, TAMIS_OPENBLAS name their files, and TAMIS_PYTHON the interpreter, if they are not found.\n"
-        "\n"
-        "The floor is the larger of two times: the arithmetic divided by the measured peak, and the bytes that must "
-        "move (each input read once, each output written once) divided by the measured memory bandwidth. FILE may also "
-        "be generate:KIND:rows=..,nnz=..,name=.. with the options of 'tamis generate' as keys. A bad file is reported, "
-        "and the program continues with the next one. After Ctrl-C the written lines are complete.\n"
-        "\n"
-        "--suite NAME measures the matrices and cases of a text file; a case has options of this command and belongs "
-        "to the small or the full tier. The built-in suites repeat the experiments of papers. If a real matrix is not "
-        "found by its name in the folders of TAMIS_MATRIX_PATH (separated by colons), a generated one of the same size "
-        "and kind takes its place and is called a stand-in. Options given with --suite override those of the suite.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(tool_bench_settings),
     .run = run_bench,
 };

@@ -5,7 +5,7 @@
 #include <tamis/structure.h>
 
 #include "device.h"
-#include "lines.h"
+#include "json.h"
 #include "measure.h"
 #include "mirror.h"
 #include "oracle.h"
@@ -19,8 +19,9 @@ typedef struct tool_bench_settings {
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed, batch;
     double seconds, beta, edge_scale;
-    int values, from, tier, effort;
-    bool cold, gather, check, relabel, undirected, share;
+    int values, tier, effort;
+    tool_reading reading;
+    bool cold, gather, check, share;
     const char *baseline_name, *json, *parameters, *variants, *suite;
 } tool_bench_settings;
 

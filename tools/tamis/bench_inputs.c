@@ -47,12 +47,10 @@ static void put_first(open_matrix *one, int from) {
 
 int tool_bench_open(tool_bench_run *run, const tool_input *input, tool_bench_matrix **matrix) {
     const tool_bench_settings *settings = run->settings;
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)settings->from;
-    reading.value_type = settings->types.count == 1 ? (tamis_type)settings->types.at[0] : TAMIS_F64;
-    reading.relabel = settings->relabel;
-    reading.undirected = settings->undirected;
-    const int types = (int)reading.value_type * 256 + settings->from * 4 + settings->relabel * 2 + settings->undirected;
+    const tool_reading *how = &settings->reading;
+    const int type = settings->types.count == 1 ? settings->types.at[0] : (int)TAMIS_F64;
+    const tamis_read_options reading = tool_read_options(how, type, TAMIS_I32);
+    const int types = type * 256 + how->format * 4 + how->relabel * 2 + how->undirected;
     int place = 0;
     while (place < MOST_OPEN && opened[place] &&
            (opened[place]->types != types || strcmp(opened[place]->spec, input->spec) != 0)) {

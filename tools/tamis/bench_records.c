@@ -136,7 +136,6 @@ static char *spy_digits(const tool_raster *raster) {
 int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matrix) {
     tool_json *json = tool_lines_begin(&run->report.lines);
     if (!json) return 0;
-    const tamis_profile *profile = &matrix->profile;
     tool_raster raster;
     tool_raster_make(matrix->source->S, SPY_CELLS, &raster);
     char *digits = spy_digits(&raster);
@@ -146,17 +145,7 @@ int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matri
     tool_json_bool(json, "stand_in", matrix->stand_in);
     tool_json_text(json, "spec", matrix->spec);
     tool_json_text(json, "group", matrix->group);
-    tool_json_text(json, "class", matrix->structure.name);
-    tool_json_text(json, "class_reason", matrix->structure.reason);
-    tool_json_integer(json, "rows", profile->rows);
-    tool_json_integer(json, "cols", profile->cols);
-    tool_json_integer(json, "nnz", profile->nnz);
-    tool_json_number(json, "density", profile->density);
-    tool_json_number(json, "mean", profile->mean);
-    tool_json_number(json, "variation", profile->variation);
-    tool_json_integer(json, "max", profile->max);
-    tool_json_integer(json, "empty_rows", profile->empty_rows);
-    tool_json_integer(json, "bandwidth", profile->bandwidth);
+    tool_json_structure(json, &matrix->profile, &matrix->structure);
     tool_json_integer(json, "spy_rows", raster.rows);
     tool_json_integer(json, "spy_cols", raster.cols);
     tool_json_text(json, "spy", digits);

@@ -13,14 +13,8 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis cache info", "its folder and size"},
-    {"tamis cache clear", "then plans compile their kernels again, and measure again"},
-    {NULL, NULL},
 };
 
 static void print_json(const tamis_cache_description *cache, bool cleared, int64_t removed) {
@@ -32,7 +26,6 @@ static void print_json(const tamis_cache_description *cache, bool cleared, int64
     tool_json_integer(&json, "most_bytes", cache->most_bytes);
     tool_json_integer(&json, "plans", cache->plans);
     if (cleared) tool_json_integer(&json, "removed", removed);
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 
@@ -74,15 +67,10 @@ const tool_command tool_cache_command = {
     .name = "cache",
     .summary = "show or remove the compiled GPU kernels and measured plans on disk",
     .operands = "info|clear",
+    .first = &tool_cache_actions,
     .least = 1,
     .most = 1,
-    .description =
-        "A plan on a GPU compiles its kernels when it is made, and keeps them in a folder of $XDG_CACHE_HOME/tamis, so "
-        "that making the same plan again is fast. TAMIS_CACHE_BYTES limits its size; the oldest kernels are removed first. "
-        "Beside it, plans.txt keeps what plans with --effort measure have chosen. 'info' shows both, and 'clear' removes "
-        "them.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_cache,
 };

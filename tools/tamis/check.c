@@ -10,7 +10,7 @@
 #include "device.h"
 #include "exit.h"
 #include "gang.h"
-#include "lines.h"
+#include "json.h"
 #include "mirror.h"
 #include "oracle.h"
 #include "progress.h"
@@ -24,8 +24,8 @@ typedef struct settings {
     tool_chosen together; /* several devices that share each problem */
     tool_integers inner, widths;
     int64_t limit, seed;
-    bool verbose, quick, relabel, undirected;
-    int from;
+    bool verbose, quick;
+    tool_reading reading;
     const char *json;
 } settings;
 
@@ -61,21 +61,8 @@ static const tool_option options[] = {
     {"json", 'j', TOOL_ADDED_TO, "OUT.jsonl", NULL,
      "append one line of JSON for each check, flushed immediately; -: standard output", AT(json), 0, 0, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(settings),
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis check mesh.mtx", "everything, in a few seconds"},
-    {"TAMIS_CPU_ISA=x86-64-v2 tamis check mesh.mtx", "the same with the kernels for an older processor"},
-    {"tamis check --device opencl:0 --quick --inner 32 mesh.mtx", "a device whose kernels take long to compile"},
-    {"tamis check --devices cpu,cpu,cpu mesh.mtx", "the rows shared by three devices"},
-    {"tamis check --op fused --edge softmax --verbose graph.npz", "one operation and edge, case by case"},
-    {NULL, NULL},
 };
 
 /* How the data of a check lie in memory. */
@@ -281,15 +268,7 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     }
     tool_json *json = tool_lines_begin(&run->lines);
     if (!json) return;
-    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(json, "edge", edge ? tamis_edge_name(problem->edge) : "none");
-    tool_json_text(json, "matrix", run->matrix);
-    tool_json_integer(json, "rows", problem->S.rows);
-    tool_json_integer(json, "cols", problem->S.cols);
-    tool_json_integer(json, "nnz", problem->S.nnz);
-    tool_json_integer(json, "inner", problem->inner);
-    tool_json_integer(json, "width", problem->width);
-    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_problem(json, problem, run->matrix);
     tool_json_text(json, "device", run->device->description.name);
     if (run->set->together.count > 0) tool_json_integer(json, "ranks", run->set->together.count);
     tool_json_text(json, "algorithm", algorithm);
@@ -528,12 +507,7 @@ static int open_devices(const settings *set, checked_device *devices, int *worst
 }
 
 static void check_file(check_run *run, const char *path, const checked_device *devices, int count) {
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)run->set->from;
-    reading.value_type = TAMIS_F64;
-    reading.offset_type = TAMIS_I64;
-    reading.relabel = run->set->relabel;
-    reading.undirected = run->set->undirected;
+    const tamis_read_options reading = tool_read_options(&run->set->reading, TAMIS_F64, TAMIS_I64);
     tool_source source;
     const int code = tool_source_open(path, &reading, &source);
     if (code) {
@@ -585,20 +559,7 @@ const tool_command tool_check_command = {
     .operands = "FILE ...",
     .least = 1,
     .most = -1,
-    .description =
-        "Runs every algorithm (including baselines) with every edge operation, type and inner width of --inner, and "
-        "once at each of --widths, on each FILE, in four arrangements of the data: CSR and COO, int32 and int64 "
-        "indices, row- and column-major, packed, strided and unaligned, with and without beta, on one, two and three "
-        "threads. Each result is compared with the oracle. The tolerance is derived from the types and the length of "
-        "the sums. Outputs that beta = 0 must not read are filled with NaN before, and memory between the elements "
-        "must not change.\n"
-        "\n"
-        "On a GPU the data are copied to its memory (on OpenCL, aligned, since its memory has no addresses) and the "
-        "results are copied back. Checks that an algorithm declines are skipped; --verbose says why. For a large "
-        "matrix, some rows are used. FILE may also be generate:KIND:rows=..,nnz=... The last line is 'N passed, M "
-        "failed', followed by ', K skipped' if some were skipped.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_check,
 };

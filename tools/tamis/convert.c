@@ -6,21 +6,24 @@
 
 #include "command.h"
 #include "exit.h"
+#include "json.h"
 #include "outputs.h"
 #include "progress.h"
 #include "source.h"
 #include "text.h"
 
 typedef struct settings {
-    int from, format, type, index_type, offset_type, values, duplicates;
-    bool transpose, sort, relabel, undirected, dense, no_clobber, quiet;
+    tool_reading reading;
+    const char *row_ids, *column_ids;
+    int format, type, index_type, offset_type, values, duplicates;
+    bool json, transpose, sort, dense, no_clobber, quiet;
     int64_t threads;
 } settings;
 
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of IN", AT(from), 0, 0, &tool_file_formats},
+    TOOL_READING(settings),
     {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "type of the values", AT(type), 0, 0, &tool_types},
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
@@ -30,28 +33,39 @@ static const tool_option options[] = {
     {"duplicates", 0, TOOL_CHOICE, "HOW", "keep", "entries at the same place", AT(duplicates), 0, 0, &tool_duplicates},
     {"transpose", 0, TOOL_FLAG, NULL, NULL, "transpose the matrix", AT(transpose), 0, 0, NULL},
     {"sort", 0, TOOL_FLAG, NULL, NULL, "sort the columns of each row", AT(sort), 0, 0, NULL},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    {"row-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the rows, one per line", AT(row_ids), 0,
+     0, NULL},
+    {"column-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the columns, one per line",
+     AT(column_ids), 0, 0, NULL},
     {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
      AT(dense), 0, 0, NULL},
     {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
     TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis convert email-Enron.txt.gz enron.npz --relabel --undirected", "convert an edge list to SciPy's format"},
-    {"tamis convert ratings.csv ratings.mtx --relabel --duplicates sum", "convert rating triples to Matrix Market"},
-    {"tamis convert A.npy A.mtx", "a dense array"},
-    {NULL, NULL},
 };
 
 static bool ends_with(const char *text, const char *ending) {
     const size_t length = strlen(text), tail = strlen(ending);
     return length >= tail && strcasecmp(text + length - tail, ending) == 0;
+}
+
+/* A file for the ids of the rows and one for those of the columns, each where it is wanted. */
+typedef struct id_files {
+    const char *path[2];
+    int code;
+} id_files;
+
+static bool write_ids(void *context, bool of_columns, const int64_t *ids, int64_t count) {
+    id_files *files = context;
+    tool_output_file file;
+    if (!files->path[of_columns] || files->code) return true;
+    files->code = tool_output_open(files->path[of_columns], &file);
+    if (files->code) return true;
+    for (int64_t i = 0; i < count; i++) fprintf(file.out, "%lld\n", (long long)ids[i]);
+    files->code = tool_output_close(&file, true);
+    return true; /* a failure is told afterwards */
 }
 
 static int convert_dense(const settings *set, const char *in, const char *out) {
@@ -63,6 +77,9 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
+    } else if (set->json) {
+        tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
+        tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
     }
@@ -74,26 +91,36 @@ static int run_convert(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     const char *in = operands[0], *out = operands[1];
-    const bool dense =
-        set->dense || set->from == TAMIS_FILE_NPY || (set->from == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
+    const bool dense = set->dense || set->reading.format == TAMIS_FILE_NPY ||
+                       (set->reading.format == TAMIS_FILE_AUTO && ends_with(in, ".npy"));
     const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
     if (refused) return refused;
     tool_interrupt_catch();
     if (dense) return convert_dense(set, in, out);
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->from;
-    reading.value_type = (tamis_type)set->type;
+    tamis_read_options reading = tool_read_options(&set->reading, set->type, (tamis_index_type)set->offset_type);
     reading.index_type = (tamis_index_type)set->index_type;
-    reading.offset_type = (tamis_index_type)set->offset_type;
     reading.values = (tamis_values)set->values;
     reading.duplicates = (tamis_duplicates)set->duplicates;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
     reading.threads = (int)set->threads;
+    id_files files = {.path = {set->row_ids, set->column_ids}};
+    if (set->row_ids || set->column_ids) {
+        if (!set->reading.relabel) return tool_usage_error("--row-ids and --column-ids: need --relabel");
+        reading.relabelled = write_ids;
+        reading.relabelled_context = &files;
+    }
     tool_source source;
     int code = tool_source_open(in, &reading, &source);
     if (code) return code;
+    if (files.code) {
+        tool_source_close(&source);
+        return files.code;
+    }
     const double read = tool_seconds();
+    code = tool_output_room(out, (double)source.S->nnz, 0, TOOL_ENTRY_CHARACTERS);
+    if (code) {
+        tool_source_close(&source);
+        return code;
+    }
     tamis_owned_sparse *changed = NULL;
     tamis_status status = TAMIS_OK;
     if (set->transpose || set->sort || set->format != TAMIS_CSR) {
@@ -110,6 +137,12 @@ static int run_convert(const void *given, int count, char **operands) {
     if (status == TAMIS_OK) status = tamis_write_sparse(out, S);
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
+    } else if (set->json) {
+        tool_json json = tool_json_written(out, S->rows, S->cols, S->nnz);
+        tool_json_bool(&json, "values", S->values != NULL);
+        tool_json_number(&json, "read_ms", 1e3 * source.seconds);
+        tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - read));
+        tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", out, tool_word_count(S->rows).text,
                tool_word_count(S->cols).text, tool_word_count(S->nnz).text, S->values ? "" : ", no values",
@@ -127,12 +160,7 @@ const tool_command tool_convert_command = {
     .least = 2,
     .most = 2,
     .output_operand = 1,
-    .description =
-        "Reads IN in any format that Tamis supports, also compressed as .gz, .xz or .zst. Writes OUT in the format of "
-        "its extension: .mtx, .mtx.gz or .npz, or .npy or .mtx for a dense IN. A failure "
-        "leaves an existing file unchanged.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_convert,
 };

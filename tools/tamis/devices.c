@@ -14,15 +14,10 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
     {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings; the first time this may take a second",
      offsetof(settings, ceilings), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis devices", "the chip, its instruction set, caches and measured ceilings"},
-    {NULL, NULL},
 };
 
 /* A ceiling with its two figures, by where it lies in the structure. */
@@ -195,10 +190,7 @@ static int run_devices(const void *given, int count, char **operands) {
         const int code = show(set, name, set->json ? &json : NULL);
         if (code) worst = code;
     }
-    if (set->json) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json) tool_json_finish(&json);
     return worst;
 }
 
@@ -206,13 +198,7 @@ const tool_command tool_devices_command = {
     .name = "devices",
     .summary = "list the devices with their measured ceilings",
     .operands = "",
-    .description =
-        "Lists the devices. Those present are shown with chip, instruction set, caches and ceilings (arithmetic from "
-        "registers, reads from each cache and from memory, random rows), and a GPU also with driver and "
-        "multiprocessors. Those absent are shown with the reason. Floors and predictions use the ceilings, which are "
-        "measured once and cached.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_devices,
 };

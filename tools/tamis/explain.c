@@ -21,8 +21,9 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads;
-    int edge, type, math, device, algorithm, effort, from;
-    bool json, verbose, relabel, undirected;
+    int edge, type, math, device, algorithm, effort;
+    tool_reading reading;
+    bool json, verbose;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -45,21 +46,9 @@ static const tool_option options[] = {
      0, &tool_efforts},
     {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    TOOL_READING(settings),
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis explain mesh.mtx --inner 128", "the choice for each operation, and the declined algorithms"},
-    {"tamis explain mesh.mtx --inner 128 --calls 1", "the same for a single call"},
-    {"tamis explain mesh.mtx --inner 128 --effort measure",
-     "the best candidates timed; the next plan knows the result"},
-    {NULL, NULL},
 };
 
 /* One explained plan with what its floor is made of. */
@@ -193,12 +182,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     const tool_problem *problem = one->problem;
     const tamis_plan_report *report = &one->report;
     tool_json_object(json, NULL);
-    tool_json_text(json, "matrix", matrix);
-    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
-    tool_json_integer(json, "inner", problem->inner);
-    tool_json_integer(json, "width", problem->width);
-    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_problem(json, problem, matrix);
     tool_json_integer(json, "calls", set->calls);
     tool_json_text(json, "algorithm", report->algorithm);
     tool_json_text(json, "chosen_by", tamis_chosen_by_name(report->chosen_by));
@@ -313,10 +297,7 @@ static int explain_source(const settings *set, const tool_device *device, const 
             if (code) worst = code;
         }
     }
-    if (set->json) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json) tool_json_finish(&json);
     return worst;
 }
 
@@ -324,11 +305,7 @@ static int run_explain(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     tool_interrupt_catch();
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->from;
-    reading.value_type = (tamis_type)set->type;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
+    const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
     tool_device device;
     int code = tool_source_open(operands[0], &reading, &source);
@@ -353,13 +330,7 @@ const tool_command tool_explain_command = {
     .operands = "FILE",
     .least = 1,
     .most = 1,
-    .description =
-        "Makes the plans for FILE without running them, except that --effort measure times the candidates on random "
-        "operands. For each operation it shows the algorithm, the reason, the "
-        "predicted time and the floor, the cost of the set-up and after how many calls it pays off, the memory, and "
-        "each algorithm that was not chosen with the reason. FILE may also be generate:KIND:rows=..,nnz=...",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_explain,
 };

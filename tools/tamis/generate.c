@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "json.h"
 #include "outputs.h"
 #include "progress.h"
 #include "text.h"
@@ -31,16 +32,9 @@ const tool_option tool_generate_options[] = {
     {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the column indices", AT(index_type), 0, 0, &tool_index_types},
     {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
     TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis generate rmat --rows 262144 --nnz 8M -o rmat18.npz", "a power-law graph as in Graph500"},
-    {"tamis generate window --rows 4096 --band 256 --global 16 --pattern -o mask.npz",
-     "an attention mask: 256 neighbours per row, and 16 full rows and columns"},
-    {"tamis generate fem --rows 52329 --nnz 2.6M --block 3 -o mesh.mtx", "a mesh with three unknowns per node"},
-    {NULL, NULL},
 };
 
 tamis_status tool_generate_matrix(const tool_generate_settings *settings, tamis_kind kind,
@@ -71,6 +65,12 @@ static int run_generate(const void *given, int count, char **operands) {
     if (!settings->output) return tool_usage_error("-o FILE is missing");
     const int refused = tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz");
     if (refused) return refused;
+    const double cols = (double)(settings->cols > 0 ? settings->cols : settings->rows);
+    const double entries =
+        settings->nnz > 0 ? (double)settings->nnz : settings->density * (double)settings->rows * cols;
+    const bool possible = entries < INT32_MAX || settings->offset_type == TAMIS_I64; /* else that is the error */
+    const int full = possible ? tool_output_room(settings->output, entries / 2, 0, TOOL_ENTRY_CHARACTERS) : 0;
+    if (full) return full; /* half: some kinds have only about as many as are asked for */
     const double start = tool_seconds();
     tamis_owned_sparse *matrix = NULL;
     tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);
@@ -81,6 +81,11 @@ static int run_generate(const void *given, int count, char **operands) {
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, NULL);
+    } else if (settings->json) {
+        tool_json json = tool_json_written(settings->output, S->rows, S->cols, S->nnz);
+        tool_json_number(&json, "generate_ms", 1e3 * (made - start));
+        tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
+        tool_json_finish(&json);
     } else if (!settings->quiet) {
         printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", settings->output, operands[0],
                tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
@@ -94,21 +99,10 @@ const tool_command tool_generate_command = {
     .name = "generate",
     .summary = "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
     .operands = "KIND",
+    .first = &tool_kinds,
     .least = 1,
     .most = 1,
-    .description =
-        "Generates a sparse matrix and writes it. The same options give the same matrix on every machine. KIND is one "
-        "of:\n"
-        "\n"
-        "uniform: the same number of nonzeros in every row, at random columns (pruned weights).\n"
-        "rmat: power law, a = 0.57, b = c = 0.19, nodes shuffled (social and web graphs).\n"
-        "banded: uniform within a band around the diagonal.\n"
-        "fem: a 3-D mesh with dense blocks of --block unknowns per node (stiffness matrices).\n"
-        "block: random dense blocks of --block rows and columns.\n"
-        "scatter: the diagonal and scattered entries (circuits).\n"
-        "window: a sliding-window attention mask with --global full rows and columns.",
     .options = tool_generate_options,
-    .examples = examples,
     .settings_size = sizeof(tool_generate_settings),
     .run = run_generate,
 };

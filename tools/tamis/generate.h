@@ -10,7 +10,7 @@
 typedef struct tool_generate_settings {
     int64_t rows, cols, nnz, seed, band, block, global;
     double density;
-    bool pattern;
+    bool json, pattern;
     int type, index_type, offset_type;
     const char *output;
     bool no_clobber, quiet;

@@ -33,7 +33,7 @@ void tool_help(FILE *out) {
 static void print_option(const tool_option *option, int width) {
     char head[80];
     const char *name = option->name;
-    const bool negatable = option->value == TOOL_FLAG && option->preset;
+    const bool negatable = tool_option_is_flag(option) && option->preset;
     int length = snprintf(head, sizeof head, "  ");
     if (option->letter) length += snprintf(head + length, sizeof head - (size_t)length, "-%c, ", option->letter);
     length += snprintf(head + length, sizeof head - (size_t)length, "--%s%s", negatable ? "[no-]" : "", name);
@@ -61,43 +61,62 @@ static void print_option(const tool_option *option, int width) {
     tool_text_free(&help);
 }
 
-/* What follows the description: the options, or the actions of a group. */
-static void print_options(const tool_command *command, int width) {
+static void print_paragraphs(const char *text, int width) {
+    for (const char *paragraph = text; paragraph && *paragraph;) {
+        const char *end = strstr(paragraph, "\n\n");
+        const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
+        tool_text wrapped = {0};
+        tool_text_add(&wrapped, "%.*s", (int)length, paragraph);
+        tool_wrap(stdout, tool_text_get(&wrapped), 0, 0, width);
+        putchar('\n');
+        tool_text_free(&wrapped);
+        paragraph += length + (end ? 2 : 0);
+    }
+}
+
+/* What follows the description: the options, or the methods that have some. */
+static void print_options(const tool_option *option, int width) {
     puts("Options:");
-    for (const tool_option *option = command->options; option->name; option++) print_option(option, width);
+    for (; option->name; option++) print_option(option, width);
     printf("  -h, --help%*sthis text\n", OPTION_COLUMN - 12, "");
 }
 
-static void print_actions(const tool_command *group) {
-    puts("Actions:");
-    for (int i = 0; group->actions[i]; i++) printf("  %-12s%s\n", group->actions[i]->name, group->actions[i]->summary);
-    printf("\n'tamis %s ACTION --help' for the options of one.\n", group->name);
+static void print_methods(const tool_command *command) {
+    puts("Methods:");
+    for (const tool_command *method = command->methods; method->name; method++) {
+        printf("  %-14s%s\n", method->name, method->summary);
+    }
+    printf("\n'tamis %s METHOD --help' for the options of one.\n", command->name);
 }
 
-void tool_command_help(const tool_command *group, const tool_command *command) {
+static void print_examples(char *examples, int width) {
+    puts("\nExamples:");
+    for (char *line = strtok(examples, "\n"); line; line = strtok(NULL, "\n")) {
+        printf("  %s\n      ", line);
+        tool_wrap(stdout, strtok(NULL, "\n"), 6, 6, width);
+    }
+}
+
+void tool_command_help(const tool_command *command, const tool_command *method) {
     const int width = tool_terminal_width();
-    char name[64];
-    snprintf(name, sizeof name, "%s%s%s", group ? group->name : "", group ? " " : "", command->name);
-    printf("tamis %s - %s\n\nUsage: tamis %s%s%s%s\n\n", name, command->summary, name,
-           command->actions ? "" : " [options]", *command->operands ? " " : "", command->operands);
-    for (const char *paragraph = command->description; *paragraph;) {
-        const char *end = strstr(paragraph, "\n\n");
-        const size_t length = end ? (size_t)(end - paragraph) : strlen(paragraph);
-        tool_text text = {0};
-        tool_text_add(&text, "%.*s", (int)length, paragraph);
-        tool_wrap(stdout, tool_text_get(&text), 0, 0, width);
-        putchar('\n');
-        tool_text_free(&text);
-        paragraph += length + (end ? 2 : 0);
-    }
-    if (command->actions) {
-        print_actions(command);
+    const bool any = command->methods && !method;
+    const tool_word full = tool_command_name(command, method);
+    const char *name = full.text;
+    tool_text description = {0}, examples = {0}, of_all = {0}, others = {0};
+    printf("tamis %s - %s\n\nUsage: tamis %s%s [options]%s%s\n\n", name, (method ? method : command)->summary, name,
+           any ? " METHOD" : "", *command->operands ? " " : "", command->operands);
+    tool_about(name, &description, &examples);
+    print_paragraphs(tool_text_get(&description), width);
+    if (method) tool_about(command->name, &of_all, &others);
+    print_paragraphs(tool_text_get(&of_all), width);
+    if (any) {
+        print_methods(command);
     } else {
-        print_options(command, width);
+        print_options(method ? method->options : command->options, width);
     }
-    if (command->examples && command->examples->line) puts("\nExamples:");
-    for (const tool_example *example = command->examples; example && example->line; example++) {
-        printf("  %s\n      ", example->line);
-        tool_wrap(stdout, example->meaning, 6, 6, width);
-    }
+    if (examples.length) print_examples(examples.data, width);
+    tool_text_free(&description);
+    tool_text_free(&examples);
+    tool_text_free(&of_all);
+    tool_text_free(&others);
 }

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "exit.h"
 #include "json.h"
+#include "model_use.h"
 #include "operands.h"
 #include "progress.h"
 #include "source.h"
@@ -16,29 +17,18 @@
 
 typedef struct settings {
     bool json, histogram;
-    int format;
-    bool relabel, undirected;
+    tool_reading reading;
     bool rules;
 } settings;
 
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {"histogram", 0, TOOL_FLAG, NULL, "yes", "show the histogram of row lengths", AT(histogram), 0, 0, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the files", AT(format), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(settings),
     {"rules", 0, TOOL_FLAG, NULL, NULL, "print the rules of the structure classes", AT(rules), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis info mesh.mtx.gz", "sizes, row profile and structure class"},
-    {"tamis info --json *.mtx | jq '.[].class'", "only the classes of many files"},
-    {NULL, NULL},
 };
 
 static int64_t stored_bytes(const tamis_sparse *S) {
@@ -118,18 +108,10 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
                        const tool_structure *structure) {
     const tamis_sparse *S = source->S;
     tool_json_object(json, NULL);
+    tool_json_text(json, "kind", "matrix");
     tool_json_text(json, "file", path);
     tool_json_text(json, "matrix", source->name);
-    tool_json_integer(json, "rows", profile->rows);
-    tool_json_integer(json, "cols", profile->cols);
-    tool_json_integer(json, "nnz", profile->nnz);
-    tool_json_number(json, "density", profile->density);
-    tool_json_number(json, "mean", profile->mean);
-    tool_json_number(json, "variation", profile->variation);
-    tool_json_integer(json, "min", profile->min);
-    tool_json_integer(json, "max", profile->max);
-    tool_json_integer(json, "empty_rows", profile->empty_rows);
-    tool_json_integer(json, "bandwidth", profile->bandwidth);
+    tool_json_structure(json, profile, structure);
     tool_json_number(json, "mean_span", profile->mean_span);
     tool_json_number(json, "run", structure->run);
     tool_json_number(json, "near_share", structure->near_share);
@@ -138,8 +120,6 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
     tool_json_integer(json, "duplicates", profile->duplicates);
     tool_json_bool(json, "values", S->values != NULL);
     tool_json_integer(json, "values_not_finite", count_not_finite(S));
-    tool_json_text(json, "class", structure->name);
-    tool_json_text(json, "class_reason", structure->reason);
     tool_json_integer(json, "memory_bytes", stored_bytes(S));
     tool_json_integer(json, "file_bytes", source->bytes);
     tool_json_number(json, "read_ms", 1e3 * source->seconds);
@@ -152,11 +132,8 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
 }
 
 static int show(const settings *set, const char *path, tool_json *json) {
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->format;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
-    reading.offset_type = TAMIS_I64;
+    if (tool_is_model(path)) return tool_model_info(path, json);
+    const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
     int code = tool_source_open(path, &reading, &source);
     if (code) return code;
@@ -190,24 +167,17 @@ static int run_info(const void *given, int count, char **operands) {
         const int code = show(set, operands[i], set->json ? &json : NULL);
         if (code) worst = code;
     }
-    if (set->json) {
-        tool_json_end_array(&json);
-        tool_json_finish(&json);
-    }
+    if (set->json) tool_json_finish(&json);
     return tool_interrupted() ? TOOL_INTERRUPTED : worst;
 }
 
 const tool_command tool_info_command = {
     .name = "info",
-    .summary = "show the sizes, row profile and structure class of a matrix",
+    .summary = "describe a matrix (sizes, row profile, structure class) or a model",
     .operands = "FILE ...",
     .least = 0,
     .most = -1,
-    .description = "Reads each FILE and shows its sizes, its row profile, and its structure class with the rule that "
-                   "decided it (--rules lists all rules). The best algorithm depends on the class. FILE may also be "
-                   "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_info,
 };

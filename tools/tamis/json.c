@@ -1,7 +1,11 @@
 /* The JSON writer. */
 #include "json.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
+
+#include "exit.h"
 
 tool_json tool_json_start(FILE *out, bool pretty) { return (tool_json){.out = out, .pretty = pretty}; }
 
@@ -47,19 +51,19 @@ static void open_scope(tool_json *json, const char *name, char bracket) {
     fputc(bracket, json->out);
     if (json->depth + 1 < (int)(sizeof json->filled / sizeof *json->filled)) json->depth++;
     json->filled[json->depth] = false;
+    json->bracket[json->depth] = bracket == '{' ? '}' : ']';
 }
 
-static void close_scope(tool_json *json, char bracket) {
-    const bool filled = json->filled[json->depth];
-    json->depth--;
-    if (filled) break_line(json);
-    fputc(bracket, json->out);
+static void close_scope(tool_json *json) {
+    const int depth = json->depth--;
+    if (json->filled[depth]) break_line(json);
+    fputc(json->bracket[depth], json->out);
 }
 
 void tool_json_object(tool_json *json, const char *name) { open_scope(json, name, '{'); }
-void tool_json_end_object(tool_json *json) { close_scope(json, '}'); }
+void tool_json_end_object(tool_json *json) { close_scope(json); }
 void tool_json_array(tool_json *json, const char *name) { open_scope(json, name, '['); }
-void tool_json_end_array(tool_json *json) { close_scope(json, ']'); }
+void tool_json_end_array(tool_json *json) { close_scope(json); }
 
 void tool_json_text(tool_json *json, const char *name, const char *value) {
     if (!value) {
@@ -94,4 +98,55 @@ void tool_json_null(tool_json *json, const char *name) {
     fputs("null", json->out);
 }
 
-void tool_json_finish(tool_json *json) { fputc('\n', json->out); }
+tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz) {
+    tool_json json = tool_json_start(stdout, true);
+    tool_json_object(&json, NULL);
+    tool_json_text(&json, "output", path);
+    tool_json_integer(&json, "rows", rows);
+    tool_json_integer(&json, "cols", cols);
+    if (nnz >= 0) tool_json_integer(&json, "nnz", nnz);
+    return json;
+}
+
+void tool_json_finish(tool_json *json) {
+    while (json->depth > 0) close_scope(json);
+    fputc('\n', json->out);
+}
+
+/* ------------------------------------------------------------------------------------------ lines */
+
+int tool_lines_open(tool_lines *lines, const char *path) {
+    *lines = (tool_lines){.path = path};
+    if (!path) return 0;
+    lines->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
+    if (lines->out) return 0;
+    tool_error("%s: cannot be written: %s", path, strerror(errno));
+    return TOOL_FILE;
+}
+
+tool_json *tool_lines_begin(tool_lines *lines) {
+    if (!lines->out) return NULL;
+    lines->json = tool_json_start(lines->out, false);
+    tool_json_object(&lines->json, NULL);
+    return &lines->json;
+}
+
+static int check_written(const tool_lines *lines, bool failed) {
+    if (!failed) return 0;
+    tool_error("%s: cannot be written: %s", lines->path, strerror(errno));
+    return TOOL_FILE;
+}
+
+int tool_lines_end(tool_lines *lines) {
+    if (!lines->out) return 0;
+    tool_json_end_object(&lines->json);
+    tool_json_finish(&lines->json);
+    return check_written(lines, fflush(lines->out) != 0);
+}
+
+int tool_lines_close(tool_lines *lines) {
+    if (!lines->out || lines->out == stdout) return 0;
+    const bool failed = fclose(lines->out) != 0;
+    lines->out = NULL;
+    return check_written(lines, failed);
+}

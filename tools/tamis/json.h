@@ -10,7 +10,8 @@ typedef struct tool_json {
     FILE *out;
     bool pretty; /* indented over several lines; else one line, without the final line end */
     int depth;
-    bool filled[16]; /* whether the object or array at this depth holds anything yet */
+    bool filled[16];  /* whether the object or array at this depth holds anything yet */
+    char bracket[16]; /* which closes it */
 } tool_json;
 
 tool_json tool_json_start(FILE *out, bool pretty);
@@ -26,7 +27,26 @@ void tool_json_number(tool_json *json, const char *name, double value); /* NaN a
 void tool_json_bool(tool_json *json, const char *name, bool value);
 void tool_json_null(tool_json *json, const char *name);
 
-/* The closing line end of a pretty document or of a line. */
+/* An object by itself on standard output, of a file that was written: its name, and the sizes of what it holds (nnz <
+   0: a dense array). It is left open for more. */
+tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz);
+
+/* Ends a document or a line, with what is still open. */
 void tool_json_finish(tool_json *json);
+
+/* Lines of JSON: one object a line, appended and flushed at once, so that an interrupted run loses nothing. */
+typedef struct tool_lines {
+    FILE *out; /* NULL: none wanted */
+    const char *path;
+    tool_json json;
+} tool_lines;
+
+/* path NULL: nothing will be written; "-": standard output. Returns 0 or an exit code, after a message. */
+int tool_lines_open(tool_lines *lines, const char *path);
+
+/* Starts a line and returns the writer inside its object, or NULL when none is wanted. */
+tool_json *tool_lines_begin(tool_lines *lines);
+int tool_lines_end(tool_lines *lines);
+int tool_lines_close(tool_lines *lines);
 
 #endif

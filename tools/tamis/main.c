@@ -14,13 +14,29 @@
 #include "progress.h"
 #include "text.h"
 
-/* `kind` is what messages call them: "command", or "action" of a group. */
-static int unknown_command(const tool_command *const *commands, const char *kind, const char *name) {
-    const char *names[32] = {NULL};
-    for (int i = 0; commands[i] && i < 31; i++) names[i] = commands[i]->name;
+static int unknown(const char *what, const char *name, const char *const *names) {
     const char *nearest = tool_nearest(name, names);
-    return tool_usage_error("unknown %s '%s'%s%s%s", kind, name, nearest ? " (did you mean " : "",
+    return tool_usage_error("unknown %s '%s'%s%s%s", what, name, nearest ? " (did you mean " : "",
                             nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+/* Until 0.1 the method came first. */
+static int method_first(const char *method, const char *action) {
+    const bool used = action && strcmp(action, "train") != 0 && tool_command_find(action);
+    if (!used) return tool_usage_error("models are trained by 'tamis train %s DATA -o MODEL'", method);
+    return tool_usage_error("a model knows its method: '%s %s' is now 'tamis %s MODEL'", method, action, action);
+}
+
+static int unknown_command(const char *name, const char *next) {
+    const char *names[32] = {NULL};
+    for (int i = 0; tool_commands[i] && i < 31; i++) names[i] = tool_commands[i]->name;
+    return tool_method_find(&tool_train_command, name) ? method_first(name, next) : unknown("command", name, names);
+}
+
+static int unknown_method(const tool_command *command, const char *name) {
+    const char *names[16] = {NULL};
+    for (int i = 0; command->methods[i].name && i < 15; i++) names[i] = command->methods[i].name;
+    return unknown("method", name, names);
 }
 
 static void print_version(void) {
@@ -28,16 +44,6 @@ static void print_version(void) {
     const char *information = tamis_build_information();
     if (strncmp(information, "tamis ", 6) == 0) information += strcspn(information, "\n") + 1;
     printf("%s%s", information, *information && information[strlen(information) - 1] != '\n' ? "\n" : "");
-}
-
-/* Lists of names that completions ask for: one a line. */
-static int print_names(const char *list) {
-    const tool_choices *choices = strcmp(list, "algorithms") == 0 ? &tool_algorithms
-                                  : strcmp(list, "devices") == 0  ? &tool_devices
-                                                                  : NULL;
-    if (!choices) return tool_usage_error("--names: '%s' is not a list; there are: algorithms, devices", list);
-    for (int i = 0; choices->name(i); i++) puts(choices->name(i));
-    return TOOL_OK;
 }
 
 static int run_global_option(int count, char **arguments) {
@@ -58,72 +64,97 @@ static int run_global_option(int count, char **arguments) {
         if (count > 2 && tool_completion(stdout, arguments[2])) return TOOL_OK;
         return tool_usage_error("--completion: expected a shell, bash or zsh");
     }
-    if (strcmp(option, "--names") == 0) return print_names(count > 2 ? arguments[2] : "");
+    if (strcmp(option, "--complete") == 0) {
+        tool_complete(stdout, count - 2, arguments + 2);
+        return TOOL_OK;
+    }
     static const char *const names[] = {"help", "version", "completion", "max-memory", NULL};
     const char *nearest = option[1] == '-' ? tool_nearest(option + 2, names) : NULL;
     return tool_usage_error("unknown option %s%s%s%s", option, nearest ? " (did you mean --" : "",
                             nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-/* group: of which the command is an action; NULL for a command of its own. */
-static int run_command(const tool_command *group, const tool_command *command, int count, char **arguments) {
-    static char name[64]; /* which messages name to the end */
-    snprintf(name, sizeof name, "%s%s%s", group ? group->name : "", group ? " " : "", command->name);
-    tool_set_command(name);
+/* Whether an option is one of other methods only: says of which. */
+static int refuse_option(const tool_command *command, const tool_command *method, const char *argument) {
+    const char *name = argument + (strncmp(argument, "--no-", 5) == 0 ? 5 : 2);
+    const size_t length = strcspn(name, "=");
+    if (strncmp(argument, "--", 2) != 0 || length == 0 || tool_option_find(method->options, name, length)) return 0;
+    tool_text others = {0};
+    for (const tool_command *other = command->methods; other->name; other++) {
+        if (!tool_option_find(other->options, name, length)) continue;
+        tool_text_add(&others, "%s%s", others.length ? ", " : "", other->name);
+    }
+    const int code = others.length ? tool_usage_error("--%.*s is for %s, not for %s", (int)length, name,
+                                                      tool_text_get(&others), method->name)
+                                   : 0;
+    tool_text_free(&others);
+    return code;
+}
+
+static int refuse_options(const tool_command *command, const tool_command *method, int count, char **arguments) {
+    int code = 0;
+    for (int i = 0; i < count && code == 0 && strcmp(arguments[i], "--") != 0; i++) {
+        code = refuse_option(command, method, arguments[i]);
+    }
+    return code;
+}
+
+/* The operands of a command with methods begin with the method, whose options it has. */
+static int run_command(const tool_command *command, const tool_command *method, int count, char **arguments) {
+    static tool_word name; /* which messages name to the end */
+    name = tool_command_name(command, method);
+    tool_set_command(name.text);
+    const tool_option *options = method ? method->options : command->options;
+    const int before = method ? 1 : 0;
     void *settings = tool_allocate(1, command->settings_size);
-    tool_options_preset(command->options, settings);
-    tool_options_remember(count, arguments);
+    tool_options_preset(options, settings);
+    tool_options_remember(count - before, arguments + before);
     int operands = 0;
     bool help = false;
-    int code = tool_options_parse(command->options, settings, count, arguments, &operands, &help);
+    int code = method ? refuse_options(command, method, count - 1, arguments + 1) : 0;
+    if (code == 0) code = tool_options_parse(options, settings, count - before, arguments + before, &operands, &help);
     if (code == 0 && help) {
-        tool_command_help(group, command);
+        tool_command_help(command, method);
     } else if (code == 0 && operands < command->least) {
         code = tool_usage_error("expected %s, %d given", command->operands, operands);
     } else if (code == 0 && command->most >= 0 && operands > command->most) {
-        code = tool_usage_error("unexpected argument '%s'", arguments[command->most]);
+        code = tool_usage_error("unexpected argument '%s'", arguments[before + command->most]);
     } else if (code == 0) {
-        tool_set_quiet(tool_option_flag(command->options, settings, "quiet"));
-        code = tool_outputs_check(command, settings, operands, arguments);
-        if (code == 0) {
-            code = group ? command->run_action(group, settings, operands, arguments)
-                         : command->run(settings, operands, arguments);
-        }
+        tool_set_quiet(tool_option_flag(options, settings, "quiet"));
+        code = tool_outputs_check(command, options, settings, operands, arguments + before);
+        if (code == 0) code = command->run(settings, operands + before, arguments);
         if (code == 0) tool_outputs_replaced();
     }
     free(settings);
     return code;
 }
 
-static int run_group(const tool_command *group, int count, char **arguments) {
-    tool_set_command(group->name);
-    if (count == 0) return tool_usage_error("%s is missing", group->operands);
+static int run_with_method(const tool_command *command, int count, char **arguments) {
+    tool_set_command(command->name);
+    if (count == 0) return tool_usage_error("METHOD is missing");
     if (strcmp(arguments[0], "--help") == 0 || strcmp(arguments[0], "-h") == 0) {
-        tool_command_help(NULL, group);
+        tool_command_help(command, NULL);
         return TOOL_OK;
     }
-    if (arguments[0][0] == '-') return tool_usage_error("expected %s before option %s", group->operands, arguments[0]);
-    const tool_command *action = tool_command_find(group->actions, arguments[0]);
-    return action ? run_command(group, action, count - 1, arguments + 1)
-                  : unknown_command(group->actions, "action", arguments[0]);
+    if (arguments[0][0] == '-') return tool_usage_error("expected METHOD before option %s", arguments[0]);
+    const tool_command *method = tool_method_find(command, arguments[0]);
+    return method ? run_command(command, method, count, arguments) : unknown_method(command, arguments[0]);
 }
 
-/* help, help COMMAND and help GROUP ACTION */
+/* help, help COMMAND and help COMMAND METHOD */
 static int show_help(int count, char **arguments) {
     if (count == 0) {
         tool_help(stdout);
         return TOOL_OK;
     }
-    const tool_command *command = tool_command_find(tool_commands, arguments[0]);
-    if (!command) return unknown_command(tool_commands, "command", arguments[0]);
-    if (count > 1 && command->actions) {
-        const tool_command *action = tool_command_find(command->actions, arguments[1]);
+    const tool_command *command = tool_command_find(arguments[0]), *method = NULL;
+    if (!command) return unknown_command(arguments[0], count > 1 ? arguments[1] : NULL);
+    if (count > 1 && command->methods) {
         tool_set_command(command->name);
-        if (!action) return unknown_command(command->actions, "action", arguments[1]);
-        tool_command_help(command, action);
-    } else {
-        tool_command_help(NULL, command);
+        method = tool_method_find(command, arguments[1]);
+        if (!method) return unknown_method(command, arguments[1]);
     }
+    tool_command_help(command, method);
     return TOOL_OK;
 }
 
@@ -152,10 +183,10 @@ static int dispatch(int count, char **arguments) {
     }
     if (arguments[1][0] == '-') return run_global_option(count, arguments);
     if (strcmp(arguments[1], "help") == 0) return show_help(count - 2, arguments + 2);
-    const tool_command *command = tool_command_find(tool_commands, arguments[1]);
-    if (!command) return unknown_command(tool_commands, "command", arguments[1]);
-    return command->actions ? run_group(command, count - 2, arguments + 2)
-                            : run_command(NULL, command, count - 2, arguments + 2);
+    const tool_command *command = tool_command_find(arguments[1]);
+    if (!command) return unknown_command(arguments[1], count > 2 ? arguments[2] : NULL);
+    return command->methods ? run_with_method(command, count - 2, arguments + 2)
+                            : run_command(command, NULL, count - 2, arguments + 2);
 }
 
 /* OpenCL compilers may write to standard error how many warnings they have of our kernels. */

@@ -1,25 +1,15 @@
-/* METHOD info: what a model is, what it was fitted to and how far. */
+/* tamis info of a model: what a model is, what it was fitted to and how far. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "exit.h"
-#include "model_actions.h"
 #include "model_options.h"
 #include "model_report.h"
 #include "model_use.h"
 #include "text.h"
-
-typedef struct settings {
-    tool_use_settings use;
-} settings;
-
-static const tool_option options[] = {
-    TOOL_USE_JSON(settings, "an object instead of text"),
-    TOOL_USE_DEVICE(settings),
-    {.name = NULL},
-};
 
 static int64_t file_bytes(const char *path) {
     struct stat there;
@@ -28,19 +18,15 @@ static int64_t file_bytes(const char *path) {
 
 /* The options with which the model was made, as one would type them. */
 static void add_options(const tamis_model_options *made, tool_text *text) {
-    tool_train_settings set = {0};
-    tool_train_from_library(made, &set);
+    const tool_train_settings set = {.model = *made};
     for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
         if (!tool_train_of_model(option)) continue;
-        const void *at = (const char *)&set + option->offset;
-        const char *separator = text->length ? ", " : "";
-        switch (option->value) {
-        case TOOL_FLAG: tool_text_add(text, "%s%s%s", separator, *(const bool *)at ? "" : "no-", option->name); break;
-        case TOOL_INTEGER:
-            tool_text_add(text, "%s%s %lld", separator, option->name, (long long)*(const int64_t *)at);
-            break;
-        case TOOL_REAL: tool_text_add(text, "%s%s %.7g", separator, option->name, *(const double *)at); break;
-        default: break;
+        const tool_word value = tool_option_text(option, &set);
+        tool_text_add(text, "%s", text->length ? ", " : "");
+        if (tool_option_is_flag(option)) {
+            tool_text_add(text, "%s%s", strcmp(value.text, "yes") == 0 ? "" : "no-", option->name);
+        } else {
+            tool_text_add(text, "%s %s", option->name, value.text);
         }
     }
 }
@@ -71,82 +57,60 @@ static void print_text(const tool_use *use) {
 }
 
 static void write_options(tool_json *json, const tamis_model_options *made) {
-    tool_train_settings set = {0};
-    tool_train_from_library(made, &set);
+    const tool_train_settings set = {.model = *made};
     for (const tool_option *option = tool_train_options[made->method]; option->name; option++) {
-        const void *at = (const char *)&set + option->offset;
+        const tool_word value = tool_option_text(option, &set);
         char name[64];
         if (!tool_train_of_model(option)) continue;
         snprintf(name, sizeof name, "%s", option->name);
         for (char *dash = strchr(name, '-'); dash; dash = strchr(dash, '-')) *dash = '_';
-        if (option->value == TOOL_FLAG) tool_json_bool(json, name, *(const bool *)at);
-        if (option->value == TOOL_INTEGER) tool_json_integer(json, name, *(const int64_t *)at);
-        if (option->value == TOOL_REAL) tool_json_number(json, name, *(const double *)at);
+        if (tool_option_is_flag(option)) {
+            tool_json_bool(json, name, strcmp(value.text, "yes") == 0);
+        } else if (option->value == TOOL_REAL) {
+            tool_json_number(json, name, strtod(value.text, NULL));
+        } else {
+            tool_json_integer(json, name, strtoll(value.text, NULL, 10));
+        }
     }
 }
 
-static void print_json(const tool_use *use) {
+static void print_json(const tool_use *use, tool_json *json) {
     const tamis_model_description *model = &use->description;
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
-    tool_json_text(&json, "model", use->path);
-    tool_json_text(&json, "method", tamis_method_name(use->method));
-    tool_json_text(&json, "type", tamis_type_name(model->options.type));
-    tool_json_integer(&json, "rows", model->rows);
-    tool_json_integer(&json, "cols", model->cols);
-    tool_json_integer(&json, "nnz", model->nnz);
-    tool_json_integer(&json, "width", model->width);
-    tool_json_integer(&json, "iterations_done", model->iterations_done);
-    tool_json_number(&json, "loss", model->loss);
-    tool_json_text(&json, "metric_name", tool_metric_name(use->method));
-    tool_json_number(&json, "metric", model->metric);
-    tool_json_number(&json, "mean", model->mean);
-    tool_json_number(&json, "least", model->least);
-    tool_json_number(&json, "most", model->most);
-    tool_json_bool(&json, "row_names", use->rows != NULL);
-    tool_json_bool(&json, "column_names", use->columns != NULL);
-    tool_json_integer(&json, "file_bytes", file_bytes(use->path));
-    tool_json_object(&json, "options");
-    write_options(&json, &model->options);
-    tool_json_end_object(&json);
-    tool_json_end_object(&json);
-    tool_json_finish(&json);
+    tool_json_object(json, NULL);
+    tool_json_text(json, "kind", "model");
+    tool_json_text(json, "file", use->path);
+    tool_json_text(json, "method", tamis_method_name(use->method));
+    tool_json_text(json, "type", tamis_type_name(model->options.type));
+    tool_json_integer(json, "rows", model->rows);
+    tool_json_integer(json, "cols", model->cols);
+    tool_json_integer(json, "nnz", model->nnz);
+    tool_json_integer(json, "width", model->width);
+    tool_json_integer(json, "iterations_done", model->iterations_done);
+    tool_json_number(json, "loss", model->loss);
+    tool_json_text(json, "metric_name", tool_metric_name(use->method));
+    tool_json_number(json, "metric", model->metric);
+    tool_json_number(json, "mean", model->mean);
+    tool_json_number(json, "least", model->least);
+    tool_json_number(json, "most", model->most);
+    tool_json_bool(json, "row_names", use->rows != NULL);
+    tool_json_bool(json, "column_names", use->columns != NULL);
+    tool_json_integer(json, "file_bytes", file_bytes(use->path));
+    tool_json_object(json, "options");
+    write_options(json, &model->options);
+    tool_json_end_object(json);
+    tool_json_end_object(json);
 }
 
-static int run_info(const tool_command *group, const void *given, int count, char **operands) {
-    const settings *set = given;
-    (void)count;
+int tool_model_info(const char *path, tool_json *json) {
+    enum { CPU = 1 }; /* of tool_devices, the first after the best */
+    const tool_use_settings settings = {.device = CPU};
     tool_use use;
-    const int code = tool_use_open(group, &set->use, operands[0], &use);
+    const int code = tool_use_open(&settings, path, &use);
     if (code) return code;
-    if (set->use.json) {
-        print_json(&use);
+    if (json) {
+        print_json(&use, json);
     } else {
         print_text(&use);
     }
     return tool_use_close(&use, TOOL_OK);
 }
-
-static const tool_example ratings_examples[] = {
-    {"tamis als info movies.model", "method, sizes, options and progress of the fit"},
-    {NULL, NULL},
-};
-
-static const tool_example words_examples[] = {
-    {"tamis lda info news.model", "method, sizes, options and progress of the fit"},
-    {NULL, NULL},
-};
-
-static const char description[] =
-    "Describes a model or a checkpoint: its method and sizes, the data that it was fitted to, its options, and the "
-    "progress of the fit.";
-
-#define INFO(list)                                                                                                     \
-    {                                                                                                                  \
-        .name = "info", .summary = "describe a model", .operands = "MODEL", .least = 1, .most = 1,                     \
-        .description = description, .options = options, .examples = list, .settings_size = sizeof(settings),           \
-        .run_action = run_info                                                                                         \
-    }
-
-const tool_command tool_model_info_ratings = INFO(ratings_examples);
-const tool_command tool_model_info_words = INFO(words_examples);

@@ -7,7 +7,8 @@
 #include "exit.h"
 #include "text.h"
 
-#define AT(field) offsetof(tool_train_settings, field)
+#define AT(field)    offsetof(tool_train_settings, field)
+#define MODEL(field) (offsetof(tool_train_settings, model) + offsetof(tamis_model_options, field))
 
 enum {
     ALS = 1 << TAMIS_ALS,
@@ -20,7 +21,8 @@ enum {
     FEATURES = ALS | IMPLICIT | CCD | SFA,
     BATCHES = LDA | SFA | GAP,
     COUNTS = TOPICS | IMPLICIT,
-    ALL = TOPICS | FEATURES
+    ALL = TOPICS | FEATURES,
+    MAY_CHANGE = 1 << 16 /* of a training that goes on: it does not change what the numbers are */
 };
 
 /* Methods, then the option as in tool_option: name, letter, value, argument, default, help, field, least, most,
@@ -32,69 +34,76 @@ static const struct {
     {ALL, {"output", 'o', TOOL_OUTPUT, "MODEL", NULL, "the model file to write", AT(output), 0, 0, NULL}},
     {ALL, TOOL_NO_CLOBBER(AT(no_clobber))},
     /* the model */
-    {FEATURES, {"factors", 'k', TOOL_INTEGER, "K", NULL, "features of a user and an item", AT(factors), 1, 1024, NULL}},
-    {TOPICS, {"factors", 'k', TOOL_INTEGER, "K", NULL, "topics", AT(factors), 1, 1024, NULL}},
-    {TOPICS, {"topics", 0, TOOL_INTEGER, "K", NULL, "the same as --factors", AT(factors), 1, 1024, NULL}},
-    {ALL, {"iterations", 'n', TOOL_INTEGER, "N", NULL, "passes over the data", AT(iterations), 0, 1e9, NULL}},
+    {FEATURES,
+     {"factors", 'k', TOOL_INTEGER, "K", NULL, "features of a user and an item", MODEL(factors), 1, 1024, NULL}},
+    {TOPICS, {"factors", 'k', TOOL_INTEGER, "K", NULL, "topics", MODEL(factors), 1, 1024, NULL}},
+    {TOPICS, {"topics", 0, TOOL_INTEGER, "K", NULL, "the same as --factors", MODEL(factors), 1, 1024, NULL}},
+    {ALL | MAY_CHANGE,
+     {"iterations", 'n', TOOL_INT, "N", NULL, "passes over the data", MODEL(iterations), 0, 1e9, NULL}},
     {ALS | IMPLICIT | CCD,
-     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda, greater than 0", AT(regularization), 0, 0, NULL}},
+     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda, greater than 0", MODEL(regularization), 0, 0, NULL}},
     {SFA,
-     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda of a user, greater than 0", AT(regularization), 0, 0,
+     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda of a user, greater than 0", MODEL(regularization), 0, 0,
       NULL}},
     {SFA,
-     {"column-regularization", 0, TOOL_REAL, "LAMBDA", NULL, "lambda of an item", AT(column_regularization), 0, 0,
+     {"column-regularization", 0, TOOL_REAL, "LAMBDA", NULL, "lambda of an item", MODEL(column_regularization), 0, 0,
       NULL}},
     {ALS | CCD,
-     {"weighted", 0, TOOL_FLAG, NULL, NULL, "multiply lambda by the number of ratings of a user or item", AT(weighted),
-      0, 0, NULL}},
-    {ALS, {"biases", 0, TOOL_FLAG, NULL, NULL, "a bias for each user and item", AT(biases), 0, 0, NULL}},
+     {"weighted", 0, TOOL_FLAG, NULL, NULL, "multiply lambda by the number of ratings of a user or item",
+      MODEL(weighted), 0, 0, NULL}},
+    {ALS, {"biases", 0, TOOL_FLAG, NULL, NULL, "a bias for each user and item", MODEL(biases), 0, 0, NULL}},
     {ALS | IMPLICIT,
-     {"cg-steps", 0, TOOL_INTEGER, "N", NULL, "conjugate-gradient steps per half iteration", AT(cg_steps), 1, 1e6,
+     {"cg-steps", 0, TOOL_INT, "N", NULL, "conjugate-gradient steps per half iteration", MODEL(cg_steps), 1, 1e6,
       NULL}},
     {SFA,
-     {"cg-steps", 0, TOOL_INTEGER, "N", NULL, "conjugate-gradient steps per mini-batch", AT(cg_steps), 1, 1e6, NULL}},
+     {"cg-steps", 0, TOOL_INT, "N", NULL, "conjugate-gradient steps per mini-batch", MODEL(cg_steps), 1, 1e6, NULL}},
     {IMPLICIT,
      {"confidence", 0, TOOL_REAL, "X", NULL, "an entry r has weight 1 + X * |r|; a negative r is a known dislike",
-      AT(confidence), 0, 0, NULL}},
-    {CCD, {"inner-rounds", 0, TOOL_INTEGER, "N", NULL, "rounds per feature", AT(inner_rounds), 1, 1e6, NULL}},
+      MODEL(confidence), 0, 0, NULL}},
+    {CCD, {"inner-rounds", 0, TOOL_INT, "N", NULL, "rounds per feature", MODEL(inner_rounds), 1, 1e6, NULL}},
     {TOPICS,
-     {"inner-rounds", 0, TOOL_INTEGER, "N", NULL, "updates of a mini-batch's documents", AT(inner_rounds), 1, 1e6,
+     {"inner-rounds", 0, TOOL_INT, "N", NULL, "updates of a mini-batch's documents", MODEL(inner_rounds), 1, 1e6,
       NULL}},
-    {CCD, {"nonnegative", 0, TOOL_FLAG, NULL, NULL, "keep all factors at least 0", AT(nonnegative), 0, 0, NULL}},
-    {LDA, {"row-prior", 0, TOOL_REAL, "X", NULL, "alpha of a document's topics; 0: 1 / K", AT(row_prior), 0, 0, NULL}},
-    {LDA, {"column-prior", 0, TOOL_REAL, "X", NULL, "beta of a topic's words; 0: 1 / K", AT(column_prior), 0, 0, NULL}},
+    {CCD, {"nonnegative", 0, TOOL_FLAG, NULL, NULL, "keep all factors at least 0", MODEL(nonnegative), 0, 0, NULL}},
+    {LDA,
+     {"row-prior", 0, TOOL_REAL, "X", NULL, "alpha of a document's topics; 0: 1 / K", MODEL(row_prior), 0, 0, NULL}},
+    {LDA,
+     {"column-prior", 0, TOOL_REAL, "X", NULL, "beta of a topic's words; 0: 1 / K", MODEL(column_prior), 0, 0, NULL}},
     {GAP,
-     {"row-prior", 0, TOOL_REAL, "X", NULL, "shape of the gamma prior of a document's factors", AT(row_prior), 0, 0,
+     {"row-prior", 0, TOOL_REAL, "X", NULL, "shape of the gamma prior of a document's factors", MODEL(row_prior), 0, 0,
       NULL}},
     {GAP,
-     {"column-prior", 0, TOOL_REAL, "X", NULL, "scale of that prior; 0: none (infinite)", AT(column_prior), 0, 0,
+     {"column-prior", 0, TOOL_REAL, "X", NULL, "scale of that prior; 0: none (infinite)", MODEL(column_prior), 0, 0,
       NULL}},
-    {LDA, {"map", 0, TOOL_FLAG, NULL, NULL, "maximum a posteriori, without exp(digamma)", AT(map), 0, 0, NULL}},
-    {SFA, {"rate", 0, TOOL_REAL, "X", NULL, "ADAGRAD's rate", AT(rate), 0, 0, NULL}},
+    {LDA,
+     {"map", 0, TOOL_FLAG, NULL, NULL, "maximum a posteriori, without exp(digamma)", MODEL(maximum_a_posteriori), 0, 0,
+      NULL}},
+    {SFA, {"rate", 0, TOOL_REAL, "X", NULL, "ADAGRAD's rate", MODEL(rate), 0, 0, NULL}},
     {LDA | SFA,
-     {"batch-rows", 0, TOOL_INTEGER, "N", NULL, "rows per mini-batch; 0: from the data", AT(batch_rows), 0, 9e15,
+     {"batch-rows", 0, TOOL_INTEGER, "N", NULL, "rows per mini-batch; 0: from the data", MODEL(batch_rows), 0, 9e15,
       NULL}},
-    {GAP, {"batch-rows", 0, TOOL_INTEGER, "N", NULL, "rows per mini-batch; 0: all", AT(batch_rows), 0, 9e15, NULL}},
+    {GAP, {"batch-rows", 0, TOOL_INTEGER, "N", NULL, "rows per mini-batch; 0: all", MODEL(batch_rows), 0, 9e15, NULL}},
     {TOPICS,
-     {"rate-decay", 0, TOOL_REAL, "X", NULL, "mini-batch t has weight (1 / (t + 1))^X", AT(rate_decay), 0, 0, NULL}},
+     {"rate-decay", 0, TOOL_REAL, "X", NULL, "mini-batch t has weight (1 / (t + 1))^X", MODEL(rate_decay), 0, 0, NULL}},
     {ALL,
-     {"seed", 's', TOOL_INTEGER, "SEED", NULL, "seed of the initial values and of the order of mini-batches", AT(seed),
-      0, 9e18, NULL}},
-    {ALL, {"type", 't', TOOL_CHOICE, "TYPE", NULL, "type of the numbers", AT(type), 0, 0, &tool_model_types}},
-    {ALL,
+     {"seed", 's', TOOL_INTEGER, "SEED", NULL, "seed of the initial values and of the order of mini-batches",
+      MODEL(seed), 0, 9e18, NULL}},
+    {ALL, {"type", 't', TOOL_CHOICE, "TYPE", NULL, "type of the numbers", MODEL(type), 0, 0, &tool_model_types}},
+    {ALL | MAY_CHANGE,
      {"tolerance", 0, TOOL_REAL, "X", NULL, "stop if the loss decreases by less than this share of itself; 0: never",
-      AT(tolerance), 0, 0, NULL}},
-    {ALL,
-     {"loss", 0, TOOL_FLAG, NULL, NULL, "compute the loss of each iteration, which takes time", AT(loss), 0, 0, NULL}},
-    {ALL,
-     {"threads", 0, TOOL_INTEGER, "T", NULL, "CPU threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST,
+      MODEL(tolerance), 0, 0, NULL}},
+    {ALL | MAY_CHANGE,
+     {"loss", 0, TOOL_FLAG_NOT, NULL, NULL, "compute the loss of each iteration, which takes time", MODEL(skip_loss), 0,
+      0, NULL}},
+    {ALL | MAY_CHANGE,
+     {"threads", 0, TOOL_INT, "T", NULL, "CPU threads; 0: the device's setting", MODEL(threads), 0, TOOL_THREADS_MOST,
       NULL}},
     {ALL, {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device to use", AT(device), 0, 0, &tool_devices}},
     {ALL,
      {"algorithms", 0, TOOL_NAME, "NAMES", NULL,
       "for comparisons: one algorithm for all sparse calls, such as naive, or one each for sddmm, spmm and fused, "
       "separated by commas",
-      AT(algorithms), 0, 0, NULL}},
+      MODEL(algorithms), 0, 0, NULL}},
     /* the data */
     {ALL, {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of DATA", AT(from), 0, 0, &tool_file_formats}},
     {ALL & ~COUNTS,
@@ -128,8 +137,8 @@ static const struct {
      {"checkpoint", 'c', TOOL_ADDED_TO, "FILE", NULL,
       "checkpoint file of the training (MODEL.part); removed once MODEL is written", AT(checkpoint), 0, 0, NULL}},
     {ALL,
-     {"checkpoint-seconds", 0, TOOL_REAL, "S", "30", "minimum time between two checkpoints", AT(checkpoint_seconds), 0,
-      1e9, NULL}},
+     {"checkpoint-seconds", 0, TOOL_REAL, "S", "30", "minimum time between two checkpoints", MODEL(checkpoint_seconds),
+      0, 1e9, NULL}},
     {ALL,
      {"resume", 0, TOOL_PATH_MAYBE, "FILE", NULL,
       "continue from the checkpoint, or from FILE: another checkpoint, or a model that needs more iterations",
@@ -147,132 +156,31 @@ _Static_assert((int)ROWS < (int)TOOL_TRAIN_OPTIONS, "room for all options and th
 
 tool_option tool_train_options[TAMIS_GAP + 1][TOOL_TRAIN_OPTIONS];
 
-/* ------------------------------------------------------------------------------------------ the library's side */
+_Static_assert(AT(model) == 0, "is_field() asks how far from the beginning");
 
-/* The C type of a field of tamis_model_options. NOT_BOOL: a bool that says the reverse. */
-typedef enum kind { WHOLE, INT, SEED, ENUMERATION, REAL, BOOL, NOT_BOOL } kind;
-
-typedef struct field_row {
-    const char *option;
-    kind kind;
-    bool may_change; /* of a training that goes on: it does not change what the numbers are */
-    size_t settings, options;
-} field_row;
-
-#define ROW(name, kind, may_change, setting, option)                                                                   \
-    { name, kind, may_change, offsetof(tool_train_settings, setting), offsetof(tamis_model_options, option) }
-
-static const field_row fields[] = {
-    ROW("factors", WHOLE, false, factors, factors),
-    ROW("type", ENUMERATION, false, type, type),
-    ROW("iterations", INT, true, iterations, iterations),
-    ROW("seed", SEED, false, seed, seed),
-    ROW("tolerance", REAL, true, tolerance, tolerance),
-    ROW("loss", NOT_BOOL, true, loss, skip_loss),
-    ROW("regularization", REAL, false, regularization, regularization),
-    ROW("weighted", BOOL, false, weighted, weighted),
-    ROW("biases", BOOL, false, biases, biases),
-    ROW("cg-steps", INT, false, cg_steps, cg_steps),
-    ROW("confidence", REAL, false, confidence, confidence),
-    ROW("inner-rounds", INT, false, inner_rounds, inner_rounds),
-    ROW("nonnegative", BOOL, false, nonnegative, nonnegative),
-    ROW("row-prior", REAL, false, row_prior, row_prior),
-    ROW("column-prior", REAL, false, column_prior, column_prior),
-    ROW("map", BOOL, false, map, maximum_a_posteriori),
-    ROW("batch-rows", WHOLE, false, batch_rows, batch_rows),
-    ROW("rate-decay", REAL, false, rate_decay, rate_decay),
-    ROW("rate", REAL, false, rate, rate),
-    ROW("column-regularization", REAL, false, column_regularization, column_regularization),
-    ROW("threads", INT, true, threads, threads),
-};
-enum { FIELDS = sizeof fields / sizeof *fields };
-
-static bool of_method(tamis_method method, const field_row *row) {
-    return tool_option_find(tool_train_options[method], row->option, strlen(row->option)) != NULL;
-}
+/* A field of the model's options. */
+static bool is_field(const tool_option *option) { return option->offset < sizeof(tamis_model_options); }
 
 bool tool_train_of_model(const tool_option *option) {
-    for (int i = 0; i < FIELDS; i++) {
-        if (strcmp(fields[i].option, option->name) == 0) return fields[i].kind != ENUMERATION;
-    }
-    return false;
+    return is_field(option) && option->offset < MODEL(algorithms) && option->value != TOOL_CHOICE &&
+           strcmp(option->name, "topics") != 0;
 }
 
-void tool_train_to_library(const tool_train_settings *settings, tamis_model_options *options) {
-    for (int i = 0; i < FIELDS; i++) {
-        const field_row *row = &fields[i];
-        const void *from = (const char *)settings + row->settings;
-        void *to = (char *)options + row->options;
-        if (!of_method(options->method, row)) continue;
-        switch (row->kind) {
-        case WHOLE: *(int64_t *)to = *(const int64_t *)from; break;
-        case INT: *(int *)to = (int)*(const int64_t *)from; break;
-        case SEED: *(uint64_t *)to = (uint64_t) * (const int64_t *)from; break;
-        case ENUMERATION: *(tamis_type *)to = (tamis_type) * (const int *)from; break;
-        case REAL: *(double *)to = *(const double *)from; break;
-        case BOOL: *(bool *)to = *(const bool *)from; break;
-        case NOT_BOOL: *(bool *)to = !*(const bool *)from; break;
-        }
-    }
-}
-
-void tool_train_from_library(const tamis_model_options *options, tool_train_settings *settings) {
-    for (int i = 0; i < FIELDS; i++) {
-        const field_row *row = &fields[i];
-        const void *from = (const char *)options + row->options;
-        void *to = (char *)settings + row->settings;
-        if (!of_method(options->method, row)) continue;
-        switch (row->kind) {
-        case WHOLE: *(int64_t *)to = *(const int64_t *)from; break;
-        case INT: *(int64_t *)to = *(const int *)from; break;
-        case SEED: *(int64_t *)to = (int64_t) * (const uint64_t *)from; break;
-        case ENUMERATION: *(int *)to = (int)*(const tamis_type *)from; break;
-        case REAL: *(double *)to = *(const double *)from; break;
-        case BOOL: *(bool *)to = *(const bool *)from; break;
-        case NOT_BOOL: *(bool *)to = !*(const bool *)from; break;
-        }
-    }
-}
-
-/* A field as one would type it. */
-static tool_word field_text(const field_row *row, const tool_train_settings *settings) {
-    tool_word word;
-    const void *at = (const char *)settings + row->settings;
-    if (row->kind == REAL) {
-        snprintf(word.text, sizeof word.text, "%.10g", *(const double *)at);
-    } else if (row->kind == BOOL || row->kind == NOT_BOOL) {
-        snprintf(word.text, sizeof word.text, "%s", *(const bool *)at ? "yes" : "no");
-    } else if (row->kind == ENUMERATION) {
-        snprintf(word.text, sizeof word.text, "%s", tamis_type_name((tamis_type) * (const int *)at));
-    } else {
-        snprintf(word.text, sizeof word.text, "%lld", (long long)*(const int64_t *)at);
-    }
-    return word;
-}
-
-/* A flag that is on unless it is turned off has a default, others none. */
-static const char *preset_text(const field_row *row, const tool_train_settings *defaults, tool_word *word) {
-    *word = field_text(row, defaults);
-    const bool flag = row->kind == BOOL || row->kind == NOT_BOOL;
-    return flag && strcmp(word->text, "yes") != 0 ? NULL : word->text;
-}
-
+/* The defaults are the library's. A flag that is on unless it is turned off has a default, others none. */
 static void prepare_method(tamis_method method) {
     static tool_word presets[TAMIS_GAP + 1][ROWS];
     tool_option *const options = tool_train_options[method];
+    tool_train_settings settings = {.device = 0};
+    if (tamis_model_options_init(&settings.model, method) != TAMIS_OK) return;
     int count = 0;
     for (int i = 0; i < ROWS; i++) {
-        if (rows[i].methods & (1 << method)) options[count++] = rows[i].option;
-    }
-    tool_train_settings settings = {0};
-    tamis_model_options defaults;
-    if (tamis_model_options_init(&defaults, method) != TAMIS_OK) return;
-    tool_train_from_library(&defaults, &settings);
-    for (int i = 0; i < count; i++) {
-        for (int j = 0; j < FIELDS; j++) {
-            if (options[i].offset != fields[j].settings) continue;
-            options[i].preset = preset_text(&fields[j], &settings, &presets[method][i]);
-        }
+        if (!(rows[i].methods & (1 << method))) continue;
+        tool_option *const option = &options[count];
+        *option = rows[i].option;
+        tool_word *const text = &presets[method][count++];
+        if (!is_field(option) || option->value == TOOL_NAME) continue;
+        *text = tool_option_text(option, &settings);
+        option->preset = tool_option_is_flag(option) && strcmp(text->text, "yes") != 0 ? NULL : text->text;
     }
 }
 
@@ -281,17 +189,19 @@ void tool_train_options_prepare(void) {
 }
 
 int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint, tool_train_settings *settings) {
-    tool_train_settings before = *settings;
-    tool_train_from_library(checkpoint, &before);
-    *settings = before;
+    const double seconds = settings->model.checkpoint_seconds;
+    settings->model = *checkpoint;
+    settings->model.checkpoint_seconds = seconds;
+    const tool_train_settings before = *settings;
     const int code = tool_options_repeat(tool_train_options[method], settings);
     if (code) return code;
-    for (int i = 0; i < FIELDS; i++) {
-        const field_row *row = &fields[i];
-        if (row->may_change || !of_method(method, row)) continue;
-        const tool_word was = field_text(row, &before), wanted = field_text(row, settings);
+    for (int i = 0; i < ROWS; i++) {
+        const tool_option *option = &rows[i].option;
+        const bool kept = (rows[i].methods & (1 << method)) && is_field(option) && option->offset < MODEL(algorithms);
+        if (!kept || rows[i].methods & MAY_CHANGE) continue;
+        const tool_word was = tool_option_text(option, &before), wanted = tool_option_text(option, settings);
         if (strcmp(was.text, wanted.text) == 0) continue;
-        return tool_usage_error("--%s: the training to continue has %s, not %s", row->option, was.text, wanted.text);
+        return tool_usage_error("--%s: the training to continue has %s, not %s", option->name, was.text, wanted.text);
     }
     return 0;
 }

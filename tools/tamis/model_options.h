@@ -7,12 +7,8 @@
 #include "options.h"
 
 typedef struct tool_train_settings {
-    /* the model; names and meanings are those of tamis_model_options */
-    int64_t factors, iterations, seed, cg_steps, inner_rounds, batch_rows, threads;
-    int type, device;
-    double tolerance, regularization, confidence, row_prior, column_prior, rate_decay, rate, column_regularization;
-    bool loss, weighted, biases, nonnegative, map;
-    const char *algorithms;
+    tamis_model_options model; /* options have the names of its fields */
+    int device;
     /* the data */
     const char *vocabulary, *held_out, *observed;
     int from, duplicates;
@@ -21,7 +17,6 @@ typedef struct tool_train_settings {
     bool leave_one_out, stream;
     /* what is written */
     const char *output, *checkpoint, *resume, *json;
-    double checkpoint_seconds;
     bool no_clobber, verbose, quiet;
 } tool_train_settings;
 
@@ -29,11 +24,6 @@ typedef struct tool_train_settings {
 enum { TOOL_TRAIN_OPTIONS = 64 };
 extern tool_option tool_train_options[TAMIS_GAP + 1][TOOL_TRAIN_OPTIONS];
 void tool_train_options_prepare(void);
-
-/* Between the settings and the library's options, both ways. Fields that are no option of the method keep what they
-   hold. */
-void tool_train_to_library(const tool_train_settings *settings, tamis_model_options *options);
-void tool_train_from_library(const tamis_model_options *options, tool_train_settings *settings);
 
 /* Whether an option is a number that the model keeps, other than its type. --topics, the other name of --factors, is
    not. */

@@ -1,10 +1,10 @@
-/* METHOD predict: what the model expects of pairs of a row and a column. */
+/* tamis predict: what the model expects of pairs of a row and a column. */
 #include <stdlib.h>
 
 #include "exit.h"
-#include "model_actions.h"
 #include "model_use.h"
 #include "operands.h"
+#include "outputs.h"
 #include "progress.h"
 
 typedef struct settings {
@@ -23,29 +23,16 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-static void write_pair(const tool_use *use, const tamis_names *rows, int64_t row, int64_t column, double prediction) {
-    if (use->settings->json) {
-        tool_json json = tool_json_start(use->out, false);
-        tool_json_object(&json, NULL);
-        tool_json_name(&json, "row", rows, row);
-        tool_json_name(&json, "column", use->columns, column);
-        tool_json_number(&json, "prediction", prediction);
-        tool_json_end_object(&json);
-        tool_json_finish(&json);
-        return;
-    }
-    tool_write_name(use->out, rows, row);
-    fputc('\t', use->out);
-    tool_write_name(use->out, use->columns, column);
-    fprintf(use->out, "\t%.7g\n", prediction);
-}
-
 static void write_pairs(const tool_use *use, const tamis_names *rows, const tamis_sparse *S,
                         const double *predictions) {
     for (int64_t row = 0; row < S->rows && !tool_interrupted(); row++) {
         const int64_t end = tool_index_get(S->offsets, S->offset_type, row + 1);
         for (int64_t at = tool_index_get(S->offsets, S->offset_type, row); at < end; at++) {
-            write_pair(use, rows, row, tool_index_get(S->columns, S->index_type, at), predictions[at]);
+            const int64_t column = tool_index_get(S->columns, S->index_type, at);
+            tool_use_line(use, 3,
+                          (tool_field[]){{"row", .names = rows, .index = row},
+                                         {"column", .names = use->columns, .index = column},
+                                         {"prediction", .number = predictions[at], .real = true}});
         }
     }
 }
@@ -56,7 +43,13 @@ static int predict_pairs(const tool_use *use, const char *spec, const tool_data 
         const int code = tool_use_transform(use, &known->S, &W);
         if (code) return code;
     }
-    int code = TOOL_OK;
+    int code = use->settings->output
+                   ? tool_output_room(use->settings->output, (double)data->S.nnz, 0, TOOL_ENTRY_CHARACTERS)
+                   : 0;
+    if (code) {
+        tamis_owned_dense_free(W);
+        return code;
+    }
     double *predictions = tool_allocate((size_t)data->S.nnz, sizeof *predictions);
     const tamis_status status =
         tamis_model_predict(use->model, W ? tamis_owned_dense_view(W) : NULL, &data->S, predictions);
@@ -83,44 +76,22 @@ static int predict(const tool_use *use, const settings *set, const char *spec) {
     return code;
 }
 
-static int run_predict(const tool_command *group, const void *given, int count, char **operands) {
+static int run_predict(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     tool_use use;
     tool_interrupt_catch();
-    const int code = tool_use_open(group, &set->use, operands[0], &use);
+    const int code = tool_use_open(&set->use, operands[0], &use);
     return code ? code : tool_use_close(&use, predict(&use, set, operands[1]));
 }
 
-static const tool_example ratings_examples[] = {
-    {"tamis als predict movies.model pairs.tsv",
-     "how users would rate items: 'ann  casablanca' gives 'ann casablanca 4.3'"},
-    {"tamis als predict movies.model pairs.csv --new visitors.csv --json",
-     "for new users, with their ratings in visitors.csv"},
-    {NULL, NULL},
+const tool_command tool_predict_command = {
+    .name = "predict",
+    .summary = "predict the values of pairs of a row and a column by a model",
+    .operands = "MODEL DATA",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_predict,
 };
-
-static const tool_example words_examples[] = {
-    {"tamis lda predict news.model today.ldac", "the probability of each word in each document"},
-    {NULL, NULL},
-};
-
-static const char description[] =
-    "Prints a line 'row column prediction', separated by tabs, for each pair in DATA: lines 'user item', whose other "
-    "fields are ignored, or the entries of any matrix file. Names are those of the training; a model without names "
-    "numbers rows and columns from 0. Pairs whose row or column is not in the model are left out, with a warning. The "
-    "pairs are ordered by rows.\n"
-    "\n"
-    "Predicted ratings are within the range of the training's ratings. lda predicts the probability of a word, gap its "
-    "expected count. Models that store no rows (lda, sfa, streams) compute those of DATA from their known entries: "
-    "--new FILE, or DATA itself.";
-
-#define PREDICT(list)                                                                                                  \
-    {                                                                                                                  \
-        .name = "predict", .summary = "predict the values of pairs of a row and a column", .operands = "MODEL DATA",   \
-        .least = 2, .most = 2, .description = description, .options = options, .examples = list,                       \
-        .settings_size = sizeof(settings), .run_action = run_predict                                                   \
-    }
-
-const tool_command tool_predict_ratings = PREDICT(ratings_examples);
-const tool_command tool_predict_words = PREDICT(words_examples);

@@ -1,12 +1,10 @@
-/* METHOD recommend: the columns with the largest predictions for rows of the training, or for new ones. */
+/* tamis recommend: the columns with the largest predictions for rows of the training, or for new ones. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "exit.h"
-#include "model_actions.h"
 #include "model_use.h"
+#include "outputs.h"
 #include "progress.h"
-#include "text.h"
 
 typedef struct settings {
     tool_use_settings use;
@@ -44,34 +42,6 @@ typedef struct listing {
 
 /* ------------------------------------------------------------------------------------------ which rows */
 
-static int unknown_row(const listing *job, const char *name) {
-    if (!job->names) {
-        return tool_usage_error("'%s' is not a row: rows are numbered 0 to %lld", name, (long long)job->row_count - 1);
-    }
-    const char **names = tool_allocate((size_t)job->row_count + 1, sizeof *names);
-    for (int64_t i = 0; i < job->row_count; i++) names[i] = tamis_names_at(job->names, i);
-    const char *nearest = tool_nearest(name, names);
-    free((void *)names);
-    return tool_usage_error("'%s' is not in %s%s%s%s", name, job->W ? "the new rows" : job->use->path,
-                            nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
-}
-
-static int64_t find_row(const listing *job, const char *name) {
-    if (job->names) return tamis_names_find(job->names, name, strlen(name));
-    int64_t index = -1;
-    return tool_parse_integer(name, strlen(name), &index) && index < job->row_count ? index : -1;
-}
-
-static int choose_rows(listing *job, int count, char **wanted) {
-    job->count = count > 0 ? count : job->row_count;
-    job->rows = tool_allocate((size_t)job->count, sizeof *job->rows);
-    for (int64_t i = 0; i < job->count; i++) {
-        job->rows[i] = count > 0 ? find_row(job, wanted[i]) : i;
-        if (job->rows[i] < 0) return unknown_row(job, wanted[i]);
-    }
-    return 0;
-}
-
 static int open_rows(listing *job, const settings *set) {
     const tool_use *use = job->use;
     const char *spec = set->new_rows ? set->new_rows : set->seen;
@@ -93,25 +63,6 @@ static int open_rows(listing *job, const settings *set) {
 
 /* ------------------------------------------------------------------------------------------ recommending */
 
-static void write_one(const listing *job, int64_t row, int rank, int64_t column, double score) {
-    FILE *out = job->use->out;
-    if (job->use->settings->json) {
-        tool_json json = tool_json_start(out, false);
-        tool_json_object(&json, NULL);
-        tool_json_name(&json, "row", job->names, row);
-        tool_json_integer(&json, "rank", rank);
-        tool_json_name(&json, "column", job->use->columns, column);
-        tool_json_number(&json, "score", score);
-        tool_json_end_object(&json);
-        tool_json_finish(&json);
-        return;
-    }
-    tool_write_name(out, job->names, row);
-    fprintf(out, "\t%d\t", rank);
-    tool_write_name(out, job->use->columns, column);
-    fprintf(out, "\t%.7g\n", score);
-}
-
 static int recommend_rows(const listing *job, int64_t from, int64_t count, int64_t *columns, double *scores) {
     const int top = (int)job->top;
     const tamis_status status =
@@ -120,7 +71,11 @@ static int recommend_rows(const listing *job, int64_t from, int64_t count, int64
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     for (int64_t i = 0; i < count; i++) {
         for (int rank = 0; rank < top && columns[i * top + rank] >= 0; rank++) {
-            write_one(job, job->rows[from + i], rank + 1, columns[i * top + rank], scores[i * top + rank]);
+            tool_use_line(job->use, 4,
+                          (tool_field[]){{"row", .names = job->names, .index = job->rows[from + i]},
+                                         {"rank", .index = rank + 1},
+                                         {"column", .names = job->use->columns, .index = columns[i * top + rank]},
+                                         {"score", .number = scores[i * top + rank], .real = true}});
         }
     }
     return 0;
@@ -144,15 +99,21 @@ static int recommend(const listing *job) {
     return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
 }
 
-static int run_recommend(const tool_command *group, const void *given, int count, char **operands) {
+static int run_recommend(const void *given, int count, char **operands) {
     const settings *set = given;
     tool_use use;
     tool_interrupt_catch();
-    int code = tool_use_open(group, &set->use, operands[0], &use);
+    int code = tool_use_open(&set->use, operands[0], &use);
     if (code) return code;
     listing job = {.use = &use, .top = set->top < use.description.cols ? set->top : use.description.cols};
     code = open_rows(&job, set);
-    if (code == 0) code = choose_rows(&job, count - 1, operands + 1);
+    if (code == 0) {
+        code = tool_use_choose(job.names, job.row_count, count - 1, operands + 1, "row",
+                               job.W ? "the new rows" : use.path, &job.rows, &job.count);
+    }
+    if (code == 0 && set->use.output) {
+        code = tool_output_room(set->use.output, (double)job.count, 0, TOOL_ENTRY_CHARACTERS);
+    }
     if (code == 0) code = recommend(&job);
     free(job.rows);
     tamis_owned_dense_free(job.W);
@@ -160,30 +121,13 @@ static int run_recommend(const tool_command *group, const void *given, int count
     return tool_use_close(&use, code);
 }
 
-static const tool_example items_examples[] = {
-    {"tamis als recommend movies.model ann bob --seen ratings.csv",
-     "ten movies for each user that the user has not rated"},
-    {"tamis als recommend movies.model --new visitors.csv --top 3", "for visitors, who were not in the training"},
-    {NULL, NULL},
+const tool_command tool_recommend_command = {
+    .name = "recommend",
+    .summary = "recommend the columns with the largest predictions of a model",
+    .operands = "MODEL [USER ...]",
+    .least = 1,
+    .most = -1,
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_recommend,
 };
-
-static const tool_example words_examples[] = {
-    {"tamis lda recommend news.model --new today.ldac --top 5",
-     "words that would fit these documents but are not in them"},
-    {NULL, NULL},
-};
-
-static const char description[] =
-    "Prints lines 'row rank column score', separated by tabs, for each USER, or for all rows of the training: the "
-    "columns with the largest predictions, best first. Names are those of the training; a model without names numbers "
-    "them from 0. With --new the rows are those of a file, and need not be in the model.";
-
-#define RECOMMEND(list)                                                                                                \
-    {                                                                                                                  \
-        .name = "recommend", .summary = "recommend the columns with the largest predictions",                          \
-        .operands = "MODEL [USER ...]", .least = 1, .most = -1, .description = description, .options = options,        \
-        .examples = list, .settings_size = sizeof(settings), .run_action = run_recommend                               \
-    }
-
-const tool_command tool_recommend_items = RECOMMEND(items_examples);
-const tool_command tool_recommend_words = RECOMMEND(words_examples);

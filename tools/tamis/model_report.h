@@ -4,7 +4,7 @@
 
 #include <tamis/ml.h>
 
-#include "lines.h"
+#include "json.h"
 #include "table.h"
 
 typedef struct tool_training_report {

@@ -1,10 +1,9 @@
-/* METHOD score: how well a model foresees entries that it was not fitted to. */
+/* tamis score: how well a model foresees entries that it was not fitted to. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "exit.h"
-#include "model_actions.h"
 #include "model_use.h"
 #include "table.h"
 #include "text.h"
@@ -86,7 +85,6 @@ static void print_json(const tool_use *use, const tamis_score *score, int64_t to
     tool_json_integer(&json, "rows", score->rows);
     tool_json_integer(&json, "top", top);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tool_json_number(&json, rows[i].name, number_at(score, i));
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 
@@ -109,40 +107,23 @@ static int score_held_out(const tool_use *use, const settings *set) {
     return code;
 }
 
-static int run_score(const tool_command *group, const void *given, int count, char **operands) {
+static int run_score(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     if (!set->held_out) return tool_usage_error("--held-out FILE is missing");
     if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: needs --observed FILE");
     tool_use use;
-    const int code = tool_use_open(group, &set->use, operands[0], &use);
+    const int code = tool_use_open(&set->use, operands[0], &use);
     return code ? code : tool_use_close(&use, score_held_out(&use, set));
 }
 
-static const tool_example ratings_examples[] = {
-    {"tamis als score movies.model --held-out test.csv --observed train.csv",
-     "errors of ratings, and the quality of recommendations of new items"},
-    {NULL, NULL},
+const tool_command tool_score_command = {
+    .name = "score",
+    .summary = "measure the prediction quality of a model on held-out entries",
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_score,
 };
-
-static const tool_example words_examples[] = {
-    {"tamis lda score news.model --held-out docword.test.txt",
-     "perplexity of one half of each document, given the other"},
-    {NULL, NULL},
-};
-
-static const char description[] =
-    "Predicts the entries of --held-out and shows the prediction quality, with the measures that suit the method: "
-    "errors of ratings; precision, recall and NDCG of recommendations, without a user's entries in --observed; "
-    "perplexity of words, given the known words of their documents; coherence of topics over the documents of "
-    "--observed.";
-
-#define SCORE(list)                                                                                                    \
-    {                                                                                                                  \
-        .name = "score", .summary = "measure the prediction quality on held-out entries", .operands = "MODEL",         \
-        .least = 1, .most = 1, .description = description, .options = options, .examples = list,                       \
-        .settings_size = sizeof(settings), .run_action = run_score                                                     \
-    }
-
-const tool_command tool_score_ratings = SCORE(ratings_examples);
-const tool_command tool_score_words = SCORE(words_examples);

@@ -1,8 +1,7 @@
-/* METHOD topics: the columns with the largest weight in each factor. */
+/* tamis topics: the columns with the largest weight in each factor. */
 #include <stdlib.h>
 
 #include "exit.h"
-#include "model_actions.h"
 #include "model_use.h"
 #include "table.h"
 #include "text.h"
@@ -36,8 +35,6 @@ static void write_json(FILE *out, int64_t topic, int count, const int64_t *colum
         tool_json_number(&json, "weight", weights[i]);
         tool_json_end_object(&json);
     }
-    tool_json_end_array(&json);
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 
@@ -103,35 +100,21 @@ static int show_topics(const tool_use *use, const settings *set) {
     return code;
 }
 
-static int run_topics(const tool_command *group, const void *given, int count, char **operands) {
+static int run_topics(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     tool_use use;
-    const int code = tool_use_open(group, &set->use, operands[0], &use);
+    const int code = tool_use_open(&set->use, operands[0], &use);
     return code ? code : tool_use_close(&use, show_topics(&use, set));
 }
 
-static const tool_example ratings_examples[] = {
-    {"tamis ccd topics movies.model --top 5", "the items with the largest values in each feature"},
-    {NULL, NULL},
+const tool_command tool_topics_command = {
+    .name = "topics",
+    .summary = "show the words with the largest weights in each topic of a model",
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .settings_size = sizeof(settings),
+    .run = run_topics,
 };
-
-static const tool_example words_examples[] = {
-    {"tamis lda topics news.model", "the ten words with the largest weights in each topic"},
-    {"tamis lda topics news.model --vocabulary vocab.txt --json", "for programs, with names from a file"},
-    {NULL, NULL},
-};
-
-static const char description[] =
-    "Shows the words (or items) with the largest weights in each topic (or feature), largest first. For lda and gap "
-    "the weights are probabilities within the topic, for other methods the values of the factors.";
-
-#define TOPICS(list)                                                                                                   \
-    {                                                                                                                  \
-        .name = "topics", .summary = "show the words with the largest weights in each topic", .operands = "MODEL",     \
-        .least = 1, .most = 1, .description = description, .options = options, .examples = list,                       \
-        .settings_size = sizeof(settings), .run_action = run_topics                                                    \
-    }
-
-const tool_command tool_topics_of_ratings = TOPICS(ratings_examples);
-const tool_command tool_topics_of_words = TOPICS(words_examples);

@@ -1,5 +1,5 @@
-/* METHOD train: reads data, fits a model to it while the table grows, and writes the model. What was reached is kept in
-   a checkpoint meanwhile, with which an interrupted training goes on. */
+/* tamis train METHOD: reads data, fits a model to it while the table grows, and writes the model. What was reached is
+   kept in a checkpoint meanwhile, with which an interrupted training goes on. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "device.h"
 #include "exit.h"
-#include "model_actions.h"
 #include "model_baseline.h"
 #include "model_data.h"
 #include "model_options.h"
@@ -56,9 +56,9 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     }
     if (set->stream && set->held_out && !tool_method_of_documents(method)) {
         return tool_usage_error(
-            "--held-out: not with --stream, since %s stores nothing of a stream's rows; use 'tamis %s score' to "
-            "measure the model on other rows",
-            tamis_method_name(method), tamis_method_name(method));
+            "--held-out: not with --stream, since %s stores nothing of a stream's rows; use 'tamis score' to measure the "
+            "model on other rows",
+            tamis_method_name(method));
     }
     if (set->stream && set->from != TAMIS_FILE_AUTO) {
         return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
@@ -102,21 +102,16 @@ static int choose_checkpoint(training *run) {
 /* ------------------------------------------------------------------------------------------ model and data */
 
 static void set_library_options(training *run, tamis_model_options *options) {
-    tool_train_to_library(&run->settings, options);
-    options->algorithms = run->settings.algorithms;
+    *options = run->settings.model;
     options->checkpoint = run->checkpoint;
-    options->checkpoint_seconds = run->settings.checkpoint_seconds;
     options->callback = tool_training_report_add;
     options->callback_context = &run->report;
 }
 
 static int make_model(training *run) {
     tamis_model_options options;
-    tamis_status status = tamis_model_options_init(&options, run->method);
-    if (status == TAMIS_OK) {
-        set_library_options(run, &options);
-        status = tamis_model_create(run->device.device, &options, &run->model);
-    }
+    set_library_options(run, &options);
+    const tamis_status status = tamis_model_create(run->device.device, &options, &run->model);
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
@@ -154,7 +149,7 @@ static int open_data(training *run) {
     const double start = tool_seconds();
     int code = 0;
     if (set->stream) {
-        const int64_t rows = set->batch_rows > 0 ? set->batch_rows : STREAM_ROWS;
+        const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
         const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
         if (status != TAMIS_OK) {
             return tool_library_error(status, strstr(tamis_last_error(), run->data_spec) ? NULL : run->data_spec);
@@ -255,7 +250,7 @@ static int report_interrupted(const training *run) {
     }
     tool_text line = {0};
     tool_options_retype(&line, "resume");
-    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:\ntamis %s train --resume%s", where.text,
+    tool_error("interrupted %s of %d; the progress is saved in %s. To continue:\ntamis train %s --resume%s", where.text,
                last->iterations, run->checkpoint, tamis_method_name(run->method), tool_text_get(&line));
     tool_text_free(&line);
     return TOOL_INTERRUPTED;
@@ -320,7 +315,7 @@ static int finish(training *run, double seconds) {
 /* The model and its checkpoint have at least the factors of the columns. */
 static int check_space(const training *run) {
     const double bytes =
-        (double)run->columns * (double)run->settings.factors * (double)tamis_type_size((tamis_type)run->settings.type);
+        (double)run->columns * (double)run->settings.model.factors * (double)tamis_type_size(run->settings.model.type);
     const int code = tool_output_check(run->settings.output, bytes);
     return code || !run->checkpoint ? code : tool_output_check(run->checkpoint, bytes);
 }
@@ -337,12 +332,14 @@ static int train(training *run) {
     return code ? code : finish(run, seconds);
 }
 
-int tool_train(const tool_command *group, const void *given, int count, char **operands) {
+static int run_train(const void *given, int count, char **operands) {
     (void)count;
-    training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[0]};
-    const tamis_status status = tamis_method_from_name(group->name, &run.method);
+    training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[1]};
+    tamis_status status = tamis_method_from_name(operands[0], &run.method);
+    if (status == TAMIS_OK) status = tamis_model_options_init(&run.settings.model, run.method);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    int code = check_settings(&run.settings, run.method);
+    int code = tool_options_repeat(tool_train_options[run.method], &run.settings);
+    if (code == 0) code = check_settings(&run.settings, run.method);
     if (code) return code;
     tool_interrupt_catch();
     code = choose_checkpoint(&run);
@@ -364,3 +361,34 @@ int tool_train(const tool_command *group, const void *given, int count, char **o
     free(run.checkpoint);
     return code;
 }
+
+/* ------------------------------------------------------------------------------------------ the command */
+
+static const tool_command methods[] = {
+    {.name = "als", .summary = "ratings: alternating least squares", .options = tool_train_options[TAMIS_ALS]},
+    {.name = "implicit-als",
+     .summary = "counts of what was used, bought or played",
+     .options = tool_train_options[TAMIS_IMPLICIT_ALS]},
+    {.name = "ccd", .summary = "ratings, one feature at a time (CCD++)", .options = tool_train_options[TAMIS_CCD]},
+    {.name = "sfa",
+     .summary = "ratings in mini-batches of users (sparse factor analysis)",
+     .options = tool_train_options[TAMIS_SFA]},
+    {.name = "lda",
+     .summary = "topics of documents (latent Dirichlet allocation)",
+     .options = tool_train_options[TAMIS_LDA]},
+    {.name = "gap",
+     .summary = "topics of documents, or non-negative factors of counts (gamma-Poisson)",
+     .options = tool_train_options[TAMIS_GAP]},
+    {.name = NULL},
+};
+
+const tool_command tool_train_command = {
+    .name = "train",
+    .summary = "fit a model to ratings, uses or documents",
+    .operands = "DATA",
+    .least = 1,
+    .most = 1,
+    .methods = methods,
+    .settings_size = sizeof(tool_train_settings),
+    .run = run_train,
+};

@@ -9,7 +9,7 @@
 #include "device.h"
 #include "json.h"
 #include "model_data.h"
-#include "output_file.h"
+#include "outputs.h"
 
 /* The options that all of them share, as the first member of their settings. */
 typedef struct tool_use_settings {
@@ -53,9 +53,12 @@ typedef struct tool_use {
     FILE *out;                         /* that, or standard output */
 } tool_use;
 
-/* Opens the model, which must be one of the group's method, and the output. Returns 0 or an exit code, after a message.
-   Closing keeps the output where `code` is 0, and returns it, or what became of it. */
-int tool_use_open(const tool_command *group, const tool_use_settings *settings, const char *path, tool_use *use);
+/* Whether a file begins as models do. */
+bool tool_is_model(const char *path);
+
+/* Opens the model and the output. Returns 0 or an exit code, after a message. Closing keeps the output where `code` is
+   0, and returns it, or what became of it. */
+int tool_use_open(const tool_use_settings *settings, const char *path, tool_use *use);
 int tool_use_close(tool_use *use, int code);
 
 /* Data for the model: of its rows, or of new ones. */
@@ -64,10 +67,27 @@ tool_data_request tool_use_request(const tool_use *use, const char *spec, bool n
 /* The factors of new rows, to be freed with tamis_owned_dense_free(). Returns 0 or an exit code, after a message. */
 int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_owned_dense **W);
 
-/* Writes a row's or column's name, or its number where there is none. A tab or the end of a line in it becomes a
-   blank. */
-void tool_write_name(FILE *out, const tamis_names *names, int64_t index);
-/* The same as a member of a JSON object: a text, or a number. */
+/* The indices of what a user names, all where nothing is: by the names, or where there are none by numbers below
+   `all`. Messages call one `what` ("row"), and `where` it was looked for. To be freed. Returns 0 or TOOL_USAGE. */
+int tool_use_choose(const tamis_names *names, int64_t all, int count, char **wanted, const char *what,
+                    const char *where, int64_t **chosen, int64_t *chosen_count);
+
+/* Refuses what needs rows that the model does not store; names the methods that do. */
+int tool_use_no_rows(const tool_use *use, const char *option);
+
+/* A line of results: fields with tabs between them, or with --json an object. A field is a name (or the number of what
+   has none), an integer, or a number. In a name a tab or the end of a line becomes a blank. */
+typedef struct tool_field {
+    const char *member;
+    const tamis_names *names;
+    int64_t index;
+    double number;
+    bool real; /* the number, not the index */
+} tool_field;
+void tool_use_line(const tool_use *use, int count, const tool_field *fields);
 void tool_json_name(tool_json *json, const char *member, const tamis_names *names, int64_t index);
+
+/* tamis info of a model: text, or an object. Returns 0 or an exit code, after a message. */
+int tool_model_info(const char *path, tool_json *json);
 
 #endif

@@ -117,6 +117,13 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     void *to = field(option, settings);
     switch (option->value) {
     case TOOL_FLAG: *(bool *)to = strcmp(value, "yes") == 0; return 0;
+    case TOOL_FLAG_NOT: *(bool *)to = strcmp(value, "yes") != 0; return 0;
+    case TOOL_INT: {
+        int64_t number = 0;
+        const int code = parse_integer(option, described, value, strlen(value), &number);
+        *(int *)to = (int)number;
+        return code;
+    }
     case TOOL_INTEGER: return parse_integer(option, described, value, strlen(value), to);
     case TOOL_REAL: return parse_real(option, described, value, to);
     case TOOL_NAME:
@@ -132,6 +139,27 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
     case TOOL_CHOSEN: return parse_list(option, described, value, to);
     }
     return TOOL_USAGE;
+}
+
+tool_word tool_option_text(const tool_option *option, const void *settings) {
+    const void *at = (const char *)settings + option->offset;
+    tool_word word = {""};
+    switch (option->value) {
+    case TOOL_FLAG:
+    case TOOL_FLAG_NOT:
+        snprintf(word.text, sizeof word.text, "%s", *(const bool *)at == (option->value == TOOL_FLAG) ? "yes" : "no");
+        break;
+    case TOOL_INTEGER: snprintf(word.text, sizeof word.text, "%lld", (long long)*(const int64_t *)at); break;
+    case TOOL_INT: snprintf(word.text, sizeof word.text, "%d", *(const int *)at); break;
+    case TOOL_REAL: snprintf(word.text, sizeof word.text, "%.10g", *(const double *)at); break;
+    case TOOL_CHOICE: snprintf(word.text, sizeof word.text, "%s", option->choices->name(*(const int *)at)); break;
+    default: break;
+    }
+    return word;
+}
+
+bool tool_option_is_flag(const tool_option *option) {
+    return option->value == TOOL_FLAG || option->value == TOOL_FLAG_NOT;
 }
 
 bool tool_option_is_path(const tool_option *option) {
@@ -160,13 +188,13 @@ static int parse_long(const tool_option *options, void *settings, int count, cha
     const tool_option *option = tool_option_find(options, name, length);
     if (!option && length > 3 && strncmp(name, "no-", 3) == 0) {
         const tool_option *negated = tool_option_find(options, name + 3, length - 3);
-        if (negated && negated->value == TOOL_FLAG && negated->preset) {
+        if (negated && tool_option_is_flag(negated) && negated->preset) {
             if (value) return tool_usage_error("%s takes no value", described);
             return tool_option_set(negated, settings, "no", described);
         }
     }
     if (!option) return unknown_option(options, described + 2);
-    if (option->value == TOOL_FLAG) {
+    if (tool_option_is_flag(option)) {
         if (value) return tool_usage_error("%s takes no value", described);
         return tool_option_set(option, settings, "yes", described);
     }
@@ -185,7 +213,7 @@ static int parse_short(const tool_option *options, void *settings, int count, ch
     if (!option->name) return tool_usage_error("unknown option -%c", *letters);
     char described[8];
     snprintf(described, sizeof described, "-%c", *letters);
-    if (option->value == TOOL_FLAG) {
+    if (tool_option_is_flag(option)) {
         if (letters[1]) return tool_usage_error("%s takes no value", described);
         return tool_option_set(option, settings, "yes", described);
     }

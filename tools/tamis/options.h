@@ -12,7 +12,9 @@
 /* What an option's value is, and the C type of the field that holds it. */
 typedef enum tool_value {
     TOOL_FLAG,       /* bool; no argument. One whose default is "yes" is turned off by --no-NAME */
+    TOOL_FLAG_NOT,   /* the same, of which the field says the reverse */
     TOOL_INTEGER,    /* int64_t within low .. high */
+    TOOL_INT,        /* int within low .. high */
     TOOL_REAL,       /* double within low .. high */
     TOOL_NAME,       /* const char *, any text */
     TOOL_PATH,       /* const char *, a file that is read */
@@ -52,7 +54,11 @@ typedef struct tool_option {
 #define TOOL_NO_CLOBBER(offset)                                                                                        \
     { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
 
-/* Whether an option's value is the name of a file. */
+/* What an option is set to, as one would type it; flags, numbers and choices. */
+tool_word tool_option_text(const tool_option *option, const void *settings);
+
+/* Whether an option has no value, and whether its value is the name of a file. */
+bool tool_option_is_flag(const tool_option *option);
 bool tool_option_is_path(const tool_option *option);
 
 /* Fills the settings from the presets. */

@@ -1,5 +1,6 @@
 /* What holds for all outputs. A file is what it is on its device, whatever its name: a link to an input is that input.
  */
+#define _GNU_SOURCE
 #include "outputs.h"
 
 #include <stdlib.h>
@@ -28,13 +29,14 @@ static named_file *add_file(const char *path) {
     return file;
 }
 
-static void find_files(const tool_command *command, const void *settings, int count, char **operands) {
+static void find_files(const tool_command *command, const tool_option *option, const void *settings, int count,
+                       char **operands) {
     for (int i = 0; i < count; i++) {
         named_file *const file = add_file(operands[i]);
         file->written = command->output_operand > 0 && i == command->output_operand;
         snprintf(file->called, sizeof file->called, "%s", file->written ? "OUT" : "operand");
     }
-    for (const tool_option *option = command->options; option->name; option++) {
+    for (; option->name; option++) {
         const bool written = option->value == TOOL_OUTPUT || option->value == TOOL_ADDED_TO;
         if (!written && option->value != TOOL_PATH && option->value != TOOL_NAME) continue;
         const char *path = *(const char *const *)((const char *)settings + option->offset);
@@ -56,6 +58,18 @@ int tool_output_check(const char *path, double bytes) {
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
+static bool ends_in(const char *path, const char *ending, size_t size) {
+    const size_t length = strlen(path);
+    return length > size && strncasecmp(path + length - size, ending, size) == 0;
+}
+
+int tool_output_room(const char *path, double entries, size_t size, int characters) {
+    enum { PACKING = 1024 }; /* more than deflate can do */
+    const bool packed = ends_in(path, ".npz", 4) || ends_in(path, ".gz", 3);
+    return tool_output_check(path,
+                             entries * (ends_in(path, ".npy", 4) ? (double)size : characters) / (packed ? PACKING : 1));
+}
+
 static int check_output(const named_file *file, bool no_clobber) {
     for (const named_file *other = files; other < files + file_count; other++) {
         if (other == file || !same_file(file, other)) continue;
@@ -69,9 +83,10 @@ static int check_output(const named_file *file, bool no_clobber) {
     return tool_output_check(file->path, 1);
 }
 
-int tool_outputs_check(const tool_command *command, const void *settings, int count, char **operands) {
-    find_files(command, settings, count, operands);
-    const bool no_clobber = tool_option_flag(command->options, settings, "no-clobber");
+int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
+                       char **operands) {
+    find_files(command, options, settings, count, operands);
+    const bool no_clobber = tool_option_flag(options, settings, "no-clobber");
     for (int i = 0; i < file_count; i++) {
         const int code = files[i].written ? check_output(&files[i], no_clobber) : 0;
         if (code) return code;
@@ -89,11 +104,41 @@ void tool_outputs_replaced(void) {
 }
 
 int tool_output_ending(const char *called, const char *path, const char *endings) {
-    const size_t length = strlen(path);
     for (const char *word = endings; *word;) {
         const size_t size = strcspn(word, ", ");
-        if (length > size && strncasecmp(path + length - size, word, size) == 0) return 0;
+        if (ends_in(path, word, size)) return 0;
         word += size + strspn(word + size, ", or");
     }
     return tool_usage_error("%s: '%s': expected a name that ends in %s", called, path, endings);
+}
+
+/* ------------------------------------------------------------------------------------------ streams */
+
+static ssize_t write_some(void *output, const char *data, size_t bytes) {
+    return tamis_output_write(output, data, (int64_t)bytes) == TAMIS_OK ? (ssize_t)bytes : 0;
+}
+
+int tool_output_open(const char *path, tool_output_file *file) {
+    tamis_output *const output = tool_allocate(1, sizeof *output);
+    const tamis_status status = tamis_output_open(path, false, output);
+    *file = (tool_output_file){.output = output};
+    if (status == TAMIS_OK) {
+        file->out = fopencookie(output, "w", (cookie_io_functions_t){.write = write_some});
+        if (file->out) return 0;
+        tool_output_close(file, false);
+        tool_error("%s: out of memory", path);
+        return TOOL_MEMORY;
+    }
+    tool_output_close(file, false);
+    return tool_library_error(status, NULL);
+}
+
+int tool_output_close(tool_output_file *file, bool keep) {
+    if (!file->output) return 0;
+    bool good = !file->out || !ferror(file->out);
+    if (file->out && fclose(file->out) != 0) good = false;
+    const tamis_status status = tamis_output_close(file->output, keep && good ? TAMIS_OK : TAMIS_ERROR_FILE);
+    free(file->output);
+    *file = (tool_output_file){0};
+    return keep && status != TAMIS_OK ? tool_library_error(status, NULL) : 0;
 }

@@ -104,30 +104,24 @@ static void release(tool_peer *peer) {
     free(self);
 }
 
-static bool decline(char *why, size_t bytes, const char *reason) {
-    snprintf(why, bytes, "%s", reason);
-    return false;
-}
-
-static bool make(tool_peer *peer, char *why, size_t bytes) {
+static bool make(tool_peer *peer) {
     const tool_problem *problem = &peer->mirror->problem;
     const tamis_sparse *S = &problem->S;
-    if (problem->operation != TAMIS_OP_SDDMM) return decline(why, bytes, "it only computes sddmm");
+    if (problem->operation != TAMIS_OP_SDDMM) return tool_peer_decline(peer, "it only computes sddmm");
     if (problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
-        return decline(why, bytes, "a dense product supports only the edge mask");
+        return tool_peer_decline(peer, "a dense product supports only the edge mask");
     }
-    if (problem->beta != 0) return decline(why, bytes, "it does not support beta");
-    if (S->rows == 0 || S->cols == 0 || problem->inner == 0) return decline(why, bytes, "an empty product");
+    if (problem->beta != 0) return tool_peer_decline(peer, "it does not support beta");
+    if (S->rows == 0 || S->cols == 0 || problem->inner == 0) return tool_peer_decline(peer, "an empty product");
     const int64_t sizes[] = {S->rows, S->cols, problem->inner, problem->A.stride, problem->B.stride};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (sizes[i] > INT_MAX) return decline(why, bytes, "a size does not fit into its int");
+        if (sizes[i] > INT_MAX) return tool_peer_decline(peer, "a size does not fit into its int");
     }
     const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
     const size_t left = tool_peer_free_memory();
     if (wanted > (double)left / 4) {
-        snprintf(why, bytes, "the dense product of %s does not fit into a quarter of the free %s",
-                 tool_word_bytes((int64_t)wanted).text, tool_word_bytes((int64_t)left).text);
-        return false;
+        return tool_peer_decline(peer, "the dense product of %s does not fit into a quarter of the free %s",
+                                 tool_word_bytes((int64_t)wanted).text, tool_word_bytes((int64_t)left).text);
     }
     state *self = tool_allocate(1, sizeof *self);
     peer->own = self;
@@ -137,12 +131,11 @@ static bool make(tool_peer *peer, char *why, size_t bytes) {
     snprintf(peer->variant, sizeof peer->variant, "gemm, not sampled");
     const int status = api.create(&self->handle);
     if (status != 0) {
-        snprintf(why, bytes, "cublasCreate: %s", api.error(status));
-        return false;
+        return tool_peer_decline(peer, "cublasCreate: %s", api.error(status));
     }
     const double start = tool_seconds();
     if (tamis_device_allocate(device_of(peer), (size_t)wanted, &self->dense) != TAMIS_OK) {
-        return decline(why, bytes, tamis_last_error());
+        return tool_peer_decline(peer, "%s", tamis_last_error());
     }
     peer->setup = tool_seconds() - start;
     return true;

@@ -96,65 +96,61 @@ static scalar number(const state *self, double value) {
 
 /* ------------------------------------------------------------------------------------------ making */
 
-static bool good(int status, const char *what, char *why, size_t bytes) {
-    if (status != 0) snprintf(why, bytes, "%s: %s", what, api.error(status));
-    return status == 0;
+static bool good(int status, const char *what, tool_peer *peer) {
+    return status == 0 || tool_peer_decline(peer, "%s: %s", what, api.error(status));
 }
 
-static bool have(tamis_status status, char *why, size_t bytes) {
-    if (status != TAMIS_OK) snprintf(why, bytes, "%s", tamis_last_error());
-    return status == TAMIS_OK;
+static bool have(tool_peer *peer, tamis_status status) {
+    return status == TAMIS_OK || tool_peer_decline(peer, "%s", tamis_last_error());
 }
 
-static bool allocate(const tool_peer *peer, size_t size, void **memory, char *why, size_t bytes) {
-    return have(tamis_device_allocate(device_of(peer), size + 16, memory), why, bytes);
+static bool allocate(tool_peer *peer, size_t size, void **memory) {
+    return have(peer, tamis_device_allocate(device_of(peer), size + 16, memory));
 }
 
-static bool make_dense(const tool_peer *peer, const tamis_dense *dense, void **matrix, char *why, size_t bytes) {
+static bool make_dense(tool_peer *peer, const tamis_dense *dense, void **matrix) {
     return good(
         api.create_dense(matrix, dense->rows, dense->cols, dense->stride, dense->data, own(peer)->type, ROW_ORDER),
-        "cusparseCreateDnMat", why, bytes);
+        "cusparseCreateDnMat", peer);
 }
 
-static bool make_csr(const tool_peer *peer, void *values, void **matrix, char *why, size_t bytes) {
+static bool make_csr(tool_peer *peer, void *values, void **matrix) {
     const tamis_sparse *S = &peer->mirror->problem.S;
     return good(api.create_csr(matrix, S->rows, S->cols, S->nnz, (void *)(uintptr_t)S->offsets,
                                (void *)(uintptr_t)S->columns, values, S->offset_type == TAMIS_I64 ? INDEX_64 : INDEX_32,
                                S->index_type == TAMIS_I64 ? INDEX_64 : INDEX_32, 0, own(peer)->type),
-                "cusparseCreateCsr", why, bytes);
+                "cusparseCreateCsr", peer);
 }
 
-static bool make_ones(const tool_peer *peer, char *why, size_t bytes) {
+static bool make_ones(tool_peer *peer) {
     const tamis_sparse *S = &peer->mirror->problem.S;
     const size_t size = tamis_type_size(peer->mirror->problem.type);
     void *host = tool_allocate((size_t)S->nnz, size);
     for (int64_t t = 0; t < S->nnz; t++) tool_element_set(host, peer->mirror->problem.type, t, 1);
-    bool made = allocate(peer, (size_t)S->nnz * size, &own(peer)->ones, why, bytes);
+    bool made = allocate(peer, (size_t)S->nnz * size, &own(peer)->ones);
     if (made) {
-        made = have(tamis_device_upload(device_of(peer), NULL, own(peer)->ones, 0, host, (size_t)S->nnz * size), why,
-                    bytes);
+        made = have(peer, tamis_device_upload(device_of(peer), NULL, own(peer)->ones, 0, host, (size_t)S->nnz * size));
     }
     free(host);
     return made;
 }
 
-static bool make_sddmm(tool_peer *peer, void *values, char *why, size_t bytes) {
+static bool make_sddmm(tool_peer *peer, void *values) {
     state *self = own(peer);
     const tool_problem *problem = &peer->mirror->problem;
     const double start = tool_seconds();
     const scalar alpha = number(self, 1), beta = number(self, 0);
     size_t size = 0;
-    bool made = make_dense(peer, &problem->A, &self->A, why, bytes) &&
-                make_dense(peer, &problem->B, &self->B, why, bytes) &&
-                make_csr(peer, values, &self->samples, why, bytes) &&
+    bool made = make_dense(peer, &problem->A, &self->A) && make_dense(peer, &problem->B, &self->B) &&
+                make_csr(peer, values, &self->samples) &&
                 good(api.sddmm_size(self->handle, NO_TRANSPOSE, TRANSPOSE, &alpha, self->A, self->B, &beta,
                                     self->samples, self->compute, SDDMM_DEFAULT, &size),
-                     "cusparseSDDMM_bufferSize", why, bytes) &&
-                allocate(peer, size, &self->sddmm_buffer, why, bytes) &&
+                     "cusparseSDDMM_bufferSize", peer) &&
+                allocate(peer, size, &self->sddmm_buffer) &&
                 good(api.sddmm_ready(self->handle, NO_TRANSPOSE, TRANSPOSE, &alpha, self->A, self->B, &beta,
                                      self->samples, self->compute, SDDMM_DEFAULT, self->sddmm_buffer),
-                     "cusparseSDDMM_preprocess", why, bytes) &&
-                have(tamis_stream_synchronize(device_of(peer), NULL), why, bytes);
+                     "cusparseSDDMM_preprocess", peer) &&
+                have(peer, tamis_stream_synchronize(device_of(peer), NULL));
     peer->setup += tool_seconds() - start;
     return made;
 }
@@ -165,20 +161,20 @@ static int run_spmm(const state *self, const product *spmm, double alpha, double
                     self->compute, spmm->algorithm, spmm->buffer);
 }
 
-static bool make_product(const tool_peer *peer, void *values, product *spmm, char *why, size_t bytes) {
+static bool make_product(tool_peer *peer, void *values, product *spmm) {
     const state *self = own(peer);
     const double start = tool_seconds();
     const scalar alpha = number(self, 1), beta = number(self, 0);
     size_t size = 0;
-    const bool made = make_csr(peer, values, &spmm->matrix, why, bytes) &&
+    const bool made = make_csr(peer, values, &spmm->matrix) &&
                       good(api.spmm_size(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &alpha, spmm->matrix, self->D, &beta,
                                          self->out, self->compute, spmm->algorithm, &size),
-                           "cusparseSpMM_bufferSize", why, bytes) &&
-                      allocate(peer, size, &spmm->buffer, why, bytes) &&
+                           "cusparseSpMM_bufferSize", peer) &&
+                      allocate(peer, size, &spmm->buffer) &&
                       good(api.spmm_ready(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &alpha, spmm->matrix, self->D,
                                           &beta, self->out, self->compute, spmm->algorithm, spmm->buffer),
-                           "cusparseSpMM_preprocess", why, bytes) &&
-                      have(tamis_stream_synchronize(device_of(peer), NULL), why, bytes);
+                           "cusparseSpMM_preprocess", peer) &&
+                      have(peer, tamis_stream_synchronize(device_of(peer), NULL));
     spmm->setup = tool_seconds() - start;
     return made;
 }
@@ -190,16 +186,14 @@ static void free_product(const tool_peer *peer, product *spmm) {
 }
 
 /* The least of some executions' times; false when it fails. */
-static bool try_product(const tool_peer *peer, const product *spmm, double *least, char *why, size_t bytes) {
+static bool try_product(tool_peer *peer, const product *spmm, double *least) {
     enum { TRIALS = 5 };
     tool_timer timer = tool_timer_create(peer->mirror->device);
     bool made = true;
     for (int i = 0; i <= TRIALS && made; i++) {
         double seconds = 0;
-        made = have(tool_timer_take(&timer, 0), why, bytes) &&
-               good(run_spmm(own(peer), spmm, 1, 0), "cusparseSpMM", why, bytes) &&
-               have(tool_timer_take(&timer, 1), why, bytes) &&
-               have(tool_timer_between(&timer, 0, 1, &seconds), why, bytes);
+        made = have(peer, tool_timer_take(&timer, 0)) && good(run_spmm(own(peer), spmm, 1, 0), "cusparseSpMM", peer) &&
+               have(peer, tool_timer_take(&timer, 1)) && have(peer, tool_timer_between(&timer, 0, 1, &seconds));
         if (i == 1 || (i > 1 && seconds < *least)) *least = seconds; /* the first one warms up */
     }
     tool_timer_free(&timer);
@@ -207,19 +201,19 @@ static bool try_product(const tool_peer *peer, const product *spmm, double *leas
 }
 
 /* Takes the fastest of the algorithms for CSR that serve row-major matrices. */
-static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values, char *why, size_t bytes) {
+static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values) {
     static const struct {
         const char *name;
         int algorithm;
     } algorithms[] = {{"default", 0}, {"csr-alg2", 6}, {"csr-alg3", 12}};
     state *self = own(peer);
-    if (!make_dense(peer, right, &self->D, why, bytes)) return false;
-    if (!make_dense(peer, &peer->mirror->problem.output, &self->out, why, bytes)) return false;
+    if (!make_dense(peer, right, &self->D)) return false;
+    if (!make_dense(peer, &peer->mirror->problem.output, &self->out)) return false;
     double best = 0;
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         product spmm = {.algorithm = algorithms[i].algorithm};
         double seconds = 0;
-        if (make_product(peer, values, &spmm, why, bytes) && try_product(peer, &spmm, &seconds, why, bytes) &&
+        if (make_product(peer, values, &spmm) && try_product(peer, &spmm, &seconds) &&
             (!self->spmm.matrix || seconds < best)) {
             const product worse = self->spmm;
             self->spmm = spmm;
@@ -281,12 +275,11 @@ static const char *unserved(const tool_problem *problem) {
     return NULL;
 }
 
-static bool make(tool_peer *peer, char *why, size_t bytes) {
+static bool make(tool_peer *peer) {
     const tool_problem *problem = &peer->mirror->problem;
     const char *refused = unserved(problem);
     if (refused) {
-        snprintf(why, bytes, "%s", refused);
-        return false;
+        return tool_peer_decline(peer, "%s", refused);
     }
     state *self = tool_allocate(1, sizeof *self);
     peer->own = self;
@@ -294,18 +287,15 @@ static bool make(tool_peer *peer, char *why, size_t bytes) {
     peer->release = release;
     self->type = tool_peer_type(problem->type);
     self->compute = tool_peer_type(problem->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32);
-    if (!good(api.create(&self->handle), "cusparseCreate", why, bytes)) return false;
+    if (!good(api.create(&self->handle), "cusparseCreate", peer)) return false;
     switch (problem->operation) {
-    case TAMIS_OP_SDDMM: return make_sddmm(peer, problem->output.data, why, bytes);
+    case TAMIS_OP_SDDMM: return make_sddmm(peer, problem->output.data);
     case TAMIS_OP_SPMM:
-        if (!problem->S.values && !make_ones(peer, why, bytes)) return false;
-        return make_spmm(peer, &problem->B, problem->S.values ? (void *)(uintptr_t)problem->S.values : self->ones, why,
-                         bytes);
+        if (!problem->S.values && !make_ones(peer)) return false;
+        return make_spmm(peer, &problem->B, problem->S.values ? (void *)(uintptr_t)problem->S.values : self->ones);
     case TAMIS_OP_FUSED:
-        return allocate(peer, (size_t)problem->S.nnz * tamis_type_size(problem->type), &self->sample_values, why,
-                        bytes) &&
-               make_sddmm(peer, self->sample_values, why, bytes) &&
-               make_spmm(peer, &problem->D, self->sample_values, why, bytes);
+        return allocate(peer, (size_t)problem->S.nnz * tamis_type_size(problem->type), &self->sample_values) &&
+               make_sddmm(peer, self->sample_values) && make_spmm(peer, &problem->D, self->sample_values);
     }
     return false;
 }

@@ -180,9 +180,8 @@ static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tool_
 
 /* ------------------------------------------------------------------------------------------ making */
 
-static bool good(int status, const char *what, char *why, size_t bytes) {
-    if (status != SUCCESS) snprintf(why, bytes, "%s: error %d", what, status);
-    return status == SUCCESS;
+static bool good(int status, const char *what, tool_peer *peer) {
+    return status == SUCCESS || tool_peer_decline(peer, "%s: error %d", what, status);
 }
 
 /* Its matrices have neither duplicates nor an order of their own. */
@@ -198,7 +197,9 @@ static bool is_sorted(const tamis_sparse *S) {
     return true;
 }
 
-static bool make_sparse(const tool_problem *problem, int type, void **matrix, char *why, size_t bytes) {
+static bool make_sparse(tool_peer *peer, void **matrix) {
+    const tool_problem *problem = peer->host;
+    const int type = own(peer)->type;
     const tamis_sparse *S = &problem->S;
     const uint64_t rows = (uint64_t)S->rows, cols = (uint64_t)S->cols, nnz = (uint64_t)S->nnz;
     uint64_t *offsets = tool_allocate(rows + 1, sizeof *offsets), *columns = tool_allocate(nnz, sizeof *columns);
@@ -216,16 +217,16 @@ static bool make_sparse(const tool_problem *problem, int type, void **matrix, ch
     free(offsets);
     free(columns);
     free(ones);
-    return good(status, "GrB_Matrix_import", why, bytes);
+    return good(status, "GrB_Matrix_import", peer);
 }
 
-static bool make_empty(int type, int64_t rows, int64_t cols, void **matrix, char *why, size_t bytes) {
-    return good(api.create(matrix, *api.type[type], (uint64_t)rows, (uint64_t)cols), "GrB_Matrix_new", why, bytes);
+static bool make_empty(tool_peer *peer, int64_t rows, int64_t cols, void **matrix) {
+    return good(api.create(matrix, *api.type[own(peer)->type], (uint64_t)rows, (uint64_t)cols), "GrB_Matrix_new", peer);
 }
 
 /* A full matrix, which takes over memory of its own. */
-static bool make_full(int type, const tamis_dense *dense, void **matrix, char *why, size_t bytes) {
-    if (!make_empty(type, dense->rows, dense->cols, matrix, why, bytes)) return false;
+static bool make_full(tool_peer *peer, const tamis_dense *dense, void **matrix) {
+    if (!make_empty(peer, dense->rows, dense->cols, matrix)) return false;
     const size_t line = (size_t)dense->cols * tamis_type_size(dense->type);
     const size_t stride = (size_t)dense->stride * tamis_type_size(dense->type);
     char *values = tool_large_allocate((size_t)dense->rows * line);
@@ -235,15 +236,15 @@ static bool make_full(int type, const tamis_dense *dense, void **matrix, char *w
     void *given = values;
     const int status = api.pack_full(*matrix, &given, (size_t)dense->rows * line, false, NULL);
     free(given); /* NULL once it is taken */
-    return good(status, "GxB_Matrix_pack_FullR", why, bytes);
+    return good(status, "GxB_Matrix_pack_FullR", peer);
 }
 
 /* The least of some executions' times; false when one fails. */
-static bool try_product(const tool_peer *peer, double *least, char *why, size_t bytes) {
+static bool try_product(tool_peer *peer, double *least) {
     enum { TRIALS = 3 };
     for (int i = 0; i < TRIALS; i++) {
         const double start = tool_seconds();
-        if (!good(multiply(own(peer), peer->host), "GrB_mxm", why, bytes)) return false;
+        if (!good(multiply(own(peer), peer->host), "GrB_mxm", peer)) return false;
         const double seconds = tool_seconds() - start;
         if (i <= 1 || seconds < *least) *least = seconds; /* the first one warms up */
         if (seconds > 1) break;
@@ -253,16 +254,16 @@ static bool try_product(const tool_peer *peer, double *least, char *why, size_t 
 
 /* Takes the faster way for SpMM: into a matrix of whatever kind the library chooses, or added to a full one of zeros.
  */
-static bool choose_product(const tool_peer *peer, char *why, size_t bytes) {
+static bool choose_product(tool_peer *peer) {
     state *self = own(peer);
     const tamis_dense *output = &peer->host->output;
     double seconds[2] = {0, 0};
     for (int added = 0; added < 2; added++) {
         self->added = added == 1;
-        if (!try_product(peer, &seconds[added], why, bytes)) return false;
+        if (!try_product(peer, &seconds[added])) return false;
         api.destroy(&self->product);
         self->product = NULL;
-        if (!make_empty(self->type, output->rows, output->cols, &self->product, why, bytes)) return false;
+        if (!make_empty(peer, output->rows, output->cols, &self->product)) return false;
     }
     self->added = seconds[1] < seconds[0];
     return true;
@@ -277,31 +278,27 @@ static void release(tool_peer *peer) {
     free(self);
 }
 
-static bool make_operands(tool_peer *peer, char *why, size_t bytes) {
+static bool make_operands(tool_peer *peer) {
     state *self = own(peer);
     const tool_problem *problem = peer->host;
-    const int type = self->type;
-    bool made = make_sparse(problem, type, &self->S, why, bytes) && make_full(type, &problem->B, &self->B, why, bytes);
+    bool made = make_sparse(peer, &self->S) && make_full(peer, &problem->B, &self->B);
     if (made && problem->operation != TAMIS_OP_SPMM) {
-        made = make_full(type, &problem->A, &self->A, why, bytes) &&
-               make_empty(type, problem->S.rows, problem->S.cols, &self->samples, why, bytes);
+        made = make_full(peer, &problem->A, &self->A) &&
+               make_empty(peer, problem->S.rows, problem->S.cols, &self->samples);
     }
-    if (made && problem->operation == TAMIS_OP_FUSED) made = make_full(type, &problem->D, &self->D, why, bytes);
+    if (made && problem->operation == TAMIS_OP_FUSED) made = make_full(peer, &problem->D, &self->D);
     if (made && problem->operation != TAMIS_OP_SDDMM) {
-        made = make_empty(type, problem->output.rows, problem->output.cols, &self->product, why, bytes);
+        made = make_empty(peer, problem->output.rows, problem->output.cols, &self->product);
     }
     return made;
 }
 
-static bool make(tool_peer *peer, char *why, size_t bytes) {
+static bool make(tool_peer *peer) {
     const tool_problem *problem = peer->host;
     const char *refused = tool_peer_refusal(problem);
     if (!refused && tamis_type_size(problem->type) == 2) refused = "it supports only fp32 and fp64";
     if (!refused && !is_sorted(&problem->S)) refused = "it needs sorted columns without duplicates";
-    if (refused) {
-        snprintf(why, bytes, "%s", refused);
-        return false;
-    }
+    if (refused) return tool_peer_decline(peer, "%s", refused);
     state *self = tool_allocate(1, sizeof *self);
     peer->own = self;
     peer->execute = execute;
@@ -309,13 +306,13 @@ static bool make(tool_peer *peer, char *why, size_t bytes) {
     peer->release = release;
     self->type = problem->type == TAMIS_F64;
     const double start = tool_seconds();
-    if (!good(set_threads(peer->threads), "GxB_NTHREADS", why, bytes)) return false;
-    if (!make_operands(peer, why, bytes)) return false;
+    if (!good(set_threads(peer->threads), "GxB_NTHREADS", peer)) return false;
+    if (!make_operands(peer)) return false;
     peer->setup = tool_seconds() - start;
     snprintf(peer->variant, sizeof peer->variant, "masked mxm");
     if (problem->operation == TAMIS_OP_SDDMM) return true;
-    if (problem->operation == TAMIS_OP_FUSED && !good(sample(self), "GrB_mxm", why, bytes)) return false;
-    if (!choose_product(peer, why, bytes)) return false;
+    if (problem->operation == TAMIS_OP_FUSED && !good(sample(self), "GrB_mxm", peer)) return false;
+    if (!choose_product(peer)) return false;
     snprintf(peer->variant, sizeof peer->variant, "%s%s", problem->operation == TAMIS_OP_FUSED ? "masked mxm, " : "",
              self->added ? "mxm added to zeros" : "mxm");
     return true;

@@ -125,7 +125,8 @@ static void fill(const tamis_sparse *S, const tamis_dense *matrix) {
     }
 }
 
-static bool unserved(const tool_problem *problem, char *why, size_t bytes) {
+static bool serves(tool_peer *peer) {
+    const tool_problem *problem = peer->host;
     const tamis_sparse *S = &problem->S;
     const char *refused = tool_peer_refusal(problem);
     if (!refused && tamis_type_size(problem->type) == 2) refused = "it supports only fp32 and fp64";
@@ -134,24 +135,20 @@ static bool unserved(const tool_problem *problem, char *why, size_t bytes) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !refused; i++) {
         if (sizes[i] > INT_MAX) refused = "a size does not fit into its int";
     }
-    if (refused) {
-        snprintf(why, bytes, "%s", refused);
-        return true;
-    }
+    if (refused) return tool_peer_decline(peer, "%s", refused);
     const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
-    if (wanted <= (double)tool_peer_free_host_memory() / 4) return false;
-    snprintf(why, bytes, "the dense matrix of %s does not fit into a quarter of the free memory",
-             tool_word_bytes((int64_t)wanted).text);
-    return true;
+    if (wanted <= (double)tool_peer_free_host_memory() / 4) return true;
+    return tool_peer_decline(peer, "the dense matrix of %s does not fit into a quarter of the free memory",
+                             tool_word_bytes((int64_t)wanted).text);
 }
 
-static bool make(tool_peer *peer, char *why, size_t bytes) {
+static bool make(tool_peer *peer) {
     static const char *const ways[] = {[TAMIS_OP_SDDMM] = "gemm, sampled",
                                        [TAMIS_OP_SPMM] = "gemm of a dense S",
                                        [TAMIS_OP_FUSED] = "gemm, masked, gemm"};
     const tool_problem *problem = peer->host;
     const tamis_sparse *S = &problem->S;
-    if (unserved(problem, why, bytes)) return false;
+    if (!serves(peer)) return false;
     state *self = tool_allocate(1, sizeof *self);
     peer->own = self;
     peer->execute = execute;

@@ -166,7 +166,7 @@ static bool hand_over(const tool_peer *peer, tool_text *command) {
     return memory != NULL;
 }
 
-static bool prepare(tool_peer *peer, char *why, size_t bytes) {
+static bool prepare(tool_peer *peer) {
     state *self = peer->own;
     tool_text command = {0}, answer = {0};
     bool made = hand_over(peer, &command);
@@ -176,25 +176,21 @@ static bool prepare(tool_peer *peer, char *why, size_t bytes) {
     const char *said = tool_text_get(&answer);
     int at = 0;
     if (made && (sscanf(said, "%lf %d %n", &peer->setup, &peer->threads, &at) != 2 || at == 0 || peer->threads < 1)) {
-        made = false;
-        snprintf(why, bytes, "its Python process answers \"%.40s\" to prepare", said);
+        made = tool_peer_decline(peer, "its Python process answers \"%.40s\" to prepare", said);
     } else if (made) {
         self->known = true;
         snprintf(peer->variant, sizeof peer->variant, "%s", said + at);
     } else {
-        snprintf(why, bytes, "%s", said);
+        tool_peer_decline(peer, "%s", said);
     }
     tool_text_free(&command);
     tool_text_free(&answer);
     return made;
 }
 
-static bool make(tool_peer *peer, const char *module, const char *refused, char *why, size_t bytes) {
+static bool make(tool_peer *peer, const char *module, const char *refused) {
     static int problems = 0;
-    if (refused) {
-        snprintf(why, bytes, "%s", refused);
-        return false;
-    }
+    if (refused) return tool_peer_decline(peer, "%s", refused);
     tool_driver *driver = tool_driver_get(module);
     if (!driver) return false; /* that has been said */
     state *self = tool_allocate(1, sizeof *self);
@@ -204,24 +200,20 @@ static bool make(tool_peer *peer, const char *module, const char *refused, char 
     peer->timed = timed;
     peer->fetch = fetch;
     peer->release = release;
-    return prepare(peer, why, bytes);
+    return prepare(peer);
 }
 
-static bool make_torch(tool_peer *peer, char *why, size_t bytes) {
-    return make(peer, "torch", tool_peer_refusal(peer->host), why, bytes);
-}
+static bool make_torch(tool_peer *peer) { return make(peer, "torch", tool_peer_refusal(peer->host)); }
 
 /* Attention over a dense mask: the only peer that computes a softmax. */
-static bool make_attention(tool_peer *peer, char *why, size_t bytes) {
+static bool make_attention(tool_peer *peer) {
     const bool attention = peer->host->operation == TAMIS_OP_FUSED && peer->host->edge == TAMIS_EDGE_SOFTMAX;
     const char *refused = attention ? tool_peer_refusal_of_form(peer->host) : "it computes only fused softmax";
     peer->edge = true;
-    return make(peer, "torch", refused, why, bytes);
+    return make(peer, "torch", refused);
 }
 
-static bool make_scipy(tool_peer *peer, char *why, size_t bytes) {
-    return make(peer, "scipy", tool_peer_refusal(peer->host), why, bytes);
-}
+static bool make_scipy(tool_peer *peer) { return make(peer, "scipy", tool_peer_refusal(peer->host)); }
 
 const tool_peer_kind tool_peer_torch = {
     .library = "torch", .name = "torch", .places = TOOL_PEER_CPU | TOOL_PEER_CUDA, .make = make_torch};

@@ -2,6 +2,7 @@
 #include "peers.h"
 
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,14 @@ static bool open_kind(const tool_peer_kind *kind) {
     return found[number] == THERE;
 }
 
+bool tool_peer_decline(tool_peer *peer, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(peer->why, sizeof peer->why, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
 tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror, const tool_problem *host, int threads,
                           char *why, size_t bytes) {
     *why = 0;
@@ -183,7 +192,8 @@ tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror,
     if (kind->load && kind->places == TOOL_PEER_CUDA && !enter(mirror->device)) return NULL;
     tool_peer *peer = tool_allocate(1, sizeof *peer);
     *peer = (tool_peer){.name = kind->name, .threads = threads, .mirror = mirror, .host = host};
-    if (kind->make(peer, why, bytes)) return peer;
+    if (kind->make(peer)) return peer;
+    snprintf(why, bytes, "%s", peer->why);
     tool_peer_free(peer);
     return NULL;
 }

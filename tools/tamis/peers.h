@@ -19,6 +19,7 @@ struct tool_peer {
     const tool_mirror *mirror;
     const tool_problem *host; /* the same with the host's arrays */
     void *own;
+    char why[256]; /* of make(): why it cannot serve the problem; empty where that has been said */
     /* One execution; on CUDA it is put into the default stream. */
     tamis_status (*execute)(tool_peer *peer, double beta);
     /* NULL, or: so many executions, each measured by a clock of the peer's own. */
@@ -42,8 +43,8 @@ typedef struct tool_peer_kind {
     /* Fills the functions from the library, once; the name of the first that it lacks, or NULL. A peer without it is no
        library of this process. */
     const char *(*load)(void *library);
-    /* Fills all but name, mirror and host. False when it cannot serve the problem, with the reason. */
-    bool (*make)(tool_peer *peer, char *why, size_t bytes);
+    /* Fills all but name, mirror and host. False when it cannot serve the problem. */
+    bool (*make)(tool_peer *peer);
 } tool_peer_kind;
 
 extern const tool_peer_kind tool_peer_cusparse, tool_peer_cublas, tool_peer_torch, tool_peer_torch_scatter,
@@ -61,6 +62,9 @@ bool tool_peer_serves(const tool_peer_kind *kind, const tool_device *device, cha
 tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror, const tool_problem *host, int threads,
                           char *why, size_t bytes);
 void tool_peer_free(tool_peer *peer);
+
+/* For peers: sets the reason, and returns false. */
+bool tool_peer_decline(tool_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* For peers: bytes free on the device, and on the host; 0 when that is not known. */
 size_t tool_peer_free_memory(void);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "json.h"
 #include "operands.h"
 
 typedef struct tool_problem {
@@ -51,6 +52,9 @@ typedef struct tool_floor {
 /* whole: by the ceilings of all threads, else of one. */
 tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
                               bool whole);
+
+/* What it is, as members of an object; the width of a sampled product is 0. */
+void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix);
 
 /* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
 tamis_options tool_problem_options(const tool_problem *problem);

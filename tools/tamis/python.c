@@ -71,30 +71,13 @@ static const tool_option report_options[] = {
     {.name = NULL},
 };
 
-static const tool_example report_examples[] = {
-    {"tamis bench mesh.mtx --json run.jsonl && tamis report run.jsonl -o run.html", "measure, then make the page"},
-    {"tamis report cpu.jsonl.gz gpu.jsonl.xz -o both.html --title 'Both machines'", "several runs on one page"},
-    {NULL, NULL},
-};
-
 const tool_command tool_report_command = {
     .name = "report",
     .summary = "make an HTML page of measurements",
     .operands = "RESULTS ...",
     .least = 1,
     .most = -1,
-    .description =
-        "Reads the JSON lines of 'tamis bench --json' (also compressed as .gz or .xz) and writes one page that needs "
-        "no other file and no network. It shows the fastest method for each class of matrices, speed-ups over the "
-        "peers, times, rooflines, pictures of the matrices, the costs of parameters and set-ups, and all measurements "
-        "with their machines. If several runs measured a case, the latest is shown.\n"
-        "\n"
-        "If the last line is incomplete, as after an interrupted run, it is left out with a warning. Any other invalid "
-        "line ends the program with code 3.\n"
-        "\n"
-        "This starts the Python package: pip install 'tamis[report]'. TAMIS_PYTHON names the interpreter [python3].",
     .options = report_options,
-    .examples = report_examples,
     .settings_size = sizeof(settings),
     .run = run_report,
 };
@@ -108,37 +91,13 @@ static const tool_option compare_options[] = {
     {.name = NULL},
 };
 
-static const tool_example compare_examples[] = {
-    {"tamis compare before.jsonl after.jsonl", "the effect of a code change; code 1 if something is slower"},
-    {"tamis compare monday.jsonl friday.jsonl --drift", "on a machine that is slower as a whole today"},
-    {NULL, NULL},
-};
-
 const tool_command tool_compare_command = {
     .name = "compare",
     .summary = "compare two result files: what became faster or slower",
     .operands = "A B",
     .least = 2,
     .most = 2,
-    .description =
-        "Reads two files of JSON lines from 'tamis bench --json' (also .gz or .xz) and compares the measurements in "
-        "both that have the same matrix, operation, edge, widths, batch, type, device, method, parameters, threads and "
-        "cache state. If a contestant has several lines, as repeated runs append them, it uses the median of the "
-        "medians and the range that covers all.\n"
-        "\n"
-        "A change counts if the ratio of the medians exceeds the threshold, the interquartile ranges do not overlap, "
-        "and the minimum times changed in the same direction. For lines without quartiles, the range is symmetric "
-        "around the median and starts at the minimum time.\n"
-        "\n"
-        "The drift is the geometric mean of the ratios of peers and the naive loop, which are not Tamis: the change of "
-        "the machine itself.\n"
-        "\n"
-        "The exit code is 0 if nothing became slower, and 1 if something did beyond noise, or if a result that was "
-        "correct in A is outside its tolerance in B.\n"
-        "\n"
-        "This starts the Python package: pip install tamis. TAMIS_PYTHON names the interpreter [python3].",
     .options = compare_options,
-    .examples = compare_examples,
     .settings_size = sizeof(settings),
     .run = run_compare,
 };
@@ -152,27 +111,13 @@ static const tool_option roofline_options[] = {
     {.name = NULL},
 };
 
-static const tool_example roofline_examples[] = {
-    {"tamis roofline -o machine.svg", "the ceilings of this machine"},
-    {"tamis roofline run.jsonl --device cpu -o run.svg", "the same with the results of a run"},
-    {NULL, NULL},
-};
-
 const tool_command tool_roofline_command = {
     .name = "roofline",
     .summary = "plot the ceilings of a device and the results reached",
     .operands = "RESULTS ...",
     .least = 0,
     .most = -1,
-    .description =
-        "Draws the roofline of a device: the speed that memory, caches and arithmetic allow at a number of flops per "
-        "byte, measured with all threads. With RESULTS, files of JSON lines from 'tamis bench --json' (also .gz or "
-        ".xz), the ceilings are those of their machine, and every measurement is a point. An SVG file follows the "
-        "reader's light or dark theme.\n"
-        "\n"
-        "This starts the Python package: pip install 'tamis[report]'. TAMIS_PYTHON names the interpreter [python3].",
     .options = roofline_options,
-    .examples = roofline_examples,
     .settings_size = sizeof(settings),
     .run = run_roofline,
 };

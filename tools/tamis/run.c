@@ -21,9 +21,10 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, from;
+    int edge, type, math, device, algorithm, effort;
+    tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
-    bool check, json, relabel, undirected, no_clobber;
+    bool check, json, no_clobber;
     tool_chosen devices;
 } settings;
 
@@ -69,24 +70,10 @@ static const tool_option options[] = {
     {"repeat", 'r', TOOL_INTEGER, "N", "1",
      "number of executions; the fastest is reported, and each starts from the old output", AT(repeat), 1, 1e9, NULL},
     {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; code 1 if out of tolerance", AT(check), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of random operands", AT(seed), 0, 9e18, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of FILE", AT(from), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(settings),
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis run spmm graph.npz --b features.npy -o out.npy", "C = S B"},
-    {"tamis run sddmm ratings.mtx --inner 64 --edge residual -o residual.npz",
-     "S - A B^T at the ratings, with random A and B"},
-    {"tamis run fused mask.npz --a Q.npy --b K.npy --d V.npy --edge softmax --edge-scale 0.125 -o out.npy",
-     "sparse attention"},
-    {"tamis run spmm graph.npz --devices cpu,cpu --check", "the rows on two devices, which exchange what they need"},
-    {NULL, NULL},
 };
 
 /* All that one run owns. */
@@ -154,6 +141,17 @@ static int check_shapes(const work *job) {
                      : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
     }
     return code;
+}
+
+/* For the result, before it is computed. */
+static int check_room(const work *job) {
+    const tool_problem *problem = &job->problem;
+    if (!job->set->output) return 0;
+    if (problem->operation == TAMIS_OP_SDDMM) {
+        return tool_output_room(job->set->output, (double)problem->S.nnz, 0, TOOL_ENTRY_CHARACTERS);
+    }
+    const double elements = (double)job->source.S->rows * (double)problem->width;
+    return tool_output_room(job->set->output, elements, tamis_type_size(problem->type), TOOL_ELEMENT_CHARACTERS);
 }
 
 static int read_operands(work *job) {
@@ -300,15 +298,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     const tool_problem *problem = &job->problem;
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_text(&json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(&json, "edge", tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "none");
-    tool_json_text(&json, "matrix", job->source.name);
-    tool_json_integer(&json, "rows", problem->S.rows);
-    tool_json_integer(&json, "cols", problem->S.cols);
-    tool_json_integer(&json, "nnz", problem->S.nnz);
-    tool_json_integer(&json, "inner", problem->inner);
-    tool_json_integer(&json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
-    tool_json_text(&json, "type", tamis_type_name(problem->type));
+    tool_json_problem(&json, problem, job->source.name);
     tool_json_text(&json, "device", job->device.description.name);
     tool_json_text(&json, "algorithm", job->report.algorithm);
     tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
@@ -335,7 +325,6 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
         tool_json_null(&json, "not_finite");
     }
     tool_json_text(&json, "output", job->set->output);
-    tool_json_end_object(&json);
     tool_json_finish(&json);
 }
 
@@ -383,11 +372,7 @@ static void print_text(const work *job, const tool_floor *floor) {
 
 static int run_job(work *job, char **operands) {
     const settings *set = job->set;
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->from;
-    reading.value_type = (tamis_type)set->type;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
+    const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     int code = tool_source_open(operands[1], &reading, &job->source);
     if (code == 0)
         code = tool_device_open(set->devices.count > 0 ? set->devices.at[0] : set->device, true, &job->device);
@@ -395,6 +380,7 @@ static int run_job(work *job, char **operands) {
     job->problem.S = *job->source.S;
     job->problem.S.value_type = job->problem.type;
     code = read_operands(job);
+    if (code == 0) code = check_room(job);
     if (code == 0) code = make_operands(job);
     if (code == 0) code = execute(job);
     if (code == 0) code = compare(job);
@@ -447,15 +433,10 @@ const tool_command tool_run_command = {
     .name = "run",
     .summary = "run one operation and write its result",
     .operands = "OP FILE",
+    .first = &tool_operations,
     .least = 2,
     .most = 2,
-    .description =
-        "Computes OP (sddmm, spmm or fused) on the sparse matrix FILE. Dense operands come from .npy files. Operands "
-        "that are not given are random and seeded, uniform in [-1, 1) (quotient: A and B in [0.1, 1)). The result "
-        "of sddmm is sparse, with the pattern of S; the others "
-        "are dense.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_run,
 };

@@ -92,6 +92,16 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     return 0;
 }
 
+tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type) {
+    tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
+    options.file_format = (tamis_file_format)reading->format;
+    options.relabel = reading->relabel;
+    options.undirected = reading->undirected;
+    options.value_type = (tamis_type)type;
+    options.offset_type = offset_type;
+    return options;
+}
+
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source) {
     *source = (tool_source){0};
     const double start = tool_seconds();

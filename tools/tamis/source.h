@@ -4,6 +4,8 @@
 
 #include <tamis/matrix.h>
 
+#include "options.h"
+
 typedef struct tool_source {
     tamis_owned_sparse *matrix;
     const tamis_sparse *S;
@@ -11,6 +13,34 @@ typedef struct tool_source {
     double seconds; /* reading or generating took */
     int64_t bytes;  /* of the file, 0 for a generated one */
 } tool_source;
+
+/* How a matrix is read: the options that commands share, whose settings have a field `reading`. */
+typedef struct tool_reading {
+    int format;
+    bool relabel, undirected;
+} tool_reading;
+
+#define TOOL_READING_AT(settings, field) (offsetof(settings, reading) + offsetof(tool_reading, field))
+#define TOOL_READING(settings)                                                                                         \
+    {"from", 0, TOOL_CHOICE,       "FORMAT", "auto", "format of the file", TOOL_READING_AT(settings, format),          \
+     0,      0, &tool_file_formats},                                                                                   \
+        {"relabel",                                                                                                    \
+         0,                                                                                                            \
+         TOOL_FLAG,                                                                                                    \
+         NULL,                                                                                                         \
+         NULL,                                                                                                         \
+         "renumber the ids of edge lists and ratings as 0, 1, ...",                                                    \
+         TOOL_READING_AT(settings, relabel),                                                                           \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         NULL},                                                                                                        \
+    {                                                                                                                  \
+        "undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions",                  \
+            TOOL_READING_AT(settings, undirected), 0, 0, NULL                                                          \
+    }
+
+/* The library's options: as asked, with values of that type and offsets of 32 or 64 bits. */
+tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type);
 
 /* Of a file whose first line was left out. */
 #define TOOL_TITLES_NOTE "%s: the first line is no data: it was taken for titles and left out"

@@ -7,23 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#ifdef TOOL_HAVE_PNG
+#include <png.h>
+#endif
 
 #include "command.h"
 #include "exit.h"
-#include "output_file.h"
+#include "json.h"
 #include "outputs.h"
 #include "progress.h"
 #include "raster.h"
 #include "source.h"
-#include "spy_png.h"
 #include "structure.h"
 #include "text.h"
 
 typedef struct settings {
     const char *output;
     int64_t size;
-    int format;
-    bool relabel, undirected, no_clobber, quiet;
+    tool_reading reading;
+    bool json, no_clobber, quiet;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -32,20 +34,11 @@ static const tool_option options[] = {
     {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png", AT(output), 0, 0, NULL},
     {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
      4096, NULL},
-    {"from", 0, TOOL_CHOICE, "FORMAT", "auto", "format of the file", AT(format), 0, 0, &tool_file_formats},
-    {"relabel", 0, TOOL_FLAG, NULL, NULL, "renumber the ids of edge lists and ratings as 0, 1, ...", AT(relabel), 0, 0,
-     NULL},
-    {"undirected", 0, TOOL_FLAG, NULL, NULL, "store each edge of an edge list in both directions", AT(undirected), 0, 0,
-     NULL},
+    TOOL_READING(settings),
     TOOL_NO_CLOBBER(AT(no_clobber)),
+    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
     {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
     {.name = NULL},
-};
-
-static const tool_example examples[] = {
-    {"tamis spy mesh.mtx.gz -o mesh.svg", "a vector image that follows the reader's light or dark theme"},
-    {"tamis spy generate:rmat:rows=262144,nnz=8M -o rmat.png --size 1024", "an image of 1024 by 1024 pixels"},
-    {NULL, NULL},
 };
 
 enum { LEVELS = 16, SVG_SIDE = 560 };
@@ -142,6 +135,57 @@ static int write_svg(FILE *out, const tool_raster *raster, const char *caption) 
     return TOOL_OK;
 }
 
+/* ------------------------------------------------------------------------------------------ png */
+
+#ifdef TOOL_HAVE_PNG
+enum { SHADES = 255, FRAME = 1, LEAST_SIDE = 256 };
+
+static int magnification(const tool_raster *raster) {
+    const int longest = raster->rows > raster->cols ? raster->rows : raster->cols;
+    return longest >= LEAST_SIDE ? 1 : LEAST_SIDE / longest;
+}
+
+/* One line of dots: white paper, a grey frame, cells the darker the fuller, but never so pale as to be lost. */
+static void fill_line(const tool_raster *raster, int line, int height, int width, int times, png_byte *dots) {
+    const png_byte frame = 160;
+    memset(dots, frame, (size_t)width);
+    if (line < FRAME || line >= height - FRAME) return;
+    for (int x = FRAME; x < width - FRAME; x++) {
+        const int level = tool_raster_level(raster, (line - FRAME) / times, (x - FRAME) / times, SHADES);
+        dots[x] = (png_byte)(level == 0 ? 255 : 180 - level * 180 / SHADES);
+    }
+}
+
+static int write_png(FILE *out, const tool_raster *raster) {
+    const int times = magnification(raster);
+    const int height = raster->rows * times + 2 * FRAME, width = raster->cols * times + 2 * FRAME;
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = (png_uint_32)width,
+                       .height = (png_uint_32)height,
+                       .format = PNG_FORMAT_GRAY};
+    png_byte *dots = tool_allocate((size_t)height, (size_t)width);
+    for (int line = 0; line < height; line++) {
+        fill_line(raster, line, height, width, times, dots + (size_t)line * (size_t)width);
+    }
+    const int written = png_image_write_to_stdio(&image, out, 0, dots, width, NULL);
+    free(dots);
+    if (written) return 0;
+    tool_error("libpng: %s", image.message);
+    png_image_free(&image);
+    return TOOL_FILE;
+}
+
+#else
+
+static int write_png(FILE *out, const tool_raster *raster) {
+    (void)out;
+    (void)raster;
+    tool_error("this program was built without libpng: draw an .svg");
+    return TOOL_UNSUPPORTED;
+}
+
+#endif
+
 static int draw(const settings *set, const tool_source *source, bool png) {
     tamis_profile profile;
     const tamis_status status = tamis_row_profile(source->S, &profile);
@@ -155,11 +199,18 @@ static int draw(const settings *set, const tool_source *source, bool png) {
     tool_output_file file;
     int code = tool_output_open(set->output, &file);
     if (code == 0) {
-        code = png ? tool_spy_png(file.out, &raster) : write_svg(file.out, &raster, tool_text_get(&caption));
+        code = png ? write_png(file.out, &raster) : write_svg(file.out, &raster, tool_text_get(&caption));
         const int closed = tool_output_close(&file, code == 0);
         if (code == 0) code = closed;
     }
-    if (code == 0 && !set->quiet) printf("%s: %s\n", set->output, tool_text_get(&caption));
+    if (code == 0 && set->json) {
+        tool_json json = tool_json_written(set->output, source->S->rows, source->S->cols, source->S->nnz);
+        tool_json_text(&json, "matrix", source->name);
+        tool_json_text(&json, "class", structure.name);
+        tool_json_finish(&json);
+    } else if (code == 0 && !set->quiet) {
+        printf("%s: %s\n", set->output, tool_text_get(&caption));
+    }
     tool_raster_free(&raster);
     tool_text_free(&caption);
     return code;
@@ -173,11 +224,7 @@ static int run_spy(const void *given, int count, char **operands) {
     if (code) return code;
     const bool png = strcasecmp(strrchr(set->output, '.'), ".png") == 0;
     tool_interrupt_catch();
-    tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
-    reading.file_format = (tamis_file_format)set->format;
-    reading.relabel = set->relabel;
-    reading.undirected = set->undirected;
-    reading.offset_type = TAMIS_I64;
+    const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
     code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
@@ -192,12 +239,7 @@ const tool_command tool_spy_command = {
     .operands = "FILE",
     .least = 1,
     .most = 1,
-    .description =
-        "Reads FILE, divides the matrix into a grid of cells and draws cells with more nonzeros darker, on a "
-        "logarithmic scale. The longer side of the picture is at most eight times the shorter one. FILE may also be "
-        "generate:KIND:rows=..,nnz=.. with the options of 'tamis generate' as keys.",
     .options = options,
-    .examples = examples,
     .settings_size = sizeof(settings),
     .run = run_spy,
 };

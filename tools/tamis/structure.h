@@ -5,6 +5,8 @@
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
+#include "json.h"
+
 typedef struct tool_structure {
     const char *name;      /* "banded", "power law", ... */
     char reason[192];      /* the rule that held, with its numbers */
@@ -17,6 +19,9 @@ typedef struct tool_structure {
 
 /* S is CSR. */
 void tool_structure_find(const tamis_sparse *S, const tamis_profile *profile, tool_structure *structure);
+
+/* Its sizes, what rows there are and its class, as members of an object. */
+void tool_json_structure(tool_json *json, const tamis_profile *profile, const tool_structure *structure);
 
 /* All rules in the order in which they are tried, one a line. */
 extern const char tool_structure_rules[];

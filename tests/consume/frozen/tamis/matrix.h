@@ -101,7 +101,11 @@ typedef struct tamis_read_options {
     bool (*progress)(void *context, double share); /* called occasionally on the calling thread; false cancels */
     void *progress_context;
     bool *titles; /* edge lists and ratings: set to whether the first line was skipped as titles; NULL: not told */
-    uint64_t reserved[7];
+    /* With relabel: called for the rows and then for the columns with the ids that became 0, 1, ... in this order, on
+       the calling thread; false cancels. Both get the same ids of an edge list. */
+    bool (*relabelled)(void *context, bool of_columns, const int64_t *ids, int64_t count);
+    void *relabelled_context;
+    uint64_t reserved[5];
 } tamis_read_options;
 
 /* The defaults of a tamis_read_options. */

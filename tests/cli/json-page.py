@@ -1,0 +1,99 @@
+"""The page of the program's JSON against runs of the program: json-page.py PROGRAM PAGE FOLDER [--update]
+
+Below each ```sh block of the page stands what its last command prints, as JSON. It must have the same members in the same order, with values
+of the same types, as it has when it is run here; and the table of the page has each member that any of them has, and no other. With
+--update the blocks are written anew."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+program, page, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3])
+BLOCK = re.compile(r"```sh\n(?P<command>.*?)```\n```json\n(?P<output>.*?)```\n", re.DOTALL)
+LONGEST, WIDEST = 3, 72  # what the page shows: entries of an array, characters of a text
+
+
+def values(text):
+    """The JSON values that stand one after the other."""
+    decoder, found, at = json.JSONDecoder(), [], 0
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        value, at = decoder.raw_decode(text, at)
+        found.append(value)
+    return found
+
+
+def shape(value):
+    """Names and types; null is any type, an array has the shape of its first entry."""
+    if isinstance(value, dict):
+        return {name: shape(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value).__name__
+
+
+def agree(a, b):
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(agree(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return not a or not b or agree(a[0], b[0])
+    return a == b or "NoneType" in (a, b)
+
+
+def members(value):
+    if isinstance(value, list):
+        return set().union(*(members(inner) for inner in value))
+    return set(value).union(*(members(inner) for inner in value.values())) if isinstance(value, dict) else set()
+
+
+def shortened(value):
+    if isinstance(value, dict):
+        return {name: "Linux x86_64" if name == "system" else shortened(inner) for name, inner in value.items()}
+    if isinstance(value, str):
+        return value if len(value) <= WIDEST else value[:WIDEST] + "..."
+    return [shortened(inner) for inner in value[:LONGEST]] if isinstance(value, list) else value
+
+
+def written(value):
+    """Members one below the other; objects and arrays within them on one line."""
+    if isinstance(value, list):
+        return "[" + ",\n ".join(written(inner) if isinstance(inner, dict) else json.dumps(inner) for inner in value) + "]"
+    return "{" + ",\n ".join(f"{json.dumps(name)}: {json.dumps(inner)}" for name, inner in value.items()) + "}"
+
+
+def main():
+    update = "--update" in sys.argv
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "tamis").symlink_to(program)
+    environment = {**os.environ, "PATH": f"{(folder / 'bin').resolve()}:{os.environ['PATH']}", "TAMIS_CUDA_DRIVER": "none",
+                   "TAMIS_OPENCL": "none", "OMP_NUM_THREADS": "2", "XDG_CACHE_HOME": str((folder / "cache").resolve()),
+                   "PYTHONPATH": str(page.resolve().parents[2] / "python"), "TAMIS_PYTHON": sys.executable}
+    text, failures, seen = page.read_text(), [], set()
+
+    def check(block):
+        done = subprocess.run(["sh", "-ec", block["command"]], cwd=folder, env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            failures.append(f"{block['command']}ends with {done.returncode}: {done.stderr}")
+            return block.group()
+        printed, shown = values(done.stdout), values(block["output"])
+        seen.update(*(members(value) for value in printed))
+        if len(printed) != len(shown) or not all(agree(shape(a), shape(b)) for a, b in zip(printed, shown)):
+            failures.append(f"{block['command']}prints\n{done.stdout}but the page has\n{block['output']}")
+        output = "\n".join(written(shortened(value)) for value in printed)
+        return f"```sh\n{block['command']}```\n```json\n{output}\n```\n"
+
+    renewed = BLOCK.sub(check, text)
+    described = {name for row in re.findall(r"^\| (`.*?) \| ", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    if seen != described:
+        failures.append(f"not described: {sorted(seen - described)}; described, but never printed: {sorted(described - seen)}")
+    if update:
+        page.write_text(renewed)
+    print("\n".join(failures) if failures else f"{len(BLOCK.findall(text))} examples, {len(seen)} members")
+    return bool(failures)
+
+
+sys.exit(main())
