@@ -233,7 +233,7 @@ done:
 /* ------------------------------------------------------------------------------------------ prediction */
 
 static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    *made = (ml_operands){.least = -INFINITY, .most = INFINITY};
+    *made = (ml_operands){.scale = 1, .least = -INFINITY, .most = INFINITY};
     ml_plain_operands(model, W, made);
     return TAMIS_OK;
 }

@@ -84,8 +84,10 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->method = ml_methods[options->method];
     model->options = *options;
     model->options.checkpoint = model->options.algorithms = NULL;
-    model->width = options->factors + (options->method == TAMIS_ALS && options->biases ? 1 : 0);
+    model->width = ml_width(options);
     model->loss = model->metric = NAN;
+    model->scale = 1;
+    model->prior_ratings = ML_PRIOR_RATINGS;
     char *checkpoint = NULL;
     tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
     if (status == TAMIS_OK) status = copy_text(options->checkpoint, &checkpoint);
