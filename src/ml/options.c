@@ -64,6 +64,18 @@ tamis_status ml_options_check(const tamis_model_options *options) {
     return method->check ? method->check(options) : TAMIS_OK;
 }
 
+/* What a new model may not have, though a file of an older version may. The loss has no minimum there: with rows times
+   c and columns divided by it, it falls without end as c grows. */
+static tamis_status check_new(const tamis_model_options *options) {
+    if (options->method == TAMIS_GAP && options->row_prior > 1 && options->column_prior == 0)
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "row_prior = %g with column_prior = 0: a shape above 1 needs a scale, without it the loss has "
+            "no minimum",
+            options->row_prior);
+    return TAMIS_OK;
+}
+
 /* A copy for tamis_release; NULL of NULL. */
 static tamis_status copy_text(const char *text, char **copy) {
     *copy = NULL;
@@ -105,6 +117,7 @@ tamis_status tamis_model_create(tamis_device *device, const tamis_model_options 
     if (!device || !model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", device ? "model" : "device");
     *model = NULL;
     TRY(ml_options_check(options));
+    TRY(check_new(options));
     return ml_model_make(device, options, model);
 }
 

@@ -298,14 +298,14 @@ static int tear_down(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_implicit_half),   cmocka_unit_test(test_implicit_loss),
                                        cmocka_unit_test(test_implicit_blocks), cmocka_unit_test(test_implicit_fold_in),
-                                       cmocka_unit_test(test_ccd_literally),   cmocka_unit_test(test_ccd_rank),
-                                       cmocka_unit_test(test_ccd_fold_in),     cmocka_unit_test(test_sfa_literally),
-                                       cmocka_unit_test(test_sfa_stream),      cmocka_unit_test(test_sfa_rank),
-                                       cmocka_unit_test(test_sfa_fold_in),     cmocka_unit_test(test_falling),
-                                       cmocka_unit_test(test_going_on),        cmocka_unit_test(test_seeds),
-                                       cmocka_unit_test(test_small_data),      cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_faults),          cmocka_unit_test(test_defaults),
-                                       cmocka_unit_test(test_scales)};
+                                       cmocka_unit_test(test_implicit_start),  cmocka_unit_test(test_ccd_literally),
+                                       cmocka_unit_test(test_ccd_rank),        cmocka_unit_test(test_ccd_fold_in),
+                                       cmocka_unit_test(test_sfa_literally),   cmocka_unit_test(test_sfa_stream),
+                                       cmocka_unit_test(test_sfa_rank),        cmocka_unit_test(test_sfa_fold_in),
+                                       cmocka_unit_test(test_falling),         cmocka_unit_test(test_going_on),
+                                       cmocka_unit_test(test_seeds),           cmocka_unit_test(test_small_data),
+                                       cmocka_unit_test(test_refusals),        cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_defaults),        cmocka_unit_test(test_scales)};
     if (argc > 1) device_name = argv[1];
     on_cpu = strcmp(device_name, "cpu") == 0;
     if (tamis_device_open(device_name, &device) != TAMIS_OK) {

@@ -64,6 +64,7 @@ void test_implicit_half(void **state);
 void test_implicit_loss(void **state);
 void test_implicit_blocks(void **state);
 void test_implicit_fold_in(void **state);
+void test_implicit_start(void **state);
 void test_ccd_literally(void **state);
 void test_ccd_rank(void **state);
 void test_ccd_fold_in(void **state);

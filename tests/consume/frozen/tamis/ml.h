@@ -82,7 +82,7 @@ typedef struct tamis_model_options {
     int inner_rounds;      /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
     bool nonnegative;      /* ccd: factors clamped at 0 (false) */
     double row_prior;      /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's
-                              factors (1) */
+                              factors (1), above 1 with a scale alone */
     double column_prior;   /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors;
                               0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
