@@ -333,13 +333,13 @@ class ALS(Estimator):
     >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
     >>> model = ALS(factors=2, iterations=20).fit(X)
     >>> model.transform(X).shape, model.predict(X).shape
-    ((3, 2), (6,))
+    ((3, 3), (6,))
     """
 
     _method = c.TAMIS_ALS
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.05,
-                 weighted: bool = True, biases: bool = False, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+                 weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
         self._set(locals())
 
 
@@ -358,8 +358,8 @@ class CCD(Estimator):
 
     _method = c.TAMIS_CCD
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.05,
-                 weighted: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+                 weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
                  device: str = "cpu"):
         self._set(locals())
 
@@ -388,8 +388,8 @@ class SFA(BatchEstimator):
 
     _method = c.TAMIS_SFA
 
-    def __init__(self, factors: int = 32, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.5,
-                 column_regularization: float = 0.1, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
+    def __init__(self, factors: int = 32, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+                 column_regularization: float = 0.1, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
                  threads: int = 0, device: str = "cpu"):
         self._set(locals())
 

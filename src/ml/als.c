@@ -1,20 +1,19 @@
 /*
  * ALS of explicit ratings by conjugate gradients: of all rows at once with the columns fixed, then the other way round.
  *
- * It makes  sum over ratings (r_ui - mean - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small, n the
- * number of ratings of a user or item (plain lambda: 1). For fixed Y each x_u solves
- *   (sum over u's items of y_i y_i^T + lambda n_u) x_u = sum (r_ui - mean) y_i,
- * whose operator is one fused call (edge mask: <p_u, y_i> at u's items, times y_i) and whose right side is SpMM: no
- * normal matrix is formed. cg_steps steps from the last x_u, each row with step lengths of its own, never make the sum
- * larger.
+ * It makes  sum over ratings (s_ui - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small. s is (r -
+ * mean) / the ratings' deviation, so that one lambda serves all scales; n is the number of ratings of a user or item
+ * and ML_PRIOR_RATINGS more (plain lambda: 1). For fixed Y each x_u solves (sum over u's items of y_i y_i^T + lambda
+ * n_u) x_u = sum s_ui y_i, whose operator is one fused call (edge mask: <p_u, y_i> at u's items, times y_i) and whose
+ * right side is SpMM: no normal matrix is formed. cg_steps steps from the last x_u, each row with step lengths of its
+ * own, never make the sum larger.
  *
  * Biases are one more number a row: x_u ends in b_u, which meets a 1 in place of b_i, and the ratings are then less
  * b_i. So both are solved for together, under the same lambda. `regressors` is Y with the last column set to 1.
  *
  * Memory beside data and factors: four matrices of each side's size, and the ratings less means for either order.
  */
-#include "ml/model.h"
-#include "ml/numbers.h"
+#include "ml/biases.h"
 
 #include <math.h>
 
@@ -26,24 +25,25 @@ typedef struct side {
     tamis_dense lambda;                 /* a row each; weighted alone */
     tamis_dense P, R, AP, rr;           /* of conjugate gradients */
     tamis_dense regressors, bias, ones; /* with biases: of the columns; a 1 for each row */
-    void *centred;                      /* ratings less their mean */
+    void *centred;                      /* ratings less their mean, divided */
     void *targets;                      /* less the columns' biases as well: centred itself without biases */
 } side;
 
 typedef struct als {
-    side sides[2];           /* rows, columns */
-    tamis_plan *residual;    /* for the loss */
-    void *errors;            /* a rating each */
-    tamis_dense squares[2];  /* of the factors, a row each */
-    tamis_dense first, last; /* 1 but in the last place, 0; and the reverse: width x 1 */
+    side sides[2];          /* rows, columns */
+    tamis_plan *residual;   /* for the loss */
+    void *errors;           /* a rating each */
+    tamis_dense squares[2]; /* of the factors, a row each */
+    ml_units units;         /* with biases */
 } als;
 
 /* ------------------------------------------------------------------------------------------ options */
 
 static void defaults(tamis_model_options *options) {
     options->iterations = 15;
-    options->regularization = 0.05;
+    options->regularization = 0.1;
     options->weighted = true;
+    options->biases = true;
     options->cg_steps = 6;
 }
 
@@ -72,20 +72,13 @@ static void side_free(const tamis_model *model, side *half) {
     *half = (side){0};
 }
 
-/* lambda times the number of ratings; of a row without any as with one, so that it goes to 0. */
-static tamis_status make_lambda(const tamis_model *model, side *half) {
-    TRY(ml_row_counts(model, &half->S, &half->lambda));
-    TRY(tamis_dense_map(model->device, NULL, TAMIS_MAP_CLAMP, 1, INFINITY, &half->lambda, NULL, &half->lambda));
-    return tamis_dense_axpby(model->device, NULL, model->options.regularization, &half->lambda, 0, &half->lambda);
-}
-
 static tamis_status make_centred(const tamis_model *model, side *half) {
     const int64_t nnz = half->S.view.nnz;
     TRY(ml_values_make(model, nnz, &half->centred));
     const tamis_dense ratings = ml_values_view(model, (void *)(uintptr_t)half->S.view.values, nnz);
     const tamis_dense centred = ml_values_view(model, half->centred, nnz);
-    TRY(tamis_dense_fill(model->device, NULL, &centred, -model->mean));
-    return tamis_dense_axpby(model->device, NULL, 1, &ratings, 1, &centred);
+    TRY(tamis_dense_fill(model->device, NULL, &centred, -model->mean / model->scale));
+    return tamis_dense_axpby(model->device, NULL, 1 / model->scale, &ratings, 1, &centred);
 }
 
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
@@ -93,7 +86,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(ml_sparse_place(model, data, transpose, &half->S));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, &half->fused));
-    if (model->options.weighted) TRY(make_lambda(model, half));
+    if (model->options.weighted) TRY(ml_row_lambdas(model, &half->S, &half->lambda));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
     TRY(ml_dense_make(model, S->rows, width, &half->AP));
@@ -121,12 +114,13 @@ static tamis_status make_regressors(tamis_model *model, const als *work, side *h
     *regressors = Y;
     if (!biased(model)) return TAMIS_OK;
     tamis_device *const device = model->device;
-    TRY(tamis_dense_multiply(device, NULL, 1, Y, &work->last, 0, &half->bias));
+    TRY(tamis_dense_multiply(device, NULL, 1, Y, &work->units.last, 0, &half->bias));
     const tamis_dense targets = ml_values_view(model, half->targets, half->S.view.nnz);
     TRY(ml_sddmm(model, half->less_bias, &half->ones, &half->bias, 1, 0, &targets));
     TRY(tamis_dense_fill(device, NULL, &half->regressors, 1));
-    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->last, 0, &half->regressors, 0, &half->regressors));
-    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->first, 0, Y, 1, &half->regressors));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->units.last, 0, &half->regressors, 0,
+                          &half->regressors));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_COLUMNS, &work->units.first, 0, Y, 1, &half->regressors));
     *regressors = &half->regressors;
     return TAMIS_OK;
 }
@@ -154,30 +148,13 @@ static tamis_status solve(tamis_model *model, const als *work, side *half, const
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static tamis_status make_units(const tamis_model *model, als *work) {
-    const int64_t width = model->width;
-    TRY(ml_dense_make(model, width, 1, &work->first));
-    TRY(ml_dense_make(model, width, 1, &work->last));
-    double places[1025] = {0};
-    float single[1025] = {0};
-    for (int last = 0; last < 2; last++) {
-        for (int64_t j = 0; j < width; j++) {
-            places[j] = (j == width - 1) == (last == 1) ? 1 : 0;
-            single[j] = (float)places[j];
-        }
-        TRY(ml_dense_write(model, last ? &work->last : &work->first,
-                           model->options.type == TAMIS_F64 ? (const void *)places : (const void *)single));
-    }
-    return TAMIS_OK;
-}
-
 static void free_work(tamis_model *model, als *work) {
     side_free(model, &work->sides[0]);
     side_free(model, &work->sides[1]);
     tamis_plan_destroy(work->residual);
     if (work->errors) tamis_device_free(model->device, work->errors);
-    tamis_dense *const matrices[4] = {&work->squares[0], &work->squares[1], &work->first, &work->last};
-    for (int i = 0; i < 4; i++) ml_dense_free(model, matrices[i]);
+    for (int i = 0; i < 2; i++) ml_dense_free(model, &work->squares[i]);
+    ml_units_free(model, &work->units);
     tamis_release(work);
 }
 
@@ -198,7 +175,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     model->work = work;
     TRY(ml_times_reserve(model, 2.0 * (3 + model->options.cg_steps)));
-    if (biased(model)) TRY(make_units(model, work));
+    if (biased(model)) TRY(ml_units_make(model, &work->units));
     for (int i = 0; i < 2; i++) {
         TRY(side_make(model, data, i == 1, &work->sides[i]));
         TRY(ml_dense_make(model, i == 0 ? data->rows : data->cols, 1, &work->squares[i]));
@@ -246,7 +223,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     als *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     tamis_status status = TAMIS_OK;
-    if (biased(model)) TRY_GOTO(done, make_units(model, work));
+    if (biased(model)) TRY_GOTO(done, ml_units_make(model, &work->units));
     TRY_GOTO(done, side_make(model, data, false, &work->sides[0]));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
@@ -260,30 +237,9 @@ done:
 
 /* ------------------------------------------------------------------------------------------ prediction */
 
-/* [x, b_u] becomes [x, b_u, 1]; of columns [y, b_i] becomes [y, 1, b_i]. */
-static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
-    TRY(ml_operand_fetch(model, operand));
-    const tamis_dense *const from = &operand->host;
-    const int64_t k = from->cols - 1;
-    tamis_owned_dense *wide;
-    TRY(tamis_owned_dense_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, &wide));
-    const tamis_dense *const to = tamis_owned_dense_view(wide);
-    for (int64_t i = 0; i < from->rows; i++) {
-        for (int64_t j = 0; j < k; j++) ml_put_element(to, i, j, ml_element(from, i, j));
-        ml_put_element(to, i, k, columns ? 1 : ml_element(from, i, k));
-        ml_put_element(to, i, k + 1, columns ? ml_element(from, i, k) : 1);
-    }
-    tamis_owned_dense_free(operand->own);
-    ml_operand_take(operand, wide);
-    return TAMIS_OK;
-}
-
 static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
-    ml_plain_operands(model, W, made);
-    if (!biased(model)) return TAMIS_OK;
-    TRY(widen(model, false, &made->A));
-    return widen(model, true, &made->B);
+    *made = (ml_operands){.offset = model->mean, .scale = model->scale, .least = model->least, .most = model->most};
+    return ml_biased_operands(model, W, made);
 }
 
 const ml_method ml_als = {.id = TAMIS_ALS,

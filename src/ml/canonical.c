@@ -85,6 +85,20 @@ uint64_t ml_data_sum(const tamis_sparse *S) {
     return sum > 0 ? sum : 1;
 }
 
+/* What the ratings are divided by. Where they are all equal but for rounding it is their own size. */
+static double scale_of(const tamis_model *model, const tamis_sparse *S) {
+    double squares = 0;
+    const double largest = fmax(fabs(model->least), fabs(model->most));
+    const double centre = ml_centre(model);
+    if (model->method->kind != ML_RATINGS || largest == 0) return 1;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        const double part = (ml_value(S, t) - centre) / largest; /* a square of ratings may overflow */
+        squares += part * part;
+    }
+    const double share = sqrt(squares / (double)S->nnz);
+    return share > 1e-6 ? share * largest : largest;
+}
+
 void ml_describe_data(tamis_model *model, const tamis_sparse *S) {
     model->rows = model->nnz = model->cols = 0;
     ml_describe_more(model, S);
@@ -106,5 +120,7 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *S) {
     model->rows += S->rows;
     model->cols = S->cols;
     model->nnz += S->nnz;
-    if (first) model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0; /* later ones are fitted about the same */
+    if (!first) return; /* later ones are fitted about the same mean, with the same scale */
+    model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0;
+    model->scale = scale_of(model, S);
 }

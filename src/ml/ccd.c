@@ -1,11 +1,13 @@
 /*
  * CCD++ of explicit ratings (Nisa et al., algorithm 1; Yu, Hsieh, Si, Dhillon 2012): one feature at a time.
  *
- * It makes  sum over ratings (r_ui - mean - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small, n the
- * number of ratings of a user or item (plain lambda: 1; non-negative: the mean is 0). With all features but one fixed,
- * and R^ what they leave of the ratings, each number of that feature has a formula of its own: v_i = sum R^_ui u_u /
- * (lambda n_i + sum u_u^2)  over the item's ratings, and u_u likewise; inner_rounds times in turn. Each step is the
- * least that this number can give, so the sum never rises.
+ * It makes  sum over ratings (s_ui - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small. s is (r -
+ * mean) / the ratings' deviation less damped biases of user and item, which are found beforehand (biases.h) and are the
+ * last column of the factors; non-negative: r / the root of its mean square. n is the number of ratings of a user or
+ * item and ML_PRIOR_RATINGS more (plain lambda: 1). With all features but one fixed, and R^ what they leave of the
+ * ratings, each number of that feature has a formula of its own: v_i = sum R^_ui u_u / (lambda n_i + sum u_u^2)  over
+ * the item's ratings, and u_u likewise; inner_rounds times in turn. Each step is the least that this number can give,
+ * so the sum never rises.
  *
  *   R^ = R + u v^T at the ratings     SDDMM, edge mask, K = 1, added to the residual where it lies
  *   sum R^_ui u_u                     SpMM of width 1 with the residual as values
@@ -21,6 +23,7 @@
  *
  * Memory beside data and factors: the residual in either order, and seven vectors of each side's size.
  */
+#include "ml/biases.h"
 #include "ml/numbers.h"
 #include "ml/sums.h"
 
@@ -32,7 +35,7 @@ static const double TINY = 1e-37;
 
 /* Rows of S (users; or of its transpose: items). */
 typedef struct side {
-    ml_sparse S;    /* its values are less the mean */
+    ml_sparse S;    /* its values are what the features are fitted to */
     void *residual; /* a rating each */
     tamis_plan *exact, *rank_one, *numerator, *denominator;
     tamis_dense lambda;                      /* times the number of ratings */
@@ -52,8 +55,9 @@ typedef struct ccd {
 
 static void defaults(tamis_model_options *options) {
     options->iterations = 15;
-    options->regularization = 0.05;
+    options->regularization = 0.1;
     options->weighted = true;
+    options->biases = true;
     options->inner_rounds = 5;
 }
 
@@ -64,9 +68,6 @@ static tamis_status check(const tamis_model_options *options) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
     return TAMIS_OK;
 }
-
-/* What ratings are less of. */
-static double centre(const tamis_model *model) { return model->options.nonnegative ? 0 : model->mean; }
 
 /* ------------------------------------------------------------------------------------------ one side */
 
@@ -81,30 +82,16 @@ static void side_free(const tamis_model *model, side *half) {
     *half = (side){0};
 }
 
-/* lambda times the number of ratings; of a row without any as with one, so that it goes to 0. */
-static tamis_status make_lambda(const tamis_model *model, side *half) {
-    tamis_device *const device = model->device;
-    const double regularization = model->options.regularization;
-    TRY(ml_row_counts(model, &half->S, &half->lambda));
-    if (!model->options.weighted) return tamis_dense_fill(device, NULL, &half->lambda, regularization);
-    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 1, INFINITY, &half->lambda, NULL, &half->lambda));
-    return tamis_dense_axpby(device, NULL, regularization, &half->lambda, 0, &half->lambda);
-}
-
+/* `data` have the values that the features are fitted to. */
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
-    tamis_device *const device = model->device;
     TRY(ml_sparse_place(model, data, transpose, &half->S));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_values_make(model, S->nnz, &half->residual));
-    const tamis_dense ratings = ml_values_view(model, (void *)(uintptr_t)S->values, S->nnz);
-    const tamis_dense residual = ml_values_view(model, half->residual, S->nnz);
-    TRY(tamis_dense_fill(device, NULL, &residual, -centre(model)));
-    TRY(tamis_dense_axpby(device, NULL, 1, &residual, 1, &ratings));
-    TRY(make_lambda(model, half));
+    TRY(ml_row_lambdas(model, &half->S, &half->lambda));
     tamis_dense *const vectors[] = {&half->feature, &half->before,  &half->next,
                                     &half->divisor, &half->squares, &half->cut};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_vector_make(model, S->rows, vectors[i]));
-    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &half->exact));
+    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->options.factors, 0, &half->exact));
     TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 1, 0, &half->rank_one));
     const tamis_sparse left = ml_with_values(S, half->residual), pattern = ml_with_values(S, NULL);
     TRY(ml_plan(model, &left, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->numerator));
@@ -149,7 +136,7 @@ static tamis_status add_feature(tamis_model *model, side *half, const side *othe
 /* ------------------------------------------------------------------------------------------ features */
 
 static tamis_status make_units(const tamis_model *model, ccd *work) {
-    const int64_t width = model->width;
+    const int64_t width = model->options.factors;
     const size_t size = tamis_type_size(model->options.type);
     TRY(ml_dense_make(model, width, width, &work->shift));
     TRY(ml_dense_make(model, 1, width, &work->unit));
@@ -205,30 +192,69 @@ static void end(tamis_model *model) {
     model->work = NULL;
 }
 
+static bool biased(const tamis_model *model) { return model->width > model->options.factors; }
+
+/* The values that features are fitted to. Biases are those of the factors, as these hold them, so that a fit that goes
+   on has the same. */
+static tamis_status make_values(const tamis_model *model, const tamis_sparse *data, void **values) {
+    double *rows = NULL, *columns = NULL;
+    tamis_status status = TAMIS_OK;
+    if (biased(model)) TRY_GOTO(done, ml_last_read(model, &model->row_factors, &rows));
+    if (biased(model)) TRY_GOTO(done, ml_last_read(model, &model->column_factors, &columns));
+    status = ml_less_biases(model, data, rows, columns, values);
+done:
+    tamis_release(rows);
+    tamis_release(columns);
+    return status;
+}
+
+static tamis_status make_biases(const tamis_model *model, const tamis_sparse *data) {
+    double *rows = NULL, *columns = NULL;
+    tamis_status status;
+    TRY_GOTO(done, tamis_allocate(data->rows, sizeof *rows, "biases", (void **)&rows));
+    TRY_GOTO(done, tamis_allocate(data->cols, sizeof *columns, "biases", (void **)&columns));
+    TRY_GOTO(done, ml_damped_biases(model, data, rows, columns));
+    TRY_GOTO(done, ml_last_write(model, &model->row_factors, rows));
+    TRY_GOTO(done, ml_last_write(model, &model->column_factors, columns));
+done:
+    tamis_release(rows);
+    tamis_release(columns);
+    return status;
+}
+
+/* Factors of a fit that begins. */
+static tamis_status make_first(const tamis_model *model, const tamis_sparse *data) {
+    const double size = 1 / sqrt((double)model->options.factors);
+    TRY(tamis_dense_fill(model->device, NULL, &model->column_factors, 0));
+    TRY(ml_dense_random(model, &model->row_factors, 1, model->options.nonnegative ? 0 : -size, size));
+    return biased(model) ? make_biases(model, data) : TAMIS_OK;
+}
+
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
+    /* not by `fresh`: a begin() that failed may have left factors without content */
+    if (model->iterations_done == 0) TRY(make_first(model, data));
     ccd *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
     model->work = work;
-    TRY(ml_times_reserve(model, 2 + (double)model->width * (4 + 4.0 * model->options.inner_rounds)));
+    TRY(ml_times_reserve(model, 2 + (double)model->options.factors * (4 + 4.0 * model->options.inner_rounds)));
     TRY(make_units(model, work));
-    for (int i = 0; i < 2; i++) {
-        TRY(side_make(model, data, i == 1, &work->sides[i]));
-        TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
-    }
-    if (model->iterations_done > 0) return TAMIS_OK;
-    /* not by `fresh`: a begin() that failed may have left factors without content */
-    const double size = 1 / sqrt((double)model->options.factors);
-    TRY(tamis_dense_fill(model->device, NULL, &model->column_factors, 0));
-    return ml_dense_random(model, &model->row_factors, 1, model->options.nonnegative ? 0 : -size, size);
+    for (int i = 0; i < 2; i++) TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
+    void *values;
+    TRY(make_values(model, data, &values));
+    const tamis_sparse left = ml_with_values(data, values);
+    tamis_status status = TAMIS_OK;
+    for (int i = 0; i < 2 && status == TAMIS_OK; i++) status = side_make(model, &left, i == 1, &work->sides[i]);
+    tamis_release(values);
+    return status;
 }
 
 static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
     if (work->residual_is_new[i]) return TAMIS_OK;
-    const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
+    const tamis_dense factors[] = {ml_features(model, &model->row_factors), ml_features(model, &model->column_factors)};
     const tamis_dense residual = ml_values_view(model, work->sides[i].residual, work->sides[i].S.view.nnz);
-    TRY(ml_sddmm(model, work->sides[i].exact, factors[i], factors[1 - i], 1, 0, &residual));
+    TRY(ml_sddmm(model, work->sides[i].exact, &factors[i], &factors[1 - i], 1, 0, &residual));
     work->residual_is_new[i] = true;
     return TAMIS_OK;
 }
@@ -271,9 +297,10 @@ static tamis_status iterate(tamis_model *model) {
     for (int i = 0; i < 2; i++) TRY(make_residual(model, work, i));
     work->residual_is_new[0] = work->residual_is_new[1] = false;
     double largest = 0;
-    for (int64_t t = 0; t < model->width; t++) {
-        TRY(take_out(model, work, &model->row_factors, &rows->before));
-        TRY(take_out(model, work, &model->column_factors, &columns->before));
+    const tamis_dense X = ml_features(model, &model->row_factors), Y = ml_features(model, &model->column_factors);
+    for (int64_t t = 0; t < X.cols; t++) {
+        TRY(take_out(model, work, &X, &rows->before));
+        TRY(take_out(model, work, &Y, &columns->before));
         TRY(tamis_dense_axpby(device, NULL, 1, &rows->before, 0, &rows->feature));
         TRY(tamis_dense_axpby(device, NULL, 1, &columns->before, 0, &columns->feature));
         if (!first) { /* else columns are 0 */
@@ -283,8 +310,8 @@ static tamis_status iterate(tamis_model *model) {
         TRY(rounds(model, work, first && t == 0, &largest));
         TRY(add_feature(model, rows, columns, -1));
         TRY(add_feature(model, columns, rows, -1));
-        TRY(put_back(model, work, rows, &model->row_factors));
-        TRY(put_back(model, work, columns, &model->column_factors));
+        TRY(put_back(model, work, rows, &X));
+        TRY(put_back(model, work, columns, &Y));
         TRY(advance(model, work));
     }
     return TAMIS_OK;
@@ -294,7 +321,7 @@ static tamis_status iterate(tamis_model *model) {
 static tamis_status loss(tamis_model *model, double *result) {
     ccd *const work = model->work;
     tamis_device *const device = model->device;
-    const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
+    const tamis_dense factors[] = {ml_features(model, &model->row_factors), ml_features(model, &model->column_factors)};
     TRY(make_residual(model, work, 0));
     const tamis_dense residual = ml_values_view(model, work->sides[0].residual, work->sides[0].S.view.nnz);
     double sum;
@@ -302,7 +329,7 @@ static tamis_status loss(tamis_model *model, double *result) {
     for (int i = 0; i < 2; i++) {
         side *const half = &work->sides[i];
         double part;
-        TRY(tamis_dense_row_dots(device, NULL, factors[i], factors[i], &half->squares));
+        TRY(tamis_dense_row_dots(device, NULL, &factors[i], &factors[i], &half->squares));
         TRY(tamis_dense_dot(device, NULL, model->workspace, &half->lambda, &half->squares, &part));
         sum += part;
     }
@@ -315,7 +342,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 /* One pass over the features of new rows, columns fixed, in the way of fitting: it keeps non-negative rows so. */
 static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *columns, const tamis_dense *W) {
     side *const rows = &work->sides[0], *const fixed = &work->sides[1];
-    for (int64_t t = 0; t < model->width; t++) {
+    for (int64_t t = 0; t < W->cols; t++) {
         TRY(take_out(model, work, W, &rows->before));
         TRY(take_out(model, work, columns, &fixed->feature));
         TRY(tamis_dense_axpby(model->device, NULL, 1, &rows->before, 0, &rows->feature));
@@ -347,10 +374,9 @@ static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense
     return TAMIS_OK;
 }
 
-static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
-    bool fresh;
-    TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
-    const tamis_dense *const columns = &model->column_factors;
+/* The features of rows whose `data` are what they are fitted to. */
+static tamis_status find_features(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    const tamis_dense columns = ml_features(model, &model->column_factors);
     tamis_dense last = {0};
     ccd *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
@@ -358,13 +384,12 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     tamis_status status;
     TRY_GOTO(done, make_units(model, work));
     TRY_GOTO(done, side_make(model, data, false, rows));
-    TRY_GOTO(done, ml_dense_make(model, columns->rows, 1, &work->sides[1].feature));
-    TRY_GOTO(done, ml_dense_make(model, columns->rows, 1, &work->sides[1].squares));
+    TRY_GOTO(done, ml_dense_make(model, columns.rows, 1, &work->sides[1].feature));
+    TRY_GOTO(done, ml_dense_make(model, columns.rows, 1, &work->sides[1].squares));
     TRY_GOTO(done, ml_dense_make(model, W->rows, W->cols, &last));
-    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     const tamis_dense residual = ml_values_view(model, rows->residual, rows->S.view.nnz);
-    TRY_GOTO(done, ml_sddmm(model, rows->exact, W, columns, 1, 0, &residual)); /* the ratings */
-    TRY_GOTO(done, fold_in_all(model, work, columns, W, &last));
+    TRY_GOTO(done, ml_sddmm(model, rows->exact, W, &columns, 1, 0, &residual)); /* the ratings */
+    TRY_GOTO(done, fold_in_all(model, work, &columns, W, &last));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     ml_dense_free(model, &last);
@@ -372,12 +397,36 @@ done:
     return status;
 }
 
+static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+    bool fresh;
+    TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
+    double *rows = NULL, *columns = NULL;
+    void *values = NULL;
+    tamis_status status;
+    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
+    if (biased(model)) {
+        TRY_GOTO(done, ml_last_read(model, &model->column_factors, &columns));
+        TRY_GOTO(done, tamis_allocate(data->rows, sizeof *rows, "biases", (void **)&rows));
+        ml_row_biases(model, data, columns, rows);
+        TRY_GOTO(done, ml_last_write(model, W, rows));
+    }
+    TRY_GOTO(done, ml_less_biases(model, data, rows, columns, &values));
+    const tamis_sparse left = ml_with_values(data, values);
+    const tamis_dense features = ml_features(model, W);
+    status = find_features(model, &left, &features);
+done:
+    tamis_release(rows);
+    tamis_release(columns);
+    tamis_release(values);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------ prediction */
 
 static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    *made = (ml_operands){.offset = centre(model), .least = model->least, .most = model->most};
-    ml_plain_operands(model, W, made);
-    return TAMIS_OK;
+    *made =
+        (ml_operands){.offset = ml_centre(model), .scale = model->scale, .least = model->least, .most = model->most};
+    return ml_biased_operands(model, W, made);
 }
 
 const ml_method ml_ccd = {.id = TAMIS_CCD,

@@ -38,7 +38,7 @@ static tamis_status make_rows(const tamis_model *model, const tamis_dense *W, co
 }
 
 tamis_status ml_mixture(const tamis_model *model, const tamis_dense *W, bool sized, ml_operands *operands) {
-    *operands = (ml_operands){.least = 0, .most = 1};
+    *operands = (ml_operands){.scale = 1, .least = 0, .most = 1};
     if (!W && model->row_factors.cols == 0)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors: use tamis_model_transform",
                           tamis_method_name(model->options.method));

@@ -62,7 +62,8 @@ tamis_status tamis_model_describe(const tamis_model *model, tamis_model_descript
                                              .metric = model->metric,
                                              .mean = model->mean,
                                              .least = model->least,
-                                             .most = model->most};
+                                             .most = model->most,
+                                             .scale = model->scale};
     description->options.checkpoint = NULL;
     description->options.callback = NULL;
     description->options.callback_context = NULL;

@@ -40,11 +40,11 @@ typedef struct ml_operand {
     tamis_owned_dense *own;   /* host's memory where it is the operand's own, else it is the model's or W's */
 } ml_operand;
 
-/* Predictions are clamp(offset + <A_i, B_j>, least, most). A has a line a row, B a line a column, both of the same
-   width. They live as long as the model's factors stay as they are, and W. For ml_operands_free(). */
+/* Predictions are clamp(offset + scale <A_i, B_j>, least, most), scale > 0. A has a line a row, B a line a column, both
+   of the same width. They live as long as the model's factors stay as they are, and W. For ml_operands_free(). */
 typedef struct ml_operands {
     ml_operand A, B;
-    double offset, least, most;
+    double offset, scale, least, most;
 } ml_operands;
 
 typedef struct ml_method {
@@ -97,6 +97,20 @@ enum { ML_STATES = 4, ML_PARTS = 4 };
  * these. */
 enum { FOLD_IN_MOST = 200 };
 
+/*
+ * A weighted lambda is lambda * (n + ML_PRIOR_RATINGS) for a row of n ratings: rows of few ratings need more than
+ * lambda n, and lambda alone is too little for rows of many. With it one lambda is near the best of ratings that are
+ * dense (Jester), a twentieth of them, and generated ones of 20 to 100 a row (docs/results/quality.md).
+ */
+enum { ML_PRIOR_RATINGS = 40 };
+
+/* Numbers of a row or column: the bias is the last. */
+static inline int64_t ml_width(const tamis_model_options *options) {
+    const bool biases = options->method == TAMIS_ALS || options->method == TAMIS_SFA ||
+                        (options->method == TAMIS_CCD && !options->nonnegative);
+    return options->factors + (biases && options->biases ? 1 : 0);
+}
+
 /* Time in sparse calls, by marks in the stream: read when an iteration is over. */
 typedef struct ml_times {
     void **marks; /* two a call */
@@ -113,6 +127,8 @@ struct tamis_model {
     int64_t rows, cols, nnz;     /* of the data; cols = 0: never fitted */
     int64_t width;               /* of the factors */
     double mean, least, most;    /* of the data's values */
+    double scale;                /* ratings are fitted as (r - mean) / scale; 1 where the model is of an old file */
+    double prior_ratings;        /* a weighted lambda counts so many ratings more than a row has; 0 of an old file */
     uint64_t data_sum;           /* fingerprint of the data, 0: none (streams) */
     int iterations_done;
     int64_t batches_done;   /* of the iteration that is under way */
@@ -166,6 +182,9 @@ tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bo
 tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
                                   bool transpose, ml_sparse *placed);
 void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
+/* The lambda of each row, rows x 1 on the device: of options.regularization, weighted or not. It is never 0, so that
+   rows without ratings go to 0. */
+tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas);
 /* Number of nonzeros of each row as the model's type, rows x 1 on the device. */
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts);
 
@@ -207,6 +226,8 @@ tamis_status ml_model_workspace(tamis_model *model);
 
 /* operands.c: A (W, or the model's own) and B where they are the factors as they are; the rest is left. */
 void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
+/* The same of factors whose last column is the bias where the model has biases. */
+tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
 /* An operand of an array, which becomes its own. */
 void ml_operand_take(ml_operand *operand, tamis_owned_dense *array);
 /* Brings it onto the host, where it is not there yet. */
@@ -215,6 +236,10 @@ void ml_operands_free(ml_operands *operands);
 
 /* fit.c: after each mini-batch: tells the callback. *go_on is false where it said stop. */
 tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, bool *go_on);
+/* What ratings are less of before they are divided by the scale: with non-negative factors nothing. */
+static inline double ml_centre(const tamis_model *model) {
+    return model->options.method == TAMIS_CCD && model->options.nonnegative ? 0 : model->mean;
+}
 /* canonical.c: fingerprint of data of that form, never 0; what the model keeps of them (sizes, mean, range). */
 uint64_t ml_data_sum(const tamis_sparse *data);
 void ml_describe_data(tamis_model *model, const tamis_sparse *data);

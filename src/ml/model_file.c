@@ -1,6 +1,7 @@
 /* What writing and reading models share: the checksum, where the sections are, and what must agree. */
 #include "ml/model_file.h"
 
+#include <math.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as numbers lie in memory");
@@ -89,8 +90,12 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
                           "steps is invalid",
                           path, (long long)model->rows, (long long)model->cols, (long long)model->nnz,
                           model->iterations_done, (long long)model->batches_done, (long long)model->steps);
+    if (!(model->scale > 0 && isfinite(model->scale)))
+        return tamis_fail(status, "%s: scale = %g, expected a positive number", path, model->scale);
+    if (!(model->prior_ratings >= 0 && isfinite(model->prior_ratings)))
+        return tamis_fail(status, "%s: prior_ratings = %g, expected 0 or more", path, model->prior_ratings);
     const tamis_model_options *const o = &model->options;
-    const int64_t width = o->factors + (o->method == TAMIS_ALS && o->biases ? 1 : 0);
+    const int64_t width = ml_width(o);
     if (model->width != width)
         return tamis_fail(status, "%s: width = %lld, but the options make it %lld", path, (long long)model->width,
                           (long long)width);
@@ -101,7 +106,8 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
         if (sections[i].present && (sections[i].rows != lines || sections[i].cols != width))
             return disagree(status, path, i, &sections[i], lines, width);
     }
-    const int64_t sfa_states[ML_STATES][2] = {{model->cols, width}, {model->cols, 1}, {model->cols, 2}, {width, width}};
+    const int64_t sfa_states[ML_STATES][2] = {
+        {model->cols, o->factors}, {model->cols, 1}, {model->cols, 2}, {o->factors, o->factors}};
     for (int i = 0; i < ML_STATES && o->method == TAMIS_SFA; i++)
         if (sections[2 + i].rows != sfa_states[i][0] || sections[2 + i].cols != sfa_states[i][1])
             return disagree(status, path, 2 + i, &sections[2 + i], sfa_states[i][0], sfa_states[i][1]);

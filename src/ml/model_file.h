@@ -20,7 +20,7 @@
 #include "ml/model.h"
 
 enum {
-    ML_FILE_VERSION = 1,
+    ML_FILE_VERSION = 2, /* what is written; 1, which has no scale, is read too */
     ML_FILE_PREAMBLE = 24,
     ML_FILE_ALIGNMENT = 64,
     ML_FILE_HEADER_MOST = 8192, /* a full one has less than half of it */
@@ -72,7 +72,7 @@ tamis_status ml_header_write(const tamis_model *model, const ml_section *section
 
 /* Reads a header into the plain fields of `model`, which is all zeros, and into sections without places. `path` is for
    messages. */
-tamis_status ml_header_read(const char *path, const char *text, int64_t bytes, tamis_model *model,
+tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
                             ml_section *sections);
 
 /* Places the sections behind a header of so many bytes. TAMIS_ERROR_OVERFLOW where they are larger than any file. */

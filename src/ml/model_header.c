@@ -20,13 +20,16 @@ typedef enum field_kind {
 typedef struct field {
     const char *key;
     field_kind kind;
+    int since;     /* the version of the format that has it first */
     size_t offset; /* in tamis_model */
 } field;
 
 #define OPTION(name, kind)                                                                                             \
-    { #name, kind, offsetof(tamis_model, options.name) }
+    { #name, kind, 1, offsetof(tamis_model, options.name) }
 #define MEMBER(name, kind)                                                                                             \
-    { #name, kind, offsetof(tamis_model, name) }
+    { #name, kind, 1, offsetof(tamis_model, name) }
+#define MEMBER_SINCE(version, name, kind)                                                                              \
+    { #name, kind, version, offsetof(tamis_model, name) }
 
 /* In the order of the file. The method comes first, because it says what the rest means. */
 static const field fields[] = {
@@ -66,6 +69,8 @@ static const field fields[] = {
     MEMBER(parts, FIELD_PARTS),
     MEMBER(loss, FIELD_DOUBLE),
     MEMBER(metric, FIELD_DOUBLE),
+    MEMBER_SINCE(2, scale, FIELD_DOUBLE),
+    MEMBER_SINCE(2, prior_ratings, FIELD_DOUBLE),
 };
 enum { FIELDS = (int)(sizeof fields / sizeof *fields) };
 
@@ -275,11 +280,19 @@ static tamis_status refuse(const char *path, const char *what, const char *begin
     return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's header has %s: '%s'", path, what, shown);
 }
 
-tamis_status ml_header_read(const char *path, const char *text, int64_t bytes, tamis_model *model,
+/* The next field that a file of this version has, from `i` on. */
+static int field_from(int i, int version) {
+    while (i < FIELDS && fields[i].since > version) i++;
+    return i;
+}
+
+tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
                             ml_section *sections) {
     const char *at = text, *const end = text + bytes;
     int section = -1;
-    for (int i = 0; at < end; i++) {
+    model->scale = 1; /* what version 1 does not say: ratings were fitted as they are, with lambda times their number */
+    model->prior_ratings = 0;
+    for (int i = field_from(0, version); at < end; i = field_from(i + 1, version)) {
         const char *const stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) return refuse(path, "an unterminated line", at, end);
         cursor line = {at, stop};
@@ -296,8 +309,9 @@ tamis_status ml_header_read(const char *path, const char *text, int64_t bytes, t
                 return refuse(path, "an invalid value", at, stop);
         }
         at = stop + 1;
-        if (at == end && i + 1 < FIELDS)
-            return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's header ends before %s", path, fields[i + 1].key);
+        const int next = field_from(i + 1, version);
+        if (at == end && next < FIELDS)
+            return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model's header ends before %s", path, fields[next].key);
     }
     if (bytes == 0) return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has no header", path);
     return TAMIS_OK;

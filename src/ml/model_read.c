@@ -16,16 +16,18 @@ static uint64_t number_at(const char *at, size_t bytes) {
 }
 
 /* The preamble and the checksum. */
-static tamis_status check_file(const tamis_text *text, int64_t *header_bytes) {
+static tamis_status check_file(const tamis_text *text, int *version, int64_t *header_bytes) {
     const int64_t bytes = text->end - text->begin;
     if (bytes < (int64_t)sizeof ml_file_magic || memcmp(text->begin, ml_file_magic, sizeof ml_file_magic) != 0)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: not a Tamis model", text->name);
     if (bytes < ML_FILE_PREAMBLE)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model is truncated: %lld bytes", text->name, (long long)bytes);
-    const uint64_t version = number_at(text->begin + 8, 4), told = number_at(text->begin + 16, 8);
-    if (version != ML_FILE_VERSION)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has version %llu of the format, this library reads %d",
-                          text->name, (unsigned long long)version, ML_FILE_VERSION);
+    const uint64_t written = number_at(text->begin + 8, 4), told = number_at(text->begin + 16, 8);
+    if (written < 1 || written > ML_FILE_VERSION)
+        return tamis_fail(TAMIS_ERROR_FORMAT,
+                          "%s: the model has version %llu of the format, this library reads 1 to %d", text->name,
+                          (unsigned long long)written, ML_FILE_VERSION);
+    *version = (int)written;
     if (told != (uint64_t)bytes)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the model has %lld bytes, but was written with %llu: %s", text->name,
                           (long long)bytes, (unsigned long long)told,
@@ -102,6 +104,8 @@ static void take_over(const tamis_model *from, tamis_model *model) {
     model->cols = from->cols;
     model->nnz = from->nnz;
     model->mean = from->mean;
+    model->scale = from->scale;
+    model->prior_ratings = from->prior_ratings;
     model->least = from->least;
     model->most = from->most;
     model->data_sum = from->data_sum;
@@ -127,8 +131,9 @@ static tamis_status read_model(tamis_device *device, const tamis_text *text, tam
     tamis_model told = {0}, *made;
     ml_section sections[ML_FILE_SECTIONS] = {0};
     int64_t header_bytes = 0, file_bytes = 0;
-    TRY(check_file(text, &header_bytes));
-    TRY(ml_header_read(text->name, text->begin + ML_FILE_PREAMBLE, header_bytes, &told, sections));
+    int version = 0;
+    TRY(check_file(text, &version, &header_bytes));
+    TRY(ml_header_read(text->name, version, text->begin + ML_FILE_PREAMBLE, header_bytes, &told, sections));
     TRY(check_options(text->name, &told.options));
     TRY(ml_sections_check(TAMIS_ERROR_FORMAT, text->name, &told, sections));
     if (ml_sections_place(header_bytes, sections, &file_bytes) != TAMIS_OK || file_bytes != text->end - text->begin)

@@ -3,6 +3,7 @@
  * memory, and a GPU's stay where they are until somebody asks for them on the host.
  */
 #include "ml/model.h"
+#include "ml/numbers.h"
 
 void ml_operand_take(ml_operand *operand, tamis_owned_dense *array) {
     *operand = (ml_operand){.host = *tamis_owned_dense_view(array), .own = array};
@@ -28,6 +29,31 @@ void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operan
         operands->A = (ml_operand){.host = *W};
     else
         use_factors(&model->row_factors, &operands->A);
+}
+
+/* [x, b_u] becomes [x, b_u, 1]; of columns [y, b_i] becomes [y, 1, b_i]. */
+static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
+    TRY(ml_operand_fetch(model, operand));
+    const tamis_dense *const from = &operand->host;
+    const int64_t k = from->cols - 1;
+    tamis_owned_dense *wide;
+    TRY(tamis_owned_dense_create(from->rows, k + 2, from->type, TAMIS_ROW_MAJOR, &wide));
+    const tamis_dense *const to = tamis_owned_dense_view(wide);
+    for (int64_t i = 0; i < from->rows; i++) {
+        for (int64_t j = 0; j < k; j++) ml_put_element(to, i, j, ml_element(from, i, j));
+        ml_put_element(to, i, k, columns ? 1 : ml_element(from, i, k));
+        ml_put_element(to, i, k + 1, columns ? ml_element(from, i, k) : 1);
+    }
+    tamis_owned_dense_free(operand->own);
+    ml_operand_take(operand, wide);
+    return TAMIS_OK;
+}
+
+tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands) {
+    ml_plain_operands(model, W, operands);
+    if (model->width == model->options.factors) return TAMIS_OK;
+    TRY(widen(model, false, &operands->A));
+    return widen(model, true, &operands->B);
 }
 
 void ml_operands_free(ml_operands *operands) {

@@ -64,6 +64,18 @@ tamis_status ml_options_check(const tamis_model_options *options) {
     return method->check ? method->check(options) : TAMIS_OK;
 }
 
+/* What a new model may not have, though a file of an older version may. The loss has no minimum there: with rows times
+   c and columns divided by it, it falls without end as c grows. */
+static tamis_status check_new(const tamis_model_options *options) {
+    if (options->method == TAMIS_GAP && options->row_prior > 1 && options->column_prior == 0)
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "row_prior = %g with column_prior = 0: a shape above 1 needs a scale, without it the loss has "
+            "no minimum",
+            options->row_prior);
+    return TAMIS_OK;
+}
+
 /* A copy for tamis_release; NULL of NULL. */
 static tamis_status copy_text(const char *text, char **copy) {
     *copy = NULL;
@@ -84,8 +96,10 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->method = ml_methods[options->method];
     model->options = *options;
     model->options.checkpoint = model->options.algorithms = NULL;
-    model->width = options->factors + (options->method == TAMIS_ALS && options->biases ? 1 : 0);
+    model->width = ml_width(options);
     model->loss = model->metric = NAN;
+    model->scale = 1;
+    model->prior_ratings = ML_PRIOR_RATINGS;
     char *checkpoint = NULL;
     tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
     if (status == TAMIS_OK) status = copy_text(options->checkpoint, &checkpoint);
@@ -103,6 +117,7 @@ tamis_status tamis_model_create(tamis_device *device, const tamis_model_options 
     if (!device || !model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", device ? "model" : "device");
     *model = NULL;
     TRY(ml_options_check(options));
+    TRY(check_new(options));
     return ml_model_make(device, options, model);
 }
 

@@ -151,19 +151,31 @@ static int64_t offset_at(const tamis_sparse *S, int64_t row) {
     return S->offset_type == TAMIS_I64 ? ((const int64_t *)S->offsets)[row] : ((const int32_t *)S->offsets)[row];
 }
 
-tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts) {
+/* factor * (number of nonzeros, but `least` at least) + constant. */
+static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, double least, double factor,
+                                double constant, tamis_dense *made) {
     const tamis_sparse *const host = tamis_owned_sparse_view(S->host);
-    *counts = (tamis_dense){0};
+    *made = (tamis_dense){0};
     void *numbers;
     const size_t size = tamis_type_size(model->options.type);
-    TRY(tamis_allocate(host->rows, size, "the number of nonzeros of each row", &numbers));
+    TRY(tamis_allocate(host->rows, size, "a number of each row", &numbers));
     for (int64_t i = 0; i < host->rows; i++) {
         const double count = (double)(offset_at(host, i + 1) - offset_at(host, i));
-        ml_put_number(numbers, model->options.type, i, count);
+        ml_put_number(numbers, model->options.type, i, factor * (count < least ? least : count) + constant);
     }
-    tamis_status status = ml_dense_make(model, host->rows, 1, counts);
-    if (status == TAMIS_OK) status = ml_dense_write(model, counts, numbers);
-    if (status != TAMIS_OK) ml_dense_free(model, counts);
+    tamis_status status = ml_dense_make(model, host->rows, 1, made);
+    if (status == TAMIS_OK) status = ml_dense_write(model, made, numbers);
+    if (status != TAMIS_OK) ml_dense_free(model, made);
     tamis_release(numbers);
     return status;
+}
+
+tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts) {
+    return row_numbers(model, S, 0, 1, 0, counts);
+}
+
+tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas) {
+    const double lambda = model->options.regularization, prior = model->prior_ratings;
+    if (!model->options.weighted) return row_numbers(model, S, 0, 0, lambda, lambdas);
+    return row_numbers(model, S, prior > 0 ? 0 : 1, lambda, lambda * prior, lambdas);
 }

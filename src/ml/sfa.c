@@ -2,19 +2,23 @@
  * Sparse factor analysis of ratings in mini-batches of users (Nisa et al. and their reference 19, as BIDMach computes
  * it).
  *
- * Of a rating its mean and the item's bias are taken: s = r - mean - b_i, b_i = sum (r - mean) / (n_i + 10) over the
- * item's n_i ratings. With items m_i and users u it makes
- *   sum over ratings (s_ui - u.m_i)^2 + lambda sum |u|^2 + lambda_m users sum |m_i|^2
- * small: for each mini-batch its users are solved for, from zero, by cg_steps steps of preconditioned conjugate
- * gradients (sum over u's items of m_i m_i^T + lambda) u = sum s_ui m_i         fused call, edge mask; SpMM and the
- * items then make one step of ADAGRAD along (half of) the falling gradient sum over i's users of (s_ui - u.m_i) u -
- * lambda_m users m_i         fused call on the transpose, edge residual
+ * Of a rating its mean and damped biases of user and item are taken (biases.h), and the rest is divided by the ratings'
+ * deviation: s. A user's bias is that of its ratings alone, given the items'; those are of all ratings so far. With
+ * items m_i and users u it makes
+ *   sum over ratings (s_ui - u.m_i)^2 + lambda sum n_u |u|^2 + lambda_m sum n_i |m_i|^2
+ * small, n the number of ratings and ML_PRIOR_RATINGS more (plain lambda: 1 of a user, the number of users of an item):
+ * for each mini-batch its users are solved for, from zero, by cg_steps steps of preconditioned conjugate gradients
+ *   (sum over u's items of m_i m_i^T + lambda n_u) u = sum s_ui m_i         fused call, edge mask; SpMM
+ * and the items then make one step of ADAGRAD along (half of) the falling gradient
+ *   sum over i's users of (s_ui - u.m_i) u - lambda_m n_i m_i               fused call on the transpose, edge residual
+ * where n_i is the mini-batch's share of it, by its users.
  *
- * The preconditioner is B = d M^T M + lambda, d the share of ratings that are there (the reference: 50 / items, its
- * typical number of ratings), which is the mean over users of their own matrices. Its Cholesky factor L is made once a
- * pass on the host, in double, and applied by a change of variables: with T = L^-T, items M T and users u = T x it is
- * plain conjugate gradients on x, whose steps tamis_dense_cg_step makes, and lambda becomes lambda T^T T. The
- * reference clamps step lengths at 300; here the matrix is never below lambda T^T T, which bounds them without that.
+ * The preconditioner is B = d M^T M + the mean lambda n_u, d the share of ratings that are there (the reference: 50 /
+ * items, its typical number of ratings), which is the mean over users of their own matrices. Its Cholesky factor L is
+ * made once a pass on the host, in double, and applied by a change of variables: with T = L^-T, items M T and users u =
+ * T x it is plain conjugate gradients on x, whose steps tamis_dense_cg_step makes, and lambda becomes lambda T^T T. The
+ * reference clamps step lengths at 300; here the matrix is never below lambda n_u T^T T, which bounds them without
+ * that.
  *
  * States: 0 ADAGRAD's sums of squares, 1 biases, 2 sum and number of an item's ratings, 3 T of the pass under way (so
  * that a fit that was stopped within one goes on with it).
@@ -26,15 +30,15 @@
  * Memory beside data and items: each mini-batch in either order with four plans, six matrices of the largest one's
  * users, one number a rating of it, and two matrices of the items' size.
  */
+#include "ml/biases.h"
 #include "ml/minibatch.h"
 #include "ml/numbers.h"
 #include "ml/sums.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Ratings at the mean that an item is thought to have beside its own. */
-static const double SHRINKAGE = 10;
 /* Against ADAGRAD's division by zero, far below any gradient that counts. */
 static const double LITTLE = 1e-6;
 
@@ -45,11 +49,13 @@ enum { RIGHT = 0, NORMAL = 1, GRADIENT = 2, ERRORS = 3 };
 
 typedef struct sfa {
     ml_batches batches;
-    tamis_dense X, P, R, AP, rr, U;   /* as many rows as the largest mini-batch */
-    tamis_dense items, gradient;      /* items whitened */
-    tamis_dense T, transposed, shift; /* the change of variables; lambda T^T T */
-    bool own_T;                       /* T is no state of the model */
-    double *numbers;                  /* width x width on the host, and as they are on the device */
+    tamis_dense X, P, R, AP, Q, rr, U; /* as many rows as the largest mini-batch */
+    tamis_dense *lambdas;              /* of each mini-batch's users */
+    tamis_dense items, gradient;       /* items whitened; then the items times their lambdas */
+    tamis_dense item_lambda;           /* for one user */
+    tamis_dense T, transposed, shift;  /* the change of variables; lambda T^T T */
+    bool own_T;                        /* T is no state of the model */
+    double *numbers;                   /* width x width on the host, and as they are on the device */
     void *narrow;
     tamis_dense errors, zeros, dots;           /* a rating each; a vector of zeros; scratch of sums */
     tamis_dense of_errors, of_users, of_items; /* sums of squares: 1 x 1 */
@@ -62,8 +68,10 @@ typedef struct sfa {
 
 static void defaults(tamis_model_options *options) {
     options->iterations = 20;
-    options->regularization = 0.5;
+    options->regularization = 0.1;
     options->column_regularization = 0.1;
+    options->weighted = true;
+    options->biases = true;
     options->cg_steps = 5;
     options->rate = 0.1;
 }
@@ -108,40 +116,70 @@ static tamis_status read_numbers(const tamis_model *model, const tamis_dense *de
 
 /* ------------------------------------------------------------------------------------------ biases */
 
-/* Takes the ratings of `data` into the items' sums, or begins them anew, and makes the biases of them. */
+static bool biased(const tamis_model *model) { return model->width > model->options.factors; }
+
+/* base + the sums of an item's ratings less their users' biases, and their numbers; the biases that they make. */
+static void sum_items(const tamis_model *model, const tamis_sparse *data, const double *users, const double *base,
+                      double *sums, double *biases) {
+    const int64_t *const offsets = data->offsets;
+    memcpy(sums, base, 2 * (size_t)data->cols * sizeof *sums);
+    for (int64_t i = 0; i < data->rows; i++)
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
+            double *const of_item = sums + 2 * ml_column(data, t);
+            of_item[0] += ml_value(data, t) - model->scale * users[i];
+            of_item[1] += 1;
+        }
+    for (int64_t j = 0; j < data->cols; j++) {
+        const double *const of_item = sums + 2 * j;
+        biases[j] = (of_item[0] - of_item[1] * model->mean) / model->scale / (of_item[1] + ML_BIAS_DAMPING);
+    }
+}
+
+/* Takes the ratings of `data` into the items' sums, or begins them anew, and makes the biases of them: anew in rounds,
+   with the users' in turn. */
 static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, bool anew) {
     const int64_t cols = model->column_factors.rows;
-    double *sums = NULL, *biases = NULL;
+    double *base = NULL, *sums = NULL, *users = NULL, *biases = NULL;
     tamis_status status;
-    if (anew)
-        TRY_GOTO(done, tamis_allocate_zeroed(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
-    else
-        TRY_GOTO(done, read_numbers(model, &model->states[SUMS], &sums));
-    TRY_GOTO(done, tamis_allocate(cols, sizeof *biases, "the biases of items", (void **)&biases));
-    for (int64_t t = 0; t < data->nnz; t++) {
-        double *const of_item = sums + 2 * ml_column(data, t);
-        of_item[0] += ml_value(data, t);
-        of_item[1] += 1;
+    if (anew) {
+        TRY_GOTO(done, tamis_allocate_zeroed(cols, 2 * sizeof *base, "the sums of items", (void **)&base));
+        TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *biases, "the biases of items", (void **)&biases));
+    } else {
+        TRY_GOTO(done, read_numbers(model, &model->states[SUMS], &base));
+        TRY_GOTO(done, read_numbers(model, &model->states[BIASES], &biases));
     }
-    for (int64_t i = 0; i < cols; i++)
-        biases[i] = (sums[2 * i] - sums[2 * i + 1] * model->mean) / (sums[2 * i + 1] + SHRINKAGE);
+    TRY_GOTO(done, tamis_allocate(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
+    TRY_GOTO(done, tamis_allocate_zeroed(data->rows, sizeof *users, "the biases of users", (void **)&users));
+    for (int round = 0; round < (anew ? ML_BIAS_ROUNDS : 1); round++) {
+        if (biased(model)) ml_row_biases(model, data, biases, users);
+        sum_items(model, data, users, base, sums, biases);
+    }
     TRY_GOTO(done, write_numbers(model, &model->states[SUMS], sums));
     TRY_GOTO(done, write_numbers(model, &model->states[BIASES], biases));
+    if (biased(model)) status = ml_last_write(model, &model->column_factors, biases);
 done:
+    tamis_release(base);
     tamis_release(sums);
+    tamis_release(users);
     tamis_release(biases);
     return status;
 }
 
-/* The ratings less mean and biases: values for `data`, the caller's by tamis_release. */
-static tamis_status centre(const tamis_model *model, const tamis_sparse *data, void **centred) {
-    double *biases;
-    TRY(read_numbers(model, &model->states[BIASES], &biases));
-    const tamis_status status =
-        tamis_allocate(data->nnz, tamis_type_size(data->value_type), "ratings less biases", centred);
-    for (int64_t t = 0; status == TAMIS_OK && t < data->nnz; t++)
-        ml_put_number(*centred, data->value_type, t, ml_value(data, t) - model->mean - biases[ml_column(data, t)]);
+/* The ratings less mean and biases: values for `data`, the caller's by tamis_release. The users' biases go into the
+   last column of W, where it is not NULL. */
+static tamis_status centre(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W, void **centred) {
+    double *biases = NULL, *users = NULL;
+    tamis_status status;
+    TRY_GOTO(done, read_numbers(model, &model->states[BIASES], &biases));
+    if (biased(model)) {
+        TRY_GOTO(done, tamis_allocate(data->rows, sizeof *users, "the biases of users", (void **)&users));
+        ml_row_biases(model, data, biases, users);
+        if (W) TRY_GOTO(done, ml_last_write(model, W, users));
+    }
+    status = ml_less_biases(model, data, users, biases, centred);
+done:
     tamis_release(biases);
+    tamis_release(users);
     return status;
 }
 
@@ -168,7 +206,7 @@ static void invert_cholesky(double *B, int64_t n, double least) {
 
 /* What follows from T, which is in work->narrow. */
 static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
-    const int64_t n = model->width;
+    const int64_t n = model->options.factors;
     const tamis_type type = model->options.type;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++) { /* zeros are below */
@@ -176,17 +214,18 @@ static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
             ml_put_number(work->narrow, type, j * n + i, 0);
         }
     TRY(ml_dense_write(model, &work->transposed, work->narrow));
-    return tamis_dense_gram(model->device, NULL, model->workspace, model->options.regularization, &work->T, 0,
-                            &work->shift);
+    return tamis_dense_gram(model->device, NULL, model->workspace, 1, &work->T, 0, &work->shift);
 }
 
 /* T, from the items as they are, and what follows from it; `share` of the ratings are there. */
 static tamis_status make_whitening(const tamis_model *model, const sfa *work, double share) {
-    const int64_t n = model->width;
+    const int64_t n = model->options.factors;
     const tamis_type type = model->options.type;
-    const double lambda = model->options.regularization;
+    const double ratings = share * (double)model->cols + model->prior_ratings;
+    const double lambda = model->options.regularization * (model->options.weighted ? fmax(ratings, 1) : 1);
+    const tamis_dense M = ml_features(model, &model->column_factors);
     double *const B = work->numbers;
-    TRY(tamis_dense_gram(model->device, NULL, model->workspace, share, &model->column_factors, lambda, &work->T));
+    TRY(tamis_dense_gram(model->device, NULL, model->workspace, share, &M, lambda, &work->T));
     TRY(ml_dense_read(model, &work->T, work->narrow));
     for (int64_t i = 0; i < n * n; i++) B[i] = ml_number(work->narrow, type, i);
     invert_cholesky(B, n, lambda);
@@ -207,11 +246,14 @@ static tamis_status take_whitening(const tamis_model *model, const sfa *work) {
 
 static void free_work(const tamis_model *model, sfa *work) {
     if (!work) return;
+    for (int64_t i = 0; work->lambdas && i < work->batches.count; i++) ml_dense_free(model, &work->lambdas[i]);
+    tamis_release(work->lambdas);
     ml_batches_free(model, &work->batches);
-    tamis_dense *const matrices[] = {
-        &work->X,     &work->P,        &work->R,          &work->AP,     &work->rr,       &work->U,
-        &work->items, &work->gradient, &work->transposed, &work->shift,  &work->errors,   &work->zeros,
-        &work->dots,  &work->of_users, &work->of_items,   &work->losses, &work->of_errors};
+    tamis_dense *const matrices[] = {&work->X,          &work->P,        &work->R,          &work->AP,
+                                     &work->rr,         &work->U,        &work->items,      &work->gradient,
+                                     &work->transposed, &work->shift,    &work->errors,     &work->zeros,
+                                     &work->dots,       &work->of_users, &work->of_items,   &work->losses,
+                                     &work->of_errors,  &work->Q,        &work->item_lambda};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
     if (work->own_T) ml_dense_free(model, &work->T);
     tamis_release(work->numbers);
@@ -235,10 +277,31 @@ static tamis_status make_sums(const tamis_model *model, sfa *work) {
                           &work->host_losses);
 }
 
+/* What a user costs of an item's size: its lambda times its share of the users' ratings. */
+static tamis_status make_item_lambda(const tamis_model *model, const tamis_dense *item_lambda) {
+    double *sums, *lambdas = NULL;
+    const double lambda = model->options.column_regularization, users = model->rows > 0 ? (double)model->rows : 1;
+    TRY(read_numbers(model, &model->states[SUMS], &sums));
+    tamis_status status = tamis_allocate(item_lambda->rows, sizeof *lambdas, "the lambda of items", (void **)&lambdas);
+    for (int64_t j = 0; status == TAMIS_OK && j < item_lambda->rows; j++)
+        lambdas[j] = model->options.weighted ? lambda * (sums[2 * j + 1] + model->prior_ratings) / users : lambda;
+    if (status == TAMIS_OK) status = write_numbers(model, item_lambda, lambdas);
+    tamis_release(sums);
+    tamis_release(lambdas);
+    return status;
+}
+
+static tamis_status make_lambdas(const tamis_model *model, sfa *work) {
+    TRY(tamis_allocate_zeroed(work->batches.count, sizeof *work->lambdas, "lambdas", (void **)&work->lambdas));
+    for (int64_t i = 0; i < work->batches.count; i++)
+        TRY(ml_row_lambdas(model, &work->batches.batch[i].S, &work->lambdas[i]));
+    return TAMIS_OK;
+}
+
 /* The dense matrices, for the largest mini-batch. */
 static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *work) {
-    const int64_t width = model->width, cols = model->column_factors.rows, rows = work->batches.rows;
-    tamis_dense *const of_users[] = {&work->X, &work->P, &work->R, &work->AP, &work->U};
+    const int64_t width = model->options.factors, cols = model->column_factors.rows, rows = work->batches.rows;
+    tamis_dense *const of_users[] = {&work->X, &work->P, &work->R, &work->AP, &work->Q, &work->U};
     for (size_t i = 0; i < sizeof of_users / sizeof of_users[0]; i++)
         TRY(ml_dense_make(model, rows, width, of_users[i]));
     TRY(ml_dense_make(model, rows, 1, &work->rr));
@@ -247,15 +310,20 @@ static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *wo
     TRY(ml_dense_make(model, width, width, &work->shift));
     TRY(tamis_allocate(width * width, sizeof(double), "the preconditioner", (void **)&work->numbers));
     TRY(tamis_allocate(width * width, tamis_type_size(model->options.type), "the preconditioner", &work->narrow));
+    TRY(make_lambdas(model, work));
     if (!fitting) return TAMIS_OK;
     TRY(ml_dense_make(model, cols, width, &work->gradient));
+    TRY(ml_dense_make(model, cols, 1, &work->item_lambda));
+    TRY(make_item_lambda(model, &work->item_lambda));
     return model->options.skip_loss ? TAMIS_OK : make_sums(model, work);
 }
 
-/* Mini-batches of `rows` rows. T is the model's state, or an own one. `fitting`: with what the items' step takes. */
-static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool fitting,
-                              bool own_T, sfa **made) {
-    const int64_t width = model->width;
+/* Mini-batches of `rows` rows. W: of new rows, whose biases it gets, and T is an own one; NULL: T is the model's state,
+   and there is what the items' step takes. */
+static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, const tamis_dense *W,
+                              sfa **made) {
+    const int64_t width = model->options.factors;
+    const bool fitting = !W;
     const ml_batch_plan plans[] = {
         [RIGHT] = {.operation = TAMIS_OP_SPMM, .width = width},
         [NORMAL] = {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_MASK, .inner = width, .width = width},
@@ -266,12 +334,12 @@ static tamis_status make_work(const tamis_model *model, const tamis_sparse *data
     tamis_status status;
     *made = NULL;
     TRY_GOTO(failed, tamis_allocate_zeroed(1, sizeof *work, "the work of sfa", (void **)&work));
-    work->own_T = own_T;
-    if (own_T)
+    work->own_T = W != NULL;
+    if (W)
         TRY_GOTO(failed, ml_dense_make(model, width, width, &work->T));
     else
         work->T = model->states[WHITENING];
-    TRY_GOTO(failed, centre(model, data, &centred));
+    TRY_GOTO(failed, centre(model, data, W, &centred));
     tamis_sparse view = *data;
     view.values = centred;
     const int plan_count = !fitting ? 2 : model->options.skip_loss ? 3 : 4;
@@ -286,43 +354,50 @@ failed:
     return status;
 }
 
+static const tamis_dense *lambda_of(const sfa *work, const ml_batch *batch) {
+    return &work->lambdas[batch - work->batches.batch];
+}
+
 /* U of a mini-batch's users; the items are whitened as they are now. */
 static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *batch, int steps, const tamis_dense *U) {
     tamis_device *const device = model->device;
     const int64_t rows = batch->rows;
     const tamis_dense X = ml_first_rows(&work->X, rows), P = ml_first_rows(&work->P, rows),
                       R = ml_first_rows(&work->R, rows), AP = ml_first_rows(&work->AP, rows),
-                      rr = ml_first_rows(&work->rr, rows);
-    const tamis_dense *const M = &work->items;
-    TRY(tamis_dense_multiply(device, NULL, 1, &model->column_factors, &work->T, 0, M));
+                      Q = ml_first_rows(&work->Q, rows), rr = ml_first_rows(&work->rr, rows);
+    const tamis_dense *const M = &work->items, *const lambda = lambda_of(work, batch);
+    const tamis_dense items = ml_features(model, &model->column_factors);
+    TRY(tamis_dense_multiply(device, NULL, 1, &items, &work->T, 0, M));
     TRY(tamis_dense_fill(device, NULL, &X, 0));
     TRY(ml_spmm(model, batch->plans[RIGHT], M, 1, 0, &R));
     TRY(tamis_dense_axpby(device, NULL, 1, &R, 0, &P));
     TRY(tamis_dense_row_dots(device, NULL, &R, &R, &rr));
     for (int i = 0; i < steps; i++) {
         TRY(ml_fused(model, batch->plans[NORMAL], &P, M, M, 1, 0, &AP));
-        TRY(tamis_dense_multiply(device, NULL, 1, &P, &work->shift, 1, &AP));
+        TRY(tamis_dense_multiply(device, NULL, 1, &P, &work->shift, 0, &Q));
+        TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda, 0, &Q, 1, &AP));
         TRY(tamis_dense_cg_step(device, NULL, NULL, 0, &AP, &P, &X, &R, &rr));
     }
     return tamis_dense_multiply(device, NULL, 1, &X, &work->transposed, 0, U);
 }
 
-/* The mini-batch's share of the objective, with its users and the items before their step, into work->losses. */
+/* The mini-batch's share of the objective, with its users and the items before their step, into work->losses.
+   work->items has the items times their lambda of a user. */
 static tamis_status measure(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number,
                             const tamis_dense *U) {
     tamis_device *const device = model->device;
-    const tamis_dense *const M = &model->column_factors;
-    const double of_items = model->options.column_regularization * (double)U->rows;
+    const tamis_dense M = ml_features(model, &model->column_factors), Q = ml_first_rows(&work->Q, U->rows);
     const size_t size = tamis_type_size(model->options.type);
     tamis_dense errors;
     const tamis_dense products = ml_values_view(model, work->errors.data, batch->S.view.nnz);
-    TRY(ml_sddmm(model, batch->plans[ERRORS], U, M, 1, 0, &products));
+    TRY(ml_sddmm(model, batch->plans[ERRORS], U, &M, 1, 0, &products));
     TRY(ml_vector_first(model, &work->errors, batch->S.view.nnz, &work->zeros, &errors));
     TRY(ml_vector_dot(model, &errors, &errors, &work->dots, &work->of_errors));
-    TRY(ml_dot(model, U, U, &work->dots, &work->of_users));
-    TRY(ml_dot(model, M, M, &work->dots, &work->of_items));
-    TRY(tamis_dense_axpby(device, NULL, model->options.regularization, &work->of_users, 1, &work->of_errors));
-    TRY(tamis_dense_axpby(device, NULL, of_items, &work->of_items, 1, &work->of_errors));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda_of(work, batch), 0, U, 0, &Q));
+    TRY(ml_dot(model, U, &Q, &work->dots, &work->of_users));
+    TRY(ml_dot(model, &M, &work->items, &work->dots, &work->of_items));
+    TRY(tamis_dense_axpby(device, NULL, 1, &work->of_users, 1, &work->of_errors));
+    TRY(tamis_dense_axpby(device, NULL, (double)U->rows, &work->of_items, 1, &work->of_errors));
     return tamis_device_copy(device, NULL, work->losses.data, (size_t)number * size, work->of_errors.data, 0, size);
 }
 
@@ -340,14 +415,15 @@ static tamis_status add_losses(const tamis_model *model, const sfa *work, int64_
 /* Users, then items. `number` is where the loss goes. */
 static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *batch, int64_t number) {
     tamis_device *const device = model->device;
-    const tamis_dense *const M = &model->column_factors;
+    const tamis_dense M = ml_features(model, &model->column_factors);
     const tamis_dense U = ml_first_rows(&work->U, batch->rows);
     TRY(solve(model, work, batch, model->options.cg_steps, &U));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &work->item_lambda, 0, &M, 0, &work->items));
     if (!model->options.skip_loss) TRY(measure(model, work, batch, number, &U));
-    TRY(ml_fused(model, batch->plans[GRADIENT], M, &U, &U, 1, 0, &work->gradient));
-    TRY(tamis_dense_axpby(device, NULL, -model->options.column_regularization * (double)U.rows, M, 1, &work->gradient));
+    TRY(ml_fused(model, batch->plans[GRADIENT], &M, &U, &U, 1, 0, &work->gradient));
+    TRY(tamis_dense_axpby(device, NULL, -(double)U.rows, &work->items, 1, &work->gradient));
     return tamis_dense_map(device, NULL, TAMIS_MAP_ADAGRAD, model->options.rate, LITTLE, &work->gradient,
-                           &model->states[HISTORY], M);
+                           &model->states[HISTORY], &M);
 }
 
 /* ------------------------------------------------------------------------------------------ fitting */
@@ -358,7 +434,7 @@ static double share_of(int64_t rows, int64_t cols, int64_t nnz) {
 
 /* Makes what the model keeps; a model that has learnt nothing yet gets random items. */
 static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
-    const int64_t cols = data->cols, width = model->width;
+    const int64_t cols = data->cols, width = model->options.factors;
     const int64_t sizes[ML_STATES][2] = {{cols, width}, {cols, 1}, {cols, 2}, {width, width}};
     bool fresh;
     TRY(ml_model_factors(model, 0, cols, &fresh));
@@ -381,7 +457,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     int64_t batch_rows = model->options.batch_rows;
     if (batch_rows == 0) batch_rows = data->rows / 30 + 1 < 100000 ? data->rows / 30 + 1 : 100000;
     sfa *work;
-    TRY(make_work(model, data, batch_rows, true, false, &work));
+    TRY(make_work(model, data, batch_rows, NULL, &work));
     model->work = work;
     TRY(ml_times_reserve(model, (double)work->batches.count * (3.0 + model->options.cg_steps)));
     return model->batches_done > 0 ? take_whitening(model, work) : TAMIS_OK;
@@ -434,7 +510,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     TRY(make_model(model, batch));
     if (whole == 0) TRY(learn_biases(model, batch, anew)); /* each rating once, not in every pass of a stream */
     sfa *work;
-    TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, true, false, &work));
+    TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, NULL, &work));
     tamis_status status;
     TRY_GOTO(done, make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
     TRY_GOTO(done, learn(model, work, &work->batches.batch[0], 0));
@@ -454,12 +530,14 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     bool fresh;
     TRY(ml_model_factors(model, 0, model->column_factors.rows, &fresh)); /* the workspace */
     sfa *work;
-    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, false, true, &work));
+    TRY(tamis_dense_fill(model->device, NULL, W, 0));
+    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, W, &work));
     tamis_status status;
     /* to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
-    const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
+    const int64_t factors = model->options.factors, steps = factors + 4 < FOLD_IN_MOST ? factors + 4 : FOLD_IN_MOST;
+    const tamis_dense U = ml_features(model, W);
     TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
-    TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, W));
+    TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, &U));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:
     free_work(model, work);
@@ -481,12 +559,13 @@ static tamis_status widen(const tamis_dense *from, const tamis_dense *last, tami
     return TAMIS_OK;
 }
 
-/* <[u, 1], [m, b]>. */
+/* <[u, b_u, 1], [m, 1, b]>, or without users' biases <[u, 1], [m, b]>. */
 static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    *made = (ml_operands){.offset = model->mean, .least = model->least, .most = model->most};
+    *made = (ml_operands){.offset = model->mean, .scale = model->scale, .least = model->least, .most = model->most};
     if (!W)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "sfa stores no row factors: pass those of tamis_model_transform as W");
+    if (biased(model)) return ml_biased_operands(model, W, made);
     tamis_owned_dense *items = NULL, *biases = NULL, *wide;
     tamis_status status;
     TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));

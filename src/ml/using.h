@@ -20,9 +20,9 @@ tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t c
 tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W);
 /* predict.c: predictions at the places of a valid S on the host, of which A has a line each row. */
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions);
-/* clamp(offset + dot, least, most); NaN stays NaN. */
+/* clamp(offset + scale dot, least, most); NaN stays NaN. */
 static inline double ml_expectation(const ml_operands *operands, double dot) {
-    const double value = operands->offset + dot;
+    const double value = operands->offset + operands->scale * dot;
     return value < operands->least ? operands->least : value > operands->most ? operands->most : value;
 }
 

@@ -45,13 +45,23 @@ def test_fit_transform_predict(method, dtype):
     losses = [step["loss"] for step in model.history_]
     assert losses[-1] <= losses[0]
     W = model.transform(X)
-    assert W.shape == (40, 4) and W.dtype == dtype and model.components_.shape == (4, 25)
+    width = 5 if getattr(model, "biases", False) else 4
+    assert W.shape == (40, width) and W.dtype == dtype and model.components_.shape == (width, 25)
     P = model.predict(X, W)
     assert P.shape == (X.nnz,) and np.isfinite(P).all()
     columns, scores = model.recommend([0, 3], 5, seen=X, factors=None if method in KEEP_ROWS else W)
     assert columns.shape == scores.shape == (2, 5)
     again = method(factors=4, iterations=6, dtype=dtype).fit(scipy_sparse.csr_matrix(X))
     assert np.array_equal(again.components_, model.components_)
+
+
+@pytest.mark.parametrize("method", [ml.ALS, ml.CCD, ml.SFA])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_scale_of_ratings(method, dtype):
+    X = data(dtype=dtype)
+    predictions = [method(factors=4, iterations=6, dtype=dtype, threads=1).fit(X * size) for size in (1, 2.0**-14)]
+    predictions = [model.predict(X, model.transform(X * size)) for model, size in zip(predictions, (1, 2.0**-14))]
+    assert np.array_equal(predictions[1], predictions[0] * 2.0**-14)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -71,7 +81,7 @@ def test_pickles_and_files(method, tmp_path):
 def test_parameters():
     model = ml.ALS(factors=8)
     assert repr(model) == "ALS(factors=8)"
-    assert model.set_params(biases=True) is model and model.get_params()["biases"] is True
+    assert model.set_params(biases=False) is model and model.get_params()["biases"] is False
     with pytest.raises(ValueError, match="topics is no parameter of ALS"):
         model.set_params(topics=3)
     for wrong, words in (({"factors": 0}, "factors = 0"), ({"regularization": -1}, "regularization"), ({"factors": "many"}, "expected a number"),

@@ -7,7 +7,8 @@ typedef struct reference {
     const table *t;
     const tamis_model_options *options;
     double *R, *X, *Y; /* R as table: 0 where there is no rating */
-    double mean;
+    double mean, scale;
+    double *of_rows, *of_columns; /* biases or NULL */
     int64_t k;
 } reference;
 
@@ -23,7 +24,13 @@ static double lambda_of(const reference *r, bool column, int64_t i) {
     int64_t count = 0;
     for (int64_t j = 0; j < (column ? r->t->rows : r->t->cols); j++)
         count += column ? rated(r->t, j, i) : rated(r->t, i, j);
-    return r->options->regularization * (r->options->weighted && count > 1 ? (double)count : 1);
+    return r->options->regularization * (r->options->weighted ? (double)count + 40 : 1);
+}
+
+/* What the features are fitted to. */
+static double target(const reference *r, int64_t i, int64_t j) {
+    const double biases = r->of_rows ? r->of_rows[i] + r->of_columns[j] : 0;
+    return (r->t->at[i * r->t->cols + j] - r->mean) / r->scale - biases;
 }
 
 static void add_feature(reference *r, int64_t f, double sign) {
@@ -61,7 +68,7 @@ static double objective(const reference *r) {
     for (int64_t i = 0; i < r->t->rows; i++)
         for (int64_t j = 0; j < r->t->cols; j++) {
             if (!rated(r->t, i, j)) continue;
-            const double error = r->t->at[i * r->t->cols + j] - r->mean - dot(r->X + i * r->k, r->Y + j * r->k, r->k);
+            const double error = target(r, i, j) - dot(r->X + i * r->k, r->Y + j * r->k, r->k);
             sum += error * error;
         }
     return sum;
@@ -84,18 +91,32 @@ static void iterate(reference *r, bool first) {
    divisions by denominators above 0.01 leave far below 1e-9. fp32: 1e-7 times some 1e3. */
 static void literally(const tamis_model_options *wanted, const table *t) {
     tamis_model_options options = *wanted;
+    const bool biases = wanted->biases && !wanted->nonnegative;
     reference r = {.t = t, .options = wanted, .mean = wanted->nonnegative ? 0 : mean_of(t)};
+    r.scale = table_scale(t, r.mean);
     options.iterations = 0;
     tamis_model *model = fitted(&options, t);
     r.X = factors_of(model, false, &r.k);
     r.Y = factors_of(model, true, NULL);
     tamis_model_free(model);
+    if (biases) {
+        r.of_rows = split_last(r.X, t->rows, r.k);
+        r.of_columns = split_last(r.Y, t->cols, r.k);
+        r.k--;
+        table_biases(t, r.mean, r.scale, r.of_rows, r.of_columns);
+    }
     r.R = calloc((size_t)(t->rows * t->cols), sizeof *r.R);
-    for (int64_t i = 0; i < t->rows * t->cols; i++) r.R[i] = isnan(t->at[i]) ? 0 : t->at[i] - r.mean;
+    for (int64_t i = 0; i < t->rows * t->cols; i++) r.R[i] = isnan(t->at[i]) ? 0 : target(&r, i / t->cols, i % t->cols);
     for (int i = 0; i < wanted->iterations; i++) iterate(&r, i == 0);
     model = fitted(wanted, t);
     double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
     const bool exact = wanted->type == TAMIS_F64;
+    if (biases) {
+        double *const of_rows = split_last(X, t->rows, r.k + 1), *const of_columns = split_last(Y, t->cols, r.k + 1);
+        close_to("biases of rows", of_rows, r.of_rows, t->rows, exact ? 1e-12 : 1e-6);
+        close_to("biases of columns", of_columns, r.of_columns, t->cols, exact ? 1e-12 : 1e-6);
+        free(of_rows), free(of_columns);
+    }
     close_to("rows", X, r.X, t->rows * r.k, exact ? 1e-9 : 2e-4);
     close_to("columns", Y, r.Y, t->cols * r.k, exact ? 1e-9 : 2e-4);
     tamis_model_description description;
@@ -107,15 +128,16 @@ static void literally(const tamis_model_options *wanted, const table *t) {
             if (table_empty_row(t, i)) assert_true(X[i * r.k + f] == 0);
     for (int64_t i = 0; i < t->cols * r.k; i++)
         if (wanted->nonnegative) assert_true(Y[i] >= 0);
-    free(X), free(Y), free(r.X), free(r.Y), free(r.R);
+    free(X), free(Y), free(r.X), free(r.Y), free(r.R), free(r.of_rows), free(r.of_columns);
     tamis_model_free(model);
 }
 
 void test_ccd_literally(void **state) {
     (void)state;
     table t = table_of_rank(45, 38, 3, 0.5, 21);
-    for (int n = 0; n < 16; n++) {
+    for (int n = 0; n < 32; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], n & 8 ? 1 : 7, 3);
+        options.biases = n < 16; /* no matter where nothing may be negative */
         options.weighted = (n & 2) != 0;
         options.nonnegative = (n & 4) != 0;
         options.regularization = options.weighted ? 0.05 : 0.5;
@@ -136,10 +158,13 @@ void test_ccd_rank(void **state) {
     table all = table_of_rank(80, 60, RANK, 1, seed), t = table_of_rank(80, 60, RANK, 0.6, seed);
     tamis_model_options options = options_of(TAMIS_CCD, TAMIS_F64, RANK + 1, 60);
     options.regularization = 1e-3;
+    options.biases = false;
     reference truth = {.t = &t, .options = &options, .mean = mean_of(&t), .k = RANK};
+    truth.scale = table_scale(&t, truth.mean);
     truth.X = malloc((size_t)(t.rows * RANK) * sizeof *truth.X);
     truth.Y = malloc((size_t)(t.cols * RANK) * sizeof *truth.Y);
-    for (int64_t i = 0; i < t.rows * RANK; i++) truth.X[i] = table_factor(seed, false, i / RANK, (int)(i % RANK));
+    for (int64_t i = 0; i < t.rows * RANK; i++)
+        truth.X[i] = table_factor(seed, false, i / RANK, (int)(i % RANK)) / truth.scale;
     for (int64_t i = 0; i < t.cols * RANK; i++) truth.Y[i] = table_factor(seed, true, i / RANK, (int)(i % RANK));
     const double F = objective(&truth);
     tamis_model *const model = fitted(&options, &t);
@@ -158,7 +183,7 @@ void test_ccd_rank(void **state) {
         }
     given = sqrt(given / (double)t.nnz);
     unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
-    const double bound = sqrt(1.05 * F / (double)t.nnz);
+    const double bound = truth.scale * sqrt(1.05 * F / (double)t.nnz);
     if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
     free(found), free(truth.X), free(truth.Y);
     tamis_model_free(model);
@@ -173,10 +198,25 @@ void test_ccd_fold_in(void **state) {
     for (int n = 0; n < 4; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], 5, 3);
         options.nonnegative = (n & 2) != 0;
+        const int64_t width = options.nonnegative ? 5 : 6;
         tamis_model *const model = fitted(&options, &t);
-        const double mean = options.nonnegative ? 0 : mean_of(&t);
-        double *const Y = factors_of(model, true, NULL), *const W = folded(model, &others, 5, options.type);
-        const reference r = {.t = &others, .options = &options};
+        double *const Y = factors_of(model, true, NULL), *const W = folded(model, &others, width, options.type);
+        reference r = {.t = &others, .options = &options, .mean = options.nonnegative ? 0 : mean_of(&t)};
+        r.scale = table_scale(&t, r.mean);
+        if (!options.nonnegative) { /* a new row's bias is that of its ratings, given the columns' */
+            r.of_columns = split_last(Y, t.cols, width);
+            r.of_rows = split_last(W, others.rows, width);
+            for (int64_t i = 0; i < others.rows; i++) {
+                double sum = 0, count = 10;
+                for (int64_t j = 0; j < others.cols; j++) {
+                    if (!rated(&others, i, j)) continue;
+                    sum += (others.at[i * others.cols + j] - r.mean) / r.scale - r.of_columns[j];
+                    count++;
+                }
+                sum /= count;
+                close_to("a new row's bias", &r.of_rows[i], &sum, 1, n & 1 ? 1e-12 : 1e-6);
+            }
+        }
         for (int64_t i = 0; i < others.rows; i++) {
             double a[25] = {0}, b[5] = {0};
             const double lambda = lambda_of(&r, false, i);
@@ -184,7 +224,7 @@ void test_ccd_fold_in(void **state) {
             for (int64_t j = 0; j < others.cols; j++) {
                 if (!rated(&others, i, j)) continue;
                 for (int f = 0; f < 5; f++) {
-                    b[f] += (others.at[i * others.cols + j] - mean) * Y[j * 5 + f];
+                    b[f] += target(&r, i, j) * Y[j * 5 + f];
                     for (int g = 0; g < 5; g++) a[f * 5 + g] += Y[j * 5 + f] * Y[j * 5 + g];
                 }
             }
@@ -202,7 +242,7 @@ void test_ccd_fold_in(void **state) {
                 close_to("a new non-negative row", &w[f], &best, 1, n & 1 ? 1e-7 : 1e-3);
             }
         }
-        free(Y), free(W);
+        free(Y), free(W), free(r.of_rows), free(r.of_columns);
         tamis_model_free(model);
     }
     table_free(&t);

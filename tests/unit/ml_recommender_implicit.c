@@ -163,3 +163,25 @@ void test_implicit_fold_in(void **state) {
         table_free(&others);
     }
 }
+
+/* Counts with heavy tails and as many factors as are usual: after 15 iterations the loss is near that of 60. Measured:
+   1.02 of it; from two rounds of the power method it was 1.8. */
+void test_implicit_start(void **state) {
+    (void)state;
+    table t = table_of_rank(300, 200, 3, 0.15, 61);
+    for (int64_t i = 0; i < t.rows * t.cols; i++)
+        if (!isnan(t.at[i])) t.at[i] = ceil(2 * pow(tamis_random_uniform_at(62, 1, (uint64_t)i), -1 / 1.2) - 2);
+    table_arrange(&t);
+    double losses[2];
+    for (int n = 0; n < 2; n++) {
+        tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, 64, n ? 60 : 15);
+        options.threads = 1;
+        tamis_model_description description;
+        tamis_model *const model = fitted(&options, &t);
+        works(tamis_model_describe(model, &description));
+        losses[n] = description.loss;
+        tamis_model_free(model);
+    }
+    table_free(&t);
+    if (!(losses[0] <= 1.05 * losses[1])) fail_msg("%g after 15 iterations, %g after 60", losses[0], losses[1]);
+}

@@ -7,7 +7,7 @@ static const tamis_type types[] = {TAMIS_F32, TAMIS_F64};
 typedef struct reference {
     const tamis_model_options *options;
     int64_t cols, k;
-    double mean;
+    double mean, scale, users_so_far;
     double *M, *history, *sums, *counts, *biases;
 } reference;
 
@@ -21,6 +21,7 @@ static reference reference_of(const tamis_model_options *options, const table *t
                    .counts = calloc(cols, sizeof(double)),
                    .biases = calloc(cols, sizeof(double))};
     for (int64_t n = 0; n < t->nnz; n++) r.mean += t->values[n] / (double)t->nnz;
+    r.scale = table_scale(t, r.mean);
     return r;
 }
 
@@ -28,12 +29,41 @@ static void reference_free(reference *r) {
     free(r->M), free(r->history), free(r->sums), free(r->counts), free(r->biases);
 }
 
+/* Of a row, given the items'; 0 without biases of users. */
+static double user_bias(const reference *r, const table *t, int64_t i) {
+    double sum = 0, count = 10;
+    if (!r->options->biases) return 0;
+    for (int64_t n = t->offsets[i]; n < t->offsets[i + 1]; n++, count++)
+        sum += (t->values[n] - r->mean) / r->scale - r->biases[t->columns[n]];
+    return sum / count;
+}
+
+/* Of all ratings so far, less their users' biases as they were then; the first batch's in five rounds. */
 static void learn_biases(reference *r, const table *t) {
-    for (int64_t n = 0; n < t->nnz; n++) {
-        r->sums[t->columns[n]] += t->values[n];
-        r->counts[t->columns[n]] += 1;
+    double *const sums = calloc((size_t)r->cols, sizeof *sums), *const users = calloc((size_t)t->rows, sizeof *users);
+    const bool first = r->users_so_far == 0;
+    r->users_so_far += (double)t->rows;
+    for (int64_t n = 0; n < t->nnz; n++) r->counts[t->columns[n]] += 1;
+    for (int round = 0; round < (first ? 5 : 1); round++) {
+        for (int64_t i = 0; i < t->rows; i++) users[i] = user_bias(r, t, i);
+        memset(sums, 0, (size_t)r->cols * sizeof *sums);
+        for (int64_t i = 0; i < t->rows; i++)
+            for (int64_t n = t->offsets[i]; n < t->offsets[i + 1]; n++)
+                sums[t->columns[n]] += (t->values[n] - r->mean) / r->scale - users[i];
+        for (int64_t j = 0; j < r->cols; j++) r->biases[j] = (r->sums[j] + sums[j]) / (r->counts[j] + 10);
     }
-    for (int64_t j = 0; j < r->cols; j++) r->biases[j] = (r->sums[j] - r->counts[j] * r->mean) / (r->counts[j] + 10);
+    for (int64_t j = 0; j < r->cols; j++) r->sums[j] += sums[j];
+    free(sums), free(users);
+}
+
+static double user_lambda(const reference *r, const table *t, int64_t i) {
+    const double ratings = (double)(t->offsets[i + 1] - t->offsets[i]);
+    return r->options->regularization * (r->options->weighted ? ratings + 40 : 1);
+}
+
+/* For one user. */
+static double item_lambda(const reference *r, int64_t j) {
+    return r->options->column_regularization * (r->options->weighted ? (r->counts[j] + 40) / r->users_so_far : 1);
 }
 
 /* y = A x + shift x. */
@@ -53,13 +83,14 @@ static void precondition(int64_t k, const double *B, const double *r, double *z)
 /* The normal equations of a row of t: A without lambda, and b. */
 static void equations(const reference *r, const table *t, int64_t i, double *A, double *b) {
     const int64_t k = r->k;
+    const double bias = user_bias(r, t, i);
     memset(A, 0, (size_t)(k * k) * sizeof *A);
     memset(b, 0, (size_t)k * sizeof *b);
     for (int64_t n = t->offsets[i]; n < t->offsets[i + 1]; n++) {
         const int64_t j = t->columns[n];
         const double *const m = r->M + j * k;
         for (int64_t f = 0; f < k; f++) {
-            b[f] += (t->values[n] - r->mean - r->biases[j]) * m[f];
+            b[f] += ((t->values[n] - r->mean) / r->scale - r->biases[j] - bias) * m[f];
             for (int64_t g = 0; g < k; g++) A[f * k + g] += m[f] * m[g];
         }
     }
@@ -75,7 +106,7 @@ static void solve_user(const reference *r, const table *t, int64_t i, const doub
     for (int step = 0; step < r->options->cg_steps; step++) {
         const double rz = dot(b, z, k);
         if (rz == 0) return;
-        apply(k, A, r->options->regularization, p, q);
+        apply(k, A, user_lambda(r, t, i), p, q);
         const double a = rz / dot(p, q, k);
         for (int64_t f = 0; f < k; f++) {
             u[f] += a * p[f];
@@ -90,7 +121,8 @@ static void solve_user(const reference *r, const table *t, int64_t i, const doub
 /* One mini-batch of all rows of t; its loss. */
 static double step(reference *r, const table *t) {
     const int64_t k = r->k;
-    const double share = (double)t->nnz / (double)t->rows / (double)t->cols, lambda = r->options->regularization;
+    const double share = (double)t->nnz / (double)t->rows / (double)t->cols;
+    const double lambda = r->options->regularization * (r->options->weighted ? share * (double)t->cols + 40 : 1);
     double B[256] = {0}, loss = 0;
     for (int64_t f = 0; f < k; f++) {
         B[f * k + f] = lambda;
@@ -101,18 +133,19 @@ static double step(reference *r, const table *t) {
     for (int64_t i = 0; i < t->rows; i++) {
         double u[16];
         solve_user(r, t, i, B, u);
-        loss += lambda * dot(u, u, k);
+        const double bias = user_bias(r, t, i);
+        loss += user_lambda(r, t, i) * dot(u, u, k);
         for (int64_t n = t->offsets[i]; n < t->offsets[i + 1]; n++) {
             const int64_t j = t->columns[n];
-            const double error = t->values[n] - r->mean - r->biases[j] - dot(u, r->M + j * k, k);
+            const double error = (t->values[n] - r->mean) / r->scale - r->biases[j] - bias - dot(u, r->M + j * k, k);
             loss += error * error;
             for (int64_t f = 0; f < k; f++) gradient[j * k + f] += error * u[f];
         }
     }
-    const double of_items = r->options->column_regularization * (double)t->rows;
-    loss += of_items * dot(r->M, r->M, r->cols * k);
+    for (int64_t j = 0; j < r->cols; j++)
+        loss += item_lambda(r, j) * (double)t->rows * dot(r->M + j * k, r->M + j * k, k);
     for (int64_t n = 0; n < r->cols * k; n++) {
-        const double g = gradient[n] - of_items * r->M[n];
+        const double g = gradient[n] - item_lambda(r, n / k) * (double)t->rows * r->M[n];
         r->history[n] += g * g;
         r->M[n] += r->options->rate * g / (sqrt(r->history[n]) + 1e-6);
     }
@@ -120,11 +153,24 @@ static double step(reference *r, const table *t) {
     return loss / (double)t->nnz;
 }
 
+/* The items' features of a model, and their biases, where it has them, checked against the reference's. */
+static double *items_of(tamis_model *model, const reference *r) {
+    int64_t width;
+    double *const M = factors_of(model, true, &width);
+    if (width == r->k) return M;
+    double *const biases = split_last(M, r->cols, width);
+    close_to("biases of items", biases, r->biases, r->cols, 1e-6);
+    free(biases);
+    return M;
+}
+
 static double *first_items(const tamis_model_options *wanted, const table *t) {
     tamis_model_options options = *wanted;
     options.iterations = 0;
     tamis_model *const model = fitted(&options, t);
-    double *const M = factors_of(model, true, NULL);
+    int64_t width;
+    double *const M = factors_of(model, true, &width);
+    if (width > options.factors) free(split_last(M, t->cols, width));
     tamis_model_free(model);
     return M;
 }
@@ -135,8 +181,12 @@ static double *first_items(const tamis_model_options *wanted, const table *t) {
 void test_sfa_literally(void **state) {
     (void)state;
     table t = table_of_rank(53, 41, 3, 0.5, 41);
-    for (int n = 0; n < 2; n++) {
+    for (int variant = 0; variant < 8; variant++) {
+        const int n = variant & 1;
         tamis_model_options options = options_of(TAMIS_SFA, types[n], 7, 3);
+        options.biases = (variant & 2) != 0;
+        options.weighted = (variant & 4) != 0;
+        options.regularization = options.weighted ? 0.05 : 0.5;
         options.cg_steps = 3;
         options.batch_rows = 100;
         reference r = reference_of(&options, &t);
@@ -145,7 +195,7 @@ void test_sfa_literally(void **state) {
         double loss = 0;
         for (int i = 0; i < options.iterations; i++) loss = step(&r, &t);
         tamis_model *const model = fitted(&options, &t);
-        double *const M = factors_of(model, true, NULL);
+        double *const M = items_of(model, &r);
         tamis_model_description description;
         works(tamis_model_describe(model, &description));
         close_to("items", M, r.M, t.cols * 7, n ? 1e-5 : 1e-3);
@@ -164,7 +214,7 @@ void test_sfa_stream(void **state) {
     table batches[] = {table_of_rank(53, 41, 3, 0.5, 41), table_of_rank(20, 41, 3, 0.4, 42),
                        table_of_rank(34, 41, 3, 0.6, 43)};
     tamis_model_options options = options_of(TAMIS_SFA, TAMIS_F64, 7, 3);
-    options.cg_steps = 3;
+    options.cg_steps = 2; /* the lambda of these makes the third a small one */
     reference r = reference_of(&options, &batches[0]);
     r.M = first_items(&options, &batches[0]);
     tamis_model *model;
@@ -173,7 +223,7 @@ void test_sfa_stream(void **state) {
         learn_biases(&r, &batches[i]);
         const double loss = step(&r, &batches[i]);
         works(tamis_model_partial_fit(model, &batches[i].S));
-        double *const M = factors_of(model, true, NULL);
+        double *const M = items_of(model, &r);
         tamis_model_description description;
         works(tamis_model_describe(model, &description));
         close_to("items", M, r.M, r.cols * 7, 1e-5);
@@ -196,6 +246,7 @@ void test_sfa_rank(void **state) {
     table all = table_of_rank(200, 40, RANK, 1, seed), t = table_of_rank(200, 40, RANK, 0.6, seed);
     tamis_model_options options = options_of(TAMIS_SFA, TAMIS_F32, RANK + 1, 100);
     options.regularization = 0.02;
+    options.weighted = options.biases = false;
     options.column_regularization = 0.001;
     options.batch_rows = 25;
     reference r = reference_of(&options, &t);
@@ -203,13 +254,13 @@ void test_sfa_rank(void **state) {
     double F = 0, users = 0, items = 0;
     for (int64_t i = 0; i < t.rows; i++)
         for (int64_t n = t.offsets[i]; n < t.offsets[i + 1]; n++) {
-            const double off = 3 - r.mean - r.biases[t.columns[n]];
+            const double off = (3 - r.mean) / r.scale - r.biases[t.columns[n]];
             F += off * off;
         }
     for (int64_t i = 0; i < (t.rows + t.cols) * RANK; i++) {
         const bool column = i >= t.rows * RANK;
         const double x = table_factor(seed, column, column ? i / RANK - t.rows : i / RANK, (int)(i % RANK));
-        *(column ? &items : &users) += x * x;
+        *(column ? &items : &users) += x * x / r.scale;
     }
     F += 2 * sqrt(options.regularization * options.column_regularization * (double)t.rows * users * items);
     tamis_model *const model = fitted(&options, &t);
@@ -229,7 +280,7 @@ void test_sfa_rank(void **state) {
             *(isnan(t.at[i * t.cols + j]) ? &unknown : &given) += error * error;
             n++;
         }
-    const double bound = sqrt(1.25 * F / (double)t.nnz);
+    const double bound = r.scale * sqrt(1.25 * F / (double)t.nnz);
     given = sqrt(given / (double)t.nnz);
     unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
     if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
@@ -246,17 +297,22 @@ void test_sfa_rank(void **state) {
 void test_sfa_fold_in(void **state) {
     (void)state;
     table t = table_of_rank(53, 41, 3, 0.5, 41), others = table_of_rank(19, 41, 3, 0.6, 44);
-    for (int n = 0; n < 2; n++) {
-        const tamis_model_options options = options_of(TAMIS_SFA, types[n], 5, 4);
+    for (int variant = 0; variant < 4; variant++) {
+        const int n = variant & 1;
+        tamis_model_options options = options_of(TAMIS_SFA, types[n], 5, 4);
+        options.biases = variant > 1;
         tamis_model *const model = fitted(&options, &t);
         reference r = reference_of(&options, &t);
-        r.M = factors_of(model, true, NULL);
         learn_biases(&r, &t);
-        double *const W = folded(model, &others, 5, types[n]);
+        r.M = items_of(model, &r);
+        double *const W = folded(model, &others, options.biases ? 6 : 5, types[n]);
+        double *const biases = options.biases ? split_last(W, others.rows, 6) : NULL;
         for (int64_t i = 0; i < others.rows; i++) {
             double A[25], b[5];
             equations(&r, &others, i, A, b);
-            for (int f = 0; f < 5; f++) A[f * 5 + f] += options.regularization;
+            for (int f = 0; f < 5; f++) A[f * 5 + f] += user_lambda(&r, &others, i);
+            const double bias = user_bias(&r, &others, i);
+            if (biases) close_to("a new user's bias", &biases[i], &bias, 1, 1e-6);
             eliminate(5, A, b);
             close_to("a new user", W + i * 5, b, 5, 1e-3);
         }
@@ -264,7 +320,7 @@ void test_sfa_fold_in(void **state) {
         const tamis_sparse one = {
             .rows = 1, .cols = 41, .nnz = 1, .offsets = (int32_t[]){0, 1}, .columns = (int32_t[]){7}};
         assert_int_equal(tamis_model_predict(model, NULL, &one, &found), TAMIS_ERROR_ARGUMENT);
-        free(W);
+        free(W), free(biases);
         tamis_model_free(model);
         reference_free(&r);
     }

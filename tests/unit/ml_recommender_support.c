@@ -145,3 +145,35 @@ void close_to(const char *what, const double *x, const double *y, int64_t count,
         if (!(fabs(x[i] - y[i]) <= bound))
             fail_msg("%s: number %lld is %.12g, expected %.12g within %.3g", what, (long long)i, x[i], y[i], bound);
 }
+
+double table_scale(const table *t, double centre) {
+    double squares = 0;
+    for (int64_t n = 0; n < t->nnz; n++) squares += (t->values[n] - centre) * (t->values[n] - centre);
+    return sqrt(squares / (double)t->nnz);
+}
+
+void table_biases(const table *t, double mean, double scale, double *rows, double *columns) {
+    for (int64_t j = 0; j < t->cols; j++) columns[j] = 0;
+    for (int half = 0; half < 10; half++) {
+        const bool of_rows = half % 2 == 0;
+        for (int64_t a = 0; a < (of_rows ? t->rows : t->cols); a++) {
+            double sum = 0, count = 10;
+            for (int64_t b = 0; b < (of_rows ? t->cols : t->rows); b++) {
+                const double rating = of_rows ? t->at[a * t->cols + b] : t->at[b * t->cols + a];
+                if (isnan(rating)) continue;
+                sum += (rating - mean) / scale - (of_rows ? columns[b] : rows[b]);
+                count++;
+            }
+            *(of_rows ? &rows[a] : &columns[a]) = sum / count;
+        }
+    }
+}
+
+double *split_last(double *factors, int64_t rows, int64_t width) {
+    double *const last = malloc((size_t)rows * sizeof *last + 1);
+    for (int64_t i = 0; i < rows; i++) {
+        last[i] = factors[i * width + width - 1];
+        memmove(factors + i * (width - 1), factors + i * width, (size_t)(width - 1) * sizeof *factors);
+    }
+    return last;
+}

@@ -102,6 +102,8 @@ static tamis_model *whole_model(tamis_type type) {
     o->threads = 3;
     model->nnz = 123456789012345;
     model->mean = -0.1;
+    model->scale = 1. / 7;
+    model->prior_ratings = 2.5;
     model->least = -INFINITY;
     model->most = INFINITY;
     model->data_sum = 0xfedcba9876543210;
@@ -183,6 +185,8 @@ static void same_model(const tamis_model *found, const tamis_model *expected) {
     assert_int_equal(found->nnz, expected->nnz);
     assert_int_equal(found->width, expected->width);
     same_double(found->mean, expected->mean);
+    same_double(found->scale, expected->scale);
+    same_double(found->prior_ratings, expected->prior_ratings);
     same_double(found->least, expected->least);
     same_double(found->most, expected->most);
     assert_true(found->data_sum == expected->data_sum);
@@ -292,9 +296,9 @@ static void notices_what_is_missing(void **state) {
     memcpy(longer, b.data, b.size);
     refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
     refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
-    longer[8] = 2;
+    longer[8] = 3;
     const char *const message = refuse_bytes(longer, b.size, "version");
-    assert_non_null(strstr(message, ": the model has version 2 of the format, this library reads 1"));
+    assert_non_null(strstr(message, ": the model has version 3 of the format, this library reads 1 to 2"));
     free(longer);
     free(b.data);
 }
@@ -408,6 +412,42 @@ static void refuses_what_cannot_be(void **state) {
     free(b.data);
     free(text);
     free(good.data);
+}
+
+/* Version 1 has neither scale nor prior_ratings: its ratings were fitted as they are, under lambda times their number.
+ */
+static void reads_version_1(void **state) {
+    (void)state;
+    bytes good = saved();
+    uint32_t length;
+    memcpy(&length, good.data + 12, sizeof length);
+    char *const text = calloc(length + 1, 1);
+    memcpy(text, good.data + ML_FILE_PREAMBLE, length);
+    char *const begin = strstr(text, "scale="), *const end = strstr(text, "row_factors=");
+    assert_true(begin && end && begin < end);
+    *end = '\0';
+    good.data[8] = 1;
+    const bytes old = changed(&good, begin, ""), wrong = changed(&good, "factors=3", "factors=3");
+    refuse_bytes(wrong.data, wrong.size, "an unknown or misplaced line: 'scale=");
+    good.data[8] = 2;
+    const bytes early = changed(&good, strstr(begin, "prior_ratings="), "");
+    refuse_bytes(early.data, early.size, "an unknown or misplaced line: 'row_factors=");
+    const bytes zero = changed(&good, begin, "scale=0x0.0000000000000p-1022\nprior_ratings=0x0.0000000000000p-1022\n");
+    refuse_bytes(zero.data, zero.size, "scale = 0, expected a positive number");
+    write_bytes(in_folder("old"), old.data, old.size);
+    tamis_model *const expected = whole_model(TAMIS_F32), *loaded;
+    expected->scale = 1;
+    expected->prior_ratings = 0;
+    EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
+    same_model(loaded, expected);
+    EXPECT_OK(tamis_model_save(loaded, in_folder("old"))); /* as version 2, which says so */
+    tamis_model_free(loaded);
+    EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
+    same_model(loaded, expected);
+    tamis_model_free(loaded);
+    tamis_model_free(expected);
+    unlink(in_folder("old"));
+    free(text), free(good.data), free(old.data), free(wrong.data), free(early.data), free(zero.data);
 }
 
 /* ------------------------------------------------------------------------------------------ writing fails */
@@ -561,6 +601,7 @@ int main(void) {
         cmocka_unit_test(notices_every_flip),
         cmocka_unit_test(notices_what_is_missing),
         cmocka_unit_test(refuses_what_cannot_be),
+        cmocka_unit_test(reads_version_1),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

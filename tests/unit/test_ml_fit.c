@@ -138,7 +138,7 @@ static void check_columns(tamis_model *model, const ratings *r, const tamis_mode
         for (int64_t t = 0; t < r->nnz; t++) {
             if (r->column[t] != j) continue;
             count++;
-            double target = (double)r->value[t] - d.mean;
+            double target = ((double)r->value[t] - d.mean) / d.scale;
             if (options->biases) target -= at(X, r->row[t], k - 1);
             for (int64_t p = 0; p < k; p++) {
                 const double xp = options->biases && p == k - 1 ? 1 : at(X, r->row[t], p);
@@ -147,7 +147,7 @@ static void check_columns(tamis_model *model, const ratings *r, const tamis_mode
                     a[p * k + q] += xp * (options->biases && q == k - 1 ? 1 : at(X, r->row[t], q));
             }
         }
-        const double lambda = options->regularization * (options->weighted ? (double)(count > 0 ? count : 1) : 1);
+        const double lambda = options->regularization * (options->weighted ? (double)count + 40 : 1);
         for (int64_t p = 0; p < k; p++) a[p * k + p] += lambda;
         solve(k, a, b);
         for (int64_t p = 0; p < k; p++) {
@@ -234,6 +234,7 @@ static void als_finds_known_factors(void **state) {
     tamis_model_options options = options_of(TAMIS_ALS);
     options.factors = 3; /* the mean of ratings is not the constant they were made with: rank 3 holds the difference */
     options.regularization = 1e-6;
+    options.biases = false;
     options.iterations = 40;
     options.cg_steps = 8;
     options.type = TAMIS_F64;
@@ -243,8 +244,12 @@ static void als_finds_known_factors(void **state) {
     tamis_model *const model = model_of(&options);
     works(tamis_model_fit(model, &S, NULL));
     /* the regularised optimum is no worse than the known factors: errors 0, lambda times their squares; each |x|^2 of a
-       rank-3 factorisation that is balanced is under 4, and a rating counts for its row and its column */
-    const double bound = options.regularization * (double)r.nnz * 2 * 4 * 3;
+       rank-3 factorisation that is balanced is under 4 in units of the ratings, and a rating counts for its row and its
+       column, which count 40 more */
+    tamis_model_description d;
+    works(tamis_model_describe(model, &d));
+    const double counted = (double)(r.nnz + 20 * (r.rows + r.cols));
+    const double bound = options.regularization * counted * 2 * 4 * 3 / d.scale;
     if (!(h.loss[h.count - 1] <= bound + 1e-3)) fail_msg("loss %g, bound %g", h.loss[h.count - 1], bound);
     tamis_model_free(model);
     drop(&r);

@@ -96,7 +96,7 @@ static inline tamis_sparse data_shuffled(data *d) {
 /* Counts without a real method's fitting: predictions are the products themselves, and a new row's factors are the sums
    of its columns' times its counts. */
 static inline tamis_status fake_operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
-    *made = (ml_operands){.least = 0, .most = INFINITY};
+    *made = (ml_operands){.scale = 1, .least = 0, .most = INFINITY};
     tamis_owned_dense *array;
     if (W) {
         TRY(tamis_owned_dense_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &array));
@@ -153,6 +153,7 @@ static inline tamis_model *model_by_hand(tamis_device *device, tamis_method meth
     model->rows = rows;
     model->cols = cols;
     model->mean = 2.75;
+    model->scale = 0.75;
     model->least = 1;
     model->most = 5;
     EXPECT_OK(ml_dense_make(model, rows, model->width, &model->row_factors));
@@ -194,7 +195,7 @@ static inline double number(const tamis_dense *X, int64_t row, int64_t col) {
    product. Of other methods: what their operands say. */
 typedef struct plain {
     tamis_owned_dense *A, *B;
-    double offset, least, most;
+    double offset, scale, least, most;
     bool biases;
 } plain;
 
@@ -208,7 +209,11 @@ static inline tamis_owned_dense *copy_of_operand(const tamis_model *model, ml_op
 }
 
 static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
-    plain p = {.offset = model->mean, .least = model->least, .most = model->most, .biases = model->options.biases};
+    plain p = {.offset = model->mean,
+               .scale = model->scale,
+               .least = model->least,
+               .most = model->most,
+               .biases = model->options.biases};
     tamis_owned_dense *packed = NULL;
     if (W) {
         const size_t size = tamis_type_size(W->type), stride = (size_t)(W->stride ? W->stride : W->cols);
@@ -228,6 +233,7 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
     p = (plain){copy_of_operand(model, &operands.A),
                 copy_of_operand(model, &operands.B),
                 operands.offset,
+                operands.scale,
                 operands.least,
                 operands.most,
                 false};
@@ -244,10 +250,10 @@ static inline void plain_free(plain *p) {
 static inline double plain_raw(const plain *p, int64_t row, int64_t column) {
     const tamis_dense *const A = tamis_owned_dense_view(p->A), *const B = tamis_owned_dense_view(p->B);
     const int64_t products = A->cols - (p->biases ? 1 : 0);
-    double sum = p->offset;
+    double sum = 0;
     for (int64_t k = 0; k < products; k++) sum += number(A, row, k) * number(B, column, k);
     if (p->biases) sum += number(A, row, products) + number(B, column, products);
-    return sum;
+    return p->offset + p->scale * sum;
 }
 
 static inline double plain_expectation(const plain *p, int64_t row, int64_t column) {

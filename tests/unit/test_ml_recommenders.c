@@ -169,11 +169,12 @@ static void test_small_data(void **state) {
                 table t = table_of_rank(sizes[i][0], sizes[i][1], 1, given ? 1 : 0, 5);
                 const tamis_model_options options = options_of(methods[n], TAMIS_F32, 3, 2);
                 tamis_model *const model = fitted(&options, &t);
-                double *const Y = factors_of(model, true, NULL), *const W = folded(model, &t, 3, TAMIS_F32);
-                for (int64_t k = 0; k < 3 * t.cols; k++) assert_true(isfinite(Y[k]));
-                for (int64_t k = 0; k < 3 * t.rows; k++) assert_true(isfinite(W[k]));
-                for (int64_t k = 0; k < 3 * t.rows; k++)
-                    if (table_empty_row(&t, k / 3)) assert_true(W[k] == 0);
+                int64_t width;
+                double *const Y = factors_of(model, true, &width), *const W = folded(model, &t, width, TAMIS_F32);
+                for (int64_t k = 0; k < width * t.cols; k++) assert_true(isfinite(Y[k]));
+                for (int64_t k = 0; k < width * t.rows; k++) assert_true(isfinite(W[k]));
+                for (int64_t k = 0; k < width * t.rows; k++)
+                    if (table_empty_row(&t, k / width)) assert_true(W[k] == 0);
                 free(Y), free(W);
                 tamis_model_free(model);
                 table_free(&t);
@@ -236,8 +237,10 @@ static tamis_status use_all(const tamis_model_options *options, const table *t) 
     tamis_status status = tamis_model_create(device, options, &model);
     if (status == TAMIS_OK) status = tamis_model_fit(model, &t->S, NULL);
     if (status == TAMIS_OK && options->method == TAMIS_SFA) status = tamis_model_partial_fit(model, &t->S);
+    tamis_model_description description = {0};
+    if (status == TAMIS_OK) status = tamis_model_describe(model, &description);
     if (status == TAMIS_OK)
-        status = tamis_owned_dense_create(t->rows, options->factors, options->type, TAMIS_ROW_MAJOR, &W);
+        status = tamis_owned_dense_create(t->rows, description.width, options->type, TAMIS_ROW_MAJOR, &W);
     if (status == TAMIS_OK) status = tamis_model_transform(model, &t->S, tamis_owned_dense_view(W));
     if (status == TAMIS_OK) status = tamis_model_predict(model, tamis_owned_dense_view(W), &t->S, found);
     free(found);
@@ -295,13 +298,14 @@ static int tear_down(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_implicit_half),   cmocka_unit_test(test_implicit_loss),
                                        cmocka_unit_test(test_implicit_blocks), cmocka_unit_test(test_implicit_fold_in),
-                                       cmocka_unit_test(test_ccd_literally),   cmocka_unit_test(test_ccd_rank),
-                                       cmocka_unit_test(test_ccd_fold_in),     cmocka_unit_test(test_sfa_literally),
-                                       cmocka_unit_test(test_sfa_stream),      cmocka_unit_test(test_sfa_rank),
-                                       cmocka_unit_test(test_sfa_fold_in),     cmocka_unit_test(test_falling),
-                                       cmocka_unit_test(test_going_on),        cmocka_unit_test(test_seeds),
-                                       cmocka_unit_test(test_small_data),      cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_faults)};
+                                       cmocka_unit_test(test_implicit_start),  cmocka_unit_test(test_ccd_literally),
+                                       cmocka_unit_test(test_ccd_rank),        cmocka_unit_test(test_ccd_fold_in),
+                                       cmocka_unit_test(test_sfa_literally),   cmocka_unit_test(test_sfa_stream),
+                                       cmocka_unit_test(test_sfa_rank),        cmocka_unit_test(test_sfa_fold_in),
+                                       cmocka_unit_test(test_falling),         cmocka_unit_test(test_going_on),
+                                       cmocka_unit_test(test_seeds),           cmocka_unit_test(test_small_data),
+                                       cmocka_unit_test(test_refusals),        cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_defaults),        cmocka_unit_test(test_scales)};
     if (argc > 1) device_name = argv[1];
     on_cpu = strcmp(device_name, "cpu") == 0;
     if (tamis_device_open(device_name, &device) != TAMIS_OK) {

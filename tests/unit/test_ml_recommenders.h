@@ -47,6 +47,13 @@ double *factors_of(tamis_model *model, bool columns, int64_t *width);
 /* tamis_model_transform in double. */
 double *folded(tamis_model *model, const table *t, int64_t width, tamis_type type);
 
+/* What ratings are divided by about `centre`: the root of the mean of their squares. */
+double table_scale(const table *t, double centre);
+/* Biases by the definition: five rounds of means of what the others leave, damped by ten ratings; in units of scale. */
+void table_biases(const table *t, double mean, double scale, double *rows, double *columns);
+/* From `width` numbers a row to the first `width - 1`; the last ones, malloc'ed. */
+double *split_last(double *factors, int64_t rows, int64_t width);
+
 /* Solves the k x k system in place by Gauss with pivots; the result is in b. */
 void eliminate(int64_t k, double *a, double *b);
 double dot(const double *x, const double *y, int64_t n);
@@ -57,6 +64,7 @@ void test_implicit_half(void **state);
 void test_implicit_loss(void **state);
 void test_implicit_blocks(void **state);
 void test_implicit_fold_in(void **state);
+void test_implicit_start(void **state);
 void test_ccd_literally(void **state);
 void test_ccd_rank(void **state);
 void test_ccd_fold_in(void **state);
@@ -64,5 +72,7 @@ void test_sfa_literally(void **state);
 void test_sfa_stream(void **state);
 void test_sfa_rank(void **state);
 void test_sfa_fold_in(void **state);
+void test_defaults(void **state);
+void test_scales(void **state);
 
 #endif

@@ -517,6 +517,8 @@ static void refusals(void **state) {
     refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
     refuses((o = gap, o.row_prior = 0, o), "row_prior = 0, must be positive: it is the shape of a gamma distribution");
     refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
+    refuses((o = gap, o.row_prior = 1.5, o),
+            "row_prior = 1.5 with column_prior = 0: a shape above 1 needs a scale, without it the loss has no minimum");
     refuses((o = gap, o.rate_decay = NAN, o), "rate_decay = nan, expected 0 to 1");
     for (int m = 0; m < 2; m++) {
         corpus c = corpus_make(6, 9, 2, 9, false, 70);

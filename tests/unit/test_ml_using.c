@@ -110,7 +110,8 @@ static void keeps_nan(void **state) {
 
 /* ------------------------------------------------------------------------------------------ transform */
 
-/* (sum y y^T + lambda n) x = sum (r - mean - b) y of a row, by elimination; with biases y ends in 1. */
+/* (sum y y^T + lambda (n + 40)) x = sum ((r - mean) / scale - b) y of a row, by elimination; with biases y ends in 1.
+ */
 static void solve_row(const tamis_model *model, const plain *p, const data *d, int64_t row, double *x) {
     enum { MOST = 8 };
     double G[MOST][MOST + 1] = {{0}}, y[MOST];
@@ -118,7 +119,7 @@ static void solve_row(const tamis_model *model, const plain *p, const data *d, i
     const int64_t width = B->cols;
     int64_t count = 0;
     for (int64_t t = d->offsets[row]; t < d->offsets[row + 1]; t++, count++) {
-        double target = d->values[t] - model->mean;
+        double target = (d->values[t] - model->mean) / model->scale;
         for (int64_t k = 0; k < width; k++) y[k] = number(B, d->columns[t], k);
         if (p->biases) {
             target -= y[width - 1];
@@ -129,7 +130,7 @@ static void solve_row(const tamis_model *model, const plain *p, const data *d, i
             G[a][width] += y[a] * target;
         }
     }
-    for (int64_t a = 0; a < width; a++) G[a][a] += model->options.regularization * (double)(count > 1 ? count : 1);
+    for (int64_t a = 0; a < width; a++) G[a][a] += model->options.regularization * ((double)count + 40);
     for (int64_t a = 0; a < width; a++)
         for (int64_t b = 0; b < width; b++) {
             if (b == a) continue;

@@ -36,6 +36,7 @@ const tool_command *const tool_commands[] = {
     &tool_roofline_command,
     &tool_spy_command,
     &tool_train_command,
+    &tool_tune_command,
     &tool_predict_command,
     &tool_recommend_command,
     &tool_similar_command,

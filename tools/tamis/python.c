@@ -50,11 +50,17 @@ static int run_compare(const void *settings, int count, char **operands) {
     return start_python("tamis.compare");
 }
 
+static int run_tune(const void *settings, int count, char **operands) {
+    (void)settings, (void)count, (void)operands;
+    return start_python("tamis.tune");
+}
+
 typedef struct settings {
-    const char *output, *title;
+    const char *output, *title, *values, *state, *devices;
     double threshold;
     int device;
-    bool json, drift, no_clobber;
+    int64_t folds, iterations, seed;
+    bool json, drift, no_clobber, grid;
 } settings;
 
 static int run_roofline(const void *given, int count, char **operands) {
@@ -120,4 +126,31 @@ const tool_command tool_roofline_command = {
     .options = roofline_options,
     .settings_size = sizeof(settings),
     .run = run_roofline,
+};
+
+static const tool_option tune_options[] = {
+    {"values", 0, TOOL_NAME, "NAME=V,V,...", NULL,
+     "values of an option to try, such as factors=16,32 or biases=yes,no; may be repeated, other options keep their list",
+     AT(values), 0, 0, NULL},
+    {"folds", 0, TOOL_INTEGER, "N", "3", "parts of the data that are held out in turn", AT(folds), 2, 1e6, NULL},
+    {"iterations", 0, TOOL_INTEGER, "N", NULL, "of a whole fit; by default the method's", AT(iterations), 1, 1e6, NULL},
+    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the folds and the models", AT(seed), 0, 9e18, NULL},
+    {"state", 0, TOOL_ADDED_TO, "FILE", NULL, "keep results in FILE, and go on from those that are there", AT(state), 0,
+     0, NULL},
+    {"devices", 0, TOOL_NAME, "LIST", "cpu", "devices for fits side by side, separated by commas", AT(devices), 0, 0,
+     NULL},
+    {"grid", 0, TOOL_FLAG, NULL, NULL, "fit all candidates to the end", AT(grid), 0, 0, NULL},
+    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const tool_command tool_tune_command = {
+    .name = "tune",
+    .summary = "find the options of a model by cross-validation",
+    .operands = "METHOD DATA",
+    .least = 2,
+    .most = 2,
+    .options = tune_options,
+    .settings_size = sizeof(settings),
+    .run = run_tune,
 };

@@ -73,15 +73,16 @@ typedef struct tamis_model_options {
     double tolerance;      /* stop if the loss decreases by less than this share of itself in an iteration; 0
                               (default): never */
     bool skip_loss;        /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
-    double regularization; /* lambda > 0: als, ccd 0.05; implicit-als 0.01; sfa 0.5 of a user */
-    bool weighted;         /* als, ccd: lambda times the number of a row's ratings (default), else lambda itself */
-    bool biases;           /* als: a bias for each user and item (false) */
+    double regularization; /* lambda > 0, of ratings divided by their deviation: als, ccd, sfa 0.1; implicit-als 0.01 */
+    bool weighted;         /* als, ccd, sfa: lambda times 40 and the number of a row's ratings (default), else lambda
+                              itself, of an item of sfa times the number of users */
+    bool biases;           /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors */
     int cg_steps;          /* conjugate-gradient steps per half iteration: als 6, implicit-als 3, sfa 5 */
     double confidence;     /* implicit-als: an entry r has weight 1 + confidence * |r|; r < 0 is a known dislike (1) */
     int inner_rounds;      /* ccd: rounds per feature (5); lda, gap: updates of a mini-batch's rows (lda 5, gap 1) */
     bool nonnegative;      /* ccd: factors clamped at 0 (false) */
     double row_prior;      /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's
-                              factors (1) */
+                              factors (1), above 1 with a scale alone */
     double column_prior;   /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors;
                               0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
@@ -207,14 +208,16 @@ typedef struct tamis_model_description {
     int iterations_done;
     double loss, metric;      /* of the last iteration; NaN if there is none */
     double mean, least, most; /* of the fitted values */
-    uint64_t reserved[8];
+    double scale; /* als, ccd, sfa predict mean + scale * (product of factors, and biases): the ratings' deviation */
+    uint64_t reserved[7];
 } tamis_model_description;
 
 /* Describes a model. */
 TAMIS_API tamis_status tamis_model_describe(const tamis_model *model, tamis_model_description *description);
 
 /* Copies the factors, rows x width or cols x width, in the model's type. The caller must free them. With biases the
-   last column is the bias. For lda they are the words' weights; the column sums over words are the topics' masses. */
+   last column is the bias: a rating is mean + scale * (product of the others + both biases), see the description. For
+   lda they are the words' weights; the column sums over words are the topics' masses. */
 TAMIS_API tamis_status tamis_model_row_factors(tamis_model *model, tamis_owned_dense **factors);
 TAMIS_API tamis_status tamis_model_column_factors(tamis_model *model, tamis_owned_dense **factors);
 

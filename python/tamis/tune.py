@@ -1,0 +1,253 @@
+"""`tamis tune METHOD DATA`: options of a model by successive halving on cross-validated error; `tune` does it with estimators.
+
+All candidates of a grid are fitted with few iterations on one fold; the better sixth goes on with more, and the best two are fitted to the
+end, in large searches on all folds. What has been measured is kept in a state file, so that an interrupted search goes on.
+"""
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import ctypes
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import sys
+import time
+from typing import Any, Callable, Iterable, Optional
+
+import numpy
+
+from . import _command, ml
+from . import _declarations as c
+from ._library import lib, models, must
+from .results import ResultsError
+
+METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
+_LAMBDAS = [0.02, 0.05, 0.1, 0.2]
+_TOPICS = {"factors": [10, 20, 50, 100]}
+SPACES: dict[str, dict[str, list[Any]]] = {
+    "als": {"factors": [8, 16, 32, 64], "regularization": _LAMBDAS, "biases": [True, False]},
+    "ccd": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "biases": [True, False]},
+    "sfa": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "column_regularization": _LAMBDAS},
+    "implicit-als": {"factors": [16, 32, 64], "regularization": [0.01, 1.0, 10.0, 30.0], "confidence": [0.1, 1.0, 10.0, 40.0]},
+    "lda": {**_TOPICS, "row_prior": [0.01, 0.1, 0.5], "column_prior": [0.01, 0.1, 0.5]},
+    "gap": {**_TOPICS, "column_prior": [0.0, 1.0, 10.0]},
+}
+TOP = 10
+
+
+# -------------------------------------------------------------------- folds and errors
+
+def _entries(X: Any, keep: numpy.ndarray) -> Any:
+    import scipy.sparse
+    coo = X.tocoo()
+    return scipy.sparse.csr_matrix((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=X.shape)
+
+
+def split(X: Any, counts: bool, folds: int, fold: int, seed: int) -> tuple[Any, Any, Any]:
+    """What is fitted, what is held out and what is known of the rows of that (None: the fit)."""
+    draw = numpy.random.default_rng(seed)
+    if not counts:
+        of = draw.integers(folds, size=X.nnz)
+        return _entries(X, of != fold), _entries(X, of == fold), None
+    of = draw.integers(folds, size=X.shape[0])
+    test = X[of == fold].tocsr()
+    away = draw.binomial(numpy.round(test.data).astype("int64"), 0.5).astype(X.dtype)
+    held, known = test.copy(), test.copy()
+    held.data, known.data = away, test.data - away
+    held.eliminate_zeros()
+    known.eliminate_zeros()
+    return X[of != fold].tocsr(), held, known
+
+
+def error(model: Any, fitted: Any, held: Any, known: Any) -> float:
+    """Smaller is better: RMSE of ratings, perplexity of words, 1 - recall of the first ten of uses."""
+    if known is not None:
+        return float(numpy.exp(-model.score(held, observed=known)))
+    if not isinstance(model, ml.ImplicitALS):
+        return -float(model.score(held, observed=fitted if isinstance(model, ml.SFA) else None))
+    top, _ = model.recommend(None, min(TOP, held.shape[1]), seen=fitted)
+    hits = [numpy.isin(held.indices[a:b], top[row]).mean() for row, (a, b) in enumerate(zip(held.indptr, held.indptr[1:])) if b > a]
+    return 1 - float(numpy.mean(hits))
+
+
+# -------------------------------------------------------------------- the search
+
+def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(space, values)) for values in itertools.product(*space.values())]
+
+
+def rungs(count: int, iterations: int, folds: int) -> list[tuple[int, int, int]]:
+    """(candidates, iterations, folds) of each round: about an eighth of `count` full fits of all folds, where these are 30 or more."""
+    last = min(2, count)
+    middle = max(last, min(count, count // 6))
+    return [(count, max(min(3, iterations), iterations // 5), 1), (middle, max(1, iterations // 2), 1), (last, iterations, max(1, min(folds, count // 32)))]
+
+
+def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, seed: int = 1, fixed: Optional[dict[str, Any]] = None,
+         devices: Iterable[str] = ("cpu",), state: Optional[str] = None, grid: bool = False,
+         report: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
+    """Searches the product of `space`, lists of values of the estimator's parameters; `fixed` are the others.
+
+    Returns the best parameters, their error, all results and the cost: iterations times factors, over all fits. state: a file in which results
+    are kept, and from which a search with the same data and arguments goes on. grid: fit everything to the end instead.
+    """
+    X = X.tocsr()
+    fixed, devices = dict(fixed or {}), list(devices)
+    iterations = fixed.pop("iterations", method().iterations)
+    key = hashlib.sha256(repr((method.__name__, X.shape, space, fixed, iterations, folds, seed, grid)).encode())
+    for part in (X.indptr, X.indices, X.data):
+        key.update(numpy.ascontiguousarray(part).tobytes())
+    results = _State(state, key.hexdigest())
+    parts = {fold: split(X, method._counts, folds, fold, seed) for fold in range(folds)}
+
+    def fit(job: tuple[dict[str, Any], int, int, str]) -> dict[str, Any]:
+        values, steps, fold, device = job
+        start = time.perf_counter()
+        model = method(**fixed, **values, iterations=steps, device=device, seed=seed).fit(parts[fold][0])
+        found = error(model, *parts[fold])
+        return {"error": found, "seconds": time.perf_counter() - start, "cost": steps * values.get("factors", model.factors)}
+
+    alive = candidates(space)
+    plan = [(len(alive), iterations, folds)] if grid else rungs(len(alive), iterations, folds)
+    rows: list[dict[str, Any]] = []
+    with concurrent.futures.ThreadPoolExecutor(len(devices)) as pool:
+        for count, steps, used in plan:
+            alive = alive[:count]
+            names = [(values, steps, fold) for values in alive for fold in range(used)]
+            missing = [name for name in names if results.get(name) is None]
+            for first in range(0, len(missing), len(devices)):
+                some = missing[first:first + len(devices)]
+                for name, found in zip(some, pool.map(fit, [(*name, devices[i]) for i, name in enumerate(some)])):
+                    results.put(name, found)
+            rows = []
+            for values in alive:
+                found = [results.get((values, steps, fold)) for fold in range(used)]
+                mean = float(numpy.mean([one["error"] for one in found]))
+                rows.append({"values": values, "iterations": steps, "folds": used, "error": mean if numpy.isfinite(mean) else float("inf")})
+            rows.sort(key=lambda row: row["error"])
+            alive = [row["values"] for row in rows]
+            report(f"{len(rows)} candidates, {steps} iterations, {used} folds: best {rows[0]['error']:.6g} with {_words(alive[0])}")
+    return {"best": alive[0], "error": rows[0]["error"], "rows": rows, "cost": results.total("cost"), "seconds": results.total("seconds")}
+
+
+class _State:
+    """Results by their names, in a file of JSON lines where there is one; the first line says of which search."""
+
+    def __init__(self, path: Optional[str], key: str):
+        self.path, self.found = path, {}
+        if path is None:
+            return
+        if not os.path.exists(path):
+            _command.write(path, json.dumps({"tamis_tune": key}) + "\n")
+            return
+        lines = pathlib.Path(path).read_text().splitlines(keepends=True)
+        try:
+            whole = [json.loads(line) for line in lines if line.endswith("\n")]  # a killed search leaves part of a line
+            of = whole[0]["tamis_tune"]
+            self.found = {json.dumps(one["name"]): one for one in whole[1:]}
+        except (ValueError, KeyError, TypeError, IndexError):
+            raise ResultsError(f"{path}: no state of tamis tune") from None
+        if of != key:
+            raise ResultsError(f"{path}: a search of other data or options: choose another --state, or remove it")
+        if not lines[-1].endswith("\n"):
+            _command.write(path, "".join(lines[:-1]))
+
+    def get(self, name: tuple) -> Any:
+        return self.found.get(json.dumps(name))
+
+    def put(self, name: tuple, result: dict[str, Any]) -> None:
+        self.found[json.dumps(name)] = result
+        if self.path is not None:
+            with open(self.path, "a") as file:
+                file.write(json.dumps({"name": name, **result}) + "\n")
+
+    def total(self, what: str) -> float:
+        return sum(one[what] for one in self.found.values())
+
+
+# -------------------------------------------------------------------- the command
+
+def _words(values: dict[str, Any]) -> str:
+    return " ".join(("--" if value is not False else "--no-") + name.replace("_", "-") + ("" if isinstance(value, bool) else f" {value:g}")
+                    for name, value in values.items())
+
+
+def read(path: str) -> Any:
+    """Any file that the program reads without names: matrices and bags of words; ratings with names from .csv, .tsv and .ratings."""
+    import scipy.sparse
+    owned = ctypes.c_void_p()
+    if path.endswith((".csv", ".tsv", ".ratings", ".data")):
+        users, items = ctypes.c_void_p(), ctypes.c_void_p()
+        must(models().tamis_read_ratings(os.fsencode(path), None, owned, users, items, None))
+        models().tamis_names_free(users)
+        models().tamis_names_free(items)
+    else:
+        options = c.tamis_read_options(offset_type=c.TAMIS_I64, values=c.TAMIS_VALUES_ONES, format=c.TAMIS_CSR)
+        must(lib.tamis_read_sparse(os.fsencode(path), ctypes.byref(options), owned))
+    try:
+        s = lib.tamis_owned_sparse_view(owned).contents
+
+        def array(address: Any, count: int, kind: Any) -> numpy.ndarray:
+            if count == 0:
+                return numpy.empty(0, kind)
+            return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (count,)).copy()
+        index = {c.TAMIS_I32: ctypes.c_int32, c.TAMIS_I64: ctypes.c_int64}
+        value = ctypes.c_double if s.value_type == c.TAMIS_F64 else ctypes.c_float
+        return scipy.sparse.csr_matrix((array(s.values, s.nnz, value), array(s.columns, s.nnz, index[s.index_type]),
+                                        array(s.offsets, s.rows + 1, index[s.offset_type])), shape=(s.rows, s.cols))
+    finally:
+        lib.tamis_owned_sparse_free(owned)
+
+
+def _numbers(text: str) -> tuple[str, list[Any]]:
+    name, _, values = text.partition("=")
+    words = {"yes": True, "no": False}
+    try:
+        found = [words[one] if one in words else int(one) if one.lstrip("-").isdigit() else float(one) for one in values.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}': expected NAME=VALUE,VALUE,...") from None
+    return name.replace("-", "_"), found
+
+
+def parser() -> argparse.ArgumentParser:
+    arguments = _command.parser("tune", "find the options of a model by cross-validation")
+    arguments.add_argument("method", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
+    arguments.add_argument("data", metavar="DATA", help="ratings, uses or bags of words, as for training")
+    arguments.add_argument("--values", metavar="NAME=V,V,...", type=_numbers, action="append", default=[],
+                           help="values of an option to try, such as factors=16,32 or biases=yes,no; others keep their list")
+    arguments.add_argument("--folds", metavar="N", type=int, default=3, help="parts that are held out in turn [3]")
+    arguments.add_argument("--seed", metavar="SEED", type=int, default=1, help="of folds and models [1]")
+    arguments.add_argument("--iterations", metavar="N", type=int, help="of a whole fit [the method's]")
+    arguments.add_argument("--state", metavar="FILE", help="keep results here, and go on from them")
+    arguments.add_argument("--devices", metavar="LIST", default="cpu", help="devices for fits side by side, separated by commas [cpu]")
+    arguments.add_argument("--grid", action="store_true", help="fit all candidates to the end")
+    arguments.add_argument("--json", action="store_true", help="print the result as JSON")
+    return arguments
+
+
+def main(given: argparse.Namespace) -> int:
+    method = METHODS[given.method]
+    space = {**SPACES[given.method], **dict(given.values)}
+    unknown = [name for name in space if name not in method._names()]
+    if unknown or given.folds < 2:
+        _command.error(f"--values {unknown[0]}: {given.method} has no such option" if unknown else f"--folds {given.folds}: expected 2 or more")
+        return _command.USAGE
+    fixed = {} if given.iterations is None else {"iterations": given.iterations}
+    found = tune(method, read(given.data), space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
+                 state=given.state, grid=given.grid, report=lambda line: print(line, file=sys.stderr))
+    if given.json:
+        print(json.dumps(found))
+        return _command.OK
+    what = "perplexity" if method._counts else "1 - recall" if method is ml.ImplicitALS else "RMSE"
+    print(f"{what:>12}  options")
+    for row in found["rows"][:10]:
+        print(f"{row['error']:12.6g}  {_words(row['values'])}")
+    print(f"tamis train {given.method} {given.data} -o MODEL {_words(found['best'])}")
+    return _command.OK
+
+
+if __name__ == "__main__":
+    sys.exit(_command.run(main, parser()))
