@@ -314,6 +314,14 @@ if begin bench 230; then
     timeout -k 5 $((limit - 3)) "$tamis" bench ${BENCH:-"$@"} --device "$device" $peers --edge mask --inner 32,128 --repeat 10 --seconds 1 \
         --json "$top/bench.jsonl" >"$top/bench.log" 2>&1
     code=$?
+    # attention of 16 heads, with what a mask of blocks has where that is at hand
+    attention=generate:window:rows=4096,band=256,name=window4096
+    for file in ${files:-}; do
+        case $file in */attn4096.npz) attention=$file ;; esac
+    done
+    [ "${device%%:*}" != cuda ] ||
+        timeout -k 5 40 "$tamis" bench "$attention" --device "$device" --op fused --edge softmax --batch 16 --inner 64,128 \
+            --type fp32,fp16,bf16 --values none --repeat 10 --seconds 0.2 --json "$top/bench.jsonl" >>"$top/bench.log" 2>&1 || code=$?
     note=''
     [ $code -ne 124 ] || note='cut off by its time limit'
     # shellcheck disable=SC2046

@@ -63,11 +63,14 @@ def geometric_mean(ratios):
     return round(math.exp(sum(map(math.log, ratios)) / len(ratios)), 3) if ratios else None
 
 
+FIGURE_KEY = ("matrix", "operation", "edge", "inner", "width", "batch", "type")
+
+
 def figures_of(lines):
     """One figure for each problem: ours (the one chosen, else the fastest) and the peer's fastest."""
     cases = {}
     for line in lines:
-        key = tuple(line[k] for k in ("matrix", "operation", "edge", "inner", "width", "type"))
+        key = tuple(line.get(k, 1) for k in FIGURE_KEY)
         cases.setdefault(key, []).append(line)
     figures = []
     for key, measured in cases.items():
@@ -77,7 +80,7 @@ def figures_of(lines):
         if not ours:
             continue
         best = min(ours, key=lambda x: x["median_ms"])
-        figure = dict(zip(("matrix", "operation", "edge", "inner", "width", "type"), key))
+        figure = dict(zip(FIGURE_KEY, key))
         figure.update(nnz=best["nnz"], algorithm=best["algorithm"], median_ms=round(best["median_ms"], 6),
                       relative_error=best.get("relative_error"))
         if peers:
