@@ -71,7 +71,7 @@ static tamis_status take_format(const tamis_text *archive, char format[8]) {
     }
     TRY_GOTO(end, load_array(archive, "format.npy", &array));
     const int step = npy->kind == 'U' ? 4 : 1, low = npy->kind == 'U' && npy->swapped ? 3 : 0;
-    for (int i = 0; i < npy->size; i++) {
+    for (int i = 0; i < 7 && i < npy->size; i++) {
         const unsigned char c = npy->data[i * step + low];
         format[i] = (char)(c >= 0x20 && c < 0x7f ? c : '\0');
     }
