@@ -8,6 +8,8 @@
 #   UNPACKED  a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
 #   OUT       where the evidence goes, docs/evidence unless set
 #   TOTAL     seconds for everything, 530 unless set
+#   ONLY      steps to repeat, separated by commas (units: all that begin with dense .. models): the others stay as they are in
+#             the evidence, which must be of the same sources, driver and compiler
 #   TAMIS_NVRTC, TAMIS_OPENCL, TAMIS_MATRIX_PATH (folders, colon-separated, whose .npz files are measured too)
 set -u
 cd "$(dirname "$0")/.."
@@ -34,9 +36,18 @@ record() {
     [ "$2" != failed ] || failures=$((failures + 1))
 }
 
-# begin NAME LIMIT: sets limit; false when the time is over, which is a failure
+# wanted NAME: whether the step is to be run
+wanted() {
+    case ${ONLY:-} in
+    '') ;;
+    *) case ,$ONLY, in *,"$1",*) ;; *) return 1 ;; esac ;;
+    esac
+}
+
+# begin NAME LIMIT: sets limit; false when the step is not wanted, or when the time is over, which is a failure
 begin() {
     step_start=$(date +%s)
+    wanted "$1" || return 1
     limit=$(least "$2" "$(left)")
     [ "$limit" -lt 5 ] || return 0
     record "$1" failed 0 0 0 'the time was over before it began'
@@ -61,6 +72,7 @@ sanitizer=$(command -v compute-sanitizer || first /usr/local/cuda*/bin/compute-s
 
 # ------------------------------------------------------------------------------------------ build
 
+ONLY=${ONLY:+build,$ONLY}
 begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
@@ -126,7 +138,7 @@ cross() {
 cross widths 100 "$device" sweep
 cross cross-"${device%%:*}" 80 "$device"
 
-if [ "${device%%:*}" = cuda ]; then
+if [ "${device%%:*}" = cuda ] && wanted cross-opencl; then
     step_start=$(date +%s)
     library=$(ldconfig -p 2>/dev/null | sed -n 's/.*=> \(.*libnvidia-opencl\.so\.1\)$/\1/p' | head -1)
     [ -n "$library" ] || library=$(first /usr/local/nvidia/lib64/libnvidia-opencl.so.1 /usr/lib/*-linux-gnu/libnvidia-opencl.so.1 \
@@ -334,6 +346,6 @@ fi
 # ------------------------------------------------------------------------------------------ evidence
 
 mkdir -p "${OUT:-docs/evidence}"
-python3 scripts/gpu-evidence.py write "$top" "$device" "$(scripts/gpu-hash.sh)" "${OUT:-docs/evidence}" || failures=$((failures + 1))
+python3 scripts/gpu-evidence.py write "$top" "$device" "$(scripts/gpu-hash.sh)" "${OUT:-docs/evidence}" "${ONLY:-}" || failures=$((failures + 1))
 echo "gpu-check: $failures steps failed, $(($(date +%s) - start)) s"
 [ "$failures" -eq 0 ]

@@ -108,9 +108,24 @@ def compiler_of(device_name):
     return os.path.basename(os.path.realpath(path)) if path and device_name.startswith("cuda") else None
 
 
-def write(folder, device_name, sources, out):
+def add_to(path, repeated):
+    """What was measured before of the same sources on the same chip, with the steps of `repeated` in place of their like."""
+    with open(path) as file:
+        evidence = json.load(file)
+    for name in ("chip", "device", "driver", "compiler", "sources_sha256"):
+        if evidence[name] != repeated[name]:
+            sys.exit(f"gpu-evidence: {path}: {name} is {evidence[name]}, here it is {repeated[name]}: run all steps")
+    for name, step in repeated["steps"].items():
+        evidence["steps"][name] = {**step, "repeated": repeated["date"]}
+    if repeated["figures"]:
+        evidence.update((name, repeated[name]) for name in ("figures", "geometric_mean_of_ratios"))
+    return evidence
+
+
+def write(folder, device_name, sources, out, only=""):
     device = device_of(os.path.join(folder, "devices.json"), device_name)
-    figures = figures_of(lines_of(os.path.join(folder, "bench.jsonl")))
+    measured = os.path.join(folder, "bench.jsonl")
+    figures = figures_of(lines_of(measured)) if not only or "bench" in only.split(",") else []
     steps = os.path.join(folder, "steps")
     means = {}
     for operation in ("sddmm", "spmm", "fused"):
@@ -133,6 +148,9 @@ def write(folder, device_name, sources, out):
     }
     name = re.sub(r"[^a-z0-9]+", "-", device["model"].lower()).strip("-")
     path = os.path.join(out, name + ".json")
+    if only:
+        evidence = add_to(path, evidence)
+        figures = evidence["figures"]
     head = json.dumps({k: v for k, v in evidence.items() if k != "figures"}, indent=1)
     with open(path, "w") as file:  # a figure a line: readable, and short in a diff
         file.write(head[:-2] + ',\n "figures": [\n' + ",\n".join("  " + json.dumps(f) for f in figures) + "\n ]\n}\n")

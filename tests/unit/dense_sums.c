@@ -211,6 +211,7 @@ void dense_solve(int64_t m, int64_t n) {
     double trace = 0, scale = ldexp(1, (int)tamis_random_below(&dense_dice, 60) - 40);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) dense_case_set(&B, i, j, scale * dense_case_get(&B, i, j));
+    dense_case_send(&B);
     for (int64_t i = 0; i < 40; i++)
         for (int64_t j = 0; j < n; j++) trace += dense_case_get(&Y, i, j) * dense_case_get(&Y, i, j);
     dense_works(tamis_dense_gram(dense_device, NULL, dense_workspaces[dense_type], 1, &Y.view, 0, &G.view));
