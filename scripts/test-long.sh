@@ -3,6 +3,7 @@
 # fuzzing for minutes, the static analyser at its full depth.
 cd "$(dirname "$0")/.." || exit
 . scripts/test-steps.sh
+export TAMIS_TEST_WHOLE=1
 
 step 'format and static checks at full depth'
 build release -DBUILD_TESTING=ON -DTAMIS_CPU_INLINE=ON

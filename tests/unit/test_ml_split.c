@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/random.h"
+#include "support/brief.h"
 #include "test_ml_support.h"
 
 /* A CSR of rows of 0 to 40 entries, some empty, columns unsorted, values whole numbers 0 to `most`. `cols` is prime:
@@ -219,7 +220,7 @@ static void tokens_are_shared(void **state) {
     static const double shares[] = {0.1, 0.5, 0.75, 0.9, 1e-9, 1 - 1e-9};
     static const int64_t most[] = {1, 5, 200, 100000};
     for (int m = 0; m < 4; m++) {
-        tamis_owned_sparse *const matrix = random_counts(m < 3 ? 300 : 60, 53, most[m], 5);
+        tamis_owned_sparse *const matrix = random_counts(m < 3 || test_whole() ? 300 : 60, 53, most[m], 5);
         const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         const double tokens = sum_of(S);
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
