@@ -188,7 +188,7 @@ class Estimator:
         return numpy.array([f"{type(self).__name__.lower()}{number}" for number in range(self._width)], dtype=object)
 
     def transform(self, X: Any) -> numpy.ndarray:
-        """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in."""
+        """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in; with biases one more column."""
         model, s = self._fitted(), self._samples(X)
         W = numpy.empty((s.shape[0], self._width), self._type)
         must(models().tamis_model_transform(model, byref(s.struct), byref(dense(view(W, "W"), "W"))))
