@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { XLA_MAJOR = 0, XLA_MINOR = 3 }; /* what is declared here is the same from 0.1 (of JAX 0.5) to 0.3 */
+enum { XLA_MAJOR = 0, XLA_MINOR = 4 }; /* what is declared here is the same from 0.1 (of JAX 0.5) to 0.4 (of 0.11) */
 
 /* what every structure begins with */
 typedef struct xla_extension {
