@@ -38,10 +38,7 @@ record() {
 
 # wanted NAME: whether the step is to be run
 wanted() {
-    case ${ONLY:-} in
-    '') ;;
-    *) case ,$ONLY, in *,"$1",*) ;; *) return 1 ;; esac ;;
-    esac
+    case ,${ONLY:-$1}, in *,"$1",*) ;; *) return 1 ;; esac
 }
 
 # begin NAME LIMIT: sets limit; false when the step is not wanted, or when the time is over, which is a failure

@@ -46,17 +46,6 @@ tamis_status ml_less_biases(const tamis_model *model, const tamis_sparse *data, 
 
 /* ------------------------------------------------------------------------------------------ the last column */
 
-/* From doubles into a packed matrix on the device; waits. */
-static tamis_status write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
-    const int64_t count = dense->rows * dense->cols;
-    void *cast;
-    TRY(tamis_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
-    for (int64_t i = 0; i < count; i++) ml_put_number(cast, dense->type, i, numbers[i]);
-    const tamis_status status = ml_dense_write(model, dense, cast);
-    tamis_release(cast);
-    return status;
-}
-
 tamis_status ml_units_make(const tamis_model *model, ml_units *units) {
     const int64_t width = model->width;
     double numbers[1025] = {0};
@@ -64,7 +53,7 @@ tamis_status ml_units_make(const tamis_model *model, ml_units *units) {
     TRY(ml_dense_make(model, width, 1, &units->last));
     for (int last = 0; last < 2; last++) {
         for (int64_t j = 0; j < width; j++) numbers[j] = (j == width - 1) == (last == 1) ? 1 : 0;
-        TRY(write_doubles(model, last ? &units->last : &units->first, numbers));
+        TRY(ml_dense_write_doubles(model, last ? &units->last : &units->first, numbers));
     }
     return TAMIS_OK;
 }
@@ -90,7 +79,7 @@ tamis_status ml_last_write(const tamis_model *model, const tamis_dense *factors,
     tamis_status status;
     TRY_GOTO(done, ml_units_make(model, &units));
     TRY_GOTO(done, ml_dense_make(model, factors->rows, 1, &column));
-    TRY_GOTO(done, write_doubles(model, &column, numbers));
+    TRY_GOTO(done, ml_dense_write_doubles(model, &column, numbers));
     tamis_dense last = units.last; /* as a row */
     last.cols = last.stride = last.rows;
     last.rows = 1;
@@ -106,19 +95,14 @@ done:
 tamis_status ml_last_read(const tamis_model *model, const tamis_dense *factors, double **numbers) {
     ml_units units = {0};
     tamis_dense column = {0};
-    tamis_owned_dense *array = NULL;
     tamis_status status;
     *numbers = NULL;
     TRY_GOTO(done, ml_units_make(model, &units));
     TRY_GOTO(done, ml_dense_make(model, factors->rows, 1, &column));
     TRY_GOTO(done, tamis_dense_multiply(model->device, NULL, 1, factors, &units.last, 0, &column));
-    TRY_GOTO(done, ml_dense_fetch(model, &column, &array));
-    TRY_GOTO(done, tamis_allocate(factors->rows, sizeof **numbers, "biases", (void **)numbers));
-    for (int64_t i = 0; i < factors->rows; i++)
-        (*numbers)[i] = ml_number(tamis_owned_dense_view(array)->data, factors->type, i);
+    TRY_GOTO(done, ml_dense_read_doubles(model, &column, numbers));
 done:
     ml_units_free(model, &units);
     ml_dense_free(model, &column);
-    tamis_owned_dense_free(array);
     return status;
 }

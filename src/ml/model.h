@@ -160,6 +160,9 @@ void ml_dense_free(const tamis_model *model, tamis_dense *dense);
 /* Between a packed host array of the model's type and the device; they wait. */
 tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host);
 tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host);
+/* The same with doubles, whatever the model's type; those read are the caller's, by tamis_release. */
+tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers);
+tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers);
 /* The host's copy as an array, the caller's. */
 tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **array);
 /* Seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart. */

@@ -52,6 +52,28 @@ tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, 
     return status;
 }
 
+tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
+    const int64_t count = dense->rows * dense->cols;
+    void *cast;
+    TRY(tamis_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
+    for (int64_t i = 0; i < count; i++) ml_put_number(cast, dense->type, i, numbers[i]);
+    const tamis_status status = ml_dense_write(model, dense, cast);
+    tamis_release(cast);
+    return status;
+}
+
+tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers) {
+    const int64_t count = dense->rows * dense->cols;
+    tamis_owned_dense *array;
+    *numbers = NULL;
+    TRY(ml_dense_fetch(model, dense, &array));
+    const tamis_status status = tamis_allocate(count, sizeof **numbers, "numbers of the device", (void **)numbers);
+    for (int64_t i = 0; status == TAMIS_OK && i < count; i++)
+        (*numbers)[i] = ml_number(tamis_owned_dense_view(array)->data, dense->type, i);
+    tamis_owned_dense_free(array);
+    return status;
+}
+
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
                              double high) {
     tamis_owned_dense *array;

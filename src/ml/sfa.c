@@ -89,31 +89,6 @@ static tamis_status check(const tamis_model_options *options) {
     return TAMIS_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ numbers on the host */
-
-/* From doubles into a matrix on the device: for begin() alone. */
-static tamis_status write_numbers(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
-    const int64_t count = dense->rows * dense->cols;
-    void *cast;
-    TRY(tamis_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
-    for (int64_t i = 0; i < count; i++) ml_put_number(cast, dense->type, i, numbers[i]);
-    const tamis_status status = ml_dense_write(model, dense, cast);
-    tamis_release(cast);
-    return status;
-}
-
-/* The caller's, by tamis_release: for begin() alone. */
-static tamis_status read_numbers(const tamis_model *model, const tamis_dense *dense, double **numbers) {
-    const int64_t count = dense->rows * dense->cols;
-    tamis_owned_dense *array;
-    TRY(ml_dense_fetch(model, dense, &array));
-    const tamis_status status = tamis_allocate(count, sizeof **numbers, "numbers of the device", (void **)numbers);
-    for (int64_t i = 0; status == TAMIS_OK && i < count; i++)
-        (*numbers)[i] = ml_number(tamis_owned_dense_view(array)->data, dense->type, i);
-    tamis_owned_dense_free(array);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------------ biases */
 
 static bool biased(const tamis_model *model) { return model->width > model->options.factors; }
@@ -145,8 +120,8 @@ static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, b
         TRY_GOTO(done, tamis_allocate_zeroed(cols, 2 * sizeof *base, "the sums of items", (void **)&base));
         TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *biases, "the biases of items", (void **)&biases));
     } else {
-        TRY_GOTO(done, read_numbers(model, &model->states[SUMS], &base));
-        TRY_GOTO(done, read_numbers(model, &model->states[BIASES], &biases));
+        TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[SUMS], &base));
+        TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[BIASES], &biases));
     }
     TRY_GOTO(done, tamis_allocate(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
     TRY_GOTO(done, tamis_allocate_zeroed(data->rows, sizeof *users, "the biases of users", (void **)&users));
@@ -154,8 +129,8 @@ static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, b
         if (biased(model)) ml_row_biases(model, data, biases, users);
         sum_items(model, data, users, base, sums, biases);
     }
-    TRY_GOTO(done, write_numbers(model, &model->states[SUMS], sums));
-    TRY_GOTO(done, write_numbers(model, &model->states[BIASES], biases));
+    TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[SUMS], sums));
+    TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[BIASES], biases));
     if (biased(model)) status = ml_last_write(model, &model->column_factors, biases);
 done:
     tamis_release(base);
@@ -170,7 +145,7 @@ done:
 static tamis_status centre(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W, void **centred) {
     double *biases = NULL, *users = NULL;
     tamis_status status;
-    TRY_GOTO(done, read_numbers(model, &model->states[BIASES], &biases));
+    TRY_GOTO(done, ml_dense_read_doubles(model, &model->states[BIASES], &biases));
     if (biased(model)) {
         TRY_GOTO(done, tamis_allocate(data->rows, sizeof *users, "the biases of users", (void **)&users));
         ml_row_biases(model, data, biases, users);
@@ -281,11 +256,11 @@ static tamis_status make_sums(const tamis_model *model, sfa *work) {
 static tamis_status make_item_lambda(const tamis_model *model, const tamis_dense *item_lambda) {
     double *sums, *lambdas = NULL;
     const double lambda = model->options.column_regularization, users = model->rows > 0 ? (double)model->rows : 1;
-    TRY(read_numbers(model, &model->states[SUMS], &sums));
+    TRY(ml_dense_read_doubles(model, &model->states[SUMS], &sums));
     tamis_status status = tamis_allocate(item_lambda->rows, sizeof *lambdas, "the lambda of items", (void **)&lambdas);
     for (int64_t j = 0; status == TAMIS_OK && j < item_lambda->rows; j++)
         lambdas[j] = model->options.weighted ? lambda * (sums[2 * j + 1] + model->prior_ratings) / users : lambda;
-    if (status == TAMIS_OK) status = write_numbers(model, item_lambda, lambdas);
+    if (status == TAMIS_OK) status = ml_dense_write_doubles(model, item_lambda, lambdas);
     tamis_release(sums);
     tamis_release(lambdas);
     return status;
