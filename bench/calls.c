@@ -2,10 +2,13 @@
  * What calls cost beside their kernels, on a small matrix whose data lie on the device: the first plan of a kind in the
  * process, with whatever it compiles, an execution of a plan, and single calls that check S and that trust it. Medians
  * of the time until the call returns; "in a row" is the time of a call among many, with the wait for the last.
- *   bench_calls [DEVICE [CALLS]]   (an empty XDG_CACHE_HOME has it compile everything)
+ * On CUDA the last line is the floor of an execution: what the driver takes to launch an empty kernel with as many
+ * arguments. bench_calls [DEVICE [CALLS]]   (an empty XDG_CACHE_HOME has it compile everything)
  */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tamis/generate.h>
 #include <tamis/matrix.h>
 #include <tamis/stream.h>
@@ -78,13 +81,16 @@ static void measure(const char *what, const tamis_plan *plan, const tamis_option
 
 static void measure_operation(tamis_operation operation) {
     tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_plan_report about;
     tamis_plan *plan;
     o.operation = operation;
     o.inner = operation == TAMIS_OP_SPMM ? 0 : K;
     o.width = K;
     double start = now();
     need(tamis_plan_create(device, &S, &o, &plan));
-    printf("%s\n  %-24s %7.1f ms\n", tamis_operation_name(operation), "first plan", 1e3 * (now() - start));
+    const double taken = now() - start;
+    need(tamis_plan_describe(plan, &about));
+    printf("%s\n  %-24s %7.1f ms, %s\n", tamis_operation_name(operation), "first plan", 1e3 * taken, about.algorithm);
     tamis_plan *second;
     start = now();
     need(tamis_plan_create(device, &S, &o, &second));
@@ -99,6 +105,52 @@ static void measure_operation(tamis_operation operation) {
     measure("single call, trusted", NULL, &o);
     tamis_plan_destroy(plan);
     tamis_plan_destroy(second);
+}
+
+/* The driver's own part of an execution: an empty kernel with as many arguments. Silent where there is no such driver.
+ */
+static struct driver {
+    int (*retain)(void **context, int number);
+    int (*enter)(void *context);
+    int (*load)(void **module, const void *text);
+    int (*find)(void **function, void *module, const char *name);
+    int (*launch)(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned threads_y,
+                  unsigned threads_z, unsigned shared, void *stream, void **arguments, void **extra);
+    int (*wait)(void);
+} driver;
+
+static bool open_driver(void) {
+    static const char *const names[] = {"cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleLoadData",
+                                        "cuModuleGetFunction",      "cuLaunchKernel",  "cuCtxSynchronize"};
+    void **const found[] = {(void **)&driver.retain, (void **)&driver.enter,  (void **)&driver.load,
+                            (void **)&driver.find,   (void **)&driver.launch, (void **)&driver.wait};
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW);
+    for (size_t i = 0; library && i < sizeof names / sizeof *names; i++)
+        if (!(*found[i] = dlsym(library, names[i]))) return false;
+    return library != NULL;
+}
+
+static void measure_launch(int number) {
+    enum { ARGUMENTS = 24 };
+    static double times[CALLS_MOST];
+    char text[2048];
+    void *context, *module, *function, *value = NULL, *arguments[ARGUMENTS];
+    int used = snprintf(text, sizeof text, ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry empty(");
+    for (int i = 0; i < ARGUMENTS; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s.param .u64 p%d", i ? ", " : "", i);
+        arguments[i] = &value;
+    }
+    snprintf(text + used, sizeof text - (size_t)used, ")\n{\nret;\n}\n");
+    if (!open_driver() || driver.retain(&context, number) != 0 || driver.enter(context) != 0) return;
+    if (driver.load(&module, text) != 0 || driver.find(&function, module, "empty") != 0) return;
+    for (int i = -5; i < calls; i++) {
+        const double start = now();
+        if (driver.launch(function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL) != 0) return;
+        if (i >= 0) times[i] = now() - start;
+        driver.wait();
+    }
+    qsort(times, (size_t)calls, sizeof *times, compare);
+    printf("the driver alone\n  %-24s %7.1f us to return\n", "an empty kernel", 1e6 * times[calls / 2]);
 }
 
 int main(int argc, char **argv) {
@@ -125,6 +177,7 @@ int main(int argc, char **argv) {
     printf("%s: %d rows, %lld nonzeros, K = %d, fp32\n", about.name, ROWS, (long long)S.nnz, K);
     for (int operation = TAMIS_OP_SDDMM; operation <= TAMIS_OP_FUSED; operation++)
         measure_operation((tamis_operation)operation);
+    if (argc < 2 || strncmp(argv[1], "cuda:", 5) == 0) measure_launch(argc < 2 ? 0 : atoi(argv[1] + 5));
     tamis_owned_sparse_free(made); /* device memory goes with the process */
     tamis_device_close(device);
     return 0;

@@ -84,10 +84,12 @@ typedef struct tamis_gpu_fitted {
     struct { /* gpu-tensor on compute capability 9.0: the same, three products of fp16; and splitting rows comes first
               */
         double cell_ps, cell_column_ps, nonzero_ps, begin;
+        double highs; /* of numbers of 16 bits, or rounded to TF32: share of cell_column_ps */
     } wgmma;
     struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 numbers of S, nonzeros, panels; and each
                 column */
         double cell_ps, cell_column_ps, nonzero_ps, panel_ps;
+        double highs;    /* as of SDDMM */
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
     } spmm_wgmma;

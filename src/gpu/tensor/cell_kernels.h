@@ -38,6 +38,36 @@ FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, i
     return parts;
 }
 
+/* What lanes of a warp want computed again, which all lanes do together: the first lane that has a bit in `again`, and its
+   lowest. lane = -1: none has. */
+typedef struct asked {
+    int lane, number;
+} asked;
+
+FUNCTION asked next_asked(uint64 again) {
+    const uint32 asking = __ballot_sync(0xffffffffu, again != 0);
+    asked of = {-1, 0};
+    if (!asking) return of;
+    of.lane = __ffs((int)asking) - 1;
+    of.number = __shfl_sync(0xffffffffu, __ffsll((long long)again) - 1, of.lane);
+    return of;
+}
+
+FUNCTION float sum_of_warp(float x) {
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2) x += __shfl_xor_sync(0xffffffffu, x, other);
+    return x;
+}
+
+/* Two neighbours of the result, at an address that is a multiple of both. */
+FUNCTION void write_pair(output *at, float x, float y) {
+#if OUTPUT == 32
+    *(float2 *)at = make_float2(x, y);
+#else
+    *(uint32 *)at = (uint32)output_of(x) | (uint32)output_of(y) << 16;
+#endif
+}
+
 FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
     uint32 both;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));

@@ -37,6 +37,7 @@
 #define D_TILES     (BLOCKS * (1 + LOWS)) /* of a cell */
 #define OUTS        (32 * BLOCKS)         /* of a thread */
 #define PART        ((OUTS + 6) * 32 * MULTIPLIERS) /* floats that a group leaves of a panel */
+#define DOUBT       (ELEMENT == 32 ? 8.0f : 0x1p14f) /* times K: smaller scores show what fp16 has not kept of small numbers */
 #define LOG2_E      1.44269504f
 #define LOG2_E_LOW  1.92596303e-8f
 
@@ -79,13 +80,14 @@ FUNCTION float plain_score(const problem &p, int64 row, int64 t) {
     return HAS_VALUES ? p.scale * sum + real_of_value(p.values[t]) : p.scale * sum;
 }
 
-/* One number of a row's result, from the row's largest score and sum. */
-FUNCTION float plain_result(const problem &p, int64 row, int64 column, float most, float sum) {
+/* One number of a row's result, from the row's largest score and sum; by all lanes of a warp. */
+FUNCTION float plain_result(const problem &p, int64 row, int64 column, float most, float sum, int lane) {
+    const int64 end = p.offsets[row + 1];
     float result = 0;
 #pragma unroll 1
-    for (int64 t = p.offsets[row]; t < (int64)p.offsets[row + 1]; t++)
+    for (int64 t = p.offsets[row] + lane; t < end; t += 32)
         result = fmaf(exp(plain_score(p, row, t) - most), real_of(p.d[(int64)p.columns[t] * p.d_stride + column]), result);
-    return result / sum;
+    return sum_of_warp(result) / sum;
 }
 
 FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
@@ -231,34 +233,40 @@ FUNCTION void write_rows(const problem &p, int64 row, int lane, const float *sum
         const float x = fabsf(sums[i] * back[i / 2 % 2]);
         bad |= !(x < INFINITY) || x < doubt;
     }
+    uint64 again = 0;
     if (paired && !bad) {
 #pragma unroll
         for (int i = 0; i < OUTS; i += 2) {
             const float by = back[i / 2 % 2] * p.alpha;
-            output two[2] = {output_of(sums[i] * by), output_of(sums[i + 1] * by)};
-            output *const at = out[i / 2 % 2] + i / 4 * 8;
-            if (i / 4 * 8 + column >= p.width) continue;
-#if OUTPUT == 32
-            *(float2 *)at = make_float2(two[0], two[1]);
-#else
-            *(uint32 *)at = (uint32)two[0] | (uint32)two[1] << 16;
-#endif
+            if (i / 4 * 8 + column < p.width) write_pair(out[i / 2 % 2] + i / 4 * 8, sums[i] * by, sums[i + 1] * by);
         }
-        return;
+    } else {
+#pragma unroll 1
+        for (int which = 0; which < OUTS; which++) {
+            const int lower = which / 2 % 2, at = which / 4 * 8 + column + which % 2;
+            const int64 of_row = row + 8 * lower;
+            float x = 0;
+#pragma unroll
+            for (int i = 0; i < OUTS; i++) x = i == which ? sums[i] : x;
+            const float sum = lower ? total[1] : total[0];
+            x *= lower ? back[1] : back[0];
+            if (of_row >= p.rows || at >= p.width) continue;
+            if (sum != 0 && (!(fabsf(x) < INFINITY) || fabsf(x) < doubt))
+                again |= (uint64)1 << which;
+            else
+                write_result(p, of_row, at, sum == 0 ? 0 : x);
+        }
     }
 #pragma unroll 1
-    for (int which = 0; which < OUTS; which++) {
-        const int lower = which / 2 % 2, at = which / 4 * 8 + column + which % 2;
-        const int64 of_row = row + 8 * lower;
-        float x = 0;
-#pragma unroll
-        for (int i = 0; i < OUTS; i++) x = i == which ? sums[i] : x;
-        const float sum = lower ? total[1] : total[0];
-        x *= lower ? back[1] : back[0];
-        if (of_row >= p.rows || at >= p.width) continue;
-        if (sum != 0 && (!(fabsf(x) < INFINITY) || fabsf(x) < doubt))
-            x = plain_result(p, of_row, at, lower ? most[1] : most[0], sum);
-        write_result(p, of_row, at, sum == 0 ? 0 : x);
+    for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
+        const int lower = of.number / 2 % 2;
+        const int64 of_row = row - lane / 4 + of.lane / 4 + 8 * lower;
+        const int64 of_column = of.number / 4 * 8 + of.lane % 4 * 2 + of.number % 2;
+        const float x = plain_result(p, of_row, of_column, __shfl_sync(0xffffffffu, lower ? most[1] : most[0], of.lane),
+                                     __shfl_sync(0xffffffffu, lower ? total[1] : total[0], of.lane), lane);
+        if (lane != of.lane) continue;
+        write_result(p, of_row, of_column, x);
+        again &= again - 1;
     }
 }
 
@@ -470,7 +478,7 @@ KERNEL fused_wgmma(FUSED_PARAMETERS, int64 tiled_rows, int64 tiled, IN(index, li
 #pragma unroll
             for (int i = 0; i < 32; i++) {
                 const float by = noted->scales[i / 4 * 8 + lane % 4 * 2 + i % 2];
-                if ((by < 0 || row_scales[i / 2 % 2] < 0) && fabsf(sum[i]) < 8 * (float)inner) sum[i] = float_of_bits(0x7fc00000u);
+                if ((by < 0 || row_scales[i / 2 % 2] < 0) && fabsf(sum[i]) < DOUBT * (float)inner) sum[i] = float_of_bits(0x7fc00000u);
                 sum[i] *= fabsf(by) * fabsf(row_scales[i / 2 % 2]) * (p.scale * LOG2_E);
             }
         } else {

@@ -19,10 +19,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
     const char *why = NULL;
     if (strcmp(device->runtime->name, "cuda") != 0)
         why = "tensor cores are programmed for CUDA only";
-    else if (problem->type != TAMIS_F32 && (problem->operation != TAMIS_OP_FUSED || problem->type == TAMIS_F64))
-        why = problem->operation == TAMIS_OP_FUSED
-                  ? "fused does not support fp64"
-                  : "it splits fp32 numbers for tensor cores: it does not support other types";
+    else if (problem->type == TAMIS_F64)
+        why = "fp16 numbers do not hold those of fp64: it does not support the type";
     else if (strtol(device->limits.architecture + 3, NULL, 10) < ARCHITECTURE || device->limits.shared_most < SHARED)
         why = "it needs tensor cores for TF32 and 72 KiB of shared memory: compute capability 8.0 and up";
     else if (problem->operation == TAMIS_OP_SPMM && !tamis_wgmma_takes(problem, &problem->evidence->profile))
@@ -31,6 +29,8 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         why =
             "fused needs compute capability 9.0, the edge softmax, K and L up to 128, a nonzero, and columns that rise "
             "within rows and do not repeat";
+    else if (problem->type != TAMIS_F32 && !tamis_wgmma_takes(problem, &problem->evidence->profile))
+        why = "SDDMM of 16 bits needs compute capability 9.0 and columns that rise within rows";
     if (!why) return tamis_gpu_cells_accept(problem, reason, bytes);
     snprintf(reason, bytes, "%s", why);
     return false;
@@ -68,7 +68,9 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     snprintf(prediction->reason, sizeof prediction->reason,
              "about %.3g cells of 128 x 128 %s%s, %.1f %% of them %s; the cells are sorted once", cells,
              spmm ? "numbers of S" : "products",
-             p->math == TAMIS_MATH_TF32 ? " of inputs rounded to TF32" : " of inputs split into two of eleven bits",
+             p->type != TAMIS_F32         ? ""
+             : p->math == TAMIS_MATH_TF32 ? " of inputs rounded to TF32"
+                                          : " of inputs split into two of eleven bits",
              fresh > 0 ? 100 / (128 * fresh) : 0, spmm ? "not 0" : "wanted");
 }
 
@@ -111,8 +113,8 @@ const tamis_gpu_algorithm tamis_gpu_tensor = {
             .operations = TAMIS_GPU_ALL,
             .source = "ours",
             .needs =
-                "the cells of gpu-panels; CUDA of compute capability 8.0 and up, for SpMM and fused 9.0; fp32, fused also fp16 and bf16; on 9.0, "
-                "columns that rise within rows, and scratch of the size of A, B and D; fused: softmax, K and L up to 128",
+                "the cells of gpu-panels; CUDA of compute capability 8.0 and up, for SpMM and fused 9.0; fp32, on 9.0 also fp16 and bf16; there columns "
+                "that rise within rows, and scratch of the size of A, B and D; fused: softmax, K and L up to 128",
             .when =
                 "panels of 128 rows in which one product in fifteen or more is needed, on compute capability 9.0 one in "
                 "forty: meshes, attention, genes, densities from 3 per cent on; SpMM: genes, densities from 10 per cent on; "

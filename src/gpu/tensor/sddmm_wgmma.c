@@ -6,9 +6,11 @@
 #include "gpu/model.h"
 #include "gpu/tensor/split.h"
 
-enum { SIDE = 128, SLICE = 32, TILE = SIDE * 128, GROUP = 384 };
+enum { SIDE = 128, TILE = SIDE * 128, GROUP = 384 };
 
 static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
+static bool lows(const tamis_problem *p) { return tamis_wgmma_splits(p); }
+static int64_t slice(const tamis_problem *p) { return lows(p) ? 32 : 64; }      /* numbers of a row in a line */
 static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, SIDE); } /* of A in a slice */
 static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + up(p->cols, SIDE); }
 
@@ -16,10 +18,12 @@ static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + up(p->cols
    multiple: an odd number of them gets one of zeros. */
 enum { RESIDENT_MOST = 4 };
 static int64_t slices_of(const tamis_problem *p) {
-    const int64_t slices = (p->inner + SLICE - 1) / SLICE;
+    const int64_t slices = up(p->inner, slice(p)) / slice(p);
     return slices <= RESIDENT_MOST || slices % 3 == 0 ? slices : up(slices, 2);
 }
 static int64_t at_once(int64_t slices) { return slices % 4 == 0 ? 4 : slices % 3 == 0 ? 3 : 2; }
+
+bool tamis_wgmma_splits(const tamis_problem *p) { return p->type == TAMIS_F32 && p->math == TAMIS_MATH_EXACT; }
 
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile) {
     const tamis_gpu_device *const device = problem->device;
@@ -33,8 +37,9 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
 /* Rows are split in memory first: read, and written in as many bytes. */
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
-    const double inner = (double)problem->inner, split = 8 * (double)(problem->rows + problem->cols) * inner;
-    const double share = problem->math == TAMIS_MATH_TF32 ? f->tensor.tf32 : 1;
+    const double inner = (double)problem->inner, bytes = 2 * (double)tamis_type_size(problem->type);
+    const double split = bytes * (double)(problem->rows + problem->cols) * inner;
+    const double share = lows(problem) ? 1 : f->wgmma.highs;
     const double picoseconds = cells * (f->wgmma.cell_ps + share * f->wgmma.cell_column_ps * inner) +
                                (double)problem->nnz * f->wgmma.nonzero_ps;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
@@ -59,14 +64,16 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
     const int64_t slots = (MOST - rest) / slot < SLOTS_MOST ? (MOST - rest) / slot : SLOTS_MOST;
     state->shared_bytes = rest + slots * slot;
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
-    tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
+    tamis_gpu_define(&definitions, "PRODUCTS", lows(&p->problem) ? 3 : 1);
     tamis_gpu_define(&definitions, "RESIDENT", resident);
     tamis_gpu_define(&definitions, "SLICES_AT_ONCE", at_once(slices));
     tamis_gpu_define(&definitions, "SLOTS", slots);
     tamis_gpu_define(&definitions, "ALIGNED", state->cells.aligned);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_wgmma.cu", "sddmm_wgmma", &definitions, state->shared_bytes));
-    return tamis_split_compile(
-        p, 1, &(tamis_split){.lows = true, .numbers = slices * SLICE, .aligned = state->cells.aligned});
+    return tamis_split_compile(p, 1,
+                               &(tamis_split){.lows = lows(&p->problem),
+                                              .numbers = slices * slice(&p->problem),
+                                              .aligned = state->cells.aligned});
 }
 
 tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state) {
@@ -91,7 +98,7 @@ tamis_status tamis_wgmma_execute(const tamis_prepared *p, void *stream, const ta
     const tamis_split rows = {.a_rows = problem->rows,
                               .b_filled = problem->cols,
                               .length = problem->inner,
-                              .numbers = slices * SLICE,
+                              .numbers = slices * slice(problem),
                               .slices = slices,
                               .tiled_rows = tiled_rows(problem),
                               .tiled = tiled(problem),

@@ -9,7 +9,8 @@
  * proportion to K (Ootomo and Yokota, arXiv 2203.03341). A warp then puts its 16 rows of products into shared memory, and
  * its lanes take those that the cell's entries name, 16 bits each, in P's own order.
  *
- * PRODUCTS: 3 as above; 1 with math = tf32: the upper eleven bits alone, which is what TF32 has, multiplied once.
+ * PRODUCTS: 3 as above; 1 where the highs are all there is: of fp16 and bf16, and with math = tf32, which has eleven bits. Then
+ * lines have 64 of K, whose products begin at zero.
  *
  * A product is computed again, plainly, where it is not finite or where it is doubtful: where its row or column has numbers of
  * which fp16 keeps too little, and the product is so small that this could be seen.
@@ -29,6 +30,8 @@
 #define COPIERS 128 /* threads */
 #include "copy_kernels.h"
 
+#define LOWS (PRODUCTS == 3) /* lines have highs and lows of 32 of K */
+#define DOUBT (ELEMENT == 32 ? 8.0f : 0x1p14f) /* times K: smaller sums show what fp16 has not kept of small numbers */
 #define CELLS 3            /* that are described at once */
 #define PITCH 136          /* floats from row to row of staged products: no bank conflicts */
 #define MULTIPLIERS 8      /* warps */
@@ -66,12 +69,12 @@ FUNCTION void copy_notes(cell_notes *into, int64 c, const int64 *records, const 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
 /*
- * What a slice takes, each step from zero: first high x low and low x high (not with PRODUCTS of 1), then high x high. 64
+ * What a slice takes, each step from zero: first high x low and low x high, then high x high; or the latter alone. 64
  * rows at x and 128 at y; 16 of K are 32 bytes, the low parts follow after 64. Short sums have no errors of their own
  * beside which those of 32 of K at once could hide: they take 16 at once.
  */
-#define STEPS (PRODUCTS == 1 ? 1 : RESIDENT == 1 || RESIDENT == 2 ? 3 : 2)
-#define CROSSED(step) (PRODUCTS == 3 && (step) == 0)
+#define STEPS (!LOWS ? 1 : RESIDENT == 1 || RESIDENT == 2 ? 3 : 2)
+#define CROSSED(step) (LOWS && (step) == 0)
 FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
     PRODUCTS_PIN(d, 64);
     products_begin();
@@ -83,8 +86,8 @@ FUNCTION void multiply_step(float *d, int step, uint64 x, uint64 y) {
     } else if (STEPS == 3) {
         multiply_64x128(d, x + 2 * (step - 1), y + 2 * (step - 1), 0);
     } else {
-        multiply_64x128(d, x, y, 0);
-        multiply_64x128(d, x + 2, y + 2, 1);
+#pragma unroll
+        for (int k = 0; k < (LOWS ? 2 : 4); k++) multiply_64x128(d, x + 2 * k, y + 2 * k, k > 0);
     }
     products_commit();
 }
@@ -97,10 +100,10 @@ FUNCTION void add_step(float *sum, int step, float *d) {
     PRODUCTS_PIN(sum, 64);
 }
 
-FUNCTION float plain_product(const float *x, const float *y, int64 inner) {
+FUNCTION float plain_product(const element *x, const element *y, int64 inner) {
     float sum = 0;
 #pragma unroll 1
-    for (int64 i = 0; i < inner; i++) sum += x[i] * y[i];
+    for (int64 i = 0; i < inner; i++) sum += real_of(x[i]) * real_of(y[i]);
     return sum;
 }
 
@@ -248,7 +251,7 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
 #pragma unroll
             for (int i = 0; i < 64; i++) {
                 const int column = i / 4 * 8 + lane % 4 * 2 + i % 2, row = lane / 4 + i / 2 % 2 * 8;
-                if ((noted->scales[column] < 0 || row_scales[row] < 0) && fabsf(sum[i]) < 8 * (float)inner)
+                if ((noted->scales[column] < 0 || row_scales[row] < 0) && fabsf(sum[i]) < DOUBT * (float)inner)
                     sum[i] = float_of_bits(0x7fc00000u);
             }
         }

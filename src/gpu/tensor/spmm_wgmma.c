@@ -10,18 +10,26 @@ enum { ROWS = 128, COLUMNS = 64, LINE = 64 /* columns of C */, GROUP = 512, MERG
 typedef struct spmm_state {
     tamis_gpu_tensor_cells cells;
     int64_t span, spans, stages; /* columns of C that a group has; groups side by side; of the ring */
-    int64_t groups;              /* that share the cells */
+    int64_t shared_bytes;
+    int64_t groups; /* that share the cells */
 } spmm_state;
 
 static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
 static int64_t filled(const tamis_problem *p) { return up(p->cols, COLUMNS); }
+/* Products of highs and lows: numbers of S that are fp32 beside rows of B that one of fp16 holds have lows, too. */
+static int products(const tamis_problem *p) {
+    return tamis_wgmma_splits(p) ? 3 : p->type != TAMIS_F32 && p->has_values && p->value_type == TAMIS_F32 ? 2 : 1;
+}
+static int64_t s_parts(const tamis_problem *p) { return products(p) > 1 ? 2 : 1; }
+static int64_t b_parts(const tamis_problem *p) { return products(p) > 2 ? 2 : 1; }
 
 /* Rows of B are split in memory first: read, and written in as many bytes. */
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
-    const double width = (double)up(problem->width, LINE), split = 8 * (double)problem->cols * width;
+    const double width = (double)up(problem->width, LINE);
+    const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
     const double spans = (double)up(problem->width, 2 * LINE) / (2 * LINE);
-    const double share = problem->math == TAMIS_MATH_TF32 ? f->tensor.tf32 : 1;
+    const double share = tamis_wgmma_splits(problem) ? 1 : f->spmm_wgmma.highs;
     const double cell = spans * f->spmm_wgmma.cell_ps + share * f->spmm_wgmma.cell_column_ps * width;
     const double rest = (double)problem->nnz * f->spmm_wgmma.nonzero_ps +
                         (double)up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
@@ -37,21 +45,26 @@ static tamis_status compile(tamis_prepared *p, const spmm_state *s, const char *
                             int64_t shared_bytes) {
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, group, 32);
-    tamis_gpu_define(&definitions, "PRODUCTS", p->math == TAMIS_MATH_TF32 ? 1 : 3);
+    tamis_gpu_define(&definitions, "PRODUCTS", products(&p->problem));
     tamis_gpu_define(&definitions, "SPAN", s->span);
     tamis_gpu_define(&definitions, "STAGES", s->stages);
     tamis_gpu_define(&definitions, "ALIGNED", s->cells.aligned);
     return tamis_gpu_add_kernel(p, number, "spmm_wgmma.cu", kernel, &definitions, shared_bytes);
 }
 
-static int64_t shared_bytes(const spmm_state *s) {
-    enum { TILES = 2 * ROWS * 128, NOTES = 8 * ROWS * 8 + 8 * COLUMNS * 4, GATES = 64 + 24 * 8 };
-    return s->stages * (TILES + s->span / LINE * COLUMNS * 256) + NOTES + GATES;
+/* As many stages as there is room for, but fewer than panels that are described at once. */
+static void choose_memory(const tamis_problem *p, spmm_state *s) {
+    enum { MOST = 227 << 10, NOTES = 8 * ROWS * 8 + 8 * COLUMNS * 4, GATES = 384, STAGES_MOST = 7 };
+    const int64_t stage = s_parts(p) * ROWS * 128 + b_parts(p) * s->span / LINE * COLUMNS * 128;
+    s->stages = (MOST - NOTES - GATES) / stage < STAGES_MOST ? (MOST - NOTES - GATES) / stage : STAGES_MOST;
+    s->shared_bytes = s->stages * stage + NOTES + GATES;
 }
 
 /* Bytes, each a multiple of 16: scales, split rows, partial sums, and what makes them doubtful. */
 static int64_t scales_bytes(const tamis_problem *p) { return up(filled(p) * 4, 16); }
-static int64_t split_bytes(const tamis_problem *p, const spmm_state *s) { return filled(p) * s->spans * s->span * 4; }
+static int64_t split_bytes(const tamis_problem *p, const spmm_state *s) {
+    return filled(p) * s->spans * s->span * 2 * b_parts(p);
+}
 static int64_t partial_bytes(const spmm_state *s) { return 2 * s->groups * s->spans * ROWS * s->span * 4; }
 static int64_t doubt_bytes(const spmm_state *s) { return 2 * s->groups * s->spans * ROWS * 4; }
 
@@ -66,14 +79,16 @@ static tamis_status prepare(tamis_prepared *p) {
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->span = problem->width <= LINE ? LINE : 2 * LINE;
     s->spans = up(problem->width, s->span) / s->span;
-    s->stages = s->span == LINE ? 4 : 3;
+    choose_memory(problem, s);
     if (s->spans > p->device->limits.groups_most[1])
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-tensor takes: %lld",
                           (long long)problem->width, (long long)(p->device->limits.groups_most[1] * s->span));
-    TRY(compile(p, s, "spmm_wgmma", SUMS, GROUP, shared_bytes(s))); /* while the cells are made */
-    TRY(tamis_split_compile(
-        p, SPLIT,
-        &(tamis_split){.lows = true, .across = true, .aligned = s->cells.aligned, .numbers = s->spans * s->span}));
+    TRY(compile(p, s, "spmm_wgmma", SUMS, GROUP, s->shared_bytes)); /* while the cells are made */
+    TRY(tamis_split_compile(p, SPLIT,
+                            &(tamis_split){.lows = products(problem) == 3,
+                                           .across = true,
+                                           .aligned = s->cells.aligned,
+                                           .numbers = s->spans * s->span}));
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     s->groups = multiprocessors / s->spans > 0 ? multiprocessors / s->spans : 1;
     if (s->groups > s->cells.count && s->cells.count > 0) s->groups = s->cells.count;
@@ -98,7 +113,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
                               .scales = x->scratch,
                               .split = split};
     const tamis_gpu_launch by_cells = {
-        .groups = {s->groups, s->spans}, .group_size = GROUP, .shared_bytes = shared_bytes(s)};
+        .groups = {s->groups, s->spans}, .group_size = GROUP, .shared_bytes = s->shared_bytes};
     const int64_t merging = ROWS * s->span / (4 * MERGE_GROUP); /* groups for each end, as the kernel has it */
     const tamis_gpu_launch by_ends = {.groups = {(s->groups - 1) * merging, s->spans}, .group_size = MERGE_GROUP};
     TRY(tamis_split_launch(p, stream, SPLIT, &common, &rows));

@@ -11,9 +11,11 @@
  *
  * What is split must lie near a power of two in common. A row of B has its own, found ahead. Numbers of S are multiplied
  * by that of their row of B, and 16 rows have a guess in common, of eight numbers of each. What does not fit is noticed: it is not
- * finite, or so small that fp16 keeps too little, and then small sums of those rows are computed again, plainly.
+ * finite, or so small that fp16 keeps too little, and then sums of those rows in which that could be seen are computed again,
+ * plainly.
  *
- * PRODUCTS: 3 as above; 1 with math = tf32: the upper eleven bits alone. ALIGNED: a cell is 64 neighbouring columns.
+ * PRODUCTS: 3 as above; 2 where rows of B are fp16 or bf16, which one of fp16 holds, and numbers of S fp32; 1 where both have
+ * 16 bits, and with math = tf32, which has eleven: the highs alone. ALIGNED: a cell is 64 neighbouring columns.
  *
  * The right choice where cells are dense enough: from about one number in fifteen on. Shared memory: STAGES of 32 KiB of S
  * and 16 or 32 KiB of B, 10 KiB beside them.
@@ -28,14 +30,19 @@
 #define TILE        (ROWS * 128)    /* bytes: halves of S */
 #define LINES       (COLUMNS * 128) /* bytes: halves of B, 64 columns of C */
 #define BLOCKS      (SPAN / 64)
-#define B_BYTES     (2 * BLOCKS * LINES)
-#define STAGE       (2 * TILE + B_BYTES)
+#define S_PARTS     (PRODUCTS > 1 ? 2 : 1) /* highs and lows, or highs */
+#define B_PARTS     (PRODUCTS > 2 ? 2 : 1)
+#define B_BYTES     (B_PARTS * BLOCKS * LINES)
+#define STAGE       (S_PARTS * TILE + B_BYTES)
 #define SUMS        (SPAN / 2) /* of a thread */
 #define MULTIPLIERS 8          /* warps */
 #define BUILDERS    8
 #define PANELS      8  /* that are described at once: more than there are stages */
 #define AT_ONCE     (INDEX == 64 ? 4 : ALIGNED ? 12 : 8) /* numbers of a lane */
-#define SMALL       32 /* times the nonzeros of a row: scaled sums below are doubtful if numbers were too small */
+/* Numbers scaled to less than 2^-14 are kept to 2^-36, highs alone to 2^-25. One of S meets up to 2^14, one of a row of B up to
+   2^16, of 16 rows. Scaled sums so many times as large as what such numbers can miss do not show it. */
+#define SMALL       (PRODUCTS == 1 && ELEMENT != 32 ? 0x1p15f : 16.0f)
+#define SMALL_IN_B  (PRODUCTS == 2 ? 64 << 11 : 64) /* so many of S */
 
 typedef struct panel_notes {
     float back[ROWS], doubt[ROWS]; /* what turns a row's sums back; sums below are computed again */
@@ -71,21 +78,23 @@ typedef uint64 unsigned_index;
 #else
 typedef uint32 unsigned_index;
 #endif
-FUNCTION float value_at(const value *values, int64 t) { return HAS_VALUES ? values[t] : 1; }
+FUNCTION float value_at(const value *values, int64 t) { return HAS_VALUES ? real_of_value(values[t]) : 1; }
 
 /* ------------------------------------------------------------------------------------------ results */
 
-FUNCTION float plain_sum(const problem &p, int64 row, int64 column) {
+/* By all lanes of a warp. */
+FUNCTION float plain_sum(const problem &p, int64 row, int64 column, int lane) {
+    const int64 end = p.offsets[row + 1];
     float sum = 0;
-#pragma unroll 1
-    for (int64 j = p.offsets[row]; j < (int64)p.offsets[row + 1]; j++)
-        sum = fmaf(value_at(p.values, j), p.b[(int64)p.columns[j] * p.b_stride + column], sum);
-    return sum;
+#pragma unroll 4
+    for (int64 j = p.offsets[row] + lane; j < end; j += 32)
+        sum = fmaf(value_at(p.values, j), real_of(p.b[(int64)p.columns[j] * p.b_stride + column]), sum);
+    return sum_of_warp(sum);
 }
 
 FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
     output *const at = p.out + row * p.out_stride + column;
-    *at = p.beta == 0 ? p.alpha * x : p.alpha * x + p.beta * *at;
+    *at = output_of(p.beta == 0 ? p.alpha * x : p.alpha * x + p.beta * real_of_output(*at));
 }
 
 FUNCTION int is_doubtful(float x, float doubt) { return !(fabsf(x) < INFINITY) || fabsf(x) < doubt; }
@@ -145,17 +154,21 @@ FUNCTION void look_for_values(float *x, const uint32 *pairs, const cell_ahead &c
     }
 }
 
-/* Both halves of a number, if it is one of the warp's. */
+/* A number's high, and its low where there are such, if it is one of the warp's. */
+FUNCTION void store_high(uint32 at, ushort high, uint32 number, uint32 count) {
+    asm volatile("{.reg .pred p; setp.lt.u32 p, %2, %3; @p st.shared.b16 [%0], %1;}" ::"r"(at), "h"(high), "r"(number), "r"(count)
+                 : "memory");
+}
 FUNCTION void store_halves(uint32 at, ushort high, ushort low, uint32 number, uint32 count) {
     asm volatile("{.reg .pred p; setp.lt.u32 p, %3, %4; @p st.shared.b16 [%0], %1; @p st.shared.b16 [%0 + %5], %2;}" ::"r"(at),
                  "h"(high), "h"(low), "r"(number), "r"(count), "n"(TILE)
                  : "memory");
 }
 
-/* Splits and scatters. `least`: becomes less than 2^-14, as bits, where fp16 keeps too little of a number; what a lane has
+/* Splits and scatters. `small`: counts numbers of less than 2^-14, of which fp16 keeps too little; what a lane has
    beyond the warp's counts, too, which may call for a look at sums that need none. */
 FUNCTION void scatter(uint32 tile, const uint32 *pairs, const float *x, const cell_ahead &cell, int from,
-                      const float *scales, uint32 &least, int lane) {
+                      const float *scales, uint32 &small, int lane) {
 #pragma unroll
     for (int g = 0; g < AT_ONCE; g += 4) {
         if (g > 0 && PASSED(from + 32 * g)) break;
@@ -169,9 +182,12 @@ FUNCTION void scatter(uint32 tile, const uint32 *pairs, const float *x, const ce
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const ushort high = float_to_half(scaled[i]);
-            store_halves(tile + place[i], high, float_to_half((scaled[i] - half_to_float(high)) * 2048),
-                         (uint32)(from + NUMBER(g + i)), (uint32)(cell.end - cell.first));
-            least = min(least, (bits_of_float(scaled[i]) & 0x7fffffff) - 1); /* 0 becomes the largest */
+            const uint32 number = (uint32)(from + NUMBER(g + i)), count = (uint32)(cell.end - cell.first);
+            if (S_PARTS == 2)
+                store_halves(tile + place[i], high, float_to_half((scaled[i] - half_to_float(high)) * 2048), number, count);
+            else
+                store_high(tile + place[i], high, number, count);
+            small += (bits_of_float(scaled[i]) & 0x7fffffffu) - 1 < 0x38800000u - 1; /* 0 becomes the largest */
         }
     }
 }
@@ -198,11 +214,11 @@ FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, co
     if (ALIGNED) {
         if (warp == 0 && lane == 0) {
             gate_expect(gate, B_BYTES);
-            copy_bulk(to, split + ((int64)cell.list / COLUMNS * blocks + first_block) * (2 * LINES), B_BYTES, gate);
+            copy_bulk(to, split + ((int64)cell.list / COLUMNS * blocks + first_block) * (B_PARTS * LINES), B_BYTES, gate);
         }
         return;
     }
-    enum { PIECES = 16 * BLOCKS, ROWS_AT_ONCE = 32 / PIECES }; /* 16 bytes each, of a row */
+    enum { PIECES = 8 * B_PARTS * BLOCKS, ROWS_AT_ONCE = 32 / PIECES }; /* 16 bytes each, of a row */
     const int piece = lane % PIECES;
 #pragma unroll
     for (int i = 0; i < 8; i += ROWS_AT_ONCE) {
@@ -210,7 +226,7 @@ FUNCTION void copy_rows(uint32 to, const char *split, const cell_ahead &cell, co
         uint32 column = __shfl_sync(0xffffffffu, warp < 4 ? columns[0] : columns[1], row % 32);
         asm volatile("" : "+r"(column)); /* or every row's address is kept in registers */
         copy_16(to + piece / 8 * LINES + row * 128 + (((piece ^ column ^ row) & 7) << 4),
-                split + ((int64)column * blocks + first_block) * 256 + piece * 16);
+                split + ((int64)column * blocks + first_block) * (128 * B_PARTS) + piece * 16);
     }
 }
 
@@ -231,8 +247,8 @@ FUNCTION void multiply_cell(float *sum, float *d, uint64 x, uint64 y, int crosse
 #pragma unroll
     for (int k = 0; k < COLUMNS / 16; k++) {
         if (crossed) {
-            multiply(d, x + 2 * k, y + 128 * k + LINES / 16, k > 0);
-            multiply(d, x + 2 * k + TILE / 16, y + 128 * k, 1);
+            if (B_PARTS == 2) multiply(d, x + 2 * k, y + 128 * k + LINES / 16, k > 0);
+            multiply(d, x + 2 * k + TILE / 16, y + 128 * k, B_PARTS == 2 || k > 0);
         } else {
             multiply(d, x + 2 * k, y + 128 * k, k > 0);
         }
@@ -288,7 +304,7 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
         float x[AT_ONCE], scale[2], rows_scale = 1;
         index place, next_place;
         int panel = -1, panel_count = -1;
-        uint32 least = 0xffffffffu;
+        uint32 small = 0;
         look_for_record(cell, begin, records, builder);
         look_for_record(next, min(begin + 1, end - 1), records, builder);
         look_for_columns(columns_here, cell, lists, lane);
@@ -318,40 +334,39 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
             if (panel_here != panel) {
                 panel = panel_here;
                 panel_count++;
-                least = 0xffffffffu;
+                small = 0;
                 rows_scale = scale_of_rows(p, scales, (int64)panel * ROWS + builder * 16 + lane % 16, lane);
             }
             __syncwarp();
             for (int i = 0; i < 2; i++) {
                 own_scales[lane + 32 * i] = fabsf(scale[i]) * rows_scale;
-                if (scale[i] < 0) least = 0; /* numbers of that row of B are too small */
+                if (scale[i] < 0) small += SMALL_IN_B; /* numbers of that row of B are too small */
             }
             gate_wait(EMPTY(turn.place), turn.passed ^ 1);
             const uint32 tile = base + turn.place * STAGE;
-            copy_rows(tile + 2 * TILE, split, cell, columns_here, GROUP_Y * BLOCKS, blocks,
+            copy_rows(tile + S_PARTS * TILE, split, cell, columns_here, GROUP_Y * BLOCKS, blocks,
                       FULL(turn.place), builder, lane);
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                for (int half = 0; half < (PRODUCTS == 3 ? 2 : 1); half++)
+                for (int half = 0; half < S_PARTS; half++)
                     *(float4 *)(memory + turn.place * STAGE + half * TILE + builder * 2048 + i * 512 + lane * 16) = make_float4(0, 0, 0, 0);
             __syncwarp();
             int from = first_pair(cell, lane);
-            scatter(tile, pairs, x, cell, from, own_scales, least, lane);
+            scatter(tile, pairs, x, cell, from, own_scales, small, lane);
 #pragma unroll 1
             for (from += 32 * AT_ONCE; !PASSED(from); from += 32 * AT_ONCE) {
                 look_for_entries(pairs, cell, from, entries);
                 look_for_values(x, pairs, cell, from, place, values, (uint64)nnz, lane);
-                scatter(tile, pairs, x, cell, from, own_scales, least, lane);
+                scatter(tile, pairs, x, cell, from, own_scales, small, lane);
             }
             if (next_panel != panel || c + 1 == end) {
-                const int small = __any_sync(0xffffffffu, least < 0x38800000u - 1); /* 2^-14 */
+                const uint32 counted = __reduce_add_sync(0xffffffffu, small);
                 const int64 row = (int64)panel * ROWS + builder * 16 + lane;
                 panel_notes *const to = notes->panels + panel_count % PANELS;
                 const float back = float_of_bits((254u << 23) - bits_of_float(rows_scale));
                 if (lane < 16) {
                     to->back[builder * 16 + lane] = back;
-                    to->doubt[builder * 16 + lane] =
-                        small && row < rows ? SMALL * (float)(offsets[row + 1] - offsets[row]) * back : 0;
+                    to->doubt[builder * 16 + lane] = row < rows ? SMALL * (float)counted * back : 0;
                 }
             }
             if (builder == 0 && lane == 0) {
@@ -388,7 +403,7 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
     const int64 first = GROUP_Y * SPAN; /* of C's columns */
     const int64 panel_before = begin > 0 ? ((const cell_record *)records)[begin - 1].panel : -1;
     if (GROUP_X == 0) write_empty(p, 0, ((const cell_record *)records)[0].panel, first, LOCAL_ID);
-    const int in_pairs = beta == 0 && width % 2 == 0 && out_stride % 2 == 0 && (uint64)out % 8 == 0;
+    const int in_pairs = beta == 0 && width % 2 == 0 && out_stride % 2 == 0 && (uint64)out % (2 * sizeof(output)) == 0;
     float sum[SUMS], d[SUMS];
 #pragma unroll
     for (int i = 0; i < SUMS; i++) sum[i] = 0;
@@ -397,8 +412,8 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
         const uint32 at = base + turn.place * STAGE;
         gate_wait(FULL(turn.place), turn.passed);
         proxies_meet(); /* not by the builders: there it would wait for all that they look for ahead */
-        const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + 2 * TILE, 2 * LINES);
-        if (PRODUCTS == 3) multiply_cell(sum, d, x_at, y_at, 1);
+        const uint64 x_at = operand_of(at + warp / 4 * 64 * 128), y_at = operand_across(at + S_PARTS * TILE, B_PARTS * LINES);
+        if (PRODUCTS > 1) multiply_cell(sum, d, x_at, y_at, 1);
         multiply_cell(sum, d, x_at, y_at, 0);
         const stage_notes here = notes->stages[turn.place]; /* not before: registers are few */
         const int whole = here.next_panel != here.panel, from_before = here.panel == panel_before;
@@ -421,14 +436,13 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
                 nothing = fmaf(sum[i], 0.0f, nothing);
             }
             const int64 row = here.panel * ROWS + row_in, column = first + lane % 4 * 2;
+            uint64 again = 0;
             if (nothing == 0 && doubt[0] == 0 && doubt[1] == 0 && in_pairs) {
 #pragma unroll
                 for (int i = 0; i < SUMS; i += 2)
                     if (row + i / 2 % 2 * 8 < rows && column + i / 4 * 8 < width)
-                        *(float2 *)(out + (row + i / 2 % 2 * 8) * out_stride + column + i / 4 * 8) =
-                            make_float2(alpha * sum[i], alpha * sum[i + 1]);
+                        write_pair(out + (row + i / 2 % 2 * 8) * out_stride + column + i / 4 * 8, alpha * sum[i], alpha * sum[i + 1]);
             } else {
-                uint64 again = 0;
 #pragma unroll
                 for (int i = 0; i < SUMS; i++)
                     if (row + i / 2 % 2 * 8 < rows && column + i / 4 * 8 + i % 2 < width) {
@@ -437,12 +451,15 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
                         else
                             write_result(p, row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2, sum[i]);
                     }
+            }
 #pragma unroll 1
-                for (; again; again &= again - 1) {
-                    const int i = __ffsll((long long)again) - 1;
-                    const int64 of_row = row + i / 2 % 2 * 8, of_column = column + i / 4 * 8 + i % 2;
-                    write_result(p, of_row, of_column, plain_sum(p, of_row, of_column));
-                }
+            for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
+                const int64 of_row = here.panel * ROWS + warp * 16 + of.lane / 4 + of.number / 2 % 2 * 8;
+                const int64 of_column = first + of.lane % 4 * 2 + of.number / 4 * 8 + of.number % 2;
+                const float x = plain_sum(p, of_row, of_column, lane);
+                if (lane != of.lane) continue;
+                write_result(p, of_row, of_column, x);
+                again &= again - 1;
             }
         } else {
             const int64 part = (2 * GROUP_X + !from_before) * gridDim.y + GROUP_Y;
@@ -481,7 +498,6 @@ KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value,
     const int row_in = (int)(GROUP_X % (ROWS / MERGED_ROWS)) * MERGED_ROWS + LOCAL_ID * 4 / SPAN;
     const int column_in = LOCAL_ID * 4 % SPAN;
     const int64 row = panel * ROWS + row_in;
-    if (row >= rows) return;
     float x[4] = {0, 0, 0, 0}, doubt = 0;
     for (int g = here; g <= last; g++) {
         const int64 part = (int64)(2 * g + (g == here)) * gridDim.y + GROUP_Y;
@@ -490,11 +506,25 @@ KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value,
         x[1] += four.y;
         x[2] += four.z;
         x[3] += four.w;
-        doubt = fmaxf(doubt, doubts[part * ROWS + row_in]);
+        doubt += doubts[part * ROWS + row_in];
     }
+    const int64 column = GROUP_Y * SPAN + column_in;
+    uint64 again = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int64 column = GROUP_Y * SPAN + column_in + i;
-        if (column < width) write_result(p, row, column, is_doubtful(x[i], doubt) ? plain_sum(p, row, column) : x[i]);
+        if (row >= rows || column + i >= width) continue;
+        if (is_doubtful(x[i], doubt))
+            again |= (uint64)1 << i;
+        else
+            write_result(p, row, column + i, x[i]);
+    }
+#pragma unroll 1
+    for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
+        const int64 of_row = __shfl_sync(0xffffffffu, row, of.lane);
+        const int64 of_column = __shfl_sync(0xffffffffu, column, of.lane) + of.number;
+        const float sum = plain_sum(p, of_row, of_column, LOCAL_ID % 32);
+        if (LOCAL_ID % 32 != of.lane) continue;
+        write_result(p, of_row, of_column, sum);
+        again &= again - 1;
     }
 }

@@ -124,6 +124,15 @@ template <typename T> static inline T __reduce_max_sync(unsigned, T x) {
     return x;
 }
 template <typename T> static inline T __reduce_min_sync(unsigned all, T x) { return ~__reduce_max_sync(all, ~x); }
+template <typename T> static inline T __reduce_add_sync(unsigned, T x) {
+    for (int mask = 16; mask; mask /= 2) x += __shfl_xor_sync(~0u, x, mask);
+    return x;
+}
+static inline unsigned __ballot_sync(unsigned, int x) {
+    unsigned bits = x != 0 ? 1u << threadIdx.x % 32 : 0;
+    for (int other = 16; other > 0; other /= 2) bits |= __shfl_xor_sync(~0u, bits, other);
+    return bits;
+}
 static inline int __any_sync(unsigned, int x) { return __reduce_max_sync(~0u, x != 0 ? 1 : 0); }
 static inline int __all_sync(unsigned, int x) { return !__any_sync(~0u, !x); }
 template <typename T> static inline T atomicAdd(T *to, T x) {
@@ -202,6 +211,10 @@ static inline void ptx_st_shared_b16(unsigned at, unsigned short high, unsigned 
     if (number >= count) return;
     memcpy(shared_at(at), &high, 2);
     memcpy(shared_at(at + apart), &low, 2);
+}
+
+static inline void ptx_st_shared_b16(unsigned at, unsigned short high, unsigned number, unsigned count) {
+    if (number < count) memcpy(shared_at(at), &high, 2);
 }
 
 static inline void ptx_fence_acq_rel_gpu(void) {}
