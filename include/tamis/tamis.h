@@ -155,9 +155,9 @@ typedef struct tamis_options {
     bool keep_softmax;   /* executions may write the row statistics of softmax, and gradients read them
                             (tamis_execution.softmax_rows). Only with the edge softmax */
     tamis_effort effort; /* how a plan chooses (estimate); a named algorithm and one-shot calls measure nothing */
-    bool d_is_b; /* fused: a promise that D is B in every execution, the same view (or NULL), as in factorisations and
-                    AGNN. A plan may then choose an algorithm that reads each row of B once. width must be inner, and
-                    d_layout is b_layout. One-shot calls compare the views instead (false) */
+    bool d_is_b; /* fused: a promise that D is B in every execution, the same view (or NULL), as in factorisations. A
+                    plan may then choose an algorithm that reads each row of B once. width must be inner; d_layout is
+                    not read. One-shot calls compare the views instead (false) */
     uint64_t reserved[10];
 } tamis_options;
 

@@ -213,7 +213,7 @@ const tamis_gpu_algorithm tamis_gpu_one_pass = {
             .needs =
                 "D that is B (options.d_is_b, or one call); K up to 512, fp64 256; lists of cut rows and an order of the rows, built by the plan on the device; scratch for the sums of pieces",
             .when =
-                "factorisations, topic models, AGNN: each row of B is read once, for the dot product and for the sum",
+                "factorisations, topic models, attention whose values are its keys: each row of B is read once, for the dot product and for the sum",
             .parameters =
                 "team (4 to 32): lanes per row; batch (4, 8): rows of B in flight and reduced at once; group (32 to 1024): work-items; limit: nonzeros from which a row is cut; order (0, 1): rows by falling length",
         },
