@@ -2,7 +2,7 @@
  * Fused where D is B: E_row = alpha * sum over the row's nonzeros of edge(s, <A_row, B_column>) * B_column + beta *
  * E_row, in one pass over S.
  *
- *   piece of a row     up to SAME_PIECE nonzeros whose rows of B fill half of L1 at most
+ *   piece of a row     up to SAME_PIECE nonzeros whose rows of B fill three quarters of 32 KiB at most
  *     dots             8 rows of B against the row of A in registers
  *     edge             in place
  *     sums             the same rows, which L1 still has, times their samples, onto sums in registers
@@ -20,7 +20,7 @@
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
 
-enum { SAME_PIECE = 64, SAME_PIECE_BYTES = 16384, SAME_PIECE_LEAST = 16 };
+enum { SAME_PIECE = 64, SAME_PIECE_BYTES = 24576, SAME_PIECE_LEAST = 16 };
 
 typedef struct same_arguments {
     const tamis_cpu_job *job;
@@ -37,13 +37,14 @@ INLINE void same_dots(const same_arguments *arguments, const vector *a, const ch
     const char *const b = arguments->dot.b;
     const int64_t b_stride = arguments->dot.b_stride;
     const int tail = arguments->dot.tail;
+    const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
     int64_t t = 0;
     for (; t + 4 < n; t += 8) {
         vector sums[8];
 #pragma GCC unroll 8
         for (int g = 0; g < 8; g++) {
             const int64_t at = g < 5 || t + g < n ? t + g : n - 1;
-            if (ahead) prefetch_lines(b + column_at(columns, at + ahead, wide_columns) * b_stride, count);
+            if (ahead) prefetch_lines(b + column_at(columns, at + ahead, wide_columns) * b_stride, lines);
             sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, at, wide_columns) * b_stride, count, masked,
                                   tail, type);
         }
@@ -54,7 +55,7 @@ INLINE void same_dots(const same_arguments *arguments, const vector *a, const ch
 #pragma GCC unroll 4
         for (int g = 0; g < 4; g++) {
             const int64_t at = t + g < n ? t + g : n - 1;
-            if (ahead) prefetch_lines(b + column_at(columns, at + ahead, wide_columns) * b_stride, count);
+            if (ahead) prefetch_lines(b + column_at(columns, at + ahead, wide_columns) * b_stride, lines);
             sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, at, wide_columns) * b_stride, count, masked,
                                   tail, type);
         }
@@ -161,7 +162,7 @@ INLINE void same_samples(const same_arguments *arguments, const same_group *grou
     int64_t begin = group->begin;
     for (int64_t row = group->row; row < group->row_end; row++) {
         const int64_t row_end = same_end(arguments, row), end = row_end < last ? row_end : last, n = end - begin;
-        if (row + 3 < arguments->range->row_end) prefetch_lines(dot->a + (row + 3) * dot->a_stride, count);
+        if (row + 3 < arguments->range->row_end) prefetch_lines(dot->a + (row + 3) * dot->a_stride, dot->lines);
         if (n <= 0) continue;
         vector a[DOT_BLOCK];
         dot_load_row(a, dot->a + row * dot->a_stride, count, masked, dot->tail, type);
