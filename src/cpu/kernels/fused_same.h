@@ -9,8 +9,8 @@
  *
  * There is no list of segments, and rows are prefetched once, by the dots. L1 hands a row to a multiply-add as fast as
  * a register would, so that rows need not stay in registers: what counts is that the second reading is L1's. Rows of A
- * of up to DOT_BLOCK vectors have an instance each; narrower and wider ones take the chunks of fused.h. Moves: a row of
- * B per nonzero, each row of A and E once.
+ * of up to DOT_BLOCK vectors have an instance each; narrower and wider ones, and 64-bit columns, take the chunks of
+ * fused.h. Moves: a row of B per nonzero, each row of A and E once.
  *
  * softmax is online as in fused.h: the sums are scaled when a piece has a larger maximum.
  */
@@ -26,7 +26,6 @@ typedef struct same_arguments {
     const tamis_cpu_job *job;
     const tamis_cpu_range *range;
     dot_arguments dot;
-    sum_arguments sum;
     edge_arguments edge;
     int64_t piece; /* nonzeros */
 } same_arguments;
@@ -227,8 +226,8 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
 
 typedef void same_instance(const same_arguments *arguments);
 
-/* Functions of their own, so that each has all registers to itself: same_COLUMNS_VECTORS, then the same with the last
-   vector not full. */
+/* Functions of their own, so that each has all registers to itself: same_32_VECTORS (32-bit columns), then the same
+   with the last vector not full. */
 static void same_32_1(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 1, 0); }
 static void same_32_2(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 2, 0); }
 static void same_32_3(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 3, 0); }
@@ -275,7 +274,6 @@ static void same_range(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     same_arguments arguments = {.job = job,
                                 .range = range,
                                 .dot = dot_arguments_of(job, TAMIS_KERNEL_TYPE),
-                                .sum = sum_arguments_of(job, job->b, job->b_stride, 0),
                                 .edge = edge_arguments_of(job),
                                 .piece = fits > SAME_PIECE         ? SAME_PIECE
                                          : fits < SAME_PIECE_LEAST ? SAME_PIECE_LEAST
