@@ -155,7 +155,10 @@ typedef struct tamis_options {
     bool keep_softmax;   /* executions may write the row statistics of softmax, and gradients read them
                             (tamis_execution.softmax_rows). Only with the edge softmax */
     tamis_effort effort; /* how a plan chooses (estimate); a named algorithm and one-shot calls measure nothing */
-    uint64_t reserved[11];
+    bool d_is_b; /* fused: a promise that D is B in every execution, the same view (or NULL), as in factorisations. A
+                    plan may then choose an algorithm that reads each row of B once. width must be inner; d_layout is
+                    not read. One-shot calls compare the views instead (false) */
+    uint64_t reserved[10];
 } tamis_options;
 
 /* tamis_options.output_type: the same as `type`. */
@@ -248,7 +251,7 @@ TAMIS_API tamis_status tamis_plan_workspace_size(const tamis_plan *plan, size_t 
 /*
  * Executions. They allocate nothing and copy no operands, except for the staging that the plan announced. On a GPU they
  * submit work to the stream and return. The output must not overlap an input. Operands are as in the one-shot calls, of
- * the plan's types, layouts and sizes. execution may be NULL.
+ * the plan's types, layouts and sizes. execution may be NULL. With options.d_is_b, D is NULL or the same view as B.
  */
 TAMIS_API tamis_status tamis_plan_sddmm(const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
                                         const tamis_dense *P, const tamis_execution *execution);

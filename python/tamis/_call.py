@@ -12,7 +12,7 @@ from ._kinds import NumPy, kind_of
 from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
-from ._recipe import MOST, Recipe, key_of
+from ._recipe import MOST, Recipe, key_of, same_array
 from ._sparse import NO_VALUES, Sparse, sparse
 from ._views import View, dense, vector, view
 
@@ -173,7 +173,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         execution.softmax_rows = statistics
     if planned is not None:
         a, b, d = (matrices[0], matrices[1], matrices[-1]) if operation == FUSED else (matrices[0], matrices[-1], matrices[-1])
-        form = (operation, first.type, result.type, a.cols, d.cols, a.layout, b.layout, d.layout, P.layout, batch, used.type if used.pointer else -1)
+        form = (operation, first.type, result.type, a.cols, d.cols, a.layout, b.layout, d.layout, P.layout, batch, used.type if used.pointer else -1,
+                operation == FUSED and same_array(operands[1], operands[2]) and bytes(b) == bytes(d) and a.cols == d.cols)
         handle = planned(form, how, used)
         memory = handle.bring_workspace(execution, first.array) if handle.workspace else None
         must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))

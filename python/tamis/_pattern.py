@@ -11,13 +11,14 @@ from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 
 FIELDS = ("operation", "type", "output_type", "inner", "width", "a_layout", "b_layout", "d_layout", "output_layout", "batch")
+D_IS_B = 11            # the place in a form
 EXPECTED_CALLS = 1000  # a pattern is made for many calls: plans may prepare
 MOST_PLANS = 64        # of one pattern; the oldest goes first
 
 
 def options_of(form: tuple, how: Any, **more: Any) -> c.tamis_options:
-    """The library's options for a call's form and settings."""
-    return options(**dict(zip(FIELDS, form)), edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope,
+    """The library's options for a call's form and settings. Behind the fields a form has the type of S's values, and may say that D is B."""
+    return options(**dict(zip(FIELDS, form)), d_is_b=len(form) > D_IS_B and form[D_IS_B], edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope,
                    edge_epsilon=how.edge_epsilon, transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, **more)
 
 

@@ -45,7 +45,7 @@ class Plan:
         mine = self._form
         if form[9] != mine[9]:
             raise _errors.ArgumentError(f"the operands are a batch of {form[9]}: the plan is for batch = {mine[9]}")
-        if form[:3] + form[10:] != mine[:3] + mine[10:]:
+        if form[:3] + form[10:11] != mine[:3] + mine[10:11]:
             names = [(_types.NAMES[of[1]], _types.NAMES[of[2]], _types.NAMES.get(of[10], "no")) for of in (form, mine)]
             raise _errors.ArgumentError(f"operands are {names[0][0]}, the result {names[0][1]}, with {names[0][2]} values: the plan is for "
                                         f"{names[1][0]}, {names[1][1]} and {names[1][2]} values")
@@ -90,13 +90,14 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, batch: int = 1, expected_calls: int = 1,
          effort: str = "estimate", math: str = "exact", algorithm: str | None = None, parameters: str | None = None,
          any_order: bool = False, a_layout: str = "row-major", b_layout: str = "row-major", d_layout: str = "row-major",
-         output_layout: str = "row-major") -> Plan:
+         output_layout: str = "row-major", d_is_b: bool = False) -> Plan:
     """Makes a plan: checks S, chooses an algorithm for many calls and prepares it.
 
     operation: "sddmm", "spmm" or "fused". S as in `sddmm`; three arrays as a `Pattern`. inner: K, columns of A and B, for sddmm and
     fused. width: L, columns of SpMM's B or of fused's D (K if None). type: of the operands, "float32" if S has no values, else theirs.
     expected_calls: how often it will be called; decides how much preparation pays off. effort: "measure" times the best candidates.
-    algorithm, parameters: by name, see `algorithms`. any_order: the order of sums may vary from call to call. Layouts: "row-major" or
+    algorithm, parameters: by name, see `algorithms`. d_is_b: a promise that fused gets B as D in every call, so that the plan may choose an
+    algorithm that reads its rows once (calls without a plan see it by themselves). any_order: the order of sums may vary from call to call. Layouts: "row-major" or
     "column-major". The other arguments as in `sddmm`.
 
     Use it as a function, and as a context that frees it at the end. Errors as in `sddmm`.
@@ -131,7 +132,7 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
     used = given_values(s, None, as_pattern, kind, number, batch)
     layouts = [choice(LAYOUTS, layout, name) for layout, name in ((a_layout, "a_layout"), (b_layout, "b_layout"), (d_layout, "d_layout"),
                                                                   (output_layout, "output_layout"))]
-    form = (number, kind, kind, inner or 0, width, *layouts, batch, used.type if used.pointer else -1)
+    form = (number, kind, kind, inner or 0, width, *layouts, batch, used.type if used.pointer else -1, d_is_b)
     return Plan(operation, pattern, form, how, used, {
         "expected_calls": expected_calls, "effort": choice(EFFORT, effort, "effort"), "any_order": any_order,
         "algorithm": algorithm.encode() if algorithm else None, "parameters": parameters.encode() if parameters else None})

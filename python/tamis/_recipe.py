@@ -53,9 +53,14 @@ def pointer(x: Any) -> int:
     return x.data_ptr()
 
 
+def same_array(x: Any, y: Any) -> bool:
+    """Whether two operands are one array, as far as is cheap to say: of PyTorch's tensors by their addresses, else if they are one object."""
+    return x is y or (type(x) in _tensor_types() and type(y) in _tensor_types() and x.data_ptr() == y.data_ptr())
+
+
 def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -> Optional[tuple]:
     """The name of a recipe; None: there is none for such operands."""
-    forms: list[Any] = [operation, how]
+    forms: list[Any] = [operation, how, len(operands) == 3 and same_array(operands[1], operands[2])]
     for x in operands:
         of = form(x)
         if of is None:

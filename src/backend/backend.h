@@ -54,6 +54,7 @@ typedef struct tamis_problem {
     tamis_edge_constants edge_constants;
     int64_t batch;     /* members of an execution, 1 or more */
     bool keep_softmax; /* of the edge softmax: executions may ask for softmax_rows */
+    bool d_is_b;       /* fused: D is B in all executions. They may be the same without this, too: see tamis_d_is_b */
     int threads;
     bool deterministic;
     const char *parameters;         /* the user's, "" when none */
@@ -98,6 +99,12 @@ typedef struct tamis_operands {
     /* bytes from one member's scratch to the next, multiples of 64; 0: they share it, one after another */
     int64_t scratch_apart;
 } tamis_operands;
+
+/* Whether these operands of fused have one matrix as B and D. */
+static inline bool tamis_d_is_b(const tamis_problem *problem, const tamis_operands *x) {
+    return problem->inner == problem->width && x->d.base == x->b.base && x->d.bytes == x->b.bytes &&
+           x->d_stride == x->b_stride && (x->batch == 1 || x->apart.d == x->apart.b);
+}
 
 /* What the cost model says of an algorithm for a problem. */
 typedef struct tamis_prediction {

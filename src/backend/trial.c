@@ -78,7 +78,12 @@ tamis_status tamis_trial_begin(const tamis_problem *problem, int64_t members, ta
                           .alpha = 1};
     if (!spmm) TRY(add(trial, 0, p->type, p->rows * p->inner, members, &x->a, &x->apart.a));
     TRY(add(trial, 1, p->type, p->cols * b_width, members, &x->b, &x->apart.b));
-    if (p->operation == TAMIS_OP_FUSED) TRY(add(trial, 2, p->type, p->cols * p->width, members, &x->d, &x->apart.d));
+    if (p->operation == TAMIS_OP_FUSED && !p->d_is_b)
+        TRY(add(trial, 2, p->type, p->cols * p->width, members, &x->d, &x->apart.d));
+    if (p->d_is_b) {
+        x->d = x->b;
+        x->apart.d = x->apart.b;
+    }
     TRY(add(trial, 3, p->output_type, out, members, &x->out, &x->apart.out));
     if (!p->has_values) return TAMIS_OK;
     return add(trial, 4, p->value_type, p->nnz, members, &x->values, &x->apart.values);

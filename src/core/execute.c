@@ -14,6 +14,7 @@ typedef struct run {
     const tamis_plan *plan;
     tamis_execution given; /* with defaults, and with the values and workspace in use */
     operand a, b, d, out;
+    bool d_is_b;         /* fused, whether or not the plan was promised it: D is not staged anew */
     int64_t skip_values; /* elements of given.values before the first that is used */
     tamis_loan loan;
 } run;
@@ -53,12 +54,20 @@ tamis_status tamis_operand_check_packed(const operand *x) {
                       (long long)x->view->stride);
 }
 
+tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D) {
+    if (tamis_dense_same(B, D)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                      "D.data = %p is not the view B (data = %p): the plan has options.d_is_b, which promises it",
+                      D->data, B->data);
+}
+
 static tamis_status check_operands(const run *r) {
     const tamis_plan *const plan = r->plan;
     const tamis_operation operation = plan->options.operation;
     if (operation != TAMIS_OP_SPMM) TRY(tamis_operand_check(plan->device, &r->a, 1));
     TRY(tamis_operand_check(plan->device, &r->b, 1));
     if (operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(plan->device, &r->d, 1));
+    if (plan->options.d_is_b) TRY(tamis_d_is_b_check(r->b.view, r->d.view));
     TRY(tamis_operand_check(plan->device, &r->out, plan->options.batch));
     return operation == TAMIS_OP_SDDMM ? tamis_operand_check_packed(&r->out) : TAMIS_OK;
 }
@@ -256,7 +265,12 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
                         .softmax_rows = softmax_rows_of(r, member)};
     if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->a, member, &x.a, &x.a_stride, &x.apart.a));
     TRY(bring_in(r, &r->b, member, &x.b, &x.b_stride, &x.apart.b));
-    if (operation == TAMIS_OP_FUSED) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.apart.d));
+    if (operation == TAMIS_OP_FUSED && !r->d_is_b) TRY(bring_in(r, &r->d, member, &x.d, &x.d_stride, &x.apart.d));
+    if (r->d_is_b) { /* what backends compare */
+        x.d = x.b;
+        x.d_stride = x.b_stride;
+        x.apart.d = x.apart.b;
+    }
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
     /* tamis_cpu_execute (cpu/execute.c) or tamis_gpu_execute (gpu/plan.c) */
@@ -280,7 +294,8 @@ static void describe_operands(const tamis_views *views, run *r) {
     const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
     r->a = (operand){"A", views->A, p->rows, p->inner, o->type, o->a_layout, "a_layout", s->a, 0};
     r->b = (operand){"B", views->B, p->cols, spmm ? p->width : p->inner, o->type, o->b_layout, "b_layout", s->b, 0};
-    r->d = (operand){"D", views->D, p->cols, p->width, o->type, o->d_layout, "d_layout", s->d, 0};
+    const tamis_dense *const D = o->d_is_b && !views->D ? views->B : views->D;
+    r->d = (operand){"D", D, p->cols, p->width, o->type, o->d_layout, "d_layout", s->d, 0};
     r->out = (operand){spmm ? "C" : "E", views->out,      p->rows, p->width,       o->output_type,
                        o->output_layout, "output_layout", s->out,  views->skip_out};
     if (sddmm)
@@ -297,6 +312,7 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
     TRY(tamis_execution_check_stream(plan->device, &r->given));
     describe_operands(views, r);
     TRY(check_operands(r));
+    r->d_is_b = operation == TAMIS_OP_FUSED && tamis_dense_same(r->b.view, r->d.view);
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
                           &r->given));
     TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r->given));

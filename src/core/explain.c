@@ -63,6 +63,7 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     add(&t, "operation    %s", tamis_operation_name(o->operation));
     if (o->operation != TAMIS_OP_SPMM) add(&t, ", edge %s, K = %lld", tamis_edge_name(o->edge), (long long)o->inner);
     if (o->operation != TAMIS_OP_SDDMM) add(&t, ", L = %lld", (long long)o->width);
+    if (o->d_is_b) add(&t, ", D is B");
     add(&t, ", %s", tamis_type_name(o->type));
     if (o->batch > 1) add(&t, ", batch of %lld", (long long)o->batch);
     add(&t,

@@ -51,7 +51,7 @@ static tamis_options part_of(const tamis_gradient *g, tamis_operation operation)
     o.transpose = false;
     o.trust_input = true;
     o.no_workspace = true;
-    o.keep_softmax = false;
+    o.keep_softmax = o.d_is_b = false;
     o.algorithm = o.parameters = NULL;
     return o;
 }

@@ -1,6 +1,7 @@
 /* The one-shot calls: each makes a plan without preparation, executes it and destroys it. */
 #include "base/status.h"
 #include "core/plan.h"
+#include "sparse/check.h"
 
 static tamis_status need(const tamis_dense *view, const char *name) {
     if (!view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
@@ -21,6 +22,7 @@ static tamis_status run_once(tamis_device *device, const tamis_sparse *S, tamis_
     options.a_layout = views->A ? views->A->layout : TAMIS_ROW_MAJOR;
     options.b_layout = views->B->layout;
     options.d_layout = views->D ? views->D->layout : TAMIS_ROW_MAJOR;
+    options.d_is_b = operation == TAMIS_OP_FUSED && tamis_dense_same(views->B, views->D);
     options.output_layout = operation == TAMIS_OP_SDDMM ? TAMIS_ROW_MAJOR : views->out->layout;
     options.stream = execution ? execution->stream : NULL;
     options.no_workspace = execution && execution->workspace;

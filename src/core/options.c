@@ -62,6 +62,13 @@ static tamis_status check_combinations(const tamis_options *o) {
     if (o->keep_softmax && (o->operation == TAMIS_OP_SPMM || o->edge != TAMIS_EDGE_SOFTMAX))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.keep_softmax = true needs options.edge = softmax, not %s%s",
                           tamis_edge_name(o->edge), o->operation == TAMIS_OP_SPMM ? ", and spmm has no edge" : "");
+    if (o->d_is_b && o->operation != TAMIS_OP_FUSED)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.d_is_b = true needs options.operation = fused, not %s",
+                          tamis_operation_name(o->operation));
+    if (o->d_is_b && o->width != o->inner)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "options.d_is_b = true, but options.width = %lld is not options.inner = %lld",
+                          (long long)o->width, (long long)o->inner);
     const tamis_allocator *const a = o->allocator;
     if (a && (!a->allocate || !a->release))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.allocator->%s = NULL: expected a function",
@@ -84,6 +91,7 @@ tamis_status tamis_options_read(const tamis_options *options, const tamis_device
         filled->edge = TAMIS_EDGE_SCALE;
     }
     if (filled->operation == TAMIS_OP_FUSED && filled->width == -1) filled->width = filled->inner;
+    if (filled->d_is_b) filled->d_layout = filled->b_layout;
     TRY(check_size("inner", filled->inner));
     TRY(check_size("width", filled->width));
     return check_combinations(filled);

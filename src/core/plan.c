@@ -79,7 +79,8 @@ static tamis_status plan_staging(tamis_plan *plan) {
     tamis_staging s = {-1, -1, -1, -1, -1, -1, 0, 0, 0, 0};
     if (!spmm && o->a_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->rows, p->inner, size, &s.a));
     if (o->b_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, spmm ? p->width : p->inner, size, &s.b));
-    if (fused && o->d_layout == TAMIS_COLUMN_MAJOR) TRY(reserve_matrix(&total, p->cols, p->width, size, &s.d));
+    if (fused && !o->d_is_b && o->d_layout == TAMIS_COLUMN_MAJOR)
+        TRY(reserve_matrix(&total, p->cols, p->width, size, &s.d));
     if (o->operation != TAMIS_OP_SDDMM && o->output_layout == TAMIS_COLUMN_MAJOR)
         TRY(reserve_matrix(&total, p->rows, p->width, out_size, &s.out));
     if (plan->order.permutation) {
@@ -122,6 +123,7 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     p->edge_constants = tamis_edge_constants_of(o);
     p->batch = o->batch;
     p->keep_softmax = o->keep_softmax;
+    p->d_is_b = o->d_is_b;
     p->threads = o->threads;
     p->deterministic = !o->any_order;
     p->math = o->math;

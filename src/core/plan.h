@@ -85,6 +85,9 @@ typedef struct tamis_operand {
 tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t outputs);
 tamis_status tamis_operand_check_packed(const tamis_operand *x); /* samples have stride 1 */
 
+/* For a plan with options.d_is_b: D must be B, which has been checked. */
+tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);
+
 /* The CPU has no streams. */
 tamis_status tamis_execution_check_stream(const tamis_device *device, const tamis_execution *execution);
 

@@ -72,9 +72,11 @@ static double wait_for_longest(const tamis_problem *problem, double seconds) {
 static void predict_nonzeros(const tamis_problem *problem, tamis_prediction *prediction) {
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.interleaved);
     snprintf(prediction->reason, sizeof prediction->reason,
-             "rows of B from a table of %.3g MB, %.0f %% of them new within a window of L2's size; equal numbers of "
+             "%s from a table of %.3g MB, %.0f %% of them new within a window of L2's size; equal numbers of "
              "nonzeros per thread",
-             (double)problem->cols * tamis_cpu_row_bytes(problem) * 1e-6, 100 * problem->evidence->fresh_share);
+             problem->d_is_b ? "rows of B, read once since D is B," : "rows of B",
+             (double)problem->cols * tamis_cpu_row_bytes(problem) * (problem->d_is_b ? 0.5e-6 : 1e-6),
+             100 * problem->evidence->fresh_share);
 }
 
 static void predict_rows(const tamis_problem *problem, tamis_prediction *prediction) {
@@ -133,15 +135,19 @@ static int64_t choose_prefetch(const tamis_problem *problem) {
     if (fresh < 0.25 || (spmm ? fresh * all < least * (double)problem->evidence->cache_l2
                               : all < 4 * (double)problem->evidence->cache_l2))
         return 0;
-    const int64_t ahead = row_bytes > 0 ? (int64_t)((spmm ? f->prefetch.bytes : 16384) / row_bytes) : 0;
+    const double bytes = spmm ? f->prefetch.bytes : problem->d_is_b ? f->prefetch.same_bytes : 16384;
+    const int64_t ahead = row_bytes > 0 ? (int64_t)(bytes / row_bytes) : 0;
     const int64_t most = spmm ? 48 : 64;
     return ahead < 8 ? 8 : ahead > most ? most : ahead;
 }
 
-/* fused with tiles: a block's whole part in a tile; else long enough that B and D alternate rarely */
+/* fused with tiles: a block's whole part in a tile; D that is B: short enough that L1 has its rows the second time;
+   else long enough that B and D alternate rarely */
 static int64_t choose_chunk(const tamis_problem *problem, tamis_cpu_kind kind) {
     if (problem->operation != TAMIS_OP_FUSED) return TAMIS_CPU_CHUNK;
-    const int64_t most = kind == TAMIS_CPU_TILED ? TAMIS_CPU_FUSED_CHUNK : 4096;
+    const int64_t most = problem->d_is_b           ? TAMIS_CPU_SAME_ROWS_CHUNK
+                         : kind == TAMIS_CPU_TILED ? TAMIS_CPU_FUSED_CHUNK
+                                                   : 4096;
     return problem->nnz < most ? problem->nnz + 8 : most;
 }
 

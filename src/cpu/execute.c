@@ -11,8 +11,6 @@
 #include "base/threads.h"
 #include "cpu/plan.h"
 
-enum { SAME_ROWS_CHUNK = 64 };
-
 typedef struct execution {
     const tamis_prepared *prepared;
     tamis_cpu_job first; /* the first member's */
@@ -203,9 +201,9 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
                   .softmax_rows = address(operands->softmax_rows),
                   .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
     };
-    /* B and D are one matrix: short chunks read its rows again while they are in L1 */
-    if (problem->operation == TAMIS_OP_FUSED && run.first.b == run.first.d && run.first.chunk > SAME_ROWS_CHUNK)
-        run.first.chunk = SAME_ROWS_CHUNK;
+    /* short pieces and chunks read the rows of B again, as those of D, while they are in L1 */
+    run.first.d_is_b = problem->operation == TAMIS_OP_FUSED && tamis_d_is_b(problem, operands);
+    if (run.first.d_is_b && run.first.chunk > TAMIS_CPU_SAME_ROWS_CHUNK) run.first.chunk = TAMIS_CPU_SAME_ROWS_CHUNK;
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *body = body_nonzeros;
     bool cuts = true; /* threads may share rows */

@@ -10,7 +10,7 @@ const tamis_cpu_fitted tamis_cpu_fit = {
     .naive = 5e-9,
     .row = 20e-9,
     .whole_rows = 1.01,
-    .prefetch = {.bytes = 10240, .least = 4, .short_least = 6, .short_row = 256},
+    .prefetch = {.bytes = 10240, .same_bytes = 8192, .least = 4, .short_least = 6, .short_row = 256},
     .tiles = {.nonzero = 0.45e-9,
               .entry = 0.6e-9,
               .segment = 33e-9,

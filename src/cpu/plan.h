@@ -8,8 +8,8 @@
 #include "backend/backend.h"
 #include "cpu/kernels/kernels.h"
 
-/* Nonzeros of a chunk of fused by tiles: see kernels/fused.h. */
-enum { TAMIS_CPU_FUSED_CHUNK = 16384 };
+/* Nonzeros of a chunk of fused by tiles, and the most where D is B: see kernels/fused.h and fused_same.h. */
+enum { TAMIS_CPU_FUSED_CHUNK = 16384, TAMIS_CPU_SAME_ROWS_CHUNK = 64 };
 
 typedef enum tamis_cpu_kind {
     TAMIS_CPU_ROWS,     /* whole rows, handed out in blocks */

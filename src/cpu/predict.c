@@ -53,13 +53,16 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double size = (double)tamis_type_size(problem->type);
     const double fresh = problem->evidence->fresh_share;
     const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
-    const double far_rate = tamis_cpu_gather_rate(problem, (double)problem->cols * row_bytes);
+    /* where D is B, its rows are read once from afar and once from L1 */
+    const double read = problem->d_is_b ? 0.5 * row_bytes : row_bytes, again = row_bytes - read;
+    const double far_rate = tamis_cpu_gather_rate(problem, (double)problem->cols * read);
+    const double l1_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l1);
     const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
     const double peak =
         at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
     const double dense = rows * (double)(problem->inner + problem->width) * size;
-    const double moved = nnz * row_bytes * (fresh / far_rate + (1 - fresh) / near_rate) + dense / memory +
-                         tamis_cpu_stream_seconds(problem);
+    const double moved = nnz * read * (fresh / far_rate + (1 - fresh) / near_rate) + nnz * again / l1_rate +
+                         dense / memory + tamis_cpu_stream_seconds(problem);
     const double flops = 2 * nnz * row_bytes / size / peak;
     return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * tamis_cpu_fit.row / problem->threads;
 }

@@ -15,6 +15,7 @@ static const tamis_gpu_algorithm *const algorithms[] = {
     &tamis_gpu_panels,
     &tamis_gpu_tensor,
     &tamis_gpu_two_steps,
+    &tamis_gpu_one_pass,
 #if TAMIS_PAPERS
     &tamis_gpudynamic_shared,
     &tamis_gpudynamic_preprocessing,

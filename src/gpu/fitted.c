@@ -41,6 +41,10 @@ static const tamis_gpu_fitted h200 = {
              .merge = 3e-6,
              .order = 0.1e-3,
              .order_row = 1e-9},
+    /* Not fitted yet: no measurement of gpu-one-pass exists. `nonzero` is that of SDDMM by gpu-nonzeros, since loads
+       decide, and what handing a weight round and multiplying once more takes of the issue slots; rows as gpu-rows has
+       them, and as much again for a row of A; an exponential for each. */
+    .one_pass = {.nonzero = {5.5, 0.064}, .softmax_ps = 2, .row_ps = 100, .row_lane_ps = 15},
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
     /* Fitted on 2026-11-22 to K of 32 to 128 on matrices 10 to 30 % full, meshes and a gene network. */
     .wgmma = {.cell_ps = 8.5e3, .cell_column_ps = 125, .nonzero_ps = 1.7, .begin = 4e-6, .highs = 0.5},

@@ -73,6 +73,11 @@ typedef struct tamis_gpu_fitted {
         double order, order_row;    /* set-up: rows in order, the lists of cut rows */
     } rows;
 
+    struct { /* gpu-one-pass: a nonzero, whose row is read once for two products; what softmax adds to it; a row */
+        tamis_gpu_cost nonzero;
+        double softmax_ps, row_ps, row_lane_ps;
+    } one_pass;
+
     struct {
         double cell_ps,
             cell_column_ps; /* a cell of 128 x 128 products, and each column of A and B: three products of TF32 */

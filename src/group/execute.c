@@ -21,12 +21,6 @@ typedef struct run {
 
 /* ------------------------------------------------------------------------------------------ operands */
 
-static bool same_matrix(const run *r) {
-    const tamis_dense *const B = r->given.B, *const D = r->given.D;
-    return D->data == B->data && D->cols == B->cols && D->layout == B->layout && D->batch_stride == B->batch_stride &&
-           tamis_dense_stride(D) == tamis_dense_stride(B);
-}
-
 /* What X has to hold: all members of a batch unless they share one matrix on all ranks. */
 static void lay_out(run *r, int64_t b_members, int64_t d_members) {
     const tamis_group_plan *const plan = r->plan;
@@ -71,7 +65,8 @@ static tamis_status check(run *r, const tamis_execution *execution) {
     TRY(tamis_plan_check_operation(plan->local, r->operation));
     TRY(tamis_operand_check(plan->group->device, &b, 1));
     if (r->operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(plan->group->device, &d, 1));
-    lay_out(r, o->batch, o->batch);
+    if (o->d_is_b) TRY(tamis_d_is_b_check(r->given.B, r->given.D));
+    lay_out(r, o->batch, o->d_is_b ? 0 : o->batch);
     return take_execution(r, execution);
 }
 
@@ -84,7 +79,7 @@ static tamis_status agree(run *r, const tamis_execution *execution) {
     const tamis_status mine = check(r, execution);
     if (mine == TAMIS_OK && r->own_rows > 0) {
         members[0] = r->given.B->batch_stride ? batch : 1;
-        if (fused && !same_matrix(r)) members[1] = r->given.D->batch_stride ? batch : 1;
+        if (fused && !tamis_dense_same(r->given.B, r->given.D)) members[1] = r->given.D->batch_stride ? batch : 1;
     }
     TRY(tamis_group_share(group, mine, members, sizeof members));
     for (int rank = 0; rank < group->transport.ranks; rank++) {
@@ -141,6 +136,7 @@ static tamis_status execute(tamis_group_plan *plan, tamis_operation operation, c
     if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_group_plan_create");
     const tamis_options *const o = &plan->options;
     run r = {.plan = plan, .operation = operation, .given = *views};
+    if (o->d_is_b && !r.given.D) r.given.D = r.given.B;
     r.own_rows = tamis_shard_is(plan->shard)->own_rows;
     r.b_cols = o->operation == TAMIS_OP_SPMM ? o->width : o->inner;
     r.d_cols = o->operation == TAMIS_OP_FUSED ? o->width : 0;

@@ -23,6 +23,7 @@ enum {
     FACT_INNER,
     FACT_WIDTH,
     FACT_BATCH,
+    FACT_D_IS_B,
     EQUAL_FACTS,
     FACT_OWN_ROWS = EQUAL_FACTS,
     FACT_ROWS,
@@ -30,8 +31,9 @@ enum {
     FACTS
 };
 
-static const char *const fact_names[EQUAL_FACTS] = {
-    "S.cols", "options.operation", "options.edge", "options.type", "options.inner", "options.width", "options.batch"};
+static const char *const fact_names[EQUAL_FACTS] = {"S.cols",        "options.operation", "options.edge",
+                                                    "options.type",  "options.inner",     "options.width",
+                                                    "options.batch", "options.d_is_b"};
 
 enum { EDGE_NUMBERS = 3 };
 
@@ -83,6 +85,7 @@ static facts facts_of(const making *m) {
                              [FACT_INNER] = o->inner,
                              [FACT_WIDTH] = o->width,
                              [FACT_BATCH] = o->batch,
+                             [FACT_D_IS_B] = o->d_is_b,
                              [FACT_OWN_ROWS] = m->own_rows,
                              [FACT_ROWS] = m->S->rows,
                              [FACT_NNZ] = m->S->nnz},

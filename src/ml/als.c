@@ -134,13 +134,13 @@ static tamis_status solve(tamis_model *model, const als *work, side *half, const
     TRY(make_regressors(model, work, half, Y, &G));
     /* R = b - (A + lambda) X */
     TRY(ml_spmm(model, half->spmm, G, 1, 0, &half->R));
-    TRY(ml_fused(model, half->fused, X, G, G, 1, 0, &half->AP));
+    TRY(ml_fused(model, half->fused, X, G, 1, 0, &half->AP));
     TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda, shift, X, 1, &half->AP));
     TRY(tamis_dense_axpby(device, NULL, -1, &half->AP, 1, &half->R));
     TRY(tamis_dense_axpby(device, NULL, 1, &half->R, 0, &half->P));
     TRY(tamis_dense_row_dots(device, NULL, &half->R, &half->R, &half->rr));
     for (int i = 0; i < steps; i++) {
-        TRY(ml_fused(model, half->fused, &half->P, G, G, 1, 0, &half->AP));
+        TRY(ml_fused(model, half->fused, &half->P, G, 1, 0, &half->AP));
         TRY(tamis_dense_cg_step(device, NULL, lambda, shift, &half->AP, &half->P, X, &half->R, &half->rr));
     }
     return TAMIS_OK;

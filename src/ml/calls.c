@@ -12,6 +12,7 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
     options.type = model->options.type;
     options.inner = inner;
     options.width = width;
+    options.d_is_b = operation == TAMIS_OP_FUSED;
     options.expected_calls = 1000;
     options.trust_input = true; /* ml_sparse_place made it */
     options.threads = model->options.threads;
@@ -120,9 +121,9 @@ tamis_status ml_spmm(tamis_model *model, const tamis_plan *plan, const tamis_den
 }
 
 tamis_status ml_fused(tamis_model *model, const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
-                      const tamis_dense *D, double alpha, double beta, const tamis_dense *E) {
+                      double alpha, double beta, const tamis_dense *E) {
     const tamis_execution execution = scaled(alpha, beta);
     TRY(begin_call(model, TAMIS_OP_FUSED));
-    TRY(tamis_plan_fused(plan, A, B, D, E, &execution));
+    TRY(tamis_plan_fused(plan, A, B, B, E, &execution));
     return end_call(model);
 }

@@ -81,7 +81,7 @@ static tamis_status update_rows(tamis_model *model, const gap *work, tamis_plan 
     const double shape = model->options.row_prior;
     TRY(tamis_dense_column_sums(device, NULL, model->workspace, Y, &work->Y_sums));
     for (int i = 0; i < rounds; i++) {
-        TRY(ml_fused(model, plan, X, Y, Y, 1, 0, E));
+        TRY(ml_fused(model, plan, X, Y, 1, 0, E));
         TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, shape - 1, X, E, X));
         if (shape < 1) TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, X, NULL, X));
         TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, &work->Y_sums, inverse_scale(model) + tiny, X, 0, X));
@@ -93,7 +93,7 @@ static tamis_status update_rows(tamis_model *model, const gap *work, tamis_plan 
 static tamis_status count(tamis_model *model, const gap *work, const ml_batch *batch, const tamis_dense *X) {
     tamis_device *const device = model->device;
     const tamis_dense *const Y = &model->column_factors;
-    TRY(ml_fused(model, batch->plans[COUNT], Y, X, X, 1, 0, &work->N));
+    TRY(ml_fused(model, batch->plans[COUNT], Y, X, 1, 0, &work->N));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, Y, &work->N, &work->N));
     return tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums);
 }

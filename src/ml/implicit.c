@@ -104,7 +104,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
 
 /* AP = A P, with G of Y in place. */
 static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P, const tamis_dense *Y) {
-    TRY(ml_fused(model, half->fused, P, Y, Y, 1, 0, &half->AP));
+    TRY(ml_fused(model, half->fused, P, Y, 1, 0, &half->AP));
     return tamis_dense_multiply(model->device, NULL, 1, P, &half->G, 1, &half->AP);
 }
 

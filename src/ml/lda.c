@@ -112,7 +112,7 @@ static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dens
     const tamis_map map = model->options.maximum_a_posteriori ? TAMIS_MAP_MULTIPLY_ADD : TAMIS_MAP_EXP_DIGAMMA;
     TRY(tamis_dense_fill(device, NULL, U, 1));
     for (int i = 1; i <= rounds; i++) {
-        TRY(ml_fused(model, plan, U, M, M, 1, 0, E));
+        TRY(ml_fused(model, plan, U, M, 1, 0, E));
         if (posterior && i == rounds)
             TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, alpha, U, E, posterior));
         if (posterior != E || i < rounds) TRY(tamis_dense_map(device, NULL, map, 1, alpha, U, E, U));
@@ -151,7 +151,7 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
     if (measured) TRY(measure(model, work, batch, &G));
     const double scale = batch->rows > 0 ? work->documents / (double)batch->rows : 0;
     const double rate = pow(1 / (double)(model->steps + 2), model->options.rate_decay);
-    TRY(ml_fused(model, batch->plans[COUNT], M, &U, &U, 1, 0, N));
+    TRY(ml_fused(model, batch->plans[COUNT], M, &U, 1, 0, N));
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, scale, prior(model, model->options.column_prior), M, N,
                         N));
     return tamis_dense_axpby(device, NULL, rate, N, 1 - rate, L);

@@ -207,8 +207,9 @@ tamis_status ml_sddmm(tamis_model *model, const tamis_plan *plan, const tamis_de
                       double alpha, double beta, const tamis_dense *P);
 tamis_status ml_spmm(tamis_model *model, const tamis_plan *plan, const tamis_dense *B, double alpha, double beta,
                      const tamis_dense *C);
+/* D is B in every model, which ml_plan promises. */
 tamis_status ml_fused(tamis_model *model, const tamis_plan *plan, const tamis_dense *A, const tamis_dense *B,
-                      const tamis_dense *D, double alpha, double beta, const tamis_dense *E);
+                      double alpha, double beta, const tamis_dense *E);
 /* For begin(): room for the marks of that many calls, so that those of an iteration allocate nothing. */
 tamis_status ml_times_reserve(tamis_model *model, double calls);
 /* Adds what the marks say to times.seconds and frees them for new calls; waits. */

@@ -348,7 +348,7 @@ static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *b
     TRY(tamis_dense_axpby(device, NULL, 1, &R, 0, &P));
     TRY(tamis_dense_row_dots(device, NULL, &R, &R, &rr));
     for (int i = 0; i < steps; i++) {
-        TRY(ml_fused(model, batch->plans[NORMAL], &P, M, M, 1, 0, &AP));
+        TRY(ml_fused(model, batch->plans[NORMAL], &P, M, 1, 0, &AP));
         TRY(tamis_dense_multiply(device, NULL, 1, &P, &work->shift, 0, &Q));
         TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, lambda, 0, &Q, 1, &AP));
         TRY(tamis_dense_cg_step(device, NULL, NULL, 0, &AP, &P, &X, &R, &rr));
@@ -395,7 +395,7 @@ static tamis_status learn(tamis_model *model, const sfa *work, const ml_batch *b
     TRY(solve(model, work, batch, model->options.cg_steps, &U));
     TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &work->item_lambda, 0, &M, 0, &work->items));
     if (!model->options.skip_loss) TRY(measure(model, work, batch, number, &U));
-    TRY(ml_fused(model, batch->plans[GRADIENT], &M, &U, &U, 1, 0, &work->gradient));
+    TRY(ml_fused(model, batch->plans[GRADIENT], &M, &U, 1, 0, &work->gradient));
     TRY(tamis_dense_axpby(device, NULL, -(double)U.rows, &work->items, 1, &work->gradient));
     return tamis_dense_map(device, NULL, TAMIS_MAP_ADAGRAD, model->options.rate, LITTLE, &work->gradient,
                            &model->states[HISTORY], &M);

@@ -85,6 +85,7 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
         (long long)f->max, (long long)f->empty_rows, f->sorted);
     add(key, &used, "|%d %d %d|%d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
         step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]));
+    if (p->d_is_b) add(key, &used, "|D is B");
     if (used >= TAMIS_REMEMBERED_KEY) return false;
     for (char *c = key; *c; c++)
         if (*c == '\t' || *c == '\n' || *c == '\r') *c = ' ';

@@ -35,4 +35,10 @@ TAMIS_INLINE int64_t tamis_dense_stride(const tamis_dense *dense) {
     return dense->layout == TAMIS_ROW_MAJOR ? dense->cols : dense->rows;
 }
 
+/* Whether two views of the same type are of the same elements: here too a stride of 0 means packed. */
+TAMIS_INLINE bool tamis_dense_same(const tamis_dense *x, const tamis_dense *y) {
+    return x->data == y->data && x->rows == y->rows && x->cols == y->cols && x->layout == y->layout &&
+           x->batch_stride == y->batch_stride && tamis_dense_stride(x) == tamis_dense_stride(y);
+}
+
 #endif

@@ -140,6 +140,9 @@ static void run_plans(run *r, tamis_device *device, const char *old, tamis_rando
     o.d_layout = p->D.layout;
     o.output_layout = p->out.layout;
     o.no_workspace = tamis_random_below(random, 4) == 0;
+    /* with a plan's word, and without it, by the views alone */
+    o.d_is_b = r->operation == TAMIS_OP_FUSED && p->options.d_is_b &&
+               (strcmp(r->algorithm, "gpu-one-pass") == 0 || tamis_random_below(random, 2));
     tamis_plan *plans[2] = {NULL, NULL};
     char *outputs[3] = {NULL, NULL, NULL};
     const tamis_status made = tamis_plan_create(device, &r->on->S, &o, &plans[0]);
@@ -208,6 +211,10 @@ static void draw_gpu_parameters(run *r, tamis_random *random) {
     if (strcmp(r->algorithm, "gpu-nonzeros") == 0 && r->operation != TAMIS_OP_SDDMM)
         snprintf(r->parameters, sizeof r->parameters, "items=%lld", (long long)(4 + tamis_random_below(random, 60)));
     const long long slice = (long long)tamis_random_below(random, 3) * 40; /* of K; 0: by the model */
+    static const char *const lanes[] = {"team=32,batch=4,order=1", "team=4,batch=8", "order=0"};
+    if (strcmp(r->algorithm, "gpu-one-pass") == 0)
+        snprintf(r->parameters, sizeof r->parameters, "%s,limit=%lld", lanes[tamis_random_below(random, 3)],
+                 (long long)(1 + tamis_random_below(random, 60)));
     static const char *const teams[] = {"team=32,split=4,order=1", "team=4,split=1,loads=2,slice=8", "order=0"};
     if (strcmp(r->algorithm, "gpu-rows") == 0)
         snprintf(r->parameters, sizeof r->parameters, "%s,limit=%lld", teams[tamis_random_below(random, 3)],
@@ -264,6 +271,7 @@ static problem_options draw_options(const cross_case *c, tamis_type type, tamis_
     o.misalignment = c->flags & CASE_UNALIGNED ? 1 + tamis_random_below(random, 3) : 0;
     if (c->flags & CASE_COLUMN_MAJOR)
         for (int i = 0; i < 4; i++) o.layouts[i] = tamis_random_below(random, 3) ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR;
+    o.d_is_b = c->inner == c->width && tamis_random_below(random, 2);
     return o;
 }
 

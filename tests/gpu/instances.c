@@ -113,6 +113,7 @@ tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
                                    .edge_constants = {1, 0.2, 1e-10},
                                    .batch = x->batch,
                                    .keep_softmax = x->keep_softmax,
+                                   .d_is_b = x->operation == TAMIS_OP_FUSED && x->inner == x->width,
                                    .threads = 1,
                                    .deterministic = !x->algorithm->description.any_order,
                                    .parameters = x->parameters,

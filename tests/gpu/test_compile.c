@@ -95,8 +95,10 @@ static void prepare(const instance *x) {
 /* Whatever is drawn, each kernel comes once: some are softmax's alone, and of methods that do not keep its rows, and
    some methods have no softmax, and of 16-bit types not every result. */
 static void be_sure(instance *x) {
-    if (x->operation == TAMIS_OP_FUSED && strcmp(x->algorithm->description.name, "gpu-tensor") == 0)
-        x->inner = x->width = 64; /* it takes no more than 128 */
+    static const char *const narrow[] = {"gpu-tensor", "gpu-one-pass"}; /* at most K = 128, and K = L = 256 in fp64 */
+    for (int i = 0; i < 2; i++)
+        if (x->operation == TAMIS_OP_FUSED && strcmp(x->algorithm->description.name, narrow[i]) == 0)
+            x->inner = x->width = 64;
     if (x->type != TAMIS_F32 && x->type != TAMIS_F64) return;
     x->edge = x->type == TAMIS_F32 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
     x->keep_softmax = false;

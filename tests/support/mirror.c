@@ -48,7 +48,7 @@ mirror mirror_make(tamis_device *device, const problem *p, size_t out_bytes) {
     m.S.values = copied(&m, 3, S->values, (size_t)((p->options.batch - 1) * S->batch_stride + S->nnz) * size, shift);
     m.A = dense_copy(&m, 4, &p->A, p, shift);
     m.B = dense_copy(&m, 5, &p->B, p, shift);
-    m.D = dense_copy(&m, 6, &p->D, p, shift);
+    m.D = p->options.d_is_b ? m.B : dense_copy(&m, 6, &p->D, p, shift);
     m.out.location = TAMIS_DEVICE;
     must(tamis_device_allocate(device, out_bytes + 1, &m.memory[7]));
     return m;

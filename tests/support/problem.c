@@ -137,7 +137,8 @@ problem problem_make(const problem_options *options, tamis_random *random) {
     make_pattern(&p, random);
     p.A = make_dense(&p, 4, o->rows, o->inner, o->layouts[0], o->shared & PROBLEM_SHARES_A, random);
     p.B = make_dense(&p, 5, o->cols, o->inner, o->layouts[1], o->shared & PROBLEM_SHARES_B, random);
-    p.D = make_dense(&p, 6, o->cols, o->width, o->layouts[2], o->shared & PROBLEM_SHARES_D, random);
+    p.D = p.B;
+    if (!o->d_is_b) p.D = make_dense(&p, 6, o->cols, o->width, o->layouts[2], o->shared & PROBLEM_SHARES_D, random);
     p.out = make_dense(&p, 7, o->rows, o->width, o->layouts[3], false, random);
     return p;
 }

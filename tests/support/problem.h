@@ -28,6 +28,7 @@ typedef struct problem_options {
     tamis_index_type index_type, offset_type;
     tamis_layout layouts[4]; /* of A, B, D and the output */
     bool sorted, pattern;
+    bool d_is_b;          /* one view: inner is width, and what is said of D is not looked at */
     bool distinct;        /* no place twice: there may be fewer nonzeros */
     unsigned shared;      /* by all members of a batch, with batch_stride 0: of PROBLEM_SHARES_A ... */
     int64_t padding;      /* elements between rows (or columns) */

@@ -56,9 +56,8 @@ static void bench_problem(tool_bench_run *run, tool_bench_case *one) {
         run->done += settings->threads.count;
         return;
     }
-    if (settings->share && problem->operation == TAMIS_OP_FUSED && problem->width == problem->inner) {
-        problem->D = problem->B;
-    }
+    problem->d_is_b = settings->share && problem->operation == TAMIS_OP_FUSED && problem->width == problem->inner;
+    if (problem->d_is_b) problem->D = problem->B;
     tool_oracle oracle = {0}, masked = {0};
     one->oracle = one->masked = settings->check ? make_oracle(run, problem, &oracle) : NULL;
     if (one->oracle && tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_MASK &&

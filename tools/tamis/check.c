@@ -257,10 +257,10 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     const bool on_lines = run->lines.out == stdout;
     if (!on_lines && (run->set->verbose || failure_shown)) {
         tool_progress_clear();
-        printf("%s  %s  %s%s%s  K = %lld, L = %lld  %s  %s  %s", words[result->kind], run->matrix,
+        printf("%s  %s  %s%s%s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], run->matrix,
                tamis_operation_name(problem->operation), edge ? " " : "", edge ? tamis_edge_name(problem->edge) : "",
-               (long long)problem->inner, (long long)problem->width, tamis_type_name(problem->type), algorithm,
-               how->name);
+               (long long)problem->inner, (long long)problem->width, problem->d_is_b ? ", D is B" : "",
+               tamis_type_name(problem->type), algorithm, how->name);
         if (result->kind == PASSED) printf(": %.1e of %.1e", result->comparison.error, result->comparison.tolerance);
         printf("%s%s\n", *result->reason ? ": " : "", result->reason);
         run->shown += result->kind == FAILED;
@@ -319,6 +319,7 @@ static void check_arrangement(check_run *run, tool_problem problem, const arrang
     const uint64_t seed = (uint64_t)run->set->seed;
     tool_operands operands;
     tamis_status status = tool_operands_random(&problem, how->layout, how->padding, how->shift, seed, &operands);
+    if (problem.d_is_b) problem.D = problem.B;
     tool_dense old = {0};
     if (status == TAMIS_OK && how->beta != 0) {
         old = tool_dense_create(problem.output.rows, problem.output.cols, problem.type, TAMIS_ROW_MAJOR, 0, 0);
@@ -344,9 +345,10 @@ typedef struct corner {
     tamis_type type;
     int64_t inner;
     int arrangements; /* so many of those chosen */
+    bool d_is_b;      /* fused: D is the view B, and K = L */
 } corner;
 
-static void check_corner(check_run *run, const corner *at, const void *values) {
+static void check_one_corner(check_run *run, const corner *at, const void *values) {
     const int64_t inner = at->inner;
     tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
                   tamis_operation_name(at->operation), tool_uses_edge(at->operation) ? tamis_edge_name(at->edge) : "",
@@ -355,7 +357,9 @@ static void check_corner(check_run *run, const corner *at, const void *values) {
                             .edge = at->edge,
                             .type = at->type,
                             .inner = inner,
-                            .width = at->operation == TAMIS_OP_FUSED && inner % 2 ? inner / 2 + 1 : inner,
+                            .width =
+                                at->operation == TAMIS_OP_FUSED && inner % 2 && !at->d_is_b ? inner / 2 + 1 : inner,
+                            .d_is_b = at->d_is_b,
                             .edge_scale = tool_default_scale(inner),
                             .edge_slope = 0.1,
                             .edge_epsilon = 1e-10,
@@ -365,6 +369,7 @@ static void check_corner(check_run *run, const corner *at, const void *values) {
     tool_oracle oracle;
     tamis_status status = tool_operands_random(&problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)run->set->seed, &operands);
     if (status == TAMIS_OK) {
+        if (at->d_is_b) problem.D = problem.B;
         status = tool_oracle_create(&problem, HUGE_VAL, &oracle);
         tool_operands_free(&operands);
     }
@@ -376,6 +381,14 @@ static void check_corner(check_run *run, const corner *at, const void *values) {
         check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], &oracle, values);
     }
     tool_oracle_free(&oracle);
+}
+
+/* fused comes once more with D that is B. */
+static void check_corner(check_run *run, const corner *at, const void *values) {
+    corner same = *at;
+    check_one_corner(run, at, values);
+    same.d_is_b = at->operation == TAMIS_OP_FUSED;
+    if (same.d_is_b) check_one_corner(run, &same, values);
 }
 
 /* Everything with everything, at the few inner widths. */

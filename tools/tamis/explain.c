@@ -23,7 +23,7 @@ typedef struct settings {
     int64_t width, calls, threads;
     int edge, type, math, device, algorithm, effort;
     tool_reading reading;
-    bool json, verbose;
+    bool json, verbose, share;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -45,6 +45,7 @@ static const tool_option options[] = {
      "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
      0, &tool_efforts},
     {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: D is B, which the plan is promised", AT(share), 0, 0, NULL},
     {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     TOOL_READING(settings),
@@ -286,13 +287,13 @@ static int explain_source(const settings *set, const tool_device *device, const 
                                           .math = (tamis_math)set->math,
                                           .inner = inner,
                                           .width = operation == TAMIS_OP_FUSED && set->width > 0 ? set->width : inner,
+                                          .d_is_b = set->share && operation == TAMIS_OP_FUSED &&
+                                                    (set->width == 0 || set->width == inner),
                                           .edge_scale = tool_default_scale(inner),
                                           .edge_slope = 0.01,
                                           .edge_epsilon = 1e-10,
                                           .alpha = 1,
-                                          .S = *source->S,
-                                          .B = {.data = NULL},
-                                          .D = {.data = &worst}}; /* not B: fused counts its bytes */
+                                          .S = *source->S};
             const int code = explain_problem(set, device, source, &touched, &problem, S, set->json ? &json : NULL);
             if (code) worst = code;
         }

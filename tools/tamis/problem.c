@@ -79,7 +79,7 @@ double tool_problem_bytes(const tool_problem *problem, const tool_touched *touch
     case TAMIS_OP_SPMM: dense = (cols + writes * (double)S->rows) * L; break;
     case TAMIS_OP_FUSED:
         dense = (rows + cols) * K + writes * (double)S->rows * L;
-        if (problem->D.data != problem->B.data) dense += cols * L;
+        if (!problem->d_is_b) dense += cols * L;
     }
     return bytes + batch * dense * element;
 }
@@ -119,6 +119,7 @@ tamis_options tool_problem_options(const tool_problem *problem) {
     options.inner = problem->inner;
     options.batch = tool_problem_batch(problem);
     options.width = problem->width;
+    options.d_is_b = problem->d_is_b;
     options.edge_scale = problem->edge_scale;
     options.edge_slope = problem->edge_slope;
     options.edge_epsilon = problem->edge_epsilon;

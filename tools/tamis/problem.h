@@ -16,6 +16,7 @@ typedef struct tool_problem {
     tamis_math math;      /* TF32: to a plan, it may round inputs to it; to the oracle, it did */
     int64_t inner, width; /* SpMM: inner is the width too */
     int64_t batch;        /* dense operands over the one S, their batch_stride apart; 0 and 1: a single one */
+    bool d_is_b;          /* fused with K = L: D is the view B, which a plan is promised */
     double edge_scale, edge_slope, edge_epsilon;
     double alpha, beta;
     tamis_sparse S;

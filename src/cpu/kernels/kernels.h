@@ -36,6 +36,7 @@ typedef struct tamis_cpu_job {
     int64_t inner, width;
     char *out; /* SDDMM: p, packed; else C or E, row-major */
     int64_t out_stride;
+    bool d_is_b;   /* fused: one matrix with one stride */
     bool real_out; /* out holds reals: fp32 if the other operands have 16 bits */
     double alpha, beta;
 

@@ -4,6 +4,7 @@
  * is the name of the table, by which src/cpu/variants.c finds it.
  */
 #include "cpu/kernels/fused.h"
+#include "cpu/kernels/fused_same.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/naive.h"
 #include "cpu/kernels/row_simd.h"
@@ -27,7 +28,10 @@ static void softmax(const tamis_cpu_job *job, const tamis_cpu_range *range, int 
 static void spmm(const tamis_cpu_job *job, const tamis_cpu_range *range) { spmm_range(job, range, TAMIS_KERNEL_TYPE); }
 
 static void fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    fused_range(job, range, TAMIS_KERNEL_TYPE, function_for(job));
+    if (same_takes(job))
+        same_range(job, range);
+    else
+        fused_range(job, range, TAMIS_KERNEL_TYPE, function_for(job));
 }
 
 static void members(const tamis_cpu_job *job, int64_t begin, int64_t end, int members) {

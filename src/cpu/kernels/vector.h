@@ -421,6 +421,19 @@ INLINE vector vector_max(vector x, vector y) {
     return (vector)(((vector_bits)x & take_x) | ((vector_bits)y & ~take_x));
 }
 
+/* The largest of one vector's lanes, none of which is NaN. */
+INLINE real vector_largest(vector x) {
+#if VECTOR_BYTES == 64 && !defined(TAMIS_KERNEL_F64)
+    return _mm512_reduce_max_ps((__m512)x);
+#elif VECTOR_BYTES == 64
+    return _mm512_reduce_max_pd((__m512d)x);
+#else
+    real largest = x[0];
+    for (int i = 1; i < LANES; i++) largest = x[i] > largest ? x[i] : largest;
+    return largest;
+#endif
+}
+
 INLINE vector vector_select(vector_bits mask, vector where_set, vector otherwise) {
     return (vector)(((vector_bits)where_set & mask) | ((vector_bits)otherwise & ~mask));
 }

@@ -1,5 +1,4 @@
-/* Host side of rows.simt: SpMM by whole rows, long ones cut and merged. The lists of cut rows are made on the device;
-   two numbers come to the host, or, for one call, none: it would wait for them. */
+/* Host side of rows.simt: SpMM by whole rows, long ones cut and merged (cuts.h). */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,7 +6,7 @@
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/model.h"
-#include "gpu/structure/sort.h"
+#include "gpu/rows/cuts.h"
 
 enum { TEAM_LANES, SPLIT, GROUP, LOADS, LIMIT, SLICE, ORDERED };
 enum { SUMS, MERGE }; /* kernels */
@@ -16,12 +15,8 @@ enum { TASK_SUMS = 1, TASK_MERGE };              /* of rows.simt */
 enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
 
 typedef struct rows_state {
-    int64_t cut_count, pieces;   /* for one call: as many as there could be */
-    int64_t slices;              /* of C's columns, along y */
-    void *cuts;                  /* int64, two a cut row: it, and its first piece */
-    void *piece_cut;             /* int64: the cut row of each piece */
-    void *order;                 /* int64: rows by falling length; NULL: as they come */
-    void *cut_sums, *piece_sums; /* for one call: where the counts lie, behind rows numbers */
+    int64_t slices; /* of C's columns, along y */
+    tamis_gpu_cuts cuts;
 } rows_state;
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
@@ -31,12 +26,6 @@ static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
 static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
 
 /* ------------------------------------------------------------------------------------------ choosing */
-
-/* Teams that a device has under way where registers let half of its work-items be there at once. */
-static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
-    const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
-    return most(1, device->limits.multiprocessors * threads / 2 / lanes);
-}
 
 /* Pieces of a row of C that a lane may have. */
 static int64_t pieces_most_of(const tamis_problem *problem) {
@@ -80,16 +69,6 @@ static int64_t usual_team(const tamis_problem *problem) {
     return team_of(problem, &lanes, &pieces);
 }
 
-/* A row is cut where it is longer than a team's part of the whole; the usual rows are not, unless they are so few that
-   their number leaves teams without any. */
-static int64_t usual_limit(const tamis_problem *problem) {
-    enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */ };
-    const int64_t teams = problem->device ? teams_of(problem->device, usual_team(problem)) : 1;
-    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->evidence->profile.mean;
-    const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
-    return up(most((int64_t)limit, LEAST), LANES_MOST) * LANES_MOST;
-}
-
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
     int64_t lanes, pieces;
     v[TEAM_LANES] = team_of(problem, &lanes, &pieces);
@@ -97,10 +76,9 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     /* past the end of a row the last one is loaded again; more under way helps in between alone */
     v[LOADS] = pieces == 1 || (pieces == 2 && v[SPLIT] == 1 && problem->evidence->profile.mean >= SHORT) ? 4 : 2;
-    v[LIMIT] = usual_limit(problem);
+    v[LIMIT] = tamis_gpu_cuts_limit(problem, v[TEAM_LANES]);
     v[SLICE] = usual_slice(problem);
-    /* rows of a length beside each other are worth more than neighbours, but where these share rows of B */
-    v[ORDERED] = !problem->once && problem->evidence->profile.variation > 0.5 && problem->evidence->fresh_share > 0.6;
+    v[ORDERED] = tamis_gpu_cuts_ordered(problem);
 }
 
 /* Pieces of a row of C that a lane has: enough for the slice, and for all widths the same where compiling is slow. */
@@ -131,117 +109,6 @@ static tamis_status check(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ lists */
-
-static tamis_gpu_kinds kinds_of(const tamis_prepared *p) {
-    return (tamis_gpu_kinds){TAMIS_F32, p->problem.index_type, p->problem.offset_type};
-}
-
-static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t items,
-                           const tamis_gpu_named *arguments) {
-    return tamis_gpu_utility(p->device, p->problem.stream, "rows.simt", kernel, kinds_of(p), tamis_gpu_groups(items),
-                             arguments);
-}
-
-static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total) {
-    return p->device->runtime->read(p->device, p->problem.stream, total, (tamis_place){sums, p->problem.rows * 8},
-                                    sizeof *total);
-}
-
-/* What is the least that no matrix of so many nonzeros has more of. */
-static int64_t cuts_most(const tamis_prepared *p) {
-    return least(p->problem.rows, p->problem.nnz / p->parameters[LIMIT]);
-}
-
-/* A cut row has more than `limit` nonzeros, and one piece that may be short. */
-static int64_t pieces_most(const tamis_prepared *p) { return p->problem.nnz / p->parameters[LIMIT] + cuts_most(p); }
-
-/* In `is_cut` and `pieces`, rows + 1 numbers each: what comes before each row. */
-static tamis_status count_cuts(const tamis_prepared *p, void *is_cut, void *pieces) {
-    tamis_status status = TAMIS_OK;
-    const int64_t rows = p->problem.rows;
-    void *scratch = NULL, *const stream = p->problem.stream;
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
-    TRY_GOTO(done, launch(p, "rows_count", rows + 1,
-                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
-                                              tamis_gpu_integer("limit", p->parameters[LIMIT]),
-                                              tamis_gpu_memory("offsets", p->problem.offsets),
-                                              tamis_gpu_memory("is_cut", is_cut), tamis_gpu_memory("pieces", pieces))));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, pieces, rows + 1, (tamis_place){scratch, 0}));
-done:
-    tamis_gpu_release(p->device, stream, scratch);
-    return status;
-}
-
-/* Which rows are cut, and the cut row of each piece. */
-static tamis_status fill_lists(tamis_prepared *p, const void *is_cut, const void *pieces) {
-    rows_state *const s = p->state;
-    TRY(tamis_gpu_add_kept(p, &s->cuts, 2 * s->cut_count, 8, "rows that are cut"));
-    TRY(tamis_gpu_add_kept(p, &s->piece_cut, s->pieces, 8, "pieces of rows"));
-    return launch(p, "rows_list", p->problem.rows * 32,
-                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_memory("is_cut", is_cut),
-                                      tamis_gpu_memory("pieces", pieces), tamis_gpu_memory("cuts", s->cuts),
-                                      tamis_gpu_memory("piece_cut", s->piece_cut)));
-}
-
-/* Whether the device alone knows how many there are. */
-static bool is_counted(const tamis_prepared *p) {
-    return p->problem.once && p->profile.max > p->parameters[LIMIT] && cuts_most(p) > 0;
-}
-
-/* For one call: as many as there could be, and the kernels look up how many there are. */
-static tamis_status list_unseen(tamis_prepared *p) {
-    rows_state *const s = p->state;
-    s->cut_count = cuts_most(p);
-    s->pieces = pieces_most(p);
-    if (s->cut_count == 0) return TAMIS_OK;
-    TRY(tamis_gpu_add_kept(p, &s->cut_sums, p->problem.rows + 1, 8, "marks of rows that are cut"));
-    TRY(tamis_gpu_add_kept(p, &s->piece_sums, p->problem.rows + 1, 8, "counts of pieces"));
-    TRY(count_cuts(p, s->cut_sums, s->piece_sums));
-    return fill_lists(p, s->cut_sums, s->piece_sums);
-}
-
-static tamis_status list_cuts(tamis_prepared *p) {
-    tamis_status status = TAMIS_OK;
-    rows_state *const s = p->state;
-    const size_t bytes = (size_t)(p->problem.rows + 1) * 8;
-    void *is_cut = NULL, *pieces = NULL, *const stream = p->problem.stream;
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "marks of rows that are cut", &is_cut));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "counts of pieces", &pieces));
-    TRY_GOTO(done, count_cuts(p, is_cut, pieces));
-    TRY_GOTO(done, total_of(p, is_cut, &s->cut_count));
-    TRY_GOTO(done, total_of(p, pieces, &s->pieces));
-    if (s->cut_count > 0) TRY_GOTO(done, fill_lists(p, is_cut, pieces));
-done:
-    tamis_gpu_release(p->device, stream, is_cut);
-    tamis_gpu_release(p->device, stream, pieces);
-    return status;
-}
-
-/* Rows by falling length. */
-static tamis_status list_order(tamis_prepared *p) {
-    enum { CLASSES = 64 };
-    tamis_status status = TAMIS_OK;
-    rows_state *const s = p->state;
-    const int64_t rows = p->problem.rows;
-    void *keys = NULL;
-    const tamis_index_type type = p->problem.index_type;
-    TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * tamis_index_size(type), "lengths of rows",
-                           &keys));
-    const tamis_gpu_sorting what = {
-        .count = rows, .of = keys, .by = 1, .limit = CLASSES, .index_type = type, .order_type = TAMIS_I64};
-    TRY_GOTO(done, launch(p, "rows_classes", rows,
-                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
-                                              tamis_gpu_memory("offsets", p->problem.offsets),
-                                              tamis_gpu_memory("keys", keys))));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, &what, &s->order, tamis_kept_stream(&p->problem)));
-done:
-    tamis_gpu_keep(p, s->order, (size_t)rows * 8);
-    tamis_gpu_release(p->device, p->problem.stream, keys);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------------ preparing */
 
 static tamis_status compile_sums(tamis_prepared *p) {
@@ -259,7 +126,7 @@ static tamis_status compile_sums(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "WHOLE_UNITS", quick);
     tamis_gpu_define(&definitions, "UNITS_FULL", quick ? last / across : 0);
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
-    if (is_counted(p)) tamis_gpu_define(&definitions, "COUNTED", 1);
+    if (tamis_gpu_cuts_counted(p, v[LIMIT])) tamis_gpu_define(&definitions, "COUNTED", 1);
     return tamis_gpu_add_split_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0);
 }
 
@@ -267,21 +134,23 @@ static tamis_status compile_merge(tamis_prepared *p) {
     tamis_gpu_definitions merge = {.used = 0};
     tamis_gpu_define_problem(&merge, p, MERGE_GROUP, MERGE_TEAM);
     tamis_gpu_define(&merge, "TASK", TASK_MERGE);
-    if (is_counted(p)) tamis_gpu_define(&merge, "COUNTED", 1);
+    if (tamis_gpu_cuts_counted(p, p->parameters[LIMIT])) tamis_gpu_define(&merge, "COUNTED", 1);
     return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
 }
 
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
-    const bool cuts = p->profile.max > v[LIMIT];
+    const bool cuts = tamis_gpu_cuts_any(p, v[LIMIT]);
     if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
     TRY(check(p));
-    if (cuts) p->scratch_bytes = (size_t)(pieces_most(p) * p->problem.width) * tamis_gpu_real_size(p->problem.type);
+    if (cuts)
+        p->scratch_bytes =
+            (size_t)(tamis_gpu_cuts_pieces_most(p, v[LIMIT]) * p->problem.width) * tamis_gpu_real_size(p->problem.type);
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile_sums(p)); /* while the lists are made */
-    if (cuts) TRY(p->problem.once ? list_unseen(p) : list_cuts(p));
-    if (v[ORDERED]) TRY(list_order(p));
-    return ((rows_state *)p->state)->cut_count > 0 ? compile_merge(p) : TAMIS_OK;
+    tamis_gpu_cuts *const lists = &((rows_state *)p->state)->cuts;
+    TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], lists));
+    return lists->count > 0 ? compile_merge(p) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
@@ -289,40 +158,39 @@ static tamis_status prepare(tamis_prepared *p) {
 static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common,
                           const tamis_gpu_named *counted, tamis_place partials) {
     const rows_state *const s = p->state;
-    const int64_t groups = up(s->cut_count, MERGE_GROUP / MERGE_TEAM);
+    const int64_t groups = up(s->cuts.count, MERGE_GROUP / MERGE_TEAM);
     const tamis_gpu_launch launch = {
         .groups = {least(groups, p->device->limits.groups_most[0]), up(p->problem.width, MERGE_TEAM)},
         .group_size = MERGE_GROUP};
     return tamis_gpu_launch_kernel(
         p, stream, MERGE, launch, common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", s->cut_count),
-                            tamis_gpu_place("cuts_counted", (tamis_place){s->cut_sums, p->problem.rows * 8}),
-                            tamis_gpu_integer("pieces", s->pieces), *counted, tamis_gpu_memory("cuts", s->cuts),
-                            tamis_gpu_place("partials", partials)));
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", s->cuts.count),
+                            tamis_gpu_place("cuts_counted", tamis_gpu_cuts_counted_rows(p, &s->cuts)),
+                            tamis_gpu_integer("pieces", s->cuts.pieces), *counted,
+                            tamis_gpu_memory("cuts", s->cuts.rows), tamis_gpu_place("partials", partials)));
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const rows_state *const s = p->state;
     const int64_t teams = p->parameters[GROUP] / p->parameters[TEAM_LANES];
-    const int64_t groups = up(s->pieces + p->problem.rows, teams);
+    const int64_t groups = up(s->cuts.pieces + p->problem.rows, teams);
     const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
     const int whole =
         tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
     const tamis_gpu_launch launch = {.groups = {least(groups, p->device->limits.groups_most[0]), s->slices},
                                      .group_size = (int)p->parameters[GROUP]};
     /* how many pieces there are, where the device alone knows: behind their sums */
-    const tamis_gpu_named counted =
-        tamis_gpu_place("pieces_counted", (tamis_place){s->piece_sums, p->problem.rows * 8});
+    const tamis_gpu_named counted = tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, &s->cuts));
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
     common.wide |= whole;
     TRY(tamis_gpu_launch_kernel(
         p, stream, SUMS, launch, &common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", s->pieces), counted,
-                            tamis_gpu_integer("limit", p->parameters[LIMIT]), tamis_gpu_memory("cuts", s->cuts),
-                            tamis_gpu_memory("piece_cut", s->piece_cut), tamis_gpu_memory("order", s->order),
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", s->cuts.pieces), counted,
+                            tamis_gpu_integer("limit", p->parameters[LIMIT]), tamis_gpu_memory("cuts", s->cuts.rows),
+                            tamis_gpu_memory("piece_cut", s->cuts.piece_cut), tamis_gpu_memory("order", s->cuts.order),
                             tamis_gpu_integer("slice", p->parameters[SLICE]),
                             tamis_gpu_place("partials", x->scratch))));
-    return s->cut_count > 0 ? merge(p, stream, &common, &counted, x->scratch) : TAMIS_OK;
+    return s->cuts.count > 0 ? merge(p, stream, &common, &counted, x->scratch) : TAMIS_OK;
 }
 
 static const tamis_gpu_method method = {
@@ -349,7 +217,7 @@ static const tamis_gpu_method method = {
  * what pieces sum is written and read again. Of each slice of C a row costs beside its nonzeros.
  */
 static void predict(const tamis_problem *p, tamis_prediction *prediction) {
-    const double size = (double)tamis_type_size(p->type), limit = (double)usual_limit(p);
+    const double size = (double)tamis_type_size(p->type), limit = (double)tamis_gpu_cuts_limit(p, usual_team(p));
     const double width = fmax((double)p->width, 1), slices = ceil(width / (double)usual_slice(p));
     const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);

@@ -1,0 +1,285 @@
+/*
+ * Fused where D is B: E_row = alpha * sum over the row's nonzeros of edge(s, <A_row, B_column>) * B_column + beta *
+ * E_row, in one pass over S.
+ *
+ *   piece of a row     up to SAME_PIECE nonzeros whose rows of B fill three quarters of 32 KiB at most
+ *     dots             8 rows of B against the row of A in registers
+ *     edge             in place
+ *     sums             the same rows, which L1 still has, times their samples, onto sums in registers
+ *
+ * There is no list of segments, and rows are prefetched once, by the dots. L1 hands a row to a multiply-add as fast as
+ * a register would, so that rows need not stay in registers: what counts is that the second reading is L1's. Rows of A
+ * of up to DOT_BLOCK vectors have an instance each; narrower and wider ones, and 64-bit columns, take the chunks of
+ * fused.h. Moves: a row of B per nonzero, each row of A and E once.
+ *
+ * softmax is online as in fused.h: the sums are scaled when a piece has a larger maximum.
+ */
+#ifndef TAMIS_CPU_KERNELS_FUSED_SAME_H
+#define TAMIS_CPU_KERNELS_FUSED_SAME_H
+
+#include "cpu/kernels/sddmm.h"
+#include "cpu/kernels/spmm.h"
+
+enum { SAME_PIECE = 64, SAME_PIECE_BYTES = 24576, SAME_PIECE_LEAST = 16 };
+
+typedef struct same_arguments {
+    const tamis_cpu_job *job;
+    const tamis_cpu_range *range;
+    dot_arguments dot;
+    edge_arguments edge;
+    int64_t piece; /* nonzeros */
+} same_arguments;
+
+/* Samples of n nonzeros, a multiple of 4 of them written. Past the end, the last row is read again: it is in L1. */
+INLINE void same_dots(const same_arguments *arguments, const vector *a, const char *columns, int64_t n, int64_t ahead,
+                      real *x, tamis_type type, int wide_columns, int count, int masked) {
+    const char *const b = arguments->dot.b;
+    const int64_t b_stride = arguments->dot.b_stride;
+    const int tail = arguments->dot.tail;
+    const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
+    int64_t t = 0;
+    for (; t + 4 < n; t += 8) {
+        vector sums[8];
+#pragma GCC unroll 8
+        for (int g = 0; g < 8; g++) {
+            const int64_t at = g < 5 || t + g < n ? t + g : n - 1;
+            if (ahead) prefetch_lines(b + column_at(columns, at + ahead, wide_columns) * b_stride, lines);
+            sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, at, wide_columns) * b_stride, count, masked,
+                                  tail, type);
+        }
+        vector_sums_of_8(sums, x + t);
+    }
+    if (t < n) {
+        vector sums[4];
+#pragma GCC unroll 4
+        for (int g = 0; g < 4; g++) {
+            const int64_t at = t + g < n ? t + g : n - 1;
+            if (ahead) prefetch_lines(b + column_at(columns, at + ahead, wide_columns) * b_stride, lines);
+            sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, at, wide_columns) * b_stride, count, masked,
+                                  tail, type);
+        }
+        vector_sums_of_4(sums, x + t);
+    }
+}
+
+/* Scores to weights; returns what the sums before are to be multiplied by. Whole vectors of x are read. */
+INLINE real same_softmax(real *x, int64_t n, real state[2]) {
+    static const real numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const vector none = vector_of(-(real)__builtin_inff());
+    const int64_t whole = n / LANES * LANES;
+    const int rest = (int)(n - whole);
+    const vector_bits there = (vector_bits)(*(const vector_anywhere *)(const void *)numbers < (real)rest);
+    const vector last = vector_select(there, *(const vector_anywhere *)(const void *)(x + whole), none);
+    vector most = vector_of(state[0]), sum = vector_zero();
+    for (int64_t t = 0; t < whole; t += LANES) most = vector_max(*(const vector_anywhere *)(const void *)(x + t), most);
+    const real largest = vector_largest(vector_max(last, most));
+    const real shift = largest == -(real)__builtin_inff() ? 0 : largest;
+    for (int64_t t = 0; t < whole; t += LANES) {
+        vector_anywhere *const at = (vector_anywhere *)(void *)(x + t);
+        const vector weight = vector_exp(*at - shift);
+        *at = weight;
+        sum += weight;
+    }
+    if (rest > 0) {
+        const vector weight = vector_exp(last - shift);
+        vector_store_tail((char *)(x + whole), REAL, rest, weight);
+        sum += weight;
+    }
+    const real before = state[1];
+    real factor = 1;
+    if (before != 0 && largest != state[0]) factor = vector_exp(vector_of(state[0] - shift))[0];
+    state[0] = largest;
+    state[1] = before * factor + vector_sum(sum);
+    return factor;
+}
+
+/* Writes a row, or leaves it for the thread that merges it, as sum_segments does. */
+INLINE void same_store(const same_arguments *arguments, int64_t row, bool empty, const sum_shape *shape,
+                       tamis_type type, vector *sum, const real state[2]) {
+    const tamis_cpu_job *const job = arguments->job;
+    const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
+    real *const partial = cut_row_partial(arguments->range, row);
+    if (partial) {
+#pragma GCC unroll 16
+        for (int k = 0; k < shape->count; k++)
+            *(vector_anywhere *)(void *)((char *)partial + k * VECTOR_BYTES) = sum[k];
+        partial_state(partial, job->width)[0] = state[0];
+        partial_state(partial, job->width)[1] = state[1];
+        return;
+    }
+    if (softmax) keep_softmax_row(job, row, state[0], state[1]);
+    const real scale = softmax && !empty ? (real)job->alpha / state[1] : (real)job->alpha;
+#if !defined(TAMIS_KERNEL_F64)
+    if (type != REAL && job->real_out) {
+        vector kept[SUM_BLOCK]; /* `sum` itself stays in registers */
+#pragma GCC unroll 16
+        for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
+        sum_store_reals(job->out + row * job->out_stride, *shape, type, kept, scale, (real)job->beta);
+        return;
+    }
+#endif
+    sum_store(job->out + row * job->out_stride, shape, type, sum, scale, (real)job->beta);
+}
+
+/* Consecutive rows whose nonzeros are the next `total`; or one piece of a row, with what is `before` and `after` it. */
+typedef struct same_group {
+    int64_t row, row_end, begin, total;
+    bool before, after;
+} same_group;
+
+INLINE int64_t same_end(const same_arguments *arguments, int64_t row) {
+    const int64_t after = offset_at(arguments->job, row + 1), end = arguments->range->nonzero_end;
+    return after < end ? after : end;
+}
+
+/* The next group, from nonzero `begin` on. */
+INLINE same_group same_next(const same_arguments *arguments, int64_t row, int64_t begin, bool before) {
+    const int64_t row_end = arguments->range->row_end, end = same_end(arguments, row), piece = arguments->piece;
+    same_group group = {.row = row, .row_end = row + 1, .begin = begin, .before = before};
+    if (end - begin > piece) {
+        group.total = piece;
+        group.after = true;
+        return group;
+    }
+    group.total = end > begin ? end - begin : 0;
+    while (!before && group.row_end < row_end) {
+        const int64_t last = same_end(arguments, group.row_end);
+        if (last - begin > piece) break;
+        group.total = last > begin ? last - begin : 0;
+        group.row_end++;
+    }
+    return group;
+}
+
+INLINE void same_samples(const same_arguments *arguments, const same_group *group, real *x, tamis_type type,
+                         int wide_columns, int count, int masked) {
+    const tamis_cpu_job *const job = arguments->job;
+    const dot_arguments *const dot = &arguments->dot;
+    const int64_t last = group->begin + group->total;
+    const int64_t ahead = dot->prefetch && last + dot->prefetch <= dot->nnz ? dot->prefetch : 0;
+    real *to = x;
+    int64_t begin = group->begin;
+    for (int64_t row = group->row; row < group->row_end; row++) {
+        const int64_t row_end = same_end(arguments, row), end = row_end < last ? row_end : last, n = end - begin;
+        if (row + 3 < arguments->range->row_end) prefetch_lines(dot->a + (row + 3) * dot->a_stride, dot->lines);
+        if (n <= 0) continue;
+        vector a[DOT_BLOCK];
+        dot_load_row(a, dot->a + row * dot->a_stride, count, masked, dot->tail, type);
+        same_dots(arguments, a, column_pointer(dot->columns, begin, wide_columns), n, ahead, to, type, wide_columns,
+                  count, masked);
+        to += n;
+        begin = end;
+    }
+    if (group->total > 0)
+        edge_run(&arguments->edge, type, x, job->values ? job->values + group->begin * element_bytes(type) : NULL,
+                 group->total);
+}
+
+/* Rows of `count` vectors, DOT_BLOCK at most; if `masked` is set, the last one is not full. */
+INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide_columns, int count, int masked) {
+    const tamis_cpu_job *const job = arguments->job;
+    const dot_arguments *const dot = &arguments->dot;
+    const sum_shape shape = {.last = (job->width - LANES) * element_bytes(type),
+                             .count = count,
+                             .over = masked && count > 1,
+                             .tail = masked && count == 1 ? dot->tail : 0};
+    const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
+    real x[SAME_PIECE + 2 * LANES + 8] = {0};
+    char *const carry = arguments->range->carry;
+    real state[2] = {0, 0};
+    same_group group = {.begin = arguments->range->nonzero_begin};
+    int64_t next = arguments->range->row_begin;
+    while (next < arguments->range->row_end) {
+        group = same_next(arguments, next, group.begin, group.after);
+        same_samples(arguments, &group, x, type, wide_columns, count, masked);
+        real *w = x;
+        const int64_t last = group.begin + group.total;
+        for (int64_t row = group.row; row < group.row_end; row++) {
+            const int64_t row_end = same_end(arguments, row), end = row_end < last ? row_end : last;
+            const int64_t n = end > group.begin ? end - group.begin : 0;
+            real factor = 1;
+            vector sum[SUM_BLOCK];
+            if (!group.before) {
+                state[0] = -(real)__builtin_inff();
+                state[1] = 0;
+            }
+            if (softmax && n > 0) factor = same_softmax(w, n, state);
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++) {
+                sum[k] = vector_zero();
+                if (group.before) sum[k] = factor * *(const vector_anywhere *)(const void *)(carry + k * VECTOR_BYTES);
+            }
+            sum_nonzeros(sum, dot->b, dot->b_stride, column_pointer(dot->columns, group.begin, wide_columns), n, w, 1,
+                         0, type, wide_columns, &shape);
+            w += n;
+            group.begin += n;
+            if (group.after) {
+#pragma GCC unroll 16
+                for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(carry + k * VECTOR_BYTES) = sum[k];
+            } else {
+                same_store(arguments, row, n == 0, &shape, type, sum, state);
+            }
+        }
+        next = group.after ? group.row : group.row_end;
+    }
+}
+
+typedef void same_instance(const same_arguments *arguments);
+
+/* Functions of their own, so that each has all registers to itself: same_32_VECTORS (32-bit columns), then the same
+   with the last vector not full. */
+static void same_32_1(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 1, 0); }
+static void same_32_2(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 2, 0); }
+static void same_32_3(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 3, 0); }
+static void same_32_4(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 4, 0); }
+static void same_32_1_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 1, 1); }
+static void same_32_2_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 2, 1); }
+static void same_32_3_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 3, 1); }
+static void same_32_4_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 4, 1); }
+#if DOT_BLOCK == 8
+static void same_32_5(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 5, 0); }
+static void same_32_6(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 6, 0); }
+static void same_32_7(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 7, 0); }
+static void same_32_8(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 8, 0); }
+static void same_32_5_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 5, 1); }
+static void same_32_6_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 6, 1); }
+static void same_32_7_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 7, 1); }
+static void same_32_8_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, 8, 1); }
+#endif
+
+static same_instance *const same_instances[2][DOT_BLOCK] = {
+    {same_32_1, same_32_2, same_32_3, same_32_4,
+#if DOT_BLOCK == 8
+     same_32_5, same_32_6, same_32_7, same_32_8
+#endif
+    },
+    {same_32_1_part, same_32_2_part, same_32_3_part, same_32_4_part,
+#if DOT_BLOCK == 8
+     same_32_5_part, same_32_6_part, same_32_7_part, same_32_8_part
+#endif
+    }};
+
+/* Whether rows of that width have an instance. bf16 reads two vectors at a time, and a last one that is not full cannot
+   overlap with a pair. */
+static bool same_takes(const tamis_cpu_job *job) {
+    const int64_t vectors = (job->width + LANES - 1) / LANES;
+    const bool pairs = TAMIS_KERNEL_TYPE == TAMIS_BF16 && job->width % LANES != 0 && vectors % 2 == 0;
+    return job->d_is_b && !job->tiles && !job->explicit_simd && !job->wide_columns && job->width > NARROW_DOTS_MOST &&
+           vectors <= DOT_BLOCK && !pairs;
+}
+
+static void same_range(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    const int64_t row_bytes = job->width * element_bytes(TAMIS_KERNEL_TYPE);
+    const int64_t vectors = (job->width + LANES - 1) / LANES, fits = SAME_PIECE_BYTES / row_bytes;
+    same_arguments arguments = {.job = job,
+                                .range = range,
+                                .dot = dot_arguments_of(job, TAMIS_KERNEL_TYPE),
+                                .edge = edge_arguments_of(job),
+                                .piece = fits > SAME_PIECE         ? SAME_PIECE
+                                         : fits < SAME_PIECE_LEAST ? SAME_PIECE_LEAST
+                                                                   : fits};
+    if (arguments.piece > job->chunk) arguments.piece = job->chunk;
+    same_instances[job->width % LANES != 0][vectors - 1](&arguments);
+}
+
+#endif

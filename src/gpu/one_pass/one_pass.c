@@ -1,0 +1,223 @@
+/* Host side of one_pass.simt: fused where D is B, each row of B read once. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "gpu/methods.h"
+#include "gpu/model.h"
+#include "gpu/rows/cuts.h"
+
+enum { TEAM_LANES, BATCH, GROUP, LIMIT, ORDERED };
+enum { SUMS, MERGE }; /* kernels */
+enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* of a lane's part of a row */ };
+enum { TASK_SUMS = 1, TASK_MERGE }; /* of one_pass.simt */
+
+typedef struct one_pass_state {
+    tamis_gpu_cuts cuts;
+} one_pass_state;
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+
+static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
+
+/* Pieces of 16 bytes that a lane may have of a row: registers hold BATCH + 2 of them. */
+static int64_t pieces_most_of(const tamis_problem *problem) {
+    return (problem->type == TAMIS_F64 ? REALS_MOST / 2 : REALS_MOST) / piece_of(problem);
+}
+
+static int64_t widest(const tamis_problem *problem) { return LANES_MOST * pieces_most_of(problem) * piece_of(problem); }
+
+/* ------------------------------------------------------------------------------------------ choosing */
+
+/* Lanes of a row: a piece each up to sixteen lanes, two each up to twice as many, since what is handed round then
+   serves two loads; a warp where rows are longer. */
+static int64_t usual_team(const tamis_problem *problem) {
+    enum { LANES_USUAL = 16, PIECES_USUAL = 2 };
+    const int64_t across = up(problem->inner, piece_of(problem));
+    int64_t team = 4;
+    while (team < LANES_USUAL && team < across) team *= 2;
+    return across > PIECES_USUAL * team ? LANES_MOST : team;
+}
+
+/* Pieces that a lane has; for all widths one of two numbers where compiling is slow. */
+static int64_t lane_pieces(const tamis_prepared *p) {
+    enum { FEW = 2 };
+    const tamis_problem *const problem = &p->problem;
+    const int64_t across = up(problem->inner, piece_of(problem));
+    const int64_t pieces = across > 0 ? up(across, p->parameters[TEAM_LANES]) : 1, most = pieces_most_of(problem);
+    if (tamis_gpu_compiles_fast(p)) return pieces;
+    return pieces <= FEW ? least(FEW, most) : most;
+}
+
+static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
+    enum { SHORT = 6 /* nonzeros of a row */, REALS_FEW = 4 };
+    v[TEAM_LANES] = usual_team(problem);
+    const int64_t lane = up(up(problem->inner, piece_of(problem)), v[TEAM_LANES]) * piece_of(problem);
+    /* rows of B under way take 32 registers of a work-item, or 64 where they are long */
+    v[BATCH] = lane > REALS_FEW || v[TEAM_LANES] < 8 || problem->evidence->profile.mean < SHORT ? 4 : 8;
+    v[GROUP] = device->limits.is_cpu ? 64 : 128;
+    v[LIMIT] = tamis_gpu_cuts_limit(problem, v[TEAM_LANES]);
+    v[ORDERED] = tamis_gpu_cuts_ordered(problem);
+}
+
+static bool also(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (!problem->d_is_b) {
+        snprintf(reason, bytes, "it multiplies with the rows of B that it has: it needs options.d_is_b");
+        return false;
+    }
+    if (problem->inner > widest(problem)) {
+        snprintf(reason, bytes, "K = %lld: registers hold rows of up to %lld", (long long)problem->inner,
+                 (long long)widest(problem));
+        return false;
+    }
+    return true;
+}
+
+static tamis_status check(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
+    while (v[TEAM_LANES] < LANES_MOST &&
+           up(p->problem.inner, v[TEAM_LANES] * piece_of(&p->problem)) > pieces_most_of(&p->problem))
+        v[TEAM_LANES] *= 2;
+    if (v[BATCH] > v[TEAM_LANES]) v[BATCH] = v[TEAM_LANES];
+    while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
+    if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ preparing */
+
+static void define(tamis_gpu_definitions *definitions, const tamis_prepared *p, int task) {
+    tamis_gpu_define(definitions, "TASK", task);
+    if (p->problem.keep_softmax) tamis_gpu_define(definitions, "KEEP_SOFTMAX", 1);
+    if (tamis_gpu_cuts_counted(p, p->parameters[LIMIT])) tamis_gpu_define(definitions, "COUNTED", 1);
+}
+
+static tamis_status compile_sums(tamis_prepared *p) {
+    const int64_t *const v = p->parameters;
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
+    tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)lane_pieces(p));
+    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
+    tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
+    define(&definitions, p, TASK_SUMS);
+    return tamis_gpu_add_split_kernel(p, SUMS, "one_pass.simt", "one_pass_sums", &definitions, 0);
+}
+
+static tamis_status compile_merge(tamis_prepared *p) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_define_problem(&definitions, p, MERGE_GROUP, MERGE_TEAM);
+    define(&definitions, p, TASK_MERGE);
+    return tamis_gpu_add_kernel(p, MERGE, "one_pass.simt", "one_pass_merge", &definitions, 0);
+}
+
+static tamis_status prepare(tamis_prepared *p) {
+    int64_t *const v = p->parameters;
+    one_pass_state *const s = p->state;
+    const bool cuts = tamis_gpu_cuts_any(p, v[LIMIT]);
+    if (!cuts && p->problem.may_guess) v[LIMIT] = 1 << 30; /* the longest row is not known: none is passed over */
+    TRY(check(p));
+    if (cuts)
+        p->scratch_bytes = (size_t)(tamis_gpu_cuts_pieces_most(p, v[LIMIT]) * (p->problem.inner + 2)) *
+                           tamis_gpu_real_size(p->problem.type);
+    if (p->problem.rows == 0 || p->problem.inner == 0) return TAMIS_OK;
+    TRY(compile_sums(p)); /* while the lists are made */
+    TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], &s->cuts));
+    return s->cuts.count > 0 ? compile_merge(p) : TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ executing */
+
+static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common, tamis_place partials) {
+    const tamis_gpu_cuts *const cuts = &((const one_pass_state *)p->state)->cuts;
+    const int64_t groups = up(cuts->count, MERGE_GROUP / MERGE_TEAM);
+    const tamis_gpu_launch launch = {
+        .groups = {least(groups, p->device->limits.groups_most[0]), up(p->problem.inner, MERGE_TEAM)},
+        .group_size = MERGE_GROUP};
+    return tamis_gpu_launch_kernel(
+        p, stream, MERGE, launch, common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", cuts->count),
+                            tamis_gpu_place("cuts_counted", tamis_gpu_cuts_counted_rows(p, cuts)),
+                            tamis_gpu_integer("pieces", cuts->pieces),
+                            tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, cuts)),
+                            tamis_gpu_memory("cuts", cuts->rows), tamis_gpu_place("partials", partials)));
+}
+
+static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const tamis_gpu_cuts *const cuts = &((const one_pass_state *)p->state)->cuts;
+    const int64_t *const v = p->parameters;
+    const int64_t groups = up(cuts->pieces + p->problem.rows, v[GROUP] / v[TEAM_LANES]);
+    const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
+    const int whole =
+        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->apart.out, size, unit < 16 ? unit : 16) ? 4 : 0;
+    const tamis_gpu_launch launch = {.groups = {least(groups, p->device->limits.groups_most[0]), 1},
+                                     .group_size = (int)v[GROUP]};
+    tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    common.wide |= whole;
+    TRY(tamis_gpu_launch_kernel(
+        p, stream, SUMS, launch, &common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", cuts->pieces),
+                            tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, cuts)),
+                            tamis_gpu_integer("limit", v[LIMIT]), tamis_gpu_memory("cuts", cuts->rows),
+                            tamis_gpu_memory("piece_cut", cuts->piece_cut), tamis_gpu_memory("order", cuts->order),
+                            tamis_gpu_place("partials", x->scratch))));
+    return cuts->count > 0 ? merge(p, stream, &common, x->scratch) : TAMIS_OK;
+}
+
+static const tamis_gpu_method method = {
+    .name = "gpu-one-pass",
+    .parameters = {{"team", 4, 32}, {"batch", 4, 8}, {"group", 32, 1024}, {"limit", 1, 1 << 30}, {"order", 0, 1}},
+    .defaults = defaults,
+    .prepare = prepare,
+    .execute = execute,
+    .state_bytes = sizeof(one_pass_state),
+    .batches = true,
+    .widens = true,
+    .keeps = true,
+};
+
+/* ------------------------------------------------------------------------------------------ the table's row */
+
+/* As gpu-rows, with what a nonzero takes of its own. */
+static void predict(const tamis_problem *p, tamis_prediction *prediction) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const double bytes = (double)p->inner * (double)tamis_type_size(p->type);
+    const double limit = (double)tamis_gpu_cuts_limit(p, usual_team(p));
+    const double longest = fmin((double)p->evidence->profile.max, limit);
+    const double softmax = p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0;
+    const double each =
+        tamis_gpu_issue(p, tamis_gpu_cost_of(f->one_pass.nonzero, bytes) + softmax) + tamis_gpu_beyond(p, bytes);
+    const double row = tamis_gpu_issue(p, f->one_pass.row_ps + f->one_pass.row_lane_ps * (double)usual_team(p));
+    const double seconds = (double)p->nnz * each + (double)p->rows * row;
+    const bool cuts = (double)p->evidence->profile.max > limit, ordered = p->evidence->profile.variation > 0.5;
+    const double sums = cuts ? 2 * (double)p->nnz / limit * (double)p->inner * 4 : 0;
+    prediction->call_seconds = fmax(tamis_gpu_filling(p, seconds), tamis_gpu_chain(p, longest, bytes)) +
+                               (cuts ? f->rows.merge + sums / tamis_gpu_gather_rate(p, sums) : 0);
+    prediction->setup_seconds = cuts || ordered ? f->rows.order + (double)p->rows * f->rows.order_row : 0;
+    if (p->once) return; /* nobody asks why */
+    snprintf(
+        prediction->reason, sizeof prediction->reason,
+        "D is B: one row of %.3g bytes a nonzero for both products; rows of more than %.0f nonzeros in pieces: the "
+        "longest has %lld",
+        bytes, limit, (long long)p->evidence->profile.max);
+}
+
+const tamis_gpu_algorithm tamis_gpu_one_pass = {
+    .common.description =
+        {
+            .name = "gpu-one-pass",
+            .device = "gpu",
+            .operations = TAMIS_GPU_FUSED,
+            .source = "ours",
+            .needs =
+                "D that is B (options.d_is_b, or one call); K up to 512, fp64 256; lists of cut rows and an order of the rows, built by the plan on the device; scratch for the sums of pieces",
+            .when =
+                "factorisations, topic models, attention whose values are its keys: each row of B is read once, for the dot product and for the sum",
+            .parameters =
+                "team (4 to 32): lanes per row; batch (4, 8): rows of B in flight and reduced at once; group (32 to 1024): work-items; limit: nonzeros from which a row is cut; order (0, 1): rows by falling length",
+        },
+    .methods = {[TAMIS_OP_FUSED] = &method},
+    .predict = predict,
+    .also = also,
+};

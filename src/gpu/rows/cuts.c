@@ -1,0 +1,152 @@
+/* Host side of the lists of rows.simt. */
+#include "gpu/rows/cuts.h"
+
+#include <math.h>
+
+#include "base/status.h"
+#include "gpu/compile/utility.h"
+#include "gpu/structure/sort.h"
+
+/* ------------------------------------------------------------------------------------------ choosing */
+
+/* Teams that a device has under way where registers let half of its work-items be there at once. */
+static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
+    const int64_t threads = device->limits.threads_most > 0 ? device->limits.threads_most : 2048;
+    const int64_t teams = device->limits.multiprocessors * threads / 2 / lanes;
+    return teams > 1 ? teams : 1;
+}
+
+int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes) {
+    enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */, WARP = 32 };
+    const int64_t teams = problem->device ? teams_of(problem->device, lanes) : 1;
+    const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->evidence->profile.mean;
+    const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
+    return ((int64_t)fmax(limit, LEAST) + WARP - 1) / WARP * WARP;
+}
+
+bool tamis_gpu_cuts_ordered(const tamis_problem *problem) {
+    return !problem->once && problem->evidence->profile.variation > 0.5 && problem->evidence->fresh_share > 0.6;
+}
+
+/* ------------------------------------------------------------------------------------------ lists */
+
+static tamis_gpu_kinds kinds_of(const tamis_prepared *p) {
+    return (tamis_gpu_kinds){TAMIS_F32, p->problem.index_type, p->problem.offset_type};
+}
+
+static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t items,
+                           const tamis_gpu_named *arguments) {
+    return tamis_gpu_utility(p->device, p->problem.stream, "rows.simt", kernel, kinds_of(p), tamis_gpu_groups(items),
+                             arguments);
+}
+
+static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total) {
+    return p->device->runtime->read(p->device, p->problem.stream, total, (tamis_place){sums, p->problem.rows * 8},
+                                    sizeof *total);
+}
+
+/* What is the least that no matrix of so many nonzeros has more of. */
+static int64_t cuts_most(const tamis_prepared *p, int64_t limit) {
+    return p->problem.rows < p->problem.nnz / limit ? p->problem.rows : p->problem.nnz / limit;
+}
+
+/* A cut row has more than `limit` nonzeros, and one piece that may be short. */
+int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit) {
+    return p->problem.nnz / limit + cuts_most(p, limit);
+}
+
+/* In `is_cut` and `pieces`, rows + 1 numbers each: what comes before each row. */
+static tamis_status count_cuts(const tamis_prepared *p, int64_t limit, void *is_cut, void *pieces) {
+    tamis_status status = TAMIS_OK;
+    const int64_t rows = p->problem.rows;
+    void *scratch = NULL, *const stream = p->problem.stream;
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
+    TRY_GOTO(done, launch(p, "rows_count", rows + 1,
+                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows), tamis_gpu_integer("limit", limit),
+                                              tamis_gpu_memory("offsets", p->problem.offsets),
+                                              tamis_gpu_memory("is_cut", is_cut), tamis_gpu_memory("pieces", pieces))));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, pieces, rows + 1, (tamis_place){scratch, 0}));
+done:
+    tamis_gpu_release(p->device, stream, scratch);
+    return status;
+}
+
+/* Which rows are cut, and the cut row of each piece. */
+static tamis_status fill_lists(tamis_prepared *p, tamis_gpu_cuts *s, const void *is_cut, const void *pieces) {
+    TRY(tamis_gpu_add_kept(p, &s->rows, 2 * s->count, 8, "rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, &s->piece_cut, s->pieces, 8, "pieces of rows"));
+    return launch(p, "rows_list", p->problem.rows * 32,
+                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_memory("is_cut", is_cut),
+                                      tamis_gpu_memory("pieces", pieces), tamis_gpu_memory("cuts", s->rows),
+                                      tamis_gpu_memory("piece_cut", s->piece_cut)));
+}
+
+bool tamis_gpu_cuts_any(const tamis_prepared *p, int64_t limit) { return p->profile.max > limit; }
+
+bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit) {
+    return p->problem.once && tamis_gpu_cuts_any(p, limit) && cuts_most(p, limit) > 0;
+}
+
+/* For one call: as many as there could be, and the kernels look up how many there are. */
+static tamis_status list_unseen(tamis_prepared *p, tamis_gpu_cuts *s) {
+    s->count = cuts_most(p, s->limit);
+    s->pieces = tamis_gpu_cuts_pieces_most(p, s->limit);
+    if (s->count == 0) return TAMIS_OK;
+    TRY(tamis_gpu_add_kept(p, &s->cut_sums, p->problem.rows + 1, 8, "marks of rows that are cut"));
+    TRY(tamis_gpu_add_kept(p, &s->piece_sums, p->problem.rows + 1, 8, "counts of pieces"));
+    TRY(count_cuts(p, s->limit, s->cut_sums, s->piece_sums));
+    return fill_lists(p, s, s->cut_sums, s->piece_sums);
+}
+
+static tamis_status list_cuts(tamis_prepared *p, tamis_gpu_cuts *s) {
+    tamis_status status = TAMIS_OK;
+    const size_t bytes = (size_t)(p->problem.rows + 1) * 8;
+    void *is_cut = NULL, *pieces = NULL, *const stream = p->problem.stream;
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "marks of rows that are cut", &is_cut));
+    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "counts of pieces", &pieces));
+    TRY_GOTO(done, count_cuts(p, s->limit, is_cut, pieces));
+    TRY_GOTO(done, total_of(p, is_cut, &s->count));
+    TRY_GOTO(done, total_of(p, pieces, &s->pieces));
+    if (s->count > 0) TRY_GOTO(done, fill_lists(p, s, is_cut, pieces));
+done:
+    tamis_gpu_release(p->device, stream, is_cut);
+    tamis_gpu_release(p->device, stream, pieces);
+    return status;
+}
+
+/* Rows by falling length. */
+static tamis_status list_order(tamis_prepared *p, tamis_gpu_cuts *s) {
+    enum { CLASSES = 64 };
+    tamis_status status = TAMIS_OK;
+    const int64_t rows = p->problem.rows;
+    void *keys = NULL;
+    const tamis_index_type type = p->problem.index_type;
+    TRY(tamis_gpu_allocate(p->device, p->problem.stream, (size_t)rows * tamis_index_size(type), "lengths of rows",
+                           &keys));
+    const tamis_gpu_sorting what = {
+        .count = rows, .of = keys, .by = 1, .limit = CLASSES, .index_type = type, .order_type = TAMIS_I64};
+    TRY_GOTO(done, launch(p, "rows_classes", rows,
+                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows),
+                                              tamis_gpu_memory("offsets", p->problem.offsets),
+                                              tamis_gpu_memory("keys", keys))));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, p->problem.stream, &what, &s->order, tamis_kept_stream(&p->problem)));
+done:
+    tamis_gpu_keep(p, s->order, (size_t)rows * 8);
+    tamis_gpu_release(p->device, p->problem.stream, keys);
+    return status;
+}
+
+tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts) {
+    *cuts = (tamis_gpu_cuts){.limit = limit};
+    if (tamis_gpu_cuts_any(p, limit)) TRY(p->problem.once ? list_unseen(p, cuts) : list_cuts(p, cuts));
+    return ordered ? list_order(p, cuts) : TAMIS_OK;
+}
+
+tamis_place tamis_gpu_cuts_counted_rows(const tamis_prepared *p, const tamis_gpu_cuts *cuts) {
+    return (tamis_place){cuts->cut_sums, p->problem.rows * 8};
+}
+
+tamis_place tamis_gpu_cuts_counted_pieces(const tamis_prepared *p, const tamis_gpu_cuts *cuts) {
+    return (tamis_place){cuts->piece_sums, p->problem.rows * 8};
+}

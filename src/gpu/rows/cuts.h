@@ -1,0 +1,41 @@
+/*
+ * Tasks for kernels that give a team a row: rows of more than `limit` nonzeros are cut into pieces, which come first;
+ * the others follow, by falling length where that is asked for. The lists are made on the device by rows.simt; two
+ * numbers come to the host, or, for one call, none: it would wait for them.
+ */
+#ifndef TAMIS_GPU_ROWS_CUTS_H
+#define TAMIS_GPU_ROWS_CUTS_H
+
+#include "gpu/method.h"
+
+typedef struct tamis_gpu_cuts {
+    int64_t limit;
+    int64_t count, pieces;       /* of cut rows; for one call: as many as there could be */
+    void *rows;                  /* int64, two a cut row: it, and its first piece */
+    void *piece_cut;             /* int64: the cut row of each piece */
+    void *order;                 /* int64: rows by falling length; NULL: as they come */
+    void *cut_sums, *piece_sums; /* for one call: where the counts lie, behind rows numbers */
+} tamis_gpu_cuts;
+
+/* A row is cut where it is longer than a team's part of the whole; the usual rows are not, unless they are so few that
+   their number leaves teams of `lanes` without any. A multiple of 32. */
+int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes);
+
+/* Whether rows by falling length are worth more than neighbours are: not where these share rows of B. */
+bool tamis_gpu_cuts_ordered(const tamis_problem *problem);
+
+/* Whether some row is cut, as far as is known; and whether the device alone knows how many (the kernels' COUNTED). */
+bool tamis_gpu_cuts_any(const tamis_prepared *p, int64_t limit);
+bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit);
+
+/* Pieces that there could be: for scratch. */
+int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit);
+
+/* Makes the lists of cut rows if there are any, and the order. */
+tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
+
+/* Arguments of kernels: where the device has counted cut rows and pieces. */
+tamis_place tamis_gpu_cuts_counted_rows(const tamis_prepared *p, const tamis_gpu_cuts *cuts);
+tamis_place tamis_gpu_cuts_counted_pieces(const tamis_prepared *p, const tamis_gpu_cuts *cuts);
+
+#endif

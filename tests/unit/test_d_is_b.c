@@ -1,0 +1,316 @@
+/*
+ * Fused where D is B: plans that are promised it (options.d_is_b), plans that meet it in some executions and not in
+ * others, one call, batches, staged operands, rows that are cut, kept statistics of softmax. test_d_is_b [DEVICE].
+ */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "named_device.h"
+#include "support/expect.h"
+#include "support/mirror.h"
+
+static tamis_device *device;
+static bool on_cpu = true;
+
+static void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+/* One problem twice, with a D of its own and with B as D, and its output. */
+typedef struct both {
+    problem apart, same;
+    mirror on;
+    size_t elements;
+    char *out;
+} both;
+
+static both both_make(const problem_options *options, uint64_t seed) {
+    tamis_random random = tamis_random_start(seed, 0);
+    both x = {.apart = problem_make(options, &random)};
+    x.same = x.apart;
+    x.same.D = x.same.B;
+    x.same.options.d_is_b = true;
+    const tamis_dense *const out = &x.apart.out;
+    const int64_t lines = out->layout == TAMIS_ROW_MAJOR ? out->rows : out->cols;
+    x.elements = (size_t)(x.apart.options.batch * (out->batch_stride + lines * out->stride));
+    x.out = malloc(x.elements * tamis_type_size(options->type) + 1);
+    if (!x.out) abort();
+    x.on = mirror_make(device, &x.apart, x.elements * tamis_type_size(options->type));
+    return x;
+}
+
+static void both_free(both *x) {
+    mirror_free(&x->on);
+    free(x->out);
+    problem_free(&x->apart);
+}
+
+static tamis_options options_of(const both *x, const test_call *call) {
+    const problem *const p = &x->apart;
+    tamis_options o = call->options;
+    o.operation = TAMIS_OP_FUSED;
+    o.type = p->options.type;
+    o.inner = p->options.inner;
+    o.width = p->options.width;
+    o.batch = p->options.batch;
+    o.a_layout = p->A.layout;
+    o.b_layout = p->B.layout;
+    o.d_layout = p->D.layout;
+    o.output_layout = p->out.layout;
+    return o;
+}
+
+/* Every output that must be written is NaN before. */
+static void poison(const both *x) {
+    for (size_t i = 0; i < x->elements; i++) test_store(x->out, x->apart.options.type, (int64_t)i, NAN);
+}
+
+static void compare(const both *x, bool same, const test_call *call, const char *what) {
+    const problem *const p = same ? &x->same : &x->apart;
+    const problem_options *const o = &p->options;
+    for (int64_t m = 0; m < o->batch; m++) {
+        double *want, *bound;
+        expect_member(p, TAMIS_OP_FUSED, call, m, NULL, &want, &bound);
+        for (int64_t i = 0; i < o->rows * o->width; i++) {
+            const double got = test_load(x->out, o->type, test_position(&p->out, m, i / o->width, i % o->width));
+            if (!expect_fits(o->type, got, want[i], bound[i]))
+                fail_msg("%s, D %s B, %s, K = %lld, %s: element %lld of member %lld is %.9g, expected %.9g within %.3g",
+                         what, same ? "is" : "is not", tamis_edge_name(call->options.edge), (long long)o->inner,
+                         tamis_type_name(o->type), (long long)i, (long long)m, got, want[i], bound[i]);
+        }
+        free(want);
+        free(bound);
+    }
+}
+
+static void execute(both *x, const tamis_plan *plan, const test_call *call, bool same) {
+    poison(x);
+    mirror_output(&x->on, x->out);
+    works(tamis_plan_fused(plan, &x->on.A, &x->on.B, same ? &x->on.B : &x->on.D, &x->on.out, &call->execution));
+    mirror_fetch(&x->on, x->out);
+}
+
+static const struct shape_case {
+    int64_t rows, cols, nnz, inner, batch;
+    shape shape;
+    tamis_type type;
+    tamis_layout layout;
+    int64_t padding, misalignment;
+    const char *parameters; /* of the GPU's method */
+    bool pattern;
+} shapes[] = {
+    {40, 60, 500, 32, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, NULL, false},
+    {40, 60, 500, 37, 3, SHAPE_RAGGED, TAMIS_F32, TAMIS_ROW_MAJOR, 3, 1, "team=4,batch=8", false},
+    {9, 300, 2000, 128, 1, SHAPE_HUB, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, "limit=20", false},
+    {9, 300, 2000, 20, 2, SHAPE_HUB, TAMIS_F64, TAMIS_ROW_MAJOR, 0, 0, "limit=300,team=32,batch=4", true},
+    {31, 40, 300, 5, 2, SHAPE_SPARSE_ENDS, TAMIS_F64, TAMIS_COLUMN_MAJOR, 1, 0, "order=1", false},
+    {31, 40, 300, 64, 1, SHAPE_LAST_ROW, TAMIS_F16, TAMIS_ROW_MAJOR, 0, 0, "limit=7", false},
+    {31, 40, 300, 72, 1, SHAPE_UNIFORM, TAMIS_BF16, TAMIS_ROW_MAJOR, 5, 0, NULL, true},
+    {12, 20, 90, 1, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, NULL, false},
+    {12, 20, 90, 256, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, NULL, false},
+};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static both shape_make(int number) {
+    const struct shape_case *const c = &shapes[number];
+    const problem_options o = {.rows = c->rows,
+                               .cols = c->cols,
+                               .nnz = c->nnz,
+                               .inner = c->inner,
+                               .width = c->inner,
+                               .batch = c->batch,
+                               .shape = c->shape,
+                               .type = c->type,
+                               .layouts = {c->layout, c->layout, c->layout, c->layout},
+                               .sorted = true,
+                               .pattern = c->pattern,
+                               .padding = c->padding,
+                               .misalignment = c->misalignment};
+    return both_make(&o, (uint64_t)number + 1);
+}
+
+static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_QUOTIENT, TAMIS_EDGE_SIGMOID, TAMIS_EDGE_SOFTMAX};
+enum { EDGES = sizeof edges / sizeof edges[0] };
+
+static test_call call_number(int e) {
+    test_call call = call_of(edges[e], 0.75, 0);
+    call.options.edge_scale = 0.4;
+    call.options.edge_epsilon = 0.25; /* next to nothing would be a pole */
+    return call;
+}
+
+/* A plan without the promise is right whatever comes, in any order. */
+static void test_alternating(void **state) {
+    (void)state;
+    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled"};
+    static const char *const of_gpu[] = {NULL, "gpu-nonzeros", "gpu-two-steps"};
+    for (int number = 0; number < SHAPES; number++)
+        for (int e = 0; e < EDGES; e++) {
+            both x = shape_make(number);
+            const test_call call = call_number(e);
+            tamis_options o = options_of(&x, &call);
+            tamis_plan *plan = NULL;
+            const int turn = number + e;
+            o.algorithm = on_cpu ? of_cpu[turn % 4] : of_gpu[turn % 3];
+            o.threads = on_cpu ? 1 + turn % 3 : 0;
+            works(tamis_plan_create(device, &x.on.S, &o, &plan));
+            for (int i = 0; i < 4; i++) {
+                execute(&x, plan, &call, i % 2 == 1);
+                compare(&x, i % 2 == 1, &call, "alternating");
+            }
+            tamis_plan_destroy(plan);
+            both_free(&x);
+        }
+}
+
+static void test_promised(void **state) {
+    (void)state;
+    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "esimd-row-simd"};
+    for (int number = 0; number < SHAPES; number++)
+        for (int e = 0; e < EDGES; e++) {
+            both x = shape_make(number);
+            const test_call call = call_number(e);
+            tamis_options o = options_of(&x, &call);
+            tamis_plan *plan = NULL;
+            const int turn = number + e;
+            const size_t bytes = x.elements * tamis_type_size(o.type);
+            o.d_is_b = true;
+            o.d_layout = TAMIS_ROW_MAJOR; /* B's layout counts */
+            o.algorithm = on_cpu ? of_cpu[turn % 5] : "gpu-one-pass";
+            if (!on_cpu) o.parameters = shapes[number].parameters;
+            o.threads = on_cpu ? 1 + turn % 3 : 0;
+            works(tamis_plan_create(device, &x.on.S, &o, &plan));
+            execute(&x, plan, &call, true);
+            compare(&x, true, &call, "promised");
+            char *const first = malloc(bytes + 1);
+            memcpy(first, x.out, bytes);
+            poison(&x);
+            mirror_output(&x.on, x.out);
+            works(tamis_plan_fused(plan, &x.on.A, &x.on.B, NULL, &x.on.out, &call.execution)); /* D = NULL is B */
+            mirror_fetch(&x.on, x.out);
+            assert_memory_equal(first, x.out, bytes);
+            free(first);
+            tamis_plan_destroy(plan);
+            both_free(&x);
+        }
+}
+
+/* Without a plan the views are compared. */
+static void test_one_call(void **state) {
+    (void)state;
+    for (int number = 0; number < SHAPES; number++)
+        for (int same = 0; same < 2; same++) {
+            both x = shape_make(number);
+            const test_call call = call_number(number % EDGES);
+            tamis_options o = options_of(&x, &call);
+            poison(&x);
+            mirror_output(&x.on, x.out);
+            works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, same ? &x.on.B : &x.on.D, &x.on.out, &o,
+                              &call.execution));
+            mirror_fetch(&x.on, x.out);
+            compare(&x, same, &call, "one call");
+            both_free(&x);
+        }
+}
+
+static void refused(tamis_status status, const char *first, const char *second) {
+    assert_int_equal(status, TAMIS_ERROR_ARGUMENT);
+    if (!strstr(tamis_last_error(), first) || !strstr(tamis_last_error(), second))
+        fail_msg("\"%s\" lacks \"%s\" or \"%s\"", tamis_last_error(), first, second);
+}
+
+/* A promise is held to. */
+static void test_refusals(void **state) {
+    (void)state;
+    both x = shape_make(0);
+    const test_call call = call_number(0);
+    const tamis_options good = options_of(&x, &call);
+    tamis_options o = good;
+    tamis_plan *plan = NULL;
+    char text[4096];
+    o.d_is_b = true;
+    o.width = o.inner + 1;
+    refused(tamis_plan_create(device, &x.on.S, &o, &plan), "options.d_is_b", "options.width = 33");
+    o.width = o.inner;
+    o.operation = TAMIS_OP_SDDMM;
+    refused(tamis_plan_create(device, &x.on.S, &o, &plan), "options.d_is_b", "sddmm");
+    o.operation = TAMIS_OP_FUSED;
+    works(tamis_plan_create(device, &x.on.S, &o, &plan));
+    works(tamis_plan_explain(plan, text, sizeof text, NULL));
+    assert_non_null(strstr(text, ", D is B"));
+    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, &x.on.D, &x.on.out, NULL), "D.data", "options.d_is_b");
+    tamis_dense other = x.on.B;
+    other.batch_stride = 5;
+    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, &other, &x.on.out, NULL), "D.data", "options.d_is_b");
+    tamis_plan_destroy(plan);
+    plan = NULL;
+    o = good;
+    works(tamis_plan_create(device, &x.on.S, &o, &plan));
+    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, NULL, &x.on.out, NULL), "D = NULL", "expected");
+    works(tamis_plan_explain(plan, text, sizeof text, NULL));
+    assert_null(strstr(text, ", D is B"));
+    tamis_plan_destroy(plan);
+    if (!on_cpu) {
+        o.algorithm = "gpu-one-pass";
+        assert_int_equal(tamis_plan_create(device, &x.on.S, &o, &plan), TAMIS_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(tamis_last_error(), "options.d_is_b"));
+    }
+    both_free(&x);
+}
+
+/* The statistics of softmax's rows are those of a plan that knows nothing of it. */
+static void test_statistics(void **state) {
+    (void)state;
+    for (int number = 0; number < 4; number++) {
+        both x = shape_make(number);
+        test_call call = call_number(EDGES - 1);
+        const int64_t count = 2 * x.apart.S.rows * x.apart.options.batch;
+        const size_t size = x.apart.options.type == TAMIS_F64 ? 8 : 4, bytes = (size_t)count * size;
+        const tamis_type type = size == 8 ? TAMIS_F64 : TAMIS_F32;
+        char *pairs[2];
+        for (int promised = 0; promised < 2; promised++) {
+            tamis_plan *plan = NULL;
+            void *there = NULL;
+            tamis_options o = options_of(&x, &call);
+            pairs[promised] = malloc(bytes);
+            memset(pairs[promised], 0xff, bytes);
+            o.keep_softmax = true;
+            o.d_is_b = promised;
+            o.algorithm = on_cpu ? "cpu-nonzeros" : promised ? "gpu-one-pass" : "gpu-two-steps";
+            if (!on_cpu && promised) o.parameters = shapes[number].parameters;
+            works(tamis_plan_create(device, &x.on.S, &o, &plan));
+            works(tamis_device_allocate(device, bytes, &there));
+            works(tamis_device_upload(device, NULL, there, 0, pairs[promised], bytes));
+            call.execution.softmax_rows = there;
+            execute(&x, plan, &call, promised);
+            works(tamis_device_download(device, NULL, pairs[promised], there, 0, bytes));
+            tamis_device_free(device, there);
+            tamis_plan_destroy(plan);
+        }
+        for (int64_t i = 0; i < count; i++) {
+            const double want = test_load(pairs[0], type, i), got = test_load(pairs[1], type, i);
+            if (got != want && !(fabs(got - want) <= 1e-5 * (1 + fabs(want))))
+                fail_msg("number %lld of the statistics is %.9g, expected %.9g", (long long)i, got, want);
+        }
+        free(pairs[0]);
+        free(pairs[1]);
+        both_free(&x);
+    }
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alternating), cmocka_unit_test(test_promised),
+                                       cmocka_unit_test(test_one_call), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_statistics)};
+    const char *name = "cpu";
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    works(tamis_device_open(name, &device));
+    on_cpu = strcmp(name, "cpu") == 0;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tamis_device_close(device);
+    return failed;
+}
