@@ -116,7 +116,7 @@ class Estimator:
     def fit(self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Any:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
-        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric and seconds for each iteration) and the factors. Ctrl-C stops
+        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration) and the factors. Ctrl-C stops
         after a mini-batch. Raises ValueError with the first bad entry.
         """
         s = samples(X)
@@ -144,7 +144,7 @@ class Estimator:
             try:
                 i = iteration.contents
                 if i.batch == i.batches:
-                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "seconds": i.seconds})
+                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
                 return True
             except BaseException as error:  # noqa: BLE001  no exception passes through C
                 self._stopped = error
@@ -379,7 +379,8 @@ class LDA(BatchEstimator):
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 5,
                  row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
-                 rate_decay: float = 0.5, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+                 rate_decay: float = 0.5, rate_offset: float = 1.0, learn_row_prior: bool = False, elbo: bool = False,
+                 dtype: str = "float32", threads: int = 0, device: str = "cpu"):
         self._set(locals())
 
 
@@ -401,8 +402,8 @@ class GaP(BatchEstimator):
     _counts = True
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
-                 row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, dtype: str = "float32",
-                 threads: int = 0, device: str = "cpu"):
+                 row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, rate_offset: float = 1.0,
+                 dtype: str = "float32", threads: int = 0, device: str = "cpu"):
         self._set(locals())
 
 

@@ -50,6 +50,7 @@ static void defaults(tamis_model_options *options) {
     options->row_prior = 1;
     options->column_prior = 0;
     options->rate_decay = 0.5;
+    options->rate_offset = 1;
 }
 
 static tamis_status check(const tamis_model_options *options) {
@@ -278,7 +279,7 @@ static tamis_status average(tamis_model *model, const gap *work, const ml_batch 
     tamis_device *const device = model->device;
     const tamis_dense *const Y = &model->column_factors;
     const double share = 1 / (double)batch->rows;
-    const double rate = pow(1 / (double)(model->steps + 2), model->options.rate_decay);
+    const double rate = ml_rate(model);
     bool fresh;
     TRY(make_states(model, &fresh));
     const tamis_dense *const numerator = &model->states[NUMERATOR], *const denominator = &model->states[DENOMINATOR];

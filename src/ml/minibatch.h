@@ -6,6 +6,8 @@
 #ifndef TAMIS_ML_MINIBATCH_H
 #define TAMIS_ML_MINIBATCH_H
 
+#include <math.h>
+
 #include "ml/model.h"
 
 enum { ML_BATCH_PLANS = 6 };
@@ -41,6 +43,12 @@ typedef struct ml_batches {
 tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches);
 void ml_batches_free(const tamis_model *model, ml_batches *batches);
+
+/* The weight of the model's next mini-batch: (1 / (t + offset))^decay for t = 1, 2, ... */
+static inline double ml_rate(const tamis_model *model) {
+    const double offset = model->options.rate_offset;
+    return pow(1 / ((double)(model->steps + 1) + (offset > 0 ? offset : 1)), model->options.rate_decay);
+}
 
 /* What a method does with one mini-batch. */
 typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);

@@ -77,6 +77,9 @@ typedef struct ml_method {
     /* Rows of `data` (as above) in the model's factors: W is data->rows x width on the device. */
     tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
 
+    /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
+    tamis_status (*bound)(tamis_model *model, const tamis_sparse *data, double *per_word);
+
     /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
        for ml_operands_free() after an error too. */
     tamis_status (*operands)(tamis_model *model, const tamis_dense *W, ml_operands *operands);

@@ -93,7 +93,16 @@ static void same(const char *what, double found, double expected) {
         fail_msg("%s = %.12g, expected %.12g", what, found, expected);
 }
 
-static tamis_score nothing(void) { return (tamis_score){0, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, {0}}; }
+static tamis_score nothing(void) {
+    return (tamis_score){.rmse = NAN,
+                         .mae = NAN,
+                         .log_likelihood = NAN,
+                         .perplexity = NAN,
+                         .precision = NAN,
+                         .recall = NAN,
+                         .ndcg = NAN,
+                         .coherence = NAN};
+}
 
 static void restate_ranking(const plain *p, const data *held, const data *seen, int top, bool positive,
                             tamis_score *score) {

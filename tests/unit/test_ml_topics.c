@@ -127,7 +127,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
             const reference_lda o = {.alpha = options->row_prior > 0 ? options->row_prior : 1 / (double)topics,
                                      .beta = options->column_prior > 0 ? options->column_prior : 1 / (double)topics,
                                      .scale = (double)S->rows / (double)B->rows,
-                                     .rate = pow(1 / (double)(++step + 1), options->rate_decay),
+                                     .rate = pow(1 / ((double)++step + options->rate_offset), options->rate_decay),
                                      .rounds = options->inner_rounds,
                                      .maximum_a_posteriori = options->maximum_a_posteriori};
             *loss += reference_lda_learn(B, L, topics, &o) / total;
@@ -150,6 +150,7 @@ static void lda_is_right(void **state) {
         options.row_prior = variant % 5 == 0 ? 0 : 0.2;
         options.column_prior = variant % 7 == 0 ? 0 : 0.1;
         options.inner_rounds = 1 + variant % 4;
+        options.rate_offset = variant % 2 ? 1 : 9;
         options.iterations = 2;
         tamis_model *const model = fitted(&options, &c.S);
         double loss;
@@ -429,9 +430,10 @@ static bool same_columns(tamis_model *a, tamis_model *b) {
 static void stopping_changes_nothing(void **state) {
     (void)state;
     corpus c = corpus_make(75, 40, 3, 30, true, 50);
-    for (int variant = 0; variant < 3; variant++) {
-        tamis_model_options options = options_of(variant < 2 ? TAMIS_LDA : TAMIS_GAP, 5, TAMIS_F32);
+    for (int variant = 0; variant < 4; variant++) {
+        tamis_model_options options = options_of(variant == 2 ? TAMIS_GAP : TAMIS_LDA, 5, TAMIS_F32);
         options.maximum_a_posteriori = variant == 1;
+        options.learn_row_prior = variant == 3;
         options.batch_rows = 20; /* 4 mini-batches */
         options.iterations = 3;
         tamis_model *const whole = fitted(&options, &c.S);
@@ -514,6 +516,14 @@ static void refusals(void **state) {
     refuses((o = lda, o.row_prior = -1, o), "row_prior = -1, expected 0 (1 / factors) or more");
     refuses((o = lda, o.column_prior = NAN, o), "column_prior = nan, expected 0 (1 / factors) or more");
     refuses((o = lda, o.rate_decay = 1.5, o), "rate_decay = 1.5, expected 0 to 1");
+    refuses((o = lda, o.rate_offset = -1, o), "rate_offset = -1, expected 0 (which means 1) or more");
+    o = lda;
+    o.maximum_a_posteriori = o.elbo = true;
+    refuses(o, "elbo with maximum_a_posteriori: documents have no distributions then");
+    o.learn_row_prior = true;
+    refuses((o.reserved_flags[4] = true, o), "options.reserved_flags[4] is true: expected false");
+    o.reserved_flags[4] = false;
+    refuses(o, "learn_row_prior with maximum_a_posteriori: documents have no distributions then");
     refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
     refuses((o = gap, o.row_prior = 0, o), "row_prior = 0, must be positive: it is the shape of a gamma distribution");
     refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
@@ -552,8 +562,9 @@ static tamis_status whole_story(const tamis_model_options *options, const corpus
 static void failing_memory(void **state) {
     (void)state;
     corpus c = corpus_make(8, 9, 2, 9, false, 70);
-    for (int m = 0; m < 2; m++) {
-        tamis_model_options options = options_of(m ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
+    for (int m = 0; m < 3; m++) {
+        tamis_model_options options = options_of(m == 1 ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
+        options.learn_row_prior = options.elbo = m == 2;
         options.batch_rows = 4;
         options.iterations = 1;
         works(whole_story(&options, &c)); /* what a device keeps from its first calls is there now */

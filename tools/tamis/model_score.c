@@ -47,6 +47,8 @@ static const struct {
     {"mae", "MAE", "mean absolute error", offsetof(tamis_score, mae)},
     {"log_likelihood", "log-likelihood", "mean per word", offsetof(tamis_score, log_likelihood)},
     {"perplexity", "perplexity", "so many words seem equally likely", offsetof(tamis_score, perplexity)},
+    {"bound_perplexity", "bound perplexity", "of whole documents, by the variational bound",
+     offsetof(tamis_score, bound_perplexity)},
     {"precision", "precision", "share of the first # that are held-out entries", offsetof(tamis_score, precision)},
     {"recall", "recall", "share of held-out entries among the first #", offsetof(tamis_score, recall)},
     {"ndcg", "NDCG", "discounted gain of the first #, over the best", offsetof(tamis_score, ndcg)},
