@@ -314,20 +314,20 @@ static tamis_status make_documents(const tamis_model *model, lda *work, int64_t 
 }
 
 /* Work for data in mini-batches of `rows` rows. */
-static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle,
+static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                             double documents) {
     bool fresh;
     TRY(ml_model_factors(model, 0, data->cols, &fresh));
     lda *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
     model->work = work;
-    const int64_t topics = model->width;
+    const int64_t topics = model->width, rounds = model->options.inner_rounds;
     const ml_batch_plan plans[] = {
-        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
+        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics, .calls = rounds},
         {.transpose = true, .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
         {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
     const bool measured = !model->options.skip_loss;
-    TRY(ml_batches_make(model, data, rows, shuffle, plans, measured ? 3 : 2, &work->batches));
+    TRY(ml_batches_make(model, data, rows, shuffle, visits, plans, measured ? 3 : 2, &work->batches));
     work->documents = documents;
     /* not by `fresh`: one that failed may have left topics without content */
     if (model->steps == 0) TRY(make_topics(model, data, work));
@@ -347,7 +347,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
-    TRY(prepare(model, data, batch_rows(model, data), true, (double)data->rows));
+    TRY(prepare(model, data, batch_rows(model, data), true, ML_PASSES, (double)data->rows));
     const lda *const work = model->work;
     return ml_times_reserve(model, (double)work->batches.count * (2.0 + model->options.inner_rounds));
 }
@@ -378,7 +378,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     tamis_status status;
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
-    TRY_GOTO(done, prepare(model, batch, batch->rows > 0 ? batch->rows : 1, false, documents));
+    TRY_GOTO(done, prepare(model, batch, batch->rows > 0 ? batch->rows : 1, false, 1, documents));
     const lda *const work = model->work;
     *sum = *weight = 0;
     if (work->batches.batch[0].total <= 0) goto done;
@@ -399,10 +399,13 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     lda *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
     const int64_t topics = model->width;
-    const ml_batch_plan plan = {
-        .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics};
+    const ml_batch_plan plan = {.operation = TAMIS_OP_FUSED,
+                                .edge = TAMIS_EDGE_QUOTIENT,
+                                .inner = topics,
+                                .width = topics,
+                                .calls = TRANSFORM_ROUNDS};
     tamis_status status;
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, &plan, 1, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, &plan, 1, &work->batches));
     TRY_GOTO(done, make_scratch(model, work));
     TRY_GOTO(done, make_documents(model, work, data->rows));
     TRY_GOTO(done, make_weights(model, work));
@@ -458,15 +461,18 @@ static tamis_status bound(tamis_model *model, const tamis_sparse *data, double *
     lda *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
     const int64_t topics = model->width, *const offsets = data->offsets;
-    const ml_batch_plan plans[] = {
-        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
-        {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
+    const ml_batch_plan plans[] = {{.operation = TAMIS_OP_FUSED,
+                                    .edge = TAMIS_EDGE_QUOTIENT,
+                                    .inner = topics,
+                                    .width = topics,
+                                    .calls = BOUND_ROUNDS},
+                                   {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
     enum { LIKELIHOOD = 1 };
     double *largest = NULL, gain, sum;
     int64_t documents;
     tamis_status status;
     TRY_GOTO(done, tamis_allocate(data->cols, sizeof *largest, "words", (void **)&largest));
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, plans, 2, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 2, &work->batches));
     ml_batch *const batch = &work->batches.batch[0];
     batch->plans[SAMPLE] = batch->plans[LIKELIHOOD];
     batch->plans[LIKELIHOOD] = NULL;

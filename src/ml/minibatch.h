@@ -12,12 +12,12 @@
 
 enum { ML_BATCH_PLANS = 6 };
 
-/* A plan that each mini-batch gets: see ml_plan. */
+/* A plan that each mini-batch gets, executed so many times a visit (0: once): see ml_plan. */
 typedef struct ml_batch_plan {
     bool transpose; /* over columns x rows of the mini-batch */
     tamis_operation operation;
     tamis_edge edge;
-    int64_t inner, width;
+    int64_t inner, width, calls;
 } ml_batch_plan;
 
 typedef struct ml_batch {
@@ -37,10 +37,10 @@ typedef struct ml_batches {
 /*
  * `rows` is the most that a mini-batch is to have, 1 or more; they are as equal as can be. With `shuffle` the rows are
  * put into a seeded order first, since documents next to each other are often alike; without it mini-batch i has the
- * rows batch[i].first to batch[i].first + batch[i].rows - 1. `data` is not needed afterwards. On an error nothing is
- * left.
+ * rows batch[i].first to batch[i].first + batch[i].rows - 1. `visits`: of each mini-batch, ML_PASSES in a fit. `data`
+ * is not needed afterwards. On an error nothing is left.
  */
-tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle,
+tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches);
 void ml_batches_free(const tamis_model *model, ml_batches *batches);
 

@@ -196,9 +196,14 @@ tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_d
 
 /* ---------------------------------------------------------------------------------------------- calls.c */
 
-/* A plan that will be executed often. edge and inner are SDDMM's and fused's, width is SpMM's and fused's. */
+/* Passes that a fit is planned for: about what the defaults are. Not options.iterations: a fit that goes on with more
+   of them must choose as one that had them from the beginning, for another choice has other roundings. */
+enum { ML_PASSES = 16 };
+
+/* A plan that will be executed `calls` times, 1 or more: so much set-up pays. edge and inner are SDDMM's and fused's,
+   width is SpMM's and fused's. */
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
-                     int64_t inner, int64_t width, tamis_plan **plan);
+                     int64_t inner, int64_t width, int64_t calls, tamis_plan **plan);
 /* The same pattern with other values. */
 static inline tamis_sparse ml_with_values(const tamis_sparse *S, const void *values) {
     tamis_sparse other = *S;

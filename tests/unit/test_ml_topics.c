@@ -104,7 +104,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
     const int64_t topics = options->factors, count = S->cols * topics;
     const double total = corpus_total(S), mean = total / (double)count;
     ml_batches batches;
-    works(ml_batches_make(model, tamis_owned_sparse_view(data), options->batch_rows, true, NULL, 0, &batches));
+    works(ml_batches_make(model, tamis_owned_sparse_view(data), options->batch_rows, true, 1, NULL, 0, &batches));
     tamis_dense first;
     works(ml_dense_make(model, S->cols, topics, &first));
     works(ml_dense_random(model, &first, 1, 0.5 * mean, 1.5 * mean));
@@ -543,6 +543,33 @@ static void refusals(void **state) {
     }
 }
 
+/* A plan pays for its set-up with the calls that it will have: of a stream's mini-batch, new documents and a fit. */
+static void plans_know_their_calls(void **state) {
+    (void)state;
+    static const char *const expected[][2] = {{"for 7 calls", "for 1 call:"}, {"for 112 calls", "for 16 calls"}};
+    corpus c = corpus_make(30, 20, 2, 20, true, 90);
+    const tamis_model_options options = options_of(TAMIS_LDA, 3, TAMIS_F32);
+    tamis_model *const model = model_of(&options);
+    tamis_owned_sparse *data;
+    works(ml_canonical(model, &c.S, "S", &data));
+    const ml_batch_plan plans[] = {
+        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = 3, .width = 3, .calls = 7},
+        {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = 3}};
+    for (int i = 0; i < 2; i++) {
+        ml_batches batches;
+        works(ml_batches_make(model, tamis_owned_sparse_view(data), 30, false, i ? ML_PASSES : 1, plans, 2, &batches));
+        for (int p = 0; p < 2; p++) {
+            tamis_plan_report d = {0};
+            works(tamis_plan_describe(batches.batch[0].plans[p], &d));
+            if (!strstr(d.reason, expected[i][p])) fail_msg("plan %d is chosen by: %s", p, d.reason);
+        }
+        ml_batches_free(model, &batches);
+    }
+    tamis_owned_sparse_free(data);
+    tamis_model_free(model);
+    corpus_free(&c);
+}
+
 static tamis_status whole_story(const tamis_model_options *options, const corpus *c) {
     tamis_model *model = NULL;
     tamis_owned_dense *W = NULL;
@@ -596,11 +623,19 @@ static int tear_down(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lda_is_right), cmocka_unit_test(lda_new_documents), cmocka_unit_test(lda_streams),
-        cmocka_unit_test(gap_is_right), cmocka_unit_test(gap_never_rises),   cmocka_unit_test(gap_streams),
-        cmocka_unit_test(streams),      cmocka_unit_test(topics_are_found),  cmocka_unit_test(stopping_changes_nothing),
-        cmocka_unit_test(awkward_data), cmocka_unit_test(refusals),          cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lda_is_right),
+                                       cmocka_unit_test(lda_new_documents),
+                                       cmocka_unit_test(lda_streams),
+                                       cmocka_unit_test(gap_is_right),
+                                       cmocka_unit_test(gap_never_rises),
+                                       cmocka_unit_test(gap_streams),
+                                       cmocka_unit_test(streams),
+                                       cmocka_unit_test(topics_are_found),
+                                       cmocka_unit_test(stopping_changes_nothing),
+                                       cmocka_unit_test(awkward_data),
+                                       cmocka_unit_test(plans_know_their_calls),
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(failing_memory)};
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }
