@@ -269,7 +269,8 @@ class tamis_model_options(Structure):
 
 
 class tamis_held_out(Structure):
-    _fields_ = [("entries", POINTER(tamis_sparse)), ("observed", POINTER(tamis_sparse)), ("reserved", c_uint64 * 4)]
+    _fields_ = [("entries", POINTER(tamis_sparse)), ("observed", POINTER(tamis_sparse)), ("relevant", c_double),
+                ("threshold", c_bool), ("reserved_flags", c_bool * 7), ("reserved", c_uint64 * 2)]
 
 
 tamis_batch_source = CFUNCTYPE(c_int, c_void_p, POINTER(POINTER(tamis_sparse)))

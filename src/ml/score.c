@@ -4,9 +4,9 @@
  * Errors of ratings are those of the clamped predictions. The probability of a word is its prediction over the sum of
  * the row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and no less than 1e-12:
  * one word that a model holds to be impossible shall cost 27.6 nats, not all there are. Of recommendations the relevant
- * columns of a row are its held-out ratings, or where values count something its held-out entries above zero; rows
- * without any are left out. Precision divides by `top`, recall by the number of relevant columns, ndcg by the best that
- * so many relevant ones could reach.
+ * columns of a row are its held-out ratings, or where values count something its held-out entries above zero, in either
+ * case those from held_out.relevant on where that is asked for; rows without any are left out. Precision divides by
+ * `top`, recall by the number of relevant columns, ndcg by the best that so many relevant ones could reach.
  *
  * Of lda there is a second perplexity, of whole documents by the variational bound, which other libraries print: the
  * one of held-out words is smaller, since a bound also pays for the entropy of documents and topics.
@@ -25,6 +25,7 @@ enum { TOP = 10 };
 typedef struct scoring {
     tamis_model *model;
     const tamis_sparse *entries, *observed; /* canonical; observed may be NULL */
+    double relevant;                        /* from which value on an entry is; -infinity: each */
     tamis_owned_sparse *own_entries, *own_observed;
     tamis_owned_dense *W;
     ml_operands operands; /* A has a line for each row of the entries */
@@ -35,6 +36,8 @@ typedef struct scoring {
 static tamis_status check(const tamis_model *model, const tamis_held_out *held_out, bool fold_in) {
     if (!held_out) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is NULL");
     if (!held_out->entries) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.entries is NULL");
+    if (held_out->threshold && isnan(held_out->relevant))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.relevant = nan, expected a number");
     TRY(ml_check_cols(model, "held_out.entries", held_out->entries->cols));
     if (held_out->observed) TRY(ml_check_cols(model, "held_out.observed", held_out->observed->cols));
     if (fold_in && !held_out->observed)
@@ -58,6 +61,7 @@ static bool folds_in(const tamis_model *model, bool asked) {
 static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_in, bool need_observed) {
     tamis_model *const model = s->model;
     TRY(check(model, held_out, fold_in));
+    s->relevant = held_out->threshold ? held_out->relevant : -INFINITY;
     TRY(ml_canonical(model, held_out->entries, "held_out.entries", &s->own_entries));
     s->entries = tamis_owned_sparse_view(s->own_entries);
     if (held_out->observed && (fold_in || need_observed)) {
@@ -135,7 +139,8 @@ static tamis_status score_entries(const scoring *s, tamis_score *score) {
 /* ------------------------------------------------------------------------------------------ recommendations */
 
 static bool is_relevant(const scoring *s, int64_t t) {
-    return s->model->method->kind == ML_RATINGS || ml_value(s->entries, t) > 0;
+    const double value = ml_value(s->entries, t);
+    return value >= s->relevant && (s->model->method->kind == ML_RATINGS || value > 0);
 }
 
 static int64_t relevant_in(const scoring *s, int64_t row) {

@@ -130,7 +130,11 @@ TAMIS_API void tamis_model_free(tamis_model *model);
    `observed` are entries not to recommend. */
 typedef struct tamis_held_out {
     const tamis_sparse *entries, *observed;
-    uint64_t reserved[4];
+    double
+        relevant;   /* where `threshold`: of recommendations the held-out entries of at least this value are relevant */
+    bool threshold; /* false: all ratings, all counts above 0 */
+    bool reserved_flags[7]; /* false */
+    uint64_t reserved[2];
 } tamis_held_out;
 
 /*
@@ -192,8 +196,9 @@ typedef struct tamis_score {
     double log_likelihood; /* of counts: mean natural logarithm of a held-out word's probability, which is taken
                               as at least 1e-12 */
     double perplexity;     /* exp(-log_likelihood) */
-    double precision, recall, ndcg; /* of the first `top` recommendations, mean over rows; held-out entries are the
-                                       relevant ones; entries of `observed` are left out */
+    double precision, recall,
+        ndcg;         /* of the first `top` recommendations, mean over rows; held-out entries are the
+                         relevant ones (see tamis_held_out.relevant); entries of `observed` are left out */
     double coherence; /* of topics: mean NPMI of the first `top` words of a topic over the documents in `observed`; -1
                          for words that never occur together; words in no document are left out */
     double bound_perplexity; /* of lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
