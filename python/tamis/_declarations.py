@@ -505,6 +505,8 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_model_predict": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_sparse), POINTER(c_double)]),
     "tamis_model_recommend": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(c_int64), c_int64, POINTER(tamis_sparse),
                                       c_int, POINTER(c_int64), POINTER(c_double)]),
+    "tamis_model_similar": (c_int, [c_void_p, c_bool, POINTER(c_int64), c_int64, c_int, POINTER(c_int64),
+                                    POINTER(c_double)]),
     "tamis_model_topics": (c_int, [c_void_p, c_int, POINTER(c_int64), POINTER(c_double)]),
     "tamis_model_score": (c_int, [c_void_p, POINTER(tamis_held_out), c_bool, c_int, POINTER(tamis_score)]),
     "tamis_model_describe": (c_int, [c_void_p, POINTER(tamis_model_description)]),

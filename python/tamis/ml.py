@@ -226,6 +226,18 @@ class Estimator:
             scores.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
         return columns, scores
 
+    def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n columns whose factors point most nearly the same way as those of each in `which`, and the cosines; rows: rows of the fit.
+
+        Both are (which, n); where fewer are left, -1 and NaN.
+        """
+        model, numbers = self._fitted(), numpy.ascontiguousarray(which, "int64")
+        found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
+        integers = ctypes.POINTER(ctypes.c_int64)
+        must(models().tamis_model_similar(model, rows, numbers.ctypes.data_as(integers), len(numbers), n, found.ctypes.data_as(integers),
+                                          cosines.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        return found, cosines
+
     def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
         """How well held-out entries X are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of words.
 

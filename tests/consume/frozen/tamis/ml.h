@@ -184,6 +184,13 @@ TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_den
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);
 
+/* Finds for each of `count` columns (of the fit's rows, if `rows`; numbers in `which`, NULL: 0 .. count - 1) the n
+   others whose factors, without biases, have the largest cosine with its own, largest first, and the cosines: count * n
+   entries each, missing ones as in recommend. Factors that are all zeros are similar to nothing. Of equal ones, the
+   lower number is first. TAMIS_ERROR_UNSUPPORTED: the model stores no row factors. */
+TAMIS_API tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
+                                           int64_t *similar, double *cosines);
+
 /* Finds the n columns with the largest weights in each factor, largest first, and the weights (for topics,
    probabilities; else values): factors * n entries each, missing ones as in recommend. */
 TAMIS_API tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, double *weights);
