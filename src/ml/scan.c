@@ -36,8 +36,9 @@ typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), align
 #define SUM_OF(lanes)                                                                                                  \
     ((((lanes)[0] + (lanes)[4]) + ((lanes)[1] + (lanes)[5])) + (((lanes)[2] + (lanes)[6]) + ((lanes)[3] + (lanes)[7])))
 
-/* *square = <b, b> where it is wanted. */
-static double dot_single(const float *a, const float *b, int64_t n, double *square) {
+/* *square = <b, b> where it is wanted: in line, so that it costs nothing where it is not. */
+static inline __attribute__((always_inline)) double dot_single(const float *a, const float *b, int64_t n,
+                                                               double *square) {
     singles sums = {0}, squares = {0};
     float rest = 0, rest_squares = 0;
     int64_t k = 0;
@@ -54,7 +55,8 @@ static double dot_single(const float *a, const float *b, int64_t n, double *squa
     return (double)(rest + SUM_OF(sums));
 }
 
-static double dot_double(const double *a, const double *b, int64_t n, double *square) {
+static inline __attribute__((always_inline)) double dot_double(const double *a, const double *b, int64_t n,
+                                                               double *square) {
     doubles sums = {0}, squares = {0};
     double rest = 0, rest_squares = 0;
     int64_t k = 0;
@@ -83,8 +85,23 @@ static int64_t first_seen(const scan *s, int64_t column) {
     return low;
 }
 
+static double product_at(const scan *s, int64_t j) {
+    const int64_t at = j * s->B->cols;
+    if (s->B->type == TAMIS_F64) return dot_double(s->row, (const double *)s->B->data + at, s->length, NULL);
+    return dot_single(s->row, (const float *)s->B->data + at, s->length, NULL);
+}
+
+/* The cosine times its size, which has the same order and takes no root; of zeros what no heap keeps. */
+static double direction_at(const scan *s, int64_t j) {
+    const int64_t at = j * s->B->cols;
+    double square;
+    const double dot = s->B->type == TAMIS_F64 ? dot_double(s->row, (const double *)s->B->data + at, s->length, &square)
+                                               : dot_single(s->row, (const float *)s->B->data + at, s->length, &square);
+    return square > 0 ? dot * fabs(dot) / square : (double)NAN;
+}
+
 static void scan_part(scan *s, int part) {
-    const int64_t width = s->B->cols, begin = s->B->rows * part / s->parts, end = s->B->rows * (part + 1) / s->parts;
+    const int64_t begin = s->B->rows * part / s->parts, end = s->B->rows * (part + 1) / s->parts;
     ml_best best = {
         .columns = s->columns + (int64_t)part * s->n, .scores = s->scores + (int64_t)part * s->n, .n = s->n};
     int64_t skip = first_seen(s, begin);
@@ -93,14 +110,7 @@ static void scan_part(scan *s, int part) {
             while (skip < s->seen_count && s->seen[skip] == j) skip++;
             continue;
         }
-        double square;
-        double *const asked = s->cosine ? &square : NULL;
-        double score = s->B->type == TAMIS_F64
-                           ? dot_double(s->row, (const double *)s->B->data + j * width, s->length, asked)
-                           : dot_single(s->row, (const float *)s->B->data + j * width, s->length, asked);
-        /* the cosine times its size: it has the same order, and takes no root */
-        if (asked && !(square > 0)) continue;
-        if (asked) score *= fabs(score) / square;
+        const double score = s->cosine ? direction_at(s, j) : product_at(s, j);
         if (best.kept < best.n || score > best.scores[0]) ml_best_offer(&best, j, score);
     }
     s->kept[part] = best.kept;
