@@ -41,8 +41,13 @@
  * Learned alpha (learn_row_prior): after a mini-batch a step of Newton's method for the mean of its documents' E[ln
  * theta], r of its length (dirichlet.h). State 0 has the alpha of each topic then.
  *
- * Memory: with either of these one more matrix of a mini-batch's documents x topics, on host and device; the data twice
- * (mini-batches and their transposes), two matrices words x topics, and three documents of a mini-batch x topics.
+ * The words' P of each mini-batch stay on the device until a pass ends or the model is saved within one; only then
+ * their logarithms are added up, in the order of the mini-batches, so that nothing waits in between (but for the bound
+ * and a learned alpha).
+ *
+ * Memory: P of the data; with either of these one more matrix of a mini-batch's documents x topics, on host and device;
+ * the data twice (mini-batches and their transposes), two matrices words x topics, and three documents of a mini-batch
+ * x topics.
  */
 #include <math.h>
 
@@ -71,10 +76,11 @@ typedef struct lda {
     tamis_dense U, E, G;   /* documents x topics, as many as the largest mini-batch has; G with the loss alone */
     tamis_dense norms;     /* of G's rows */
     tamis_dense ones;      /* as large as U, with a learned alpha alone */
-    void *samples;
-    void *posteriors; /* G on the host, with a learned alpha or the bound alone */
-    double *alpha;    /* the same: of each topic; then as many numbers of scratch, twice, and sums of E[ln theta] */
-    double loss, weight, elbo; /* of the last mini-batch */
+    void **samples;        /* of each mini-batch: P at its words; the loss is made of them when a pass ends */
+    int64_t summed;        /* mini-batches of the pass whose losses are in model->parts */
+    void *posteriors;      /* G on the host, with a learned alpha or the bound alone */
+    double *alpha; /* the same: of each topic; then as many numbers of scratch, twice, and sums of E[ln theta] */
+    double elbo;   /* of the last mini-batch */
 } lda;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -168,12 +174,17 @@ static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dens
     return TAMIS_OK;
 }
 
-/* *sum = sum S ln P, P_dw = <X_d, Y_w>, of a mini-batch. */
-static tamis_status log_likelihood(tamis_model *model, const lda *work, const ml_batch *batch, const tamis_dense *X,
-                                   const tamis_dense *Y, double *sum) {
-    const tamis_dense samples = ml_values_view(model, work->samples, batch->S.view.nnz);
+/* P_dw = <X_d, Y_w> at the words of a mini-batch, into its samples. */
+static tamis_status sample(tamis_model *model, const lda *work, const ml_batch *batch, const tamis_dense *X,
+                           const tamis_dense *Y) {
+    const tamis_dense samples = ml_values_view(model, work->samples[batch - work->batches.batch], batch->S.view.nnz);
+    return ml_sddmm(model, batch->plans[SAMPLE], X, Y, 1, 0, &samples);
+}
+
+/* *sum = sum S ln P of its samples: waits. */
+static tamis_status log_likelihood(const tamis_model *model, const lda *work, const ml_batch *batch, double *sum) {
+    const tamis_dense samples = ml_values_view(model, work->samples[batch - work->batches.batch], batch->S.view.nnz);
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)batch->S.view.values, batch->S.view.nnz);
-    TRY(ml_sddmm(model, batch->plans[SAMPLE], X, Y, 1, 0, &samples));
     return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, 1e-30, sum);
 }
 
@@ -198,8 +209,8 @@ static double documents_gain(const tamis_model *model, const lda *work, int64_t 
     return gain;
 }
 
-/* The loss and the bound of a mini-batch whose posteriors are in G, which becomes theta, and their exp(psi) in U; phi
-   is made in N. gain: of documents_gain. */
+/* What the loss is made of, and the bound of a mini-batch whose posteriors are in G, which becomes theta, and their
+   exp(psi) in U; phi is made in N. gain: of documents_gain. */
 static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch, const tamis_dense *U,
                             const tamis_dense *G, double gain) {
     tamis_device *const device = model->device;
@@ -207,17 +218,15 @@ static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch
     double sum;
     TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_COLUMNS, &work->masses, 0, &model->column_factors, 0, &work->N));
     if (model->options.elbo) {
-        TRY(log_likelihood(model, work, batch, U, &work->N, &sum));
+        TRY(sample(model, work, batch, U, &work->N));
+        TRY(log_likelihood(model, work, batch, &sum));
         work->elbo = sum + gain;
         TRY(tamis_dense_log_dot(device, NULL, model->workspace, NULL, &work->N, 1e-37, &sum));
         work->elbo += prior(model, model->options.column_prior) * sum * (double)batch->rows / work->documents;
     }
     TRY(tamis_dense_row_sums(device, NULL, G, &norms));
     TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_ROWS, &norms, 0, G, 0, G));
-    TRY(log_likelihood(model, work, batch, G, &work->N, &sum));
-    work->loss = -sum;
-    work->weight = batch->total;
-    return TAMIS_OK;
+    return sample(model, work, batch, G, &work->N);
 }
 
 /* Makes alpha more likely; it is rounded as the model keeps it, so that a fit that goes on has the same. */
@@ -258,13 +267,15 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
 /* ------------------------------------------------------------------------------------------ fitting */
 
 static void free_work(const tamis_model *model, lda *work) {
-    ml_batches_free(model, &work->batches);
     tamis_dense *const matrices[] = {&work->M, &work->N, &work->word_sums, &work->masses, &work->U,
                                      &work->E, &work->G, &work->norms,     &work->ones};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
-    if (work->samples) tamis_device_free(model->device, work->samples);
+    for (int64_t i = 0; work->samples && i < work->batches.count; i++)
+        if (work->samples[i]) tamis_device_free(model->device, work->samples[i]);
+    tamis_release(work->samples);
     tamis_release(work->posteriors);
     tamis_release(work->alpha);
+    ml_batches_free(model, &work->batches);
     tamis_release(work);
 }
 
@@ -306,6 +317,13 @@ static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows)
     return TAMIS_OK;
 }
 
+static tamis_status make_samples(const tamis_model *model, lda *work) {
+    TRY(tamis_allocate_zeroed(work->batches.count, sizeof *work->samples, "samples", (void **)&work->samples));
+    for (int64_t i = 0; i < work->batches.count; i++)
+        TRY(ml_values_make(model, work->batches.batch[i].S.view.nnz, &work->samples[i]));
+    return TAMIS_OK;
+}
+
 /* The matrices of a mini-batch's documents. */
 static tamis_status make_documents(const tamis_model *model, lda *work, int64_t rows) {
     TRY(ml_dense_make(model, rows, model->width, &work->U));
@@ -343,7 +361,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     if (measured || learned) TRY(ml_dense_make(model, work->batches.rows, topics, &work->G));
     if (!measured) return TAMIS_OK;
     TRY(ml_dense_make(model, work->batches.rows, 1, &work->norms));
-    return ml_values_make(model, work->batches.nnz, &work->samples);
+    return make_samples(model, work);
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
@@ -353,18 +371,34 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
 }
 
 static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
-    lda *const work = model->work;
+    const lda *const work = model->work;
     if (batch->total <= 0) return TAMIS_OK; /* nothing is to be learnt from no words */
     TRY(learn(model, batch));
-    model->parts[0] += work->loss;
-    model->parts[1] += work->weight;
+    if (batch->plans[SAMPLE]) model->parts[1] += batch->total;
     model->parts[2] += work->elbo;
+    return TAMIS_OK;
+}
+
+/* The losses of the pass's mini-batches that are not in `parts` yet. */
+static tamis_status pending(const tamis_model *model, double parts[]) {
+    const lda *const work = model->work;
+    for (int64_t i = work && work->samples ? work->summed : model->batches_done; i < model->batches_done; i++) {
+        const ml_batch *const batch = &work->batches.batch[work->batches.order[i]];
+        double sum = 0;
+        if (batch->total > 0) TRY(log_likelihood(model, work, batch, &sum));
+        parts[0] -= sum;
+    }
     return TAMIS_OK;
 }
 
 static tamis_status iterate(tamis_model *model) {
     lda *const work = model->work;
-    return ml_batches_pass(model, &work->batches, learn_and_sum);
+    work->summed = model->batches_done;
+    const tamis_status status = ml_batches_pass(model, &work->batches, learn_and_sum);
+    if (status == TAMIS_OK) TRY(pending(model, model->parts));
+    if (status != TAMIS_OK) ml_keep_losses(model, status);
+    work->summed = model->batches_done;
+    return status;
 }
 
 static tamis_status loss(tamis_model *model, double *result) {
@@ -385,8 +419,11 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     TRY_GOTO(done, learn(model, &work->batches.batch[0]));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL)); /* the work goes */
     model->steps++;
-    *sum = work->loss;
-    *weight = work->weight;
+    if (work->samples) {
+        TRY_GOTO(done, log_likelihood(model, work, &work->batches.batch[0], sum));
+        *sum = -*sum;
+        *weight = work->batches.batch[0].total;
+    }
     model->parts[2] += work->elbo;
 done:
     end(model);
@@ -481,12 +518,13 @@ static tamis_status bound(tamis_model *model, const tamis_sparse *data, double *
     TRY_GOTO(done, make_host(model, work, data->rows));
     TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->E));
     TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->G));
-    TRY_GOTO(done, ml_values_make(model, data->nnz, &work->samples));
+    TRY_GOTO(done, make_samples(model, work));
     TRY_GOTO(done, make_expected(model, work, largest, &gain));
     TRY_GOTO(done,
              infer(model, batch->plans[INFER], &work->M, BOUND_ROUNDS, &work->U, &work->E, &work->ones, &work->G));
     TRY_GOTO(done, ml_dense_read(model, &work->G, work->posteriors));
-    TRY_GOTO(done, log_likelihood(model, work, batch, &work->U, &work->M, &sum));
+    TRY_GOTO(done, sample(model, work, batch, &work->U, &work->M));
+    TRY_GOTO(done, log_likelihood(model, work, batch, &sum));
     for (int64_t t = 0; t < offsets[data->rows]; t++) sum += ml_value(data, t) * largest[ml_column(data, t)];
     *per_word = (sum + gain + documents_gain(model, work, data->rows, &documents)) / batch->total;
 done:
@@ -507,6 +545,7 @@ const ml_method ml_lda = {.id = TAMIS_LDA,
                           .begin = begin,
                           .iterate = iterate,
                           .loss = loss,
+                          .pending = pending,
                           .end = end,
                           .step = step,
                           .transform = transform,

@@ -7,6 +7,7 @@
 #include "ml/minibatch.h"
 #include "ml/numbers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -143,6 +144,13 @@ void ml_batches_free(const tamis_model *model, ml_batches *batches) {
 }
 
 /* ------------------------------------------------------------------------------------------ passes */
+
+void ml_keep_losses(tamis_model *model, tamis_status status) {
+    char message[TAMIS_MESSAGE_MOST];
+    snprintf(message, sizeof message, "%s", tamis_last_error());
+    if (model->method->pending(model, model->parts) != TAMIS_OK) model->parts[0] = NAN;
+    (void)tamis_fail(status, "%s", message);
+}
 
 tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
     shuffle_numbers(model->options.seed, PASSES + (uint64_t)model->iterations_done, batches->count, batches->order);

@@ -57,4 +57,8 @@ typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);
    steps, and tells ml_after_batch; ends early where that says so. Allocates nothing. */
 tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step);
 
+/* Of a pass that an error has ended, which a later fit may go on with: the losses that it has come to, or that they are
+   not known. The error's message stays. */
+void ml_keep_losses(tamis_model *model, tamis_status status);
+
 #endif

@@ -36,7 +36,6 @@
 #include "ml/sums.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Against ADAGRAD's division by zero, far below any gradient that counts. */
@@ -450,22 +449,13 @@ static tamis_status pending(const tamis_model *model, double parts[]) {
     return work ? add_losses(model, work, work->summed, model->batches_done, &parts[0]) : TAMIS_OK;
 }
 
-/* Of a pass that an error has ended, which a later fit may go on with: the losses that it has come to, or that they are
-   not known. The error's message stays. */
-static void keep_losses(tamis_model *model, tamis_status status) {
-    char message[TAMIS_MESSAGE_MOST];
-    snprintf(message, sizeof message, "%s", tamis_last_error());
-    if (pending(model, model->parts) != TAMIS_OK) model->parts[0] = NAN;
-    (void)tamis_fail(status, "%s", message);
-}
-
 static tamis_status iterate(tamis_model *model) {
     sfa *const work = model->work;
     work->summed = model->batches_done;
     if (model->batches_done == 0) TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
     const tamis_status status = ml_batches_pass(model, &work->batches, learn_and_sum);
     if (status == TAMIS_OK) TRY(pending(model, model->parts));
-    if (status != TAMIS_OK) keep_losses(model, status);
+    if (status != TAMIS_OK) ml_keep_losses(model, status);
     work->summed = model->batches_done;
     return status;
 }

@@ -463,6 +463,45 @@ static void stopping_changes_nothing(void **state) {
     corpus_free(&c);
 }
 
+typedef struct saving {
+    tamis_model *model;
+    int calls, at;
+} saving;
+
+static bool save_within(void *context, const tamis_iteration *iteration) {
+    saving *const s = context;
+    (void)iteration;
+    if (++s->calls == s->at) works(tamis_model_save(s->model, "within.model"));
+    return true;
+}
+
+/* A file that is written between two mini-batches has the losses that are still on the device. */
+static void saving_within_a_pass(void **state) {
+    (void)state;
+    corpus c = corpus_make(75, 40, 3, 30, true, 50);
+    for (int at = 1; at < 8; at++) {
+        saving s = {.at = at};
+        tamis_model_options options = options_of(TAMIS_LDA, 5, TAMIS_F32);
+        options.batch_rows = 20; /* 4 mini-batches */
+        options.iterations = 2;
+        options.elbo = at % 2;
+        options.callback = save_within;
+        options.callback_context = &s;
+        s.model = model_of(&options);
+        works(tamis_model_fit(s.model, &c.S, NULL));
+        tamis_model *loaded;
+        works(tamis_model_load(device, "within.model", &loaded));
+        assert_int_equal(loaded->batches_done, at % 4);
+        works(tamis_model_fit(loaded, &c.S, NULL));
+        assert_true(same_columns(s.model, loaded));
+        assert_true(fabs(loss_of(s.model) - loss_of(loaded)) <= 0);
+        remove("within.model");
+        tamis_model_free(loaded);
+        tamis_model_free(s.model);
+    }
+    corpus_free(&c);
+}
+
 /* No documents, no words in any, one word, one topic, more topics than words: finite, and as it must be. */
 static void awkward_data(void **state) {
     (void)state;
@@ -632,6 +671,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(streams),
                                        cmocka_unit_test(topics_are_found),
                                        cmocka_unit_test(stopping_changes_nothing),
+                                       cmocka_unit_test(saving_within_a_pass),
                                        cmocka_unit_test(awkward_data),
                                        cmocka_unit_test(plans_know_their_calls),
                                        cmocka_unit_test(refusals),
