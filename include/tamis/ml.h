@@ -54,7 +54,9 @@ typedef struct tamis_iteration {
     double seconds, total_seconds;               /* of this iteration; since the model was made or loaded */
     double sddmm_share, spmm_share, fused_share; /* of the iteration's time in our sparse operations */
     const char *checkpoint_failure;              /* why the last checkpoint could not be written; NULL: it could */
-    uint64_t reserved[3];
+    double
+        elbo; /* lda, where options.elbo asks for it: the evidence lower bound per word, as the mini-batches had it */
+    uint64_t reserved[2];
 } tamis_iteration;
 
 /* Called after each iteration and mini-batch, on the thread that fits. Return false to stop. */
@@ -87,8 +89,8 @@ typedef struct tamis_model_options {
                               0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
     int64_t batch_rows;        /* lda, sfa, gap: rows per mini-batch; 0 means all (gap), or a default from the data */
-    double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight (1 / (t + 1))^rate_decay,
-                                  0 <= rate_decay <= 1 (0.5) */
+    double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
+                                  (1 / (t + rate_offset))^rate_decay, 0 <= rate_decay <= 1 (0.5) */
     double rate;               /* sfa: ADAGRAD's rate (0.1) */
     double column_regularization; /* sfa: lambda of the items (0.1) */
     int threads;                  /* CPU threads; 0: the device's setting */
@@ -100,7 +102,11 @@ typedef struct tamis_model_options {
                                   model in memory is as it would be without; if another fails, the fit goes on */
     tamis_iteration_callback callback;
     void *callback_context;
-    uint64_t reserved[12];
+    double rate_offset;     /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
+    bool learn_row_prior;   /* lda: learn alpha, one for each topic, from row_prior on (false) */
+    bool elbo;              /* lda: also compute the evidence lower bound, which takes time (false) */
+    bool reserved_flags[6]; /* false */
+    uint64_t reserved[10];
 } tamis_model_options;
 
 /* Sets the defaults of a method. */
@@ -124,7 +130,11 @@ TAMIS_API void tamis_model_free(tamis_model *model);
    `observed` are entries not to recommend. */
 typedef struct tamis_held_out {
     const tamis_sparse *entries, *observed;
-    uint64_t reserved[4];
+    double
+        relevant;   /* where `threshold`: of recommendations the held-out entries of at least this value are relevant */
+    bool threshold; /* false: all ratings, all counts above 0 */
+    bool reserved_flags[7]; /* false */
+    uint64_t reserved[2];
 } tamis_held_out;
 
 /*
@@ -174,6 +184,13 @@ TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_den
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);
 
+/* Finds for each of `count` columns (of the fit's rows, if `rows`; numbers in `which`, NULL: 0 .. count - 1) the n
+   others whose factors, without biases, have the largest cosine with its own, largest first, and the cosines: count * n
+   entries each, missing ones as in recommend. Factors that are all zeros are similar to nothing. Of equal ones, the
+   lower number is first. TAMIS_ERROR_UNSUPPORTED: the model stores no row factors. */
+TAMIS_API tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
+                                           int64_t *similar, double *cosines);
+
 /* Finds the n columns with the largest weights in each factor, largest first, and the weights (for topics,
    probabilities; else values): factors * n entries each, missing ones as in recommend. */
 TAMIS_API tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, double *weights);
@@ -186,11 +203,14 @@ typedef struct tamis_score {
     double log_likelihood; /* of counts: mean natural logarithm of a held-out word's probability, which is taken
                               as at least 1e-12 */
     double perplexity;     /* exp(-log_likelihood) */
-    double precision, recall, ndcg; /* of the first `top` recommendations, mean over rows; held-out entries are the
-                                       relevant ones; entries of `observed` are left out */
+    double precision, recall,
+        ndcg;         /* of the first `top` recommendations, mean over rows; held-out entries are the
+                         relevant ones (see tamis_held_out.relevant); entries of `observed` are left out */
     double coherence; /* of topics: mean NPMI of the first `top` words of a topic over the documents in `observed`; -1
                          for words that never occur together; words in no document are left out */
-    uint64_t reserved[8];
+    double bound_perplexity; /* of lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
+                                observed and held out), topics as distributions; scikit-learn's perplexity() */
+    uint64_t reserved[7];
 } tamis_score;
 
 /* Scores a model. held_out is as in tamis_model_fit. fold_in: the rows are new, and their factors are computed from

@@ -249,7 +249,8 @@ class tamis_iteration(Structure):
     _fields_ = [("method", c_int), ("iteration", c_int), ("iterations", c_int), ("batch", c_int64),
                 ("batches", c_int64), ("loss", c_double), ("metric", c_double), ("seconds", c_double),
                 ("total_seconds", c_double), ("sddmm_share", c_double), ("spmm_share", c_double),
-                ("fused_share", c_double), ("checkpoint_failure", c_char_p), ("reserved", c_uint64 * 3)]
+                ("fused_share", c_double), ("checkpoint_failure", c_char_p), ("elbo", c_double),
+                ("reserved", c_uint64 * 2)]
 
 
 tamis_iteration_callback = CFUNCTYPE(c_bool, c_void_p, POINTER(tamis_iteration))
@@ -263,11 +264,13 @@ class tamis_model_options(Structure):
                 ("maximum_a_posteriori", c_bool), ("batch_rows", c_int64), ("rate_decay", c_double), ("rate", c_double),
                 ("column_regularization", c_double), ("threads", c_int), ("algorithms", c_char_p),
                 ("checkpoint", c_char_p), ("checkpoint_seconds", c_double), ("callback", tamis_iteration_callback),
-                ("callback_context", c_void_p), ("reserved", c_uint64 * 12)]
+                ("callback_context", c_void_p), ("rate_offset", c_double), ("learn_row_prior", c_bool),
+                ("elbo", c_bool), ("reserved_flags", c_bool * 6), ("reserved", c_uint64 * 10)]
 
 
 class tamis_held_out(Structure):
-    _fields_ = [("entries", POINTER(tamis_sparse)), ("observed", POINTER(tamis_sparse)), ("reserved", c_uint64 * 4)]
+    _fields_ = [("entries", POINTER(tamis_sparse)), ("observed", POINTER(tamis_sparse)), ("relevant", c_double),
+                ("threshold", c_bool), ("reserved_flags", c_bool * 7), ("reserved", c_uint64 * 2)]
 
 
 tamis_batch_source = CFUNCTYPE(c_int, c_void_p, POINTER(POINTER(tamis_sparse)))
@@ -276,7 +279,7 @@ tamis_batch_source = CFUNCTYPE(c_int, c_void_p, POINTER(POINTER(tamis_sparse)))
 class tamis_score(Structure):
     _fields_ = [("entries", c_int64), ("rows", c_int64), ("rmse", c_double), ("mae", c_double),
                 ("log_likelihood", c_double), ("perplexity", c_double), ("precision", c_double), ("recall", c_double),
-                ("ndcg", c_double), ("coherence", c_double), ("reserved", c_uint64 * 8)]
+                ("ndcg", c_double), ("coherence", c_double), ("bound_perplexity", c_double), ("reserved", c_uint64 * 7)]
 
 
 class tamis_model_description(Structure):
@@ -502,6 +505,8 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_model_predict": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_sparse), POINTER(c_double)]),
     "tamis_model_recommend": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(c_int64), c_int64, POINTER(tamis_sparse),
                                       c_int, POINTER(c_int64), POINTER(c_double)]),
+    "tamis_model_similar": (c_int, [c_void_p, c_bool, POINTER(c_int64), c_int64, c_int, POINTER(c_int64),
+                                    POINTER(c_double)]),
     "tamis_model_topics": (c_int, [c_void_p, c_int, POINTER(c_int64), POINTER(c_double)]),
     "tamis_model_score": (c_int, [c_void_p, POINTER(tamis_held_out), c_bool, c_int, POINTER(tamis_score)]),
     "tamis_model_describe": (c_int, [c_void_p, POINTER(tamis_model_description)]),

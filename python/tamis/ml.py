@@ -116,7 +116,7 @@ class Estimator:
     def fit(self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Any:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
-        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric and seconds for each iteration) and the factors. Ctrl-C stops
+        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration) and the factors. Ctrl-C stops
         after a mini-batch. Raises ValueError with the first bad entry.
         """
         s = samples(X)
@@ -144,7 +144,7 @@ class Estimator:
             try:
                 i = iteration.contents
                 if i.batch == i.batches:
-                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "seconds": i.seconds})
+                    self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
                 return True
             except BaseException as error:  # noqa: BLE001  no exception passes through C
                 self._stopped = error
@@ -225,6 +225,18 @@ class Estimator:
             None if known is None else byref(known.struct), n, columns.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
             scores.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
         return columns, scores
+
+    def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n columns whose factors point most nearly the same way as those of each in `which`, and the cosines; rows: rows of the fit.
+
+        Both are (which, n); where fewer are left, -1 and NaN.
+        """
+        model, numbers = self._fitted(), numpy.ascontiguousarray(which, "int64")
+        found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
+        integers = ctypes.POINTER(ctypes.c_int64)
+        must(models().tamis_model_similar(model, rows, numbers.ctypes.data_as(integers), len(numbers), n, found.ctypes.data_as(integers),
+                                          cosines.ctypes.data_as(ctypes.POINTER(ctypes.c_double))))
+        return found, cosines
 
     def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
         """How well held-out entries X are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of words.
@@ -379,7 +391,8 @@ class LDA(BatchEstimator):
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 5,
                  row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
-                 rate_decay: float = 0.5, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+                 rate_decay: float = 0.5, rate_offset: float = 1.0, learn_row_prior: bool = False, elbo: bool = False,
+                 dtype: str = "float32", threads: int = 0, device: str = "cpu"):
         self._set(locals())
 
 
@@ -401,8 +414,8 @@ class GaP(BatchEstimator):
     _counts = True
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
-                 row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, dtype: str = "float32",
-                 threads: int = 0, device: str = "cpu"):
+                 row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, rate_offset: float = 1.0,
+                 dtype: str = "float32", threads: int = 0, device: str = "cpu"):
         self._set(locals())
 
 

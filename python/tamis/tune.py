@@ -1,7 +1,7 @@
 """`tamis tune METHOD DATA`: options of a model by successive halving on cross-validated error; `tune` does it with estimators.
 
-All candidates of a grid are fitted with few iterations on one fold; the better sixth goes on with more, and the best two are fitted to the
-end, in large searches on all folds. What has been measured is kept in a state file, so that an interrupted search goes on.
+All candidates of a grid are fitted with few iterations on one fold; the best of them go on with a third and then with two thirds of all, as
+many as a tenth of the full grid's cost allows. What has been measured is kept in a state file, so that an interrupted search goes on.
 """
 from __future__ import annotations
 
@@ -79,11 +79,29 @@ def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(space, values)) for values in itertools.product(*space.values())]
 
 
-def rungs(count: int, iterations: int, folds: int) -> list[tuple[int, int, int]]:
-    """(candidates, iterations, folds) of each round: about an eighth of `count` full fits of all folds, where these are 30 or more."""
-    last = min(2, count)
-    middle = max(last, min(count, count // 6))
-    return [(count, max(min(3, iterations), iterations // 5), 1), (middle, max(1, iterations // 2), 1), (last, iterations, max(1, min(folds, count // 32)))]
+SHARE = 0.095  # of a full grid's cost, which is iterations times factors over all fits: what a search may take
+
+
+def rungs(weights: list[float], iterations: int, folds: int) -> list[tuple[int, float]]:
+    """(iterations, cost) of each round on one fold; `weights` are costs of an iteration, of each candidate. The first round has them all.
+
+    Where not even the best candidate can be paid for, a round is left out. With less than some 20 iterations in all folds the first round alone
+    costs more than the share.
+    """
+    few = max(min(2, iterations), iterations // 7)
+    first = few * sum(weights)
+    left = max(0.0, SHARE * iterations * folds * sum(weights) - first)
+    return [(few, first), (max(few, iterations // 3), 0.6 * left), (max(few, 2 * iterations // 3), 0.4 * left)]
+
+
+def affordable(weights: list[float], steps: int, cost: float) -> list[int]:
+    """Which candidates can be fitted for that cost: in their order those that still fit in."""
+    taken: list[int] = []
+    for number, weight in enumerate(weights):
+        if steps * weight <= cost:
+            taken.append(number)
+            cost -= steps * weight
+    return taken
 
 
 def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, seed: int = 1, fixed: Optional[dict[str, Any]] = None,
@@ -110,12 +128,21 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         found = error(model, *parts[fold])
         return {"error": found, "seconds": time.perf_counter() - start, "cost": steps * values.get("factors", model.factors)}
 
+    def weights() -> list[float]:
+        return [float(values.get("factors", fixed.get("factors", method().factors))) for values in alive]
+
     alive = candidates(space)
-    plan = [(len(alive), iterations, folds)] if grid else rungs(len(alive), iterations, folds)
+    used = folds if grid else 1
+    plan = [(iterations, iterations * sum(weights()))] if grid else rungs(weights(), iterations, folds)
     rows: list[dict[str, Any]] = []
+    spare = 0.0
     with concurrent.futures.ThreadPoolExecutor(len(devices)) as pool:
-        for count, steps, used in plan:
-            alive = alive[:count]
+        for steps, cost in plan:
+            kept = [alive[number] for number in affordable(weights(), steps, cost + spare)]
+            if not kept:
+                continue  # the round before decides
+            alive = kept
+            spare = max(0.0, spare + cost - steps * sum(weights()))
             names = [(values, steps, fold) for values in alive for fold in range(used)]
             missing = [name for name in names if results.get(name) is None]
             for first in range(0, len(missing), len(devices)):

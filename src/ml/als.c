@@ -81,11 +81,12 @@ static tamis_status make_centred(const tamis_model *model, side *half) {
     return tamis_dense_axpby(model->device, NULL, 1 / model->scale, &ratings, 1, &centred);
 }
 
-static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
+static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int visits, int steps,
+                              side *half) {
     const int64_t width = model->width;
     TRY(ml_sparse_place(model, data, transpose, &half->S));
     const tamis_sparse *const S = &half->S.view;
-    TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, &half->fused));
+    TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, visits * (int64_t)(1 + steps), &half->fused));
     if (model->options.weighted) TRY(ml_row_lambdas(model, &half->S, &half->lambda));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
@@ -98,14 +99,14 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
         TRY(ml_values_make(model, S->nnz, &half->targets));
     }
     const tamis_sparse wanted = ml_with_values(S, half->targets);
-    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
+    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
     if (!biased(model)) return TAMIS_OK;
     TRY(ml_dense_make(model, S->cols, width, &half->regressors));
     TRY(ml_dense_make(model, S->cols, 1, &half->bias));
     TRY(ml_dense_make(model, S->rows, 1, &half->ones));
     TRY(tamis_dense_fill(model->device, NULL, &half->ones, 1));
     const tamis_sparse centred = ml_with_values(S, half->centred);
-    return ml_plan(model, &centred, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, &half->less_bias);
+    return ml_plan(model, &centred, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, visits, &half->less_bias);
 }
 
 /* What the rows are solved with: Y, or Y ending in ones, the targets being less its biases. */
@@ -177,11 +178,11 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(ml_times_reserve(model, 2.0 * (3 + model->options.cg_steps)));
     if (biased(model)) TRY(ml_units_make(model, &work->units));
     for (int i = 0; i < 2; i++) {
-        TRY(side_make(model, data, i == 1, &work->sides[i]));
+        TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
         TRY(ml_dense_make(model, i == 0 ? data->rows : data->cols, 1, &work->squares[i]));
     }
     const tamis_sparse wanted = ml_with_values(&work->sides[0].S.view, work->sides[0].targets);
-    TRY(ml_plan(model, &wanted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, &work->residual));
+    TRY(ml_plan(model, &wanted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, ML_PASSES, &work->residual));
     return ml_values_make(model, data->nnz, &work->errors);
 }
 
@@ -224,10 +225,10 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     tamis_status status = TAMIS_OK;
     if (biased(model)) TRY_GOTO(done, ml_units_make(model, &work->units));
-    TRY_GOTO(done, side_make(model, data, false, &work->sides[0]));
-    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
     const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
+    TRY_GOTO(done, side_make(model, data, false, 1, (int)steps, &work->sides[0]));
+    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     TRY_GOTO(done, solve(model, work, &work->sides[0], W, &model->column_factors, (int)steps));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:

@@ -5,7 +5,7 @@
 #include "ml/model.h"
 
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
-                     int64_t inner, int64_t width, tamis_plan **plan) {
+                     int64_t inner, int64_t width, int64_t calls, tamis_plan **plan) {
     tamis_options options = TAMIS_OPTIONS_INIT;
     options.operation = operation;
     options.edge = edge;
@@ -13,7 +13,7 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
     options.inner = inner;
     options.width = width;
     options.d_is_b = operation == TAMIS_OP_FUSED;
-    options.expected_calls = 1000;
+    options.expected_calls = calls;
     options.trust_input = true; /* ml_sparse_place made it */
     options.threads = model->options.threads;
     if (model->algorithms[operation][0]) options.algorithm = model->algorithms[operation];

@@ -9,7 +9,8 @@
  * the item's ratings, and u_u likewise; inner_rounds times in turn. Each step is the least that this number can give,
  * so the sum never rises.
  *
- *   R^ = R + u v^T at the ratings     SDDMM, edge mask, K = 1, added to the residual where it lies
+ *   R^ = R + u v^T at the ratings     SDDMM, edge mask, K = 1, added to the residual where it lies; with the new
+ *                                     feature before it taken out in the same call: K = 2
  *   sum R^_ui u_u                     SpMM of width 1 with the residual as values
  *   sum u_u^2                         SpMM of width 1 with the pattern alone, on squares
  * The residual is kept by rows and by columns. At the start of an iteration it is made anew from the factors (SDDMM,
@@ -21,7 +22,7 @@
  * product with a cyclic shift. That reads the factors some three times a feature, where a round reads ratings and
  * vectors four times: little against `inner_rounds` rounds, and no second copy of the factors.
  *
- * Memory beside data and factors: the residual in either order, and seven vectors of each side's size.
+ * Memory beside data and factors: the residual in either order, and nine vectors of each side's size.
  */
 #include "ml/biases.h"
 #include "ml/numbers.h"
@@ -37,16 +38,18 @@ static const double TINY = 1e-37;
 typedef struct side {
     ml_sparse S;    /* its values are what the features are fitted to */
     void *residual; /* a rating each */
-    tamis_plan *exact, *rank_one, *numerator, *denominator;
+    tamis_plan *exact, *rank_one, *rank_two, *numerator, *denominator;
     tamis_dense lambda;                      /* times the number of ratings */
     tamis_dense feature;                     /* as it is now */
     tamis_dense before;                      /* as it was */
+    tamis_dense pair;                        /* the feature that goes out of the residual, and the one that comes in */
     tamis_dense next, divisor, squares, cut; /* scratch of a step */
 } side;
 
 typedef struct ccd {
     side sides[2];                 /* rows, columns */
     tamis_dense shift, unit, step; /* width x width, and 1 x width twice */
+    tamis_dense places[2];         /* in a pair: 1 x 2 each */
     tamis_dense decrease[2];       /* of the objective by a round's update of rows, columns: 1 x 1 */
     bool residual_is_new[2];       /* it is what the factors give */
 } ccd;
@@ -72,18 +75,21 @@ static tamis_status check(const tamis_model_options *options) {
 /* ------------------------------------------------------------------------------------------ one side */
 
 static void side_free(const tamis_model *model, side *half) {
-    tamis_plan *const plans[] = {half->exact, half->rank_one, half->numerator, half->denominator};
+    tamis_plan *const plans[] = {half->exact, half->rank_one, half->rank_two, half->numerator, half->denominator};
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) tamis_plan_destroy(plans[i]);
     tamis_dense *const vectors[] = {&half->lambda,  &half->feature, &half->before, &half->next,
-                                    &half->divisor, &half->squares, &half->cut};
+                                    &half->divisor, &half->squares, &half->cut,    &half->pair};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) ml_dense_free(model, vectors[i]);
     if (half->residual) tamis_device_free(model->device, half->residual);
     ml_sparse_free(model, &half->S);
     *half = (side){0};
 }
 
-/* `data` have the values that the features are fitted to. */
-static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
+/* `data` have the values that the features are fitted to; all features are gone through `passes` times, in up to
+   `rounds` each. */
+static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int passes,
+                              int rounds, side *half) {
+    const int64_t features = passes * model->options.factors;
     TRY(ml_sparse_place(model, data, transpose, &half->S));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_values_make(model, S->nnz, &half->residual));
@@ -91,11 +97,18 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     tamis_dense *const vectors[] = {&half->feature, &half->before,  &half->next,
                                     &half->divisor, &half->squares, &half->cut};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_vector_make(model, S->rows, vectors[i]));
-    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->options.factors, 0, &half->exact));
-    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 1, 0, &half->rank_one));
+    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->options.factors, 0, passes, &half->exact));
+    TRY(ml_plan(model, S, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 1, 0, 2 * features, &half->rank_one));
     const tamis_sparse left = ml_with_values(S, half->residual), pattern = ml_with_values(S, NULL);
-    TRY(ml_plan(model, &left, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->numerator));
-    return ml_plan(model, &pattern, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, &half->denominator);
+    TRY(ml_plan(model, &left, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, rounds * features, &half->numerator));
+    return ml_plan(model, &pattern, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, 1, rounds * features, &half->denominator);
+}
+
+/* For the fit alone: new rows have one feature at a time. */
+static tamis_status pair_make(const tamis_model *model, side *half) {
+    TRY(ml_dense_make(model, half->S.view.rows, 2, &half->pair));
+    const int64_t calls = ML_PASSES * model->options.factors;
+    return ml_plan(model, &half->S.view, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 2, 0, calls, &half->rank_two);
 }
 
 /* half->next = the best feature of these rows, given that of the others and R^ as residual. */
@@ -131,6 +144,22 @@ static tamis_status decrease_of(tamis_model *model, side *half, const tamis_dens
 static tamis_status add_feature(tamis_model *model, side *half, const side *other, double sign) {
     const tamis_dense residual = ml_values_view(model, half->residual, half->S.view.nnz);
     return ml_sddmm(model, half->rank_one, &half->feature, &other->feature, sign, 1, &residual);
+}
+
+/* The feature into the `place` of the side's pair, times sign. */
+static tamis_status put_in_pair(const tamis_model *model, const ccd *work, side *half, int place, double sign) {
+    return tamis_dense_multiply(model->device, NULL, sign, &half->feature, &work->places[place], place == 0 ? 0 : 1,
+                                &half->pair);
+}
+
+/* In both residuals the rows' pair times the columns'. */
+static tamis_status exchange(tamis_model *model, ccd *work) {
+    for (int i = 0; i < 2; i++) {
+        side *const half = &work->sides[i];
+        const tamis_dense residual = ml_values_view(model, half->residual, half->S.view.nnz);
+        TRY(ml_sddmm(model, half->rank_two, &half->pair, &work->sides[1 - i].pair, 1, 1, &residual));
+    }
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ features */
@@ -182,7 +211,8 @@ static tamis_status put_back(const tamis_model *model, const ccd *work, side *ha
 
 static void free_work(tamis_model *model, ccd *work) {
     for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
-    tamis_dense *const matrices[] = {&work->shift, &work->unit, &work->step, &work->decrease[0], &work->decrease[1]};
+    tamis_dense *const matrices[] = {&work->shift,       &work->unit,      &work->step,     &work->decrease[0],
+                                     &work->decrease[1], &work->places[0], &work->places[1]};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
     tamis_release(work);
 }
@@ -240,12 +270,19 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     model->work = work;
     TRY(ml_times_reserve(model, 2 + (double)model->options.factors * (4 + 4.0 * model->options.inner_rounds)));
     TRY(make_units(model, work));
-    for (int i = 0; i < 2; i++) TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
+    for (int i = 0; i < 2; i++) {
+        const double place[] = {i == 0, i == 1};
+        TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
+        TRY(ml_dense_make(model, 1, 2, &work->places[i]));
+        TRY(ml_dense_write_doubles(model, &work->places[i], place));
+    }
     void *values;
     TRY(make_values(model, data, &values));
     const tamis_sparse left = ml_with_values(data, values);
     tamis_status status = TAMIS_OK;
-    for (int i = 0; i < 2 && status == TAMIS_OK; i++) status = side_make(model, &left, i == 1, &work->sides[i]);
+    for (int i = 0; i < 2 && status == TAMIS_OK; i++)
+        status = side_make(model, &left, i == 1, ML_PASSES, model->options.inner_rounds, &work->sides[i]);
+    for (int i = 0; i < 2 && status == TAMIS_OK; i++) status = pair_make(model, &work->sides[i]);
     tamis_release(values);
     return status;
 }
@@ -303,13 +340,17 @@ static tamis_status iterate(tamis_model *model) {
         TRY(take_out(model, work, &Y, &columns->before));
         TRY(tamis_dense_axpby(device, NULL, 1, &rows->before, 0, &rows->feature));
         TRY(tamis_dense_axpby(device, NULL, 1, &columns->before, 0, &columns->feature));
-        if (!first) { /* else columns are 0 */
+        for (int i = 0; i < 2 && t > 0; i++) TRY(put_in_pair(model, work, &work->sides[i], 1, 1));
+        if (t > 0) {
+            TRY(exchange(model, work));
+        } else if (!first) { /* else columns are 0 */
             TRY(add_feature(model, rows, columns, 1));
             TRY(add_feature(model, columns, rows, 1));
         }
         TRY(rounds(model, work, first && t == 0, &largest));
-        TRY(add_feature(model, rows, columns, -1));
-        TRY(add_feature(model, columns, rows, -1));
+        /* the last one stays out: the residual is made anew */
+        TRY(put_in_pair(model, work, rows, 0, -1));
+        TRY(put_in_pair(model, work, columns, 0, 1));
         TRY(put_back(model, work, rows, &X));
         TRY(put_back(model, work, columns, &Y));
         TRY(advance(model, work));
@@ -356,6 +397,9 @@ static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *co
     return TAMIS_OK;
 }
 
+/* A few to some tens are usual. */
+enum { FOLD_IN_PASSES = 10 };
+
 /* Passes until they change the rows by less than a share of 1e-5 (fp64: 1e-9), at most 100 (400). */
 static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense *columns, const tamis_dense *W,
                                 const tamis_dense *last) {
@@ -383,7 +427,7 @@ static tamis_status find_features(tamis_model *model, const tamis_sparse *data, 
     side *const rows = &work->sides[0];
     tamis_status status;
     TRY_GOTO(done, make_units(model, work));
-    TRY_GOTO(done, side_make(model, data, false, rows));
+    TRY_GOTO(done, side_make(model, data, false, FOLD_IN_PASSES, 1, rows));
     TRY_GOTO(done, ml_dense_make(model, columns.rows, 1, &work->sides[1].feature));
     TRY_GOTO(done, ml_dense_make(model, columns.rows, 1, &work->sides[1].squares));
     TRY_GOTO(done, ml_dense_make(model, W->rows, W->cols, &last));

@@ -14,7 +14,8 @@ void ml_begin_iteration(tamis_model *model) {
                                       .iteration = model->iterations_done + 1,
                                       .iterations = model->options.iterations,
                                       .loss = NAN,
-                                      .metric = NAN};
+                                      .metric = NAN,
+                                      .elbo = NAN};
     model->iteration_start = tamis_clock_seconds();
     model->times.calls = 0; /* what held-out entries took is no iteration's */
     for (int i = 0; i < 3; i++) model->times.seconds[i] = 0;

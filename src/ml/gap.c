@@ -50,6 +50,7 @@ static void defaults(tamis_model_options *options) {
     options->row_prior = 1;
     options->column_prior = 0;
     options->rate_decay = 0.5;
+    options->rate_offset = 1;
 }
 
 static tamis_status check(const tamis_model_options *options) {
@@ -170,6 +171,12 @@ static void end(tamis_model *model) {
     model->work = NULL;
 }
 
+/* Updates of a mini-batch's rows: those of a stream begin anew each time. */
+static int rounds_of(const tamis_model *model, bool keep) {
+    const int asked = model->options.inner_rounds;
+    return keep || asked > STREAM_ROUNDS ? asked : STREAM_ROUNDS;
+}
+
 /* Work for data in mini-batches of `rows` rows, of which the model keeps X or not. */
 static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool keep) {
     const int64_t kept = keep ? data->rows : 0;
@@ -183,13 +190,13 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     gap *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
     model->work = work;
-    const int64_t topics = model->width;
+    const int64_t topics = model->width, rounds = rounds_of(model, keep);
     const ml_batch_plan plans[] = {
-        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
+        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics, .calls = rounds},
         {.transpose = true, .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics},
         {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = topics}};
     const bool measured = !model->options.skip_loss;
-    TRY(ml_batches_make(model, data, rows, false, plans, measured ? 3 : 2, &work->batches));
+    TRY(ml_batches_make(model, data, rows, false, keep ? ML_PASSES : 1, plans, measured ? 3 : 2, &work->batches));
     TRY(ml_dense_make(model, work->batches.rows, topics, &work->E));
     TRY(ml_dense_make(model, data->cols, topics, &work->N));
     TRY(ml_dense_make(model, topics, 1, &work->Y_sums));
@@ -278,7 +285,7 @@ static tamis_status average(tamis_model *model, const gap *work, const ml_batch 
     tamis_device *const device = model->device;
     const tamis_dense *const Y = &model->column_factors;
     const double share = 1 / (double)batch->rows;
-    const double rate = pow(1 / (double)(model->steps + 2), model->options.rate_decay);
+    const double rate = ml_rate(model);
     bool fresh;
     TRY(make_states(model, &fresh));
     const tamis_dense *const numerator = &model->states[NUMERATOR], *const denominator = &model->states[DENOMINATOR];
@@ -294,7 +301,7 @@ static tamis_status average(tamis_model *model, const gap *work, const ml_batch 
 static tamis_status learn_once(tamis_model *model, const gap *work, double *sum, double *weight) {
     const ml_batch *const batch = &work->batches.batch[0];
     const tamis_dense *const X = &work->X;
-    const int rounds = model->options.inner_rounds > STREAM_ROUNDS ? model->options.inner_rounds : STREAM_ROUNDS;
+    const int rounds = rounds_of(model, false);
     TRY(tamis_dense_fill(model->device, NULL, X, 1));
     TRY(update_rows(model, work, batch->plans[INFER], rounds, X, &work->E));
     if (batch->plans[SAMPLE]) {
@@ -328,10 +335,13 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     gap *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
     const int64_t topics = model->width;
-    const ml_batch_plan plan = {
-        .operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = topics, .width = topics};
+    const ml_batch_plan plan = {.operation = TAMIS_OP_FUSED,
+                                .edge = TAMIS_EDGE_QUOTIENT,
+                                .inner = topics,
+                                .width = topics,
+                                .calls = TRANSFORM_ROUNDS};
     tamis_status status;
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, &plan, 1, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, &plan, 1, &work->batches));
     TRY_GOTO(done, ml_dense_make(model, data->rows, topics, &work->E));
     TRY_GOTO(done, ml_dense_make(model, topics, 1, &work->Y_sums));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 1));

@@ -87,14 +87,15 @@ done:
     return status;
 }
 
-static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, side *half) {
+static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int visits, int steps,
+                              side *half) {
     const int64_t width = model->width;
     TRY(ml_sparse_place(model, data, transpose, &half->S));
     TRY(make_weights(model, half));
     const tamis_sparse *const S = &half->S.view;
-    TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, width, width, &half->fused));
+    TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, width, width, visits * (int64_t)(1 + steps), &half->fused));
     const tamis_sparse wanted = ml_with_values(S, half->wanted);
-    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, &half->spmm));
+    TRY(ml_plan(model, &wanted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
     TRY(ml_dense_make(model, S->rows, width, &half->AP));
@@ -160,7 +161,8 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of implicit-als", (void **)&work));
     model->work = work;
     TRY(ml_times_reserve(model, 2.0 * (2 + model->options.cg_steps)));
-    for (int i = 0; i < 2; i++) TRY(side_make(model, data, i == 1, &work->sides[i]));
+    for (int i = 0; i < 2; i++)
+        TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
     for (int64_t t = 0; t < data->nnz; t++) {
         const double r = ml_value(data, t);
         if (r > 0) work->wanted += 1 + model->options.confidence * r;
@@ -198,10 +200,10 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
     side half = {0};
     tamis_status status;
-    TRY_GOTO(done, side_make(model, data, false, &half));
-    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     /* from zero, so to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
     const int64_t steps = model->width + 4 < FOLD_IN_MOST ? model->width + 4 : FOLD_IN_MOST;
+    TRY_GOTO(done, side_make(model, data, false, 1, (int)steps, &half));
+    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
     TRY_GOTO(done, solve(model, &half, W, &model->column_factors, (int)steps));
     TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
 done:

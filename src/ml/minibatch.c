@@ -7,6 +7,7 @@
 #include "ml/minibatch.h"
 #include "ml/numbers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -90,8 +91,8 @@ static void batch_free(const tamis_model *model, ml_batch *batch) {
 }
 
 /* Freed by ml_batches_free, after an error too. */
-static tamis_status batch_make(const tamis_model *model, const tamis_sparse *data, const ml_batch_plan *plans,
-                               int plan_count, ml_batch *batch) {
+static tamis_status batch_make(const tamis_model *model, const tamis_sparse *data, int visits,
+                               const ml_batch_plan *plans, int plan_count, ml_batch *batch) {
     const int64_t *const offsets = data->offsets;
     batch->total = total_of(data, offsets[batch->first], offsets[batch->first + batch->rows]);
     bool transpose = false;
@@ -100,11 +101,12 @@ static tamis_status batch_make(const tamis_model *model, const tamis_sparse *dat
     if (transpose) TRY(ml_sparse_place_rows(model, data, batch->first, batch->rows, true, &batch->T));
     for (int i = 0; i < plan_count; i++)
         TRY(ml_plan(model, plans[i].transpose ? &batch->T.view : &batch->S.view, plans[i].operation, plans[i].edge,
-                    plans[i].inner, plans[i].width, &batch->plans[i]));
+                    plans[i].inner, plans[i].width, visits * (plans[i].calls > 0 ? plans[i].calls : 1),
+                    &batch->plans[i]));
     return TAMIS_OK;
 }
 
-static tamis_status make_all(const tamis_model *model, const tamis_sparse *data, const ml_batch_plan *plans,
+static tamis_status make_all(const tamis_model *model, const tamis_sparse *data, int visits, const ml_batch_plan *plans,
                              int plan_count, ml_batches *batches) {
     const int64_t count = batches->count;
     TRY(tamis_allocate_zeroed(count, sizeof *batches->batch, "mini-batches", (void **)&batches->batch));
@@ -116,19 +118,19 @@ static tamis_status make_all(const tamis_model *model, const tamis_sparse *data,
         batch->first = first;
         batch->rows = i < longer ? least + 1 : least;
         first += batch->rows;
-        TRY(batch_make(model, data, plans, plan_count, batch));
+        TRY(batch_make(model, data, visits, plans, plan_count, batch));
         if (batch->rows > batches->rows) batches->rows = batch->rows;
         if (batch->S.view.nnz > batches->nnz) batches->nnz = batch->S.view.nnz;
     }
     return TAMIS_OK;
 }
 
-tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle,
+tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches) {
     *batches = (ml_batches){.count = data->rows > rows ? (data->rows - 1) / rows + 1 : 1};
     shuffled S = {0};
     if (shuffle && batches->count > 1) TRY(shuffled_make(model, data, &S));
-    const tamis_status status = make_all(model, S.offsets ? &S.view : data, plans, plan_count, batches);
+    const tamis_status status = make_all(model, S.offsets ? &S.view : data, visits, plans, plan_count, batches);
     shuffled_free(&S);
     if (status != TAMIS_OK) ml_batches_free(model, batches);
     return status;
@@ -142,6 +144,13 @@ void ml_batches_free(const tamis_model *model, ml_batches *batches) {
 }
 
 /* ------------------------------------------------------------------------------------------ passes */
+
+void ml_keep_losses(tamis_model *model, tamis_status status) {
+    char message[TAMIS_MESSAGE_MOST];
+    snprintf(message, sizeof message, "%s", tamis_last_error());
+    if (model->method->pending(model, model->parts) != TAMIS_OK) model->parts[0] = NAN;
+    (void)tamis_fail(status, "%s", message);
+}
 
 tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
     shuffle_numbers(model->options.seed, PASSES + (uint64_t)model->iterations_done, batches->count, batches->order);

@@ -6,16 +6,18 @@
 #ifndef TAMIS_ML_MINIBATCH_H
 #define TAMIS_ML_MINIBATCH_H
 
+#include <math.h>
+
 #include "ml/model.h"
 
 enum { ML_BATCH_PLANS = 6 };
 
-/* A plan that each mini-batch gets: see ml_plan. */
+/* A plan that each mini-batch gets, executed so many times a visit (0: once): see ml_plan. */
 typedef struct ml_batch_plan {
     bool transpose; /* over columns x rows of the mini-batch */
     tamis_operation operation;
     tamis_edge edge;
-    int64_t inner, width;
+    int64_t inner, width, calls;
 } ml_batch_plan;
 
 typedef struct ml_batch {
@@ -35,12 +37,18 @@ typedef struct ml_batches {
 /*
  * `rows` is the most that a mini-batch is to have, 1 or more; they are as equal as can be. With `shuffle` the rows are
  * put into a seeded order first, since documents next to each other are often alike; without it mini-batch i has the
- * rows batch[i].first to batch[i].first + batch[i].rows - 1. `data` is not needed afterwards. On an error nothing is
- * left.
+ * rows batch[i].first to batch[i].first + batch[i].rows - 1. `visits`: of each mini-batch, ML_PASSES in a fit. `data`
+ * is not needed afterwards. On an error nothing is left.
  */
-tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle,
+tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches);
 void ml_batches_free(const tamis_model *model, ml_batches *batches);
+
+/* The weight of the model's next mini-batch: (1 / (t + offset))^decay for t = 1, 2, ... */
+static inline double ml_rate(const tamis_model *model) {
+    const double offset = model->options.rate_offset;
+    return pow(1 / ((double)(model->steps + 1) + (offset > 0 ? offset : 1)), model->options.rate_decay);
+}
 
 /* What a method does with one mini-batch. */
 typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);
@@ -48,5 +56,9 @@ typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);
 /* The pass model->iterations_done from mini-batch model->batches_done on: does the step, counts it in batches_done and
    steps, and tells ml_after_batch; ends early where that says so. Allocates nothing. */
 tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step);
+
+/* Of a pass that an error has ended, which a later fit may go on with: the losses that it has come to, or that they are
+   not known. The error's message stays. */
+void ml_keep_losses(tamis_model *model, tamis_status status);
 
 #endif

@@ -77,6 +77,9 @@ typedef struct ml_method {
     /* Rows of `data` (as above) in the model's factors: W is data->rows x width on the device. */
     tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
 
+    /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
+    tamis_status (*bound)(tamis_model *model, const tamis_sparse *data, double *per_word);
+
     /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
        for ml_operands_free() after an error too. */
     tamis_status (*operands)(tamis_model *model, const tamis_dense *W, ml_operands *operands);
@@ -193,9 +196,14 @@ tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_d
 
 /* ---------------------------------------------------------------------------------------------- calls.c */
 
-/* A plan that will be executed often. edge and inner are SDDMM's and fused's, width is SpMM's and fused's. */
+/* Passes that a fit is planned for: about what the defaults are. Not options.iterations: a fit that goes on with more
+   of them must choose as one that had them from the beginning, for another choice has other roundings. */
+enum { ML_PASSES = 16 };
+
+/* A plan that will be executed `calls` times, 1 or more: so much set-up pays. edge and inner are SDDMM's and fused's,
+   width is SpMM's and fused's. */
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
-                     int64_t inner, int64_t width, tamis_plan **plan);
+                     int64_t inner, int64_t width, int64_t calls, tamis_plan **plan);
 /* The same pattern with other values. */
 static inline tamis_sparse ml_with_values(const tamis_sparse *S, const void *values) {
     tamis_sparse other = *S;

@@ -111,6 +111,8 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     for (int i = 0; i < ML_STATES && o->method == TAMIS_SFA; i++)
         if (sections[2 + i].rows != sfa_states[i][0] || sections[2 + i].cols != sfa_states[i][1])
             return disagree(status, path, 2 + i, &sections[2 + i], sfa_states[i][0], sfa_states[i][1]);
+    if (o->method == TAMIS_LDA && o->learn_row_prior && (sections[2].rows != o->factors || sections[2].cols != 1))
+        return disagree(status, path, 2, &sections[2], o->factors, 1);
     for (int i = 0; i < ML_FILE_SECTIONS; i++)
         if (sections[i].present && ml_section_kind_of(i) == ML_SECTION_MATRIX && sections[i].type != o->type)
             return tamis_fail(status, "%s: %s is %s, but the model is %s", path, ml_section_names[i],

@@ -26,6 +26,8 @@ typedef struct field {
 
 #define OPTION(name, kind)                                                                                             \
     { #name, kind, 1, offsetof(tamis_model, options.name) }
+#define OPTION_SINCE(version, name, kind)                                                                              \
+    { #name, kind, version, offsetof(tamis_model, options.name) }
 #define MEMBER(name, kind)                                                                                             \
     { #name, kind, 1, offsetof(tamis_model, name) }
 #define MEMBER_SINCE(version, name, kind)                                                                              \
@@ -71,6 +73,9 @@ static const field fields[] = {
     MEMBER(metric, FIELD_DOUBLE),
     MEMBER_SINCE(2, scale, FIELD_DOUBLE),
     MEMBER_SINCE(2, prior_ratings, FIELD_DOUBLE),
+    OPTION_SINCE(3, rate_offset, FIELD_DOUBLE),
+    OPTION_SINCE(3, learn_row_prior, FIELD_BOOL),
+    OPTION_SINCE(3, elbo, FIELD_BOOL),
 };
 enum { FIELDS = (int)(sizeof fields / sizeof *fields) };
 

@@ -49,9 +49,25 @@ static tamis_status widen(const tamis_model *model, bool columns, ml_operand *op
     return TAMIS_OK;
 }
 
+/* Of one row the bias is a number for all columns: [x, 1] and the columns' factors as they are, which may be a million
+   of them, serve. */
+static tamis_status narrow(const tamis_model *model, ml_operands *operands) {
+    TRY(ml_operand_fetch(model, &operands->A));
+    const tamis_dense *const from = &operands->A.host;
+    tamis_owned_dense *line;
+    TRY(tamis_owned_dense_create(1, from->cols, from->type, TAMIS_ROW_MAJOR, &line));
+    const tamis_dense *const to = tamis_owned_dense_view(line);
+    for (int64_t j = 0; j < from->cols; j++) ml_put_element(to, 0, j, j < from->cols - 1 ? ml_element(from, 0, j) : 1);
+    operands->offset += operands->scale * ml_element(from, 0, from->cols - 1);
+    tamis_owned_dense_free(operands->A.own);
+    ml_operand_take(&operands->A, line);
+    return TAMIS_OK;
+}
+
 tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands) {
     ml_plain_operands(model, W, operands);
     if (model->width == model->options.factors) return TAMIS_OK;
+    if (operands->A.host.rows == 1) return narrow(model, operands);
     TRY(widen(model, false, &operands->A));
     return widen(model, true, &operands->B);
 }

@@ -43,6 +43,9 @@ tamis_status ml_algorithms(const char *text, char algorithms[3][48]) {
 tamis_status ml_options_check(const tamis_model_options *options) {
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
     TRY(TAMIS_RESERVED(options, "options"));
+    for (size_t i = 0; i < sizeof options->reserved_flags; i++)
+        if (options->reserved_flags[i])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.reserved_flags[%zu] is true: expected false", i);
     TRY(check_method(options->method));
     if (options->factors < 1 || options->factors > 1024)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "factors = %lld, expected 1 to 1024", (long long)options->factors);
@@ -58,6 +61,9 @@ tamis_status ml_options_check(const tamis_model_options *options) {
     if (!(options->checkpoint_seconds >= 0))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "checkpoint_seconds = %g, expected 0 or more",
                           options->checkpoint_seconds);
+    if (!(options->rate_offset >= 0) || !isfinite(options->rate_offset))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_offset = %g, expected 0 (which means 1) or more",
+                          options->rate_offset);
     char algorithms[3][48];
     TRY(ml_algorithms(options->algorithms, algorithms));
     const ml_method *const method = ml_methods[options->method];
@@ -137,6 +143,7 @@ tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_opt
     own->iterations = options->iterations;
     own->tolerance = options->tolerance;
     own->skip_loss = options->skip_loss;
+    own->elbo = options->elbo;
     own->threads = options->threads;
     TRY(ml_algorithms(options->algorithms, model->algorithms));
     own->callback = options->callback;

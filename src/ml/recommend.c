@@ -8,6 +8,8 @@
  * each column, the scores of all rows lie side by side and are compared with the rows' thresholds (the worst that each
  * keeps), which nearly all of them fail together. The heaps are the caller's arrays.
  *
+ * A few rows on the CPU are another matter: scan.c.
+ *
  * Of 100,000 rows x 50,000 columns x 64 the products are about three quarters of the time. Rows are ranked before
  * scores are clamped to the range of ratings: those beyond its end would all be equal. Nothing is allocated for a row.
  */
@@ -28,7 +30,8 @@ enum {
     ROWS_MOST = 1024,
     ROWS_A_THREAD = 16,
     TILE_HOST = 1 << 17,
-    TILE_DEVICE = 1 << 22
+    TILE_DEVICE = 1 << 22,
+    SCAN_MOST = 4 /* rows for each of which a pass over the columns' factors is sooner done (scan.c) */
 };
 
 typedef struct scorer {
@@ -197,6 +200,23 @@ static tamis_status score_block(scorer *s, const ml_operands *operands, int n, i
     return TAMIS_OK;
 }
 
+/* Few rows, one after the other. */
+static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(s->model->device, &description));
+    const int threads = s->model->options.threads > 0 ? s->model->options.threads : description.threads;
+    for (int64_t row = 0; row < s->A->rows; row++) {
+        ml_best best = {.columns = columns + row * n, .scores = scores + row * n, .n = n};
+        const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
+        const int64_t first = offsets ? offsets[row] : 0, count = offsets ? offsets[row + 1] - first : 0;
+        TRY(ml_scan(line_of(s->A, row), s->B, s->seen ? (const int64_t *)s->seen->columns + first : NULL, count,
+                    threads, &best));
+        ml_best_finish(&best);
+        for (int i = 0; i < best.kept; i++) best.scores[i] = ml_expectation(operands, best.scores[i]);
+    }
+    return TAMIS_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ making ready */
 
 static void scorer_free(scorer *s) {
@@ -272,6 +292,10 @@ tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const
     if (seen) {
         TRY(ml_seen(seen, rows, s.A->rows, &sorted));
         s.seen = tamis_owned_sparse_view(sorted);
+    }
+    if (s.on_host && s.A->rows <= SCAN_MOST) {
+        status = scan_rows(&s, operands, n, columns, scores);
+        goto done;
     }
     TRY_GOTO(done, scorer_make(&s));
     for (s.first = 0; s.first < s.A->rows; s.first += s.block) {

@@ -4,9 +4,12 @@
  * Errors of ratings are those of the clamped predictions. The probability of a word is its prediction over the sum of
  * the row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and no less than 1e-12:
  * one word that a model holds to be impossible shall cost 27.6 nats, not all there are. Of recommendations the relevant
- * columns of a row are its held-out ratings, or where values count something its held-out entries above zero; rows
- * without any are left out. Precision divides by `top`, recall by the number of relevant columns, ndcg by the best that
- * so many relevant ones could reach.
+ * columns of a row are its held-out ratings, or where values count something its held-out entries above zero, in either
+ * case those from held_out.relevant on where that is asked for; rows without any are left out. Precision divides by
+ * `top`, recall by the number of relevant columns, ndcg by the best that so many relevant ones could reach.
+ *
+ * Of lda there is a second perplexity, of whole documents by the variational bound, which other libraries print: the
+ * one of held-out words is smaller, since a bound also pays for the entropy of documents and topics.
  */
 #include <math.h>
 #include <string.h>
@@ -22,6 +25,7 @@ enum { TOP = 10 };
 typedef struct scoring {
     tamis_model *model;
     const tamis_sparse *entries, *observed; /* canonical; observed may be NULL */
+    double relevant;                        /* from which value on an entry is; -infinity: each */
     tamis_owned_sparse *own_entries, *own_observed;
     tamis_owned_dense *W;
     ml_operands operands; /* A has a line for each row of the entries */
@@ -32,6 +36,8 @@ typedef struct scoring {
 static tamis_status check(const tamis_model *model, const tamis_held_out *held_out, bool fold_in) {
     if (!held_out) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is NULL");
     if (!held_out->entries) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.entries is NULL");
+    if (held_out->threshold && isnan(held_out->relevant))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.relevant = nan, expected a number");
     TRY(ml_check_cols(model, "held_out.entries", held_out->entries->cols));
     if (held_out->observed) TRY(ml_check_cols(model, "held_out.observed", held_out->observed->cols));
     if (fold_in && !held_out->observed)
@@ -55,6 +61,7 @@ static bool folds_in(const tamis_model *model, bool asked) {
 static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_in, bool need_observed) {
     tamis_model *const model = s->model;
     TRY(check(model, held_out, fold_in));
+    s->relevant = held_out->threshold ? held_out->relevant : -INFINITY;
     TRY(ml_canonical(model, held_out->entries, "held_out.entries", &s->own_entries));
     s->entries = tamis_owned_sparse_view(s->own_entries);
     if (held_out->observed && (fold_in || need_observed)) {
@@ -132,7 +139,8 @@ static tamis_status score_entries(const scoring *s, tamis_score *score) {
 /* ------------------------------------------------------------------------------------------ recommendations */
 
 static bool is_relevant(const scoring *s, int64_t t) {
-    return s->model->method->kind == ML_RATINGS || ml_value(s->entries, t) > 0;
+    const double value = ml_value(s->entries, t);
+    return value >= s->relevant && (s->model->method->kind == ML_RATINGS || value > 0);
 }
 
 static int64_t relevant_in(const scoring *s, int64_t row) {
@@ -240,6 +248,47 @@ done:
     return status;
 }
 
+/* The documents' words, known and held out, as one matrix in COO: the model sums what stands twice. */
+static tamis_status score_bound(const scoring *s, tamis_score *score) {
+    const tamis_sparse *const parts[] = {s->entries, s->observed};
+    const ml_method *const method = s->model->method;
+    if (!method->bound || s->model->options.maximum_a_posteriori || !s->observed) return TAMIS_OK;
+    const int64_t nnz = s->entries->nnz + s->observed->nnz;
+    tamis_status status;
+    tamis_owned_sparse *whole = NULL;
+    int64_t *rows = NULL, *columns = NULL, at = 0;
+    double *values = NULL, per_word;
+    TRY_GOTO(done, tamis_allocate(nnz, sizeof *rows, "words of documents", (void **)&rows));
+    TRY_GOTO(done, tamis_allocate(nnz, sizeof *columns, "words of documents", (void **)&columns));
+    TRY_GOTO(done, tamis_allocate(nnz, sizeof *values, "words of documents", (void **)&values));
+    for (int p = 0; p < 2; p++)
+        for (int64_t i = 0; i < parts[p]->rows; i++)
+            for (int64_t t = ((const int64_t *)parts[p]->offsets)[i]; t < ((const int64_t *)parts[p]->offsets)[i + 1];
+                 t++, at++) {
+                rows[at] = i;
+                columns[at] = ml_column(parts[p], t);
+                values[at] = ml_value(parts[p], t);
+            }
+    const tamis_sparse S = {.format = TAMIS_COO,
+                            .rows = s->entries->rows,
+                            .cols = s->entries->cols,
+                            .nnz = nnz,
+                            .index_type = TAMIS_I64,
+                            .value_type = TAMIS_F64,
+                            .row_indices = rows,
+                            .columns = columns,
+                            .values = values};
+    TRY_GOTO(done, ml_canonical(s->model, &S, "held_out", &whole));
+    TRY_GOTO(done, method->bound(s->model, tamis_owned_sparse_view(whole), &per_word));
+    score->bound_perplexity = exp(-per_word);
+done:
+    tamis_owned_sparse_free(whole);
+    tamis_release(rows);
+    tamis_release(columns);
+    tamis_release(values);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------ the calls */
 
 static int64_t rows_with_entries(const tamis_sparse *S) {
@@ -257,7 +306,8 @@ static tamis_score nothing(void) {
                          .precision = NAN,
                          .recall = NAN,
                          .ndcg = NAN,
-                         .coherence = NAN};
+                         .coherence = NAN,
+                         .bound_perplexity = NAN};
 }
 
 tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_out, bool fold_in, int top,
@@ -277,6 +327,7 @@ tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_ou
     TRY_GOTO(done, score_entries(&s, &made));
     TRY_GOTO(done, score_ranking(&s, top, &made));
     TRY_GOTO(done, score_topics(&s, top, &made));
+    TRY_GOTO(done, score_bound(&s, &made));
     *score = made;
 done:
     release(&s);

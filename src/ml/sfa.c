@@ -36,7 +36,6 @@
 #include "ml/sums.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Against ADAGRAD's division by zero, far below any gradient that counts. */
@@ -296,13 +295,14 @@ static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *wo
 /* Mini-batches of `rows` rows. W: of new rows, whose biases it gets, and T is an own one; NULL: T is the model's state,
    and there is what the items' step takes. */
 static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, const tamis_dense *W,
-                              sfa **made) {
+                              int visits, int steps, sfa **made) {
     const int64_t width = model->options.factors;
     const bool fitting = !W;
     const ml_batch_plan plans[] = {
         [RIGHT] = {.operation = TAMIS_OP_SPMM, .width = width},
-        [NORMAL] = {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_MASK, .inner = width, .width = width},
-        [GRADIENT] = {true, TAMIS_OP_FUSED, TAMIS_EDGE_RESIDUAL, width, width},
+        [NORMAL] =
+            {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_MASK, .inner = width, .width = width, .calls = steps},
+        [GRADIENT] = {true, TAMIS_OP_FUSED, TAMIS_EDGE_RESIDUAL, width, width, 1},
         [ERRORS] = {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_RESIDUAL, .inner = width}};
     void *centred = NULL;
     sfa *work = NULL;
@@ -318,7 +318,7 @@ static tamis_status make_work(const tamis_model *model, const tamis_sparse *data
     tamis_sparse view = *data;
     view.values = centred;
     const int plan_count = !fitting ? 2 : model->options.skip_loss ? 3 : 4;
-    TRY_GOTO(failed, ml_batches_make(model, &view, rows, fitting, plans, plan_count, &work->batches));
+    TRY_GOTO(failed, ml_batches_make(model, &view, rows, fitting, visits, plans, plan_count, &work->batches));
     TRY_GOTO(failed, make_scratch(model, fitting, work));
     tamis_release(centred);
     *made = work;
@@ -432,7 +432,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     int64_t batch_rows = model->options.batch_rows;
     if (batch_rows == 0) batch_rows = data->rows / 30 + 1 < 100000 ? data->rows / 30 + 1 : 100000;
     sfa *work;
-    TRY(make_work(model, data, batch_rows, NULL, &work));
+    TRY(make_work(model, data, batch_rows, NULL, ML_PASSES, model->options.cg_steps, &work));
     model->work = work;
     TRY(ml_times_reserve(model, (double)work->batches.count * (3.0 + model->options.cg_steps)));
     return model->batches_done > 0 ? take_whitening(model, work) : TAMIS_OK;
@@ -449,22 +449,13 @@ static tamis_status pending(const tamis_model *model, double parts[]) {
     return work ? add_losses(model, work, work->summed, model->batches_done, &parts[0]) : TAMIS_OK;
 }
 
-/* Of a pass that an error has ended, which a later fit may go on with: the losses that it has come to, or that they are
-   not known. The error's message stays. */
-static void keep_losses(tamis_model *model, tamis_status status) {
-    char message[TAMIS_MESSAGE_MOST];
-    snprintf(message, sizeof message, "%s", tamis_last_error());
-    if (pending(model, model->parts) != TAMIS_OK) model->parts[0] = NAN;
-    (void)tamis_fail(status, "%s", message);
-}
-
 static tamis_status iterate(tamis_model *model) {
     sfa *const work = model->work;
     work->summed = model->batches_done;
     if (model->batches_done == 0) TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
     const tamis_status status = ml_batches_pass(model, &work->batches, learn_and_sum);
     if (status == TAMIS_OK) TRY(pending(model, model->parts));
-    if (status != TAMIS_OK) keep_losses(model, status);
+    if (status != TAMIS_OK) ml_keep_losses(model, status);
     work->summed = model->batches_done;
     return status;
 }
@@ -485,7 +476,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     TRY(make_model(model, batch));
     if (whole == 0) TRY(learn_biases(model, batch, anew)); /* each rating once, not in every pass of a stream */
     sfa *work;
-    TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, NULL, &work));
+    TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, NULL, 1, model->options.cg_steps, &work));
     tamis_status status;
     TRY_GOTO(done, make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
     TRY_GOTO(done, learn(model, work, &work->batches.batch[0], 0));
@@ -506,10 +497,10 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(ml_model_factors(model, 0, model->column_factors.rows, &fresh)); /* the workspace */
     sfa *work;
     TRY(tamis_dense_fill(model->device, NULL, W, 0));
-    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, W, &work));
-    tamis_status status;
     /* to the end: conjugate gradients of a width x width system end in as many steps but for rounding */
     const int64_t factors = model->options.factors, steps = factors + 4 < FOLD_IN_MOST ? factors + 4 : FOLD_IN_MOST;
+    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, W, 1, (int)steps, &work));
+    tamis_status status;
     const tamis_dense U = ml_features(model, W);
     TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
     TRY_GOTO(done, solve(model, work, &work->batches.batch[0], (int)steps, &U));

@@ -30,6 +30,11 @@ static inline double ml_expectation(const ml_operands *operands, double dot) {
    (NULL: row i). Arguments have been checked, but not the arrays of `seen`. */
 tamis_status ml_recommend(tamis_model *model, const ml_operands *operands, const int64_t *rows,
                           const tamis_sparse *seen, int n, int64_t *columns, double *scores);
+/* scan.c: `best` (empty) of the products of one packed row with the packed lines of B, all on the host, without the
+   columns in `seen`, which are sorted. `best` is a heap then. */
+struct ml_best;
+tamis_status ml_scan(const void *row, const tamis_dense *B, const int64_t *seen, int64_t seen_count, int threads,
+                     struct ml_best *best);
 /* seen.c: the columns of those rows of `seen`, sorted, as CSR of `count` rows with int64 offsets and columns. `seen` is
    checked as far as it is read. */
 tamis_status ml_seen(const tamis_sparse *seen, const int64_t *rows, int64_t count, tamis_owned_sparse **sorted);

@@ -218,3 +218,15 @@ def test_an_interrupt_stops_the_fit():
     with pytest.raises(KeyboardInterrupt):
         model.fit(data())
     assert len(model.history_) == 2 and ctypes.sizeof(c.tamis_iteration) > 0
+
+
+def test_similar():
+    X = data()
+    model = ml.ALS(factors=4, iterations=3).fit(X)
+    found, cosines = model.similar([2, 5], 6)
+    factors = model.components_[:4].T.astype("float64")
+    units = factors / np.linalg.norm(factors, axis=1, keepdims=True)
+    expected = units @ units.T
+    for row, item in enumerate([2, 5]):
+        assert item not in found[row] and np.allclose(cosines[row], expected[item, found[row]], atol=1e-6)
+        assert np.allclose(cosines[row], np.sort(np.delete(expected[item], item))[::-1][:6], atol=1e-6)

@@ -296,9 +296,9 @@ static void notices_what_is_missing(void **state) {
     memcpy(longer, b.data, b.size);
     refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
     refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
-    longer[8] = 3;
+    longer[8] = 4;
     const char *const message = refuse_bytes(longer, b.size, "version");
-    assert_non_null(strstr(message, ": the model has version 3 of the format, this library reads 1 to 2"));
+    assert_non_null(strstr(message, ": the model has version 4 of the format, this library reads 1 to 3"));
     free(longer);
     free(b.data);
 }
@@ -414,7 +414,8 @@ static void refuses_what_cannot_be(void **state) {
     free(good.data);
 }
 
-/* Version 1 has neither scale nor prior_ratings: its ratings were fitted as they are, under lambda times their number.
+/* Version 2 has no rate_offset, version 1 neither scale nor prior_ratings: its ratings were fitted as they are, under
+ * lambda times their number.
  */
 static void reads_version_1(void **state) {
     (void)state;
@@ -434,13 +435,19 @@ static void reads_version_1(void **state) {
     refuse_bytes(early.data, early.size, "an unknown or misplaced line: 'row_factors=");
     const bytes zero = changed(&good, begin, "scale=0x0.0000000000000p-1022\nprior_ratings=0x0.0000000000000p-1022\n");
     refuse_bytes(zero.data, zero.size, "scale = 0, expected a positive number");
+    const bytes second = changed(&good, strstr(begin, "rate_offset="), ""); /* version 2 ends before it */
+    write_bytes(in_folder("old"), second.data, second.size);
+    tamis_model *of_second;
+    EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
+    tamis_model_free(of_second);
+    free(second.data);
     write_bytes(in_folder("old"), old.data, old.size);
     tamis_model *const expected = whole_model(TAMIS_F32), *loaded;
     expected->scale = 1;
     expected->prior_ratings = 0;
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
     same_model(loaded, expected);
-    EXPECT_OK(tamis_model_save(loaded, in_folder("old"))); /* as version 2, which says so */
+    EXPECT_OK(tamis_model_save(loaded, in_folder("old"))); /* as the latest version, which says so */
     tamis_model_free(loaded);
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
     same_model(loaded, expected);

@@ -93,9 +93,18 @@ static void same(const char *what, double found, double expected) {
         fail_msg("%s = %.12g, expected %.12g", what, found, expected);
 }
 
-static tamis_score nothing(void) { return (tamis_score){0, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, {0}}; }
+static tamis_score nothing(void) {
+    return (tamis_score){.rmse = NAN,
+                         .mae = NAN,
+                         .log_likelihood = NAN,
+                         .perplexity = NAN,
+                         .precision = NAN,
+                         .recall = NAN,
+                         .ndcg = NAN,
+                         .coherence = NAN};
+}
 
-static void restate_ranking(const plain *p, const data *held, const data *seen, int top, bool positive,
+static void restate_ranking(const plain *p, const data *held, const data *seen, int top, bool positive, double least,
                             tamis_score *score) {
     const int64_t cols = held->view.cols;
     double precision = 0, recall = 0, ndcg = 0;
@@ -105,7 +114,7 @@ static void restate_ranking(const plain *p, const data *held, const data *seen, 
                                                                            calloc((size_t)cols, sizeof *taken);
         int64_t count = 0;
         for (int64_t t = held->offsets[i]; t < held->offsets[i + 1]; t++)
-            if (!positive || held->values[t] > 0) {
+            if ((!positive || held->values[t] > 0) && held->values[t] >= least) {
                 relevant[held->columns[t]] = true;
                 count++;
             }
@@ -171,7 +180,8 @@ static void scores(void **state) {
             data held = data_make(rows, s->cols, 4, 50), seen = data_make(rows, s->cols, 6, 51);
             for (int64_t t = 0; t < held.view.nnz; t += 5)
                 if (s->kind != ML_RATINGS) held.values[t] = 0;
-            const tamis_held_out held_out = {.entries = &held.view, .observed = &seen.view};
+            const tamis_held_out held_out = {
+                .entries = &held.view, .observed = &seen.view, .threshold = i % 3 == 1, .relevant = 2.5};
             tamis_owned_dense *W = NULL;
             if (folds) EXPECT_OK(ml_transform(model, &seen.view, "S", &W));
             plain p = plain_of(model, tamis_owned_dense_view(W));
@@ -180,7 +190,8 @@ static void scores(void **state) {
             expected.entries = held.view.nnz;
             for (int64_t row = 0; row < rows; row++) expected.rows += held.offsets[row + 1] > held.offsets[row];
             restate_entries(&p, s->kind, &held, &expected);
-            restate_ranking(&p, &held, &seen, i % 2 == 0 ? 10 : 3, s->kind != ML_RATINGS, &expected);
+            restate_ranking(&p, &held, &seen, i % 2 == 0 ? 10 : 3, s->kind != ML_RATINGS, i % 3 == 1 ? 2.5 : -INFINITY,
+                            &expected);
             assert_int_equal(found.entries, expected.entries);
             assert_int_equal(found.rows, expected.rows);
             same("rmse", found.rmse, expected.rmse);

@@ -104,7 +104,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
     const int64_t topics = options->factors, count = S->cols * topics;
     const double total = corpus_total(S), mean = total / (double)count;
     ml_batches batches;
-    works(ml_batches_make(model, tamis_owned_sparse_view(data), options->batch_rows, true, NULL, 0, &batches));
+    works(ml_batches_make(model, tamis_owned_sparse_view(data), options->batch_rows, true, 1, NULL, 0, &batches));
     tamis_dense first;
     works(ml_dense_make(model, S->cols, topics, &first));
     works(ml_dense_random(model, &first, 1, 0.5 * mean, 1.5 * mean));
@@ -127,7 +127,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
             const reference_lda o = {.alpha = options->row_prior > 0 ? options->row_prior : 1 / (double)topics,
                                      .beta = options->column_prior > 0 ? options->column_prior : 1 / (double)topics,
                                      .scale = (double)S->rows / (double)B->rows,
-                                     .rate = pow(1 / (double)(++step + 1), options->rate_decay),
+                                     .rate = pow(1 / ((double)++step + options->rate_offset), options->rate_decay),
                                      .rounds = options->inner_rounds,
                                      .maximum_a_posteriori = options->maximum_a_posteriori};
             *loss += reference_lda_learn(B, L, topics, &o) / total;
@@ -150,6 +150,7 @@ static void lda_is_right(void **state) {
         options.row_prior = variant % 5 == 0 ? 0 : 0.2;
         options.column_prior = variant % 7 == 0 ? 0 : 0.1;
         options.inner_rounds = 1 + variant % 4;
+        options.rate_offset = variant % 2 ? 1 : 9;
         options.iterations = 2;
         tamis_model *const model = fitted(&options, &c.S);
         double loss;
@@ -429,9 +430,10 @@ static bool same_columns(tamis_model *a, tamis_model *b) {
 static void stopping_changes_nothing(void **state) {
     (void)state;
     corpus c = corpus_make(75, 40, 3, 30, true, 50);
-    for (int variant = 0; variant < 3; variant++) {
-        tamis_model_options options = options_of(variant < 2 ? TAMIS_LDA : TAMIS_GAP, 5, TAMIS_F32);
+    for (int variant = 0; variant < 4; variant++) {
+        tamis_model_options options = options_of(variant == 2 ? TAMIS_GAP : TAMIS_LDA, 5, TAMIS_F32);
         options.maximum_a_posteriori = variant == 1;
+        options.learn_row_prior = variant == 3;
         options.batch_rows = 20; /* 4 mini-batches */
         options.iterations = 3;
         tamis_model *const whole = fitted(&options, &c.S);
@@ -457,6 +459,45 @@ static void stopping_changes_nothing(void **state) {
         tamis_model_free(whole);
         tamis_model_free(again);
         tamis_model_free(other);
+    }
+    corpus_free(&c);
+}
+
+typedef struct saving {
+    tamis_model *model;
+    int calls, at;
+} saving;
+
+static bool save_within(void *context, const tamis_iteration *iteration) {
+    saving *const s = context;
+    (void)iteration;
+    if (++s->calls == s->at) works(tamis_model_save(s->model, "within.model"));
+    return true;
+}
+
+/* A file that is written between two mini-batches has the losses that are still on the device. */
+static void saving_within_a_pass(void **state) {
+    (void)state;
+    corpus c = corpus_make(75, 40, 3, 30, true, 50);
+    for (int at = 1; at < 8; at++) {
+        saving s = {.at = at};
+        tamis_model_options options = options_of(TAMIS_LDA, 5, TAMIS_F32);
+        options.batch_rows = 20; /* 4 mini-batches */
+        options.iterations = 2;
+        options.elbo = at % 2;
+        options.callback = save_within;
+        options.callback_context = &s;
+        s.model = model_of(&options);
+        works(tamis_model_fit(s.model, &c.S, NULL));
+        tamis_model *loaded;
+        works(tamis_model_load(device, "within.model", &loaded));
+        assert_int_equal(loaded->batches_done, at % 4);
+        works(tamis_model_fit(loaded, &c.S, NULL));
+        assert_true(same_columns(s.model, loaded));
+        assert_true(fabs(loss_of(s.model) - loss_of(loaded)) <= 0);
+        remove("within.model");
+        tamis_model_free(loaded);
+        tamis_model_free(s.model);
     }
     corpus_free(&c);
 }
@@ -514,6 +555,14 @@ static void refusals(void **state) {
     refuses((o = lda, o.row_prior = -1, o), "row_prior = -1, expected 0 (1 / factors) or more");
     refuses((o = lda, o.column_prior = NAN, o), "column_prior = nan, expected 0 (1 / factors) or more");
     refuses((o = lda, o.rate_decay = 1.5, o), "rate_decay = 1.5, expected 0 to 1");
+    refuses((o = lda, o.rate_offset = -1, o), "rate_offset = -1, expected 0 (which means 1) or more");
+    o = lda;
+    o.maximum_a_posteriori = o.elbo = true;
+    refuses(o, "elbo with maximum_a_posteriori: documents have no distributions then");
+    o.learn_row_prior = true;
+    refuses((o.reserved_flags[4] = true, o), "options.reserved_flags[4] is true: expected false");
+    o.reserved_flags[4] = false;
+    refuses(o, "learn_row_prior with maximum_a_posteriori: documents have no distributions then");
     refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
     refuses((o = gap, o.row_prior = 0, o), "row_prior = 0, must be positive: it is the shape of a gamma distribution");
     refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
@@ -531,6 +580,33 @@ static void refusals(void **state) {
         tamis_model_free(model);
         corpus_free(&c);
     }
+}
+
+/* A plan pays for its set-up with the calls that it will have: of a stream's mini-batch, new documents and a fit. */
+static void plans_know_their_calls(void **state) {
+    (void)state;
+    static const char *const expected[][2] = {{"for 7 calls", "for 1 call:"}, {"for 112 calls", "for 16 calls"}};
+    corpus c = corpus_make(30, 20, 2, 20, true, 90);
+    const tamis_model_options options = options_of(TAMIS_LDA, 3, TAMIS_F32);
+    tamis_model *const model = model_of(&options);
+    tamis_owned_sparse *data;
+    works(ml_canonical(model, &c.S, "S", &data));
+    const ml_batch_plan plans[] = {
+        {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = 3, .width = 3, .calls = 7},
+        {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = 3}};
+    for (int i = 0; i < 2; i++) {
+        ml_batches batches;
+        works(ml_batches_make(model, tamis_owned_sparse_view(data), 30, false, i ? ML_PASSES : 1, plans, 2, &batches));
+        for (int p = 0; p < 2; p++) {
+            tamis_plan_report d = {0};
+            works(tamis_plan_describe(batches.batch[0].plans[p], &d));
+            if (!strstr(d.reason, expected[i][p])) fail_msg("plan %d is chosen by: %s", p, d.reason);
+        }
+        ml_batches_free(model, &batches);
+    }
+    tamis_owned_sparse_free(data);
+    tamis_model_free(model);
+    corpus_free(&c);
 }
 
 static tamis_status whole_story(const tamis_model_options *options, const corpus *c) {
@@ -552,8 +628,9 @@ static tamis_status whole_story(const tamis_model_options *options, const corpus
 static void failing_memory(void **state) {
     (void)state;
     corpus c = corpus_make(8, 9, 2, 9, false, 70);
-    for (int m = 0; m < 2; m++) {
-        tamis_model_options options = options_of(m ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
+    for (int m = 0; m < 3; m++) {
+        tamis_model_options options = options_of(m == 1 ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
+        options.learn_row_prior = options.elbo = m == 2;
         options.batch_rows = 4;
         options.iterations = 1;
         works(whole_story(&options, &c)); /* what a device keeps from its first calls is there now */
@@ -585,11 +662,20 @@ static int tear_down(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lda_is_right), cmocka_unit_test(lda_new_documents), cmocka_unit_test(lda_streams),
-        cmocka_unit_test(gap_is_right), cmocka_unit_test(gap_never_rises),   cmocka_unit_test(gap_streams),
-        cmocka_unit_test(streams),      cmocka_unit_test(topics_are_found),  cmocka_unit_test(stopping_changes_nothing),
-        cmocka_unit_test(awkward_data), cmocka_unit_test(refusals),          cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lda_is_right),
+                                       cmocka_unit_test(lda_new_documents),
+                                       cmocka_unit_test(lda_streams),
+                                       cmocka_unit_test(gap_is_right),
+                                       cmocka_unit_test(gap_never_rises),
+                                       cmocka_unit_test(gap_streams),
+                                       cmocka_unit_test(streams),
+                                       cmocka_unit_test(topics_are_found),
+                                       cmocka_unit_test(stopping_changes_nothing),
+                                       cmocka_unit_test(saving_within_a_pass),
+                                       cmocka_unit_test(awkward_data),
+                                       cmocka_unit_test(plans_know_their_calls),
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(failing_memory)};
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
     return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }

@@ -410,8 +410,93 @@ static void other_devices_agree(void **state) {
     tamis_model_free(model);
 }
 
+/* ------------------------------------------------------------------------------------------ a pass over the columns */
+
+enum { MANY = 12000, BEST = 20 };
+
+/* Few rows are found by a scan in parts, many by blocks: the same columns, ties included, and the same scores. */
+static void scans_like_blocks(void **state) {
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        tamis_model *const model =
+            model_by_hand(device, TAMIS_ALS, ML_RATINGS, 9, MANY, 3, variant & 1 ? TAMIS_F64 : TAMIS_F32, variant & 2);
+        data seen = data_make(9, MANY, 2000, 7);
+        int64_t all[9 * BEST], one[BEST];
+        double all_scores[9 * BEST], scores[BEST];
+        EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 9, &seen.view, BEST, all, all_scores));
+        for (int64_t row = 0; row < 9; row++)
+            for (int threads = 1; threads < 5; threads += 3) {
+                model->options.threads = threads;
+                EXPECT_OK(tamis_model_recommend(model, NULL, &row, 1, &seen.view, BEST, one, scores));
+                for (int i = 0; i < BEST; i++)
+                    if (one[i] != all[row * BEST + i] || scores[i] != all_scores[row * BEST + i])
+                        fail_msg("variant %d, row %lld, place %d: %lld with %g, of all rows %lld with %g", variant,
+                                 (long long)row, i, (long long)one[i], scores[i], (long long)all[row * BEST + i],
+                                 all_scores[row * BEST + i]);
+            }
+        data_free(&seen);
+        tamis_model_free(model);
+    }
+}
+
+static double plain_cosine(const double *a, const double *b) {
+    double ab = 0, aa = 0, bb = 0;
+    for (int k = 0; k < 3; k++) ab += a[k] * b[k], aa += a[k] * a[k], bb += b[k] * b[k];
+    return ab / sqrt(aa) / sqrt(bb);
+}
+
+/* The nearest are the nearest but for rounding (the cosine's square, of three products in fp32: 10 u), whatever the
+   number of threads; the bias has no part in it, nor has a column of zeros. */
+static void finds_what_is_alike(void **state) {
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
+        tamis_model *const model = model_by_hand(device, TAMIS_ALS, ML_RATINGS, 9, MANY, 3, type, variant & 2);
+        double *Y;
+        EXPECT_OK(ml_dense_read_doubles(model, &model->column_factors, &Y));
+        for (int k = 0; k < 3; k++) Y[7 * model->width + k] = 0;
+        EXPECT_OK(ml_dense_write_doubles(model, &model->column_factors, Y));
+        const int64_t which[] = {5, 7, MANY - 1};
+        int64_t found[3 * BEST], again[3 * BEST];
+        double cosines[3 * BEST], others[3 * BEST];
+        model->options.threads = 1;
+        EXPECT_OK(tamis_model_similar(model, false, which, 3, BEST, found, cosines));
+        model->options.threads = 4;
+        EXPECT_OK(tamis_model_similar(model, false, which, 3, BEST, again, others));
+        assert_memory_equal(found, again, sizeof found);
+        const double bound = 10 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24);
+        for (int w = 0; w < 3; w++) {
+            const int64_t *const near = found + w * BEST;
+            const double *const own = Y + which[w] * model->width, last = cosines[w * BEST + BEST - 1];
+            int64_t better = 0;
+            for (int64_t j = 0; j < MANY && which[w] != 7; j++)
+                better += j != 7 && j != which[w] && plain_cosine(own, Y + j * model->width) > last + bound;
+            assert_true(better < BEST);
+            for (int i = 0; i < BEST; i++) {
+                if (which[w] == 7) {
+                    assert_true(near[i] == -1 && isnan(cosines[w * BEST + i]));
+                    continue;
+                }
+                const double cosine = cosines[w * BEST + i];
+                assert_true(near[i] != which[w] && near[i] != 7);
+                assert_true(fabs(cosine - plain_cosine(own, Y + near[i] * model->width)) <= bound);
+                assert_true(i == 0 || cosine < cosines[w * BEST + i - 1] ||
+                            (cosine <= cosines[w * BEST + i - 1] && near[i] > near[i - 1]));
+            }
+        }
+        assert_int_equal(tamis_model_similar(model, true, which, 3, BEST, found, cosines), TAMIS_ERROR_ARGUMENT);
+        assert_string_equal(tamis_last_error(), "which[2] = 11999, the model has 9 rows");
+        assert_int_equal(tamis_model_similar(model, false, which, 3, -1, found, cosines), TAMIS_ERROR_ARGUMENT);
+        assert_string_equal(tamis_last_error(), "n = -1 is negative");
+        tamis_release(Y);
+        tamis_model_free(model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scans_like_blocks),
+        cmocka_unit_test(finds_what_is_alike),
         cmocka_unit_test(predicts),
         cmocka_unit_test(keeps_nan),
         cmocka_unit_test(transforms),

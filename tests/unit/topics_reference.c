@@ -132,9 +132,8 @@ static void responsibilities(const tamis_sparse *S, int64_t d, const double *M, 
     }
 }
 
-/* G and the weights U that follow from it. */
-static void infer(const tamis_sparse *S, const double *M, int64_t topics, const reference_lda *o, double *G,
-                  double *U) {
+void reference_lda_infer_for(const tamis_sparse *S, const double *M, int64_t topics, const reference_lda *o, double *G,
+                             double *U) {
     double *const E = doubles(topics);
     for (int64_t d = 0; d < S->rows; d++) {
         double *const u = U + d * topics, *const g = G + d * topics;
@@ -142,7 +141,7 @@ static void infer(const tamis_sparse *S, const double *M, int64_t topics, const 
         for (int i = 0; i < o->rounds; i++) {
             responsibilities(S, d, M, topics, u, E);
             for (int64_t k = 0; k < topics; k++) {
-                g[k] = u[k] * E[k] + o->alpha;
+                g[k] = u[k] * E[k] + (o->alphas ? o->alphas[k] : o->alpha);
                 u[k] = o->maximum_a_posteriori ? g[k] : exp(reference_digamma(g[k]));
             }
         }
@@ -152,7 +151,7 @@ static void infer(const tamis_sparse *S, const double *M, int64_t topics, const 
 
 void reference_lda_infer(const tamis_sparse *S, const double *L, int64_t topics, const reference_lda *o, double *G) {
     double *const M = weights_of(L, S->cols, topics), *const U = doubles(S->rows * topics);
-    infer(S, M, topics, o, G, U);
+    reference_lda_infer_for(S, M, topics, o, G, U);
     free(M);
     free(U);
 }
@@ -177,7 +176,7 @@ static double log_likelihood(const tamis_sparse *S, const double *G, const doubl
 double reference_lda_learn(const tamis_sparse *S, double *L, int64_t topics, const reference_lda *o) {
     double *const M = weights_of(L, S->cols, topics), *const U = doubles(S->rows * topics),
                   *const G = doubles(S->rows * topics), *const N = doubles(S->cols * topics);
-    infer(S, M, topics, o, G, U);
+    reference_lda_infer_for(S, M, topics, o, G, U);
     const double loss = -log_likelihood(S, G, L, topics);
     for (int64_t d = 0; d < S->rows; d++)
         for (int64_t t = offset_of(S, d); t < offset_of(S, d + 1); t++) {

@@ -29,10 +29,14 @@ typedef struct reference_lda {
     double alpha, beta, scale, rate; /* scale: documents in all to those of the mini-batch; rate: of this step */
     int rounds;
     bool maximum_a_posteriori;
+    const double *alphas; /* of each topic; NULL: alpha */
 } reference_lda;
 
 /* Posteriors of documents G (rows x topics) for the model L (words x topics). */
 void reference_lda_infer(const tamis_sparse *S, const double *L, int64_t topics, const reference_lda *o, double *G);
+/* The same for M, words x topics, as it is; U: the weights of topics that follow from G. */
+void reference_lda_infer_for(const tamis_sparse *S, const double *M, int64_t topics, const reference_lda *o, double *G,
+                             double *U);
 /* One mini-batch: L is changed, -sum S ln P before that is returned. */
 double reference_lda_learn(const tamis_sparse *S, double *L, int64_t topics, const reference_lda *o);
 

@@ -69,6 +69,9 @@ static const struct {
      {"row-prior", 0, TOOL_REAL, "X", NULL, "alpha of a document's topics; 0: 1 / K", MODEL(row_prior), 0, 0, NULL}},
     {LDA,
      {"column-prior", 0, TOOL_REAL, "X", NULL, "beta of a topic's words; 0: 1 / K", MODEL(column_prior), 0, 0, NULL}},
+    {LDA,
+     {"learn-row-prior", 0, TOOL_FLAG, NULL, NULL, "learn alpha, one for each topic, from --row-prior on",
+      MODEL(learn_row_prior), 0, 0, NULL}},
     {GAP,
      {"row-prior", 0, TOOL_REAL, "X", NULL, "shape of the gamma prior of a document's factors", MODEL(row_prior), 0, 0,
       NULL}},
@@ -84,7 +87,11 @@ static const struct {
       NULL}},
     {GAP, {"batch-rows", 0, TOOL_INTEGER, "N", NULL, "rows per mini-batch; 0: all", MODEL(batch_rows), 0, 9e15, NULL}},
     {TOPICS,
-     {"rate-decay", 0, TOOL_REAL, "X", NULL, "mini-batch t has weight (1 / (t + 1))^X", MODEL(rate_decay), 0, 0, NULL}},
+     {"rate-decay", 0, TOOL_REAL, "X", NULL, "mini-batch t has weight (1 / (t + offset))^X", MODEL(rate_decay), 0, 0,
+      NULL}},
+    {TOPICS,
+     {"rate-offset", 0, TOOL_REAL, "X", NULL, "the offset of that weight: less of it for the first mini-batches",
+      MODEL(rate_offset), 0, 0, NULL}},
     {ALL,
      {"seed", 's', TOOL_INTEGER, "SEED", NULL, "seed of the initial values and of the order of mini-batches",
       MODEL(seed), 0, 9e18, NULL}},
@@ -95,6 +102,9 @@ static const struct {
     {ALL | MAY_CHANGE,
      {"loss", 0, TOOL_FLAG_NOT, NULL, NULL, "compute the loss of each iteration, which takes time", MODEL(skip_loss), 0,
       0, NULL}},
+    {LDA | MAY_CHANGE,
+     {"elbo", 0, TOOL_FLAG, NULL, NULL, "also compute the evidence lower bound, which takes time", MODEL(elbo), 0, 0,
+      NULL}},
     {ALL | MAY_CHANGE,
      {"threads", 0, TOOL_INT, "T", NULL, "CPU threads; 0: the device's setting", MODEL(threads), 0, TOOL_THREADS_MOST,
       NULL}},
@@ -161,9 +171,13 @@ _Static_assert(AT(model) == 0, "is_field() asks how far from the beginning");
 /* A field of the model's options. */
 static bool is_field(const tool_option *option) { return option->offset < sizeof(tamis_model_options); }
 
+/* One that the model keeps: it stands before or after those that say where and how. */
+static bool is_kept(const tool_option *option) {
+    return is_field(option) && (option->offset < MODEL(algorithms) || option->offset >= MODEL(rate_offset));
+}
+
 bool tool_train_of_model(const tool_option *option) {
-    return is_field(option) && option->offset < MODEL(algorithms) && option->value != TOOL_CHOICE &&
-           strcmp(option->name, "topics") != 0;
+    return is_kept(option) && option->value != TOOL_CHOICE && strcmp(option->name, "topics") != 0;
 }
 
 /* The defaults are the library's. A flag that is on unless it is turned off has a default, others none. */
@@ -197,8 +211,7 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     if (code) return code;
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;
-        const bool kept = (rows[i].methods & (1 << method)) && is_field(option) && option->offset < MODEL(algorithms);
-        if (!kept || rows[i].methods & MAY_CHANGE) continue;
+        if (!(rows[i].methods & (1 << method)) || !is_kept(option) || rows[i].methods & MAY_CHANGE) continue;
         const tool_word was = tool_option_text(option, &before), wanted = tool_option_text(option, settings);
         if (strcmp(was.text, wanted.text) == 0) continue;
         return tool_usage_error("--%s: the training to continue has %s, not %s", option->name, was.text, wanted.text);

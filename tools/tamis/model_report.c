@@ -20,7 +20,7 @@ const char *tool_metric_name(tamis_method method) {
 }
 
 int tool_training_report_open(tool_training_report *report, const char *json, bool verbose, bool quiet) {
-    *report = (tool_training_report){.begun = -1, .start = tool_seconds()};
+    *report = (tool_training_report){.begun = -1, .start = tool_seconds(), .elbo = NAN};
     const bool taken = json && strcmp(json, "-") == 0;
     report->shown = !taken && !quiet && (verbose || isatty(STDOUT_FILENO));
     return tool_lines_open(&report->lines, json);
@@ -73,27 +73,28 @@ static tool_word number(double value) {
 
 static void show_row(tool_training_report *report, const tamis_iteration *iteration) {
     if (!report->titled) {
-        tool_table_start(&report->table, 7,
+        tool_table_start(&report->table, isfinite(iteration->elbo) ? 8 : 7,
                          (tool_column[]){{"iteration", true, 9},
                                          {"loss", true, 12},
                                          {tool_metric_name(iteration->method), true, 10},
                                          {"time", true, 8},
                                          {"sddmm", true, 6},
                                          {"spmm", true, 6},
-                                         {"fused", true, 6}});
+                                         {"fused", true, 6},
+                                         {"elbo", true, 10}});
         tool_progress_clear();
         tool_table_print_header(&report->table, stdout);
         report->titled = true;
     }
     tool_word count;
     snprintf(count.text, sizeof count.text, "%d", iteration->iteration);
-    const tool_word loss = number(iteration->loss), metric = number(iteration->metric);
+    const tool_word loss = number(iteration->loss), metric = number(iteration->metric), elbo = number(iteration->elbo);
     const tool_word time = tool_word_seconds(iteration->seconds), sddmm = percent(iteration->sddmm_share);
     const tool_word spmm = percent(iteration->spmm_share), fused = percent(iteration->fused_share);
     tool_progress_clear();
     tool_table_print_row(
         &report->table, stdout,
-        (const char *[]){count.text, loss.text, metric.text, time.text, sddmm.text, spmm.text, fused.text});
+        (const char *[]){count.text, loss.text, metric.text, time.text, sddmm.text, spmm.text, fused.text, elbo.text});
     fflush(stdout);
 }
 
@@ -106,6 +107,7 @@ static void write_line(tool_training_report *report, const tamis_iteration *iter
     tool_json_integer(json, "iterations", iteration->iterations);
     tool_json_number(json, "loss", iteration->loss);
     tool_json_number(json, "metric", iteration->metric);
+    if (isfinite(iteration->elbo)) tool_json_number(json, "elbo", iteration->elbo);
     tool_json_number(json, "seconds", iteration->seconds);
     tool_json_number(json, "total_seconds", iteration->total_seconds);
     tool_json_number(json, "sddmm_share", iteration->sddmm_share);
@@ -129,6 +131,7 @@ bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
         report->seconds[1] += seconds * finite_or_zero(iteration->spmm_share);
         report->seconds[2] += seconds * finite_or_zero(iteration->fused_share);
         report->seconds[3] += seconds;
+        report->elbo = iteration->elbo;
         if (report->shown) show_row(report, iteration);
         write_line(report, iteration);
     }
@@ -155,6 +158,7 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     printf(", %s factors, %s\n", tool_word_count(options->factors).text, tamis_type_name(options->type));
     printf("  %d iterations", description->iterations_done);
     if (isfinite(description->loss)) printf(", loss %s", number(description->loss).text);
+    if (isfinite(report->elbo)) printf(", elbo %s", number(report->elbo).text);
     if (isfinite(description->metric) && summary->held_out >= 0) {
         printf(", %s %s of %s held-out entries", tool_metric_name(options->method), number(description->metric).text,
                tool_word_count(summary->held_out).text);

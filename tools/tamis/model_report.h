@@ -14,6 +14,7 @@ typedef struct tool_training_report {
     tool_lines lines;
     int written; /* the exit code of writing the lines */
     tamis_iteration last;
+    double elbo;       /* of the last iteration; NaN: not asked for */
     double seconds[4]; /* in sddmm, spmm, fused and in all, of this run */
     double start;      /* when the fitting began, */
     double begun;      /* and the share of it that was done by then; below 0: not known */

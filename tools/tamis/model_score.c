@@ -1,6 +1,7 @@
 /* tamis score: how well a model foresees entries that it was not fitted to. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exit.h"
@@ -10,7 +11,7 @@
 
 typedef struct settings {
     tool_use_settings use;
-    const char *held_out, *observed;
+    const char *held_out, *observed, *relevant;
     bool fold_in;
     int64_t top, split_seed;
 } settings;
@@ -26,6 +27,9 @@ static const tool_option options[] = {
     {"fold-in", 0, TOOL_FLAG, NULL, NULL,
      "the rows are new, and their factors are computed from --observed (as those of documents always are)", AT(fold_in),
      0, 0, NULL},
+    {"relevant", 0, TOOL_NAME, "X", NULL,
+     "held-out entries of at least this value are the relevant ones, such as 4 of 5 stars; by default all",
+     AT(relevant), 0, 0, NULL},
     {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations, and of words per topic, to consider", AT(top), 1,
      1e6, NULL},
     {"split-seed", 0, TOOL_INTEGER, "SEED", "1",
@@ -47,6 +51,8 @@ static const struct {
     {"mae", "MAE", "mean absolute error", offsetof(tamis_score, mae)},
     {"log_likelihood", "log-likelihood", "mean per word", offsetof(tamis_score, log_likelihood)},
     {"perplexity", "perplexity", "so many words seem equally likely", offsetof(tamis_score, perplexity)},
+    {"bound_perplexity", "bound perplexity", "of whole documents, by the variational bound",
+     offsetof(tamis_score, bound_perplexity)},
     {"precision", "precision", "share of the first # that are held-out entries", offsetof(tamis_score, precision)},
     {"recall", "recall", "share of held-out entries among the first #", offsetof(tamis_score, recall)},
     {"ndcg", "NDCG", "discounted gain of the first #, over the best", offsetof(tamis_score, ndcg)},
@@ -94,6 +100,15 @@ static int score_held_out(const tool_use *use, const settings *set) {
     tool_held_out held;
     int code = tool_hold_out_read(&request, set->observed, set->split_seed, &held);
     if (code) return code;
+    if (set->relevant) {
+        held.view.threshold = true;
+        held.view.relevant = strtod(set->relevant, NULL); /* checked */
+    }
+    if (!held.view.observed && !set->use.json) {
+        tool_warning(
+            "without --observed, precision, recall and NDCG rank the entries of the training too: name them with "
+            "--observed FILE");
+    }
     tamis_score score;
     const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
     if (status != TAMIS_OK) {
@@ -111,6 +126,10 @@ static int run_score(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     if (!set->held_out) return tool_usage_error("--held-out FILE is missing");
+    char *end = NULL;
+    if (set->relevant && (!isfinite(strtod(set->relevant, &end)) || end == set->relevant || *end)) {
+        return tool_usage_error("--relevant %s: expected a number", set->relevant);
+    }
     if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: needs --observed FILE");
     tool_use use;
     const int code = tool_use_open(&set->use, operands[0], &use);
