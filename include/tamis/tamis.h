@@ -105,6 +105,10 @@ typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math
    an earlier plan measured (see tamis_plan_create). */
 typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 } tamis_effort;
 
+/* Whether the plan of a group (<tamis/group.h>) computes with a rank's own rows of B while the others are on their way.
+ */
+typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
+
 /*
  * The source of the memory that a plan or a one-shot call needs in addition to its arguments: PyTorch's or CuPy's pool,
  * an arena. The memory must be of the kind that tamis_device_allocate returns, ordered by the stream, and aligned to at
@@ -151,11 +155,12 @@ typedef struct tamis_options {
     void *stream; /* in which a plan reads S's arrays and makes its own; one-shot calls use the execution's stream */
     bool no_workspace; /* the plan allocates no workspace: each execution must supply one */
     const tamis_allocator
-        *allocator;      /* for all memory that a plan needs on the device; NULL (the default): Tamis's own */
-    bool keep_softmax;   /* executions may write the row statistics of softmax, and gradients read them
-                            (tamis_execution.softmax_rows). Only with the edge softmax */
-    tamis_effort effort; /* how a plan chooses (estimate); a named algorithm and one-shot calls measure nothing */
-    uint64_t reserved[11];
+        *allocator;        /* for all memory that a plan needs on the device; NULL (the default): Tamis's own */
+    bool keep_softmax;     /* executions may write the row statistics of softmax, and gradients read them
+                              (tamis_execution.softmax_rows). Only with the edge softmax */
+    tamis_effort effort;   /* how a plan chooses (estimate); a named algorithm and one-shot calls measure nothing */
+    tamis_overlap overlap; /* of a group's plan (auto); see tamis_group_plan_create. Other plans ignore it */
+    uint64_t reserved[10];
 } tamis_options;
 
 /* tamis_options.output_type: the same as `type`. */
@@ -190,7 +195,9 @@ typedef struct tamis_execution {
      * NULL.
      */
     void *softmax_rows;
-    uint64_t reserved[7];
+    uint64_t generation; /* of a group's B and D, see <tamis/group.h>: 0 means that they may have changed. Other plans
+                            ignore it */
+    uint64_t reserved[6];
 } tamis_execution;
 
 /* The defaults of a tamis_execution. */

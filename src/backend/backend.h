@@ -159,6 +159,18 @@ typedef struct tamis_permutation {
     bool out; /* from packed to scattered; else the other way */
 } tamis_permutation;
 
+/* Rows of a matrix, one after another: line t of `to`, `apart` elements behind the one before, is row rows[t] of
+   `from`. */
+typedef struct tamis_gathering {
+    tamis_type type;
+    int threads;
+    tamis_layout layout; /* of `from`; `to` is row-major */
+    tamis_place from, to;
+    int64_t stride, apart; /* in elements */
+    int64_t cols, count;
+    const void *rows; /* int64, in the backend's memory; NULL: 0, 1, 2, ... */
+} tamis_gathering;
+
 typedef struct tamis_dense_functions tamis_dense_functions; /* backend/dense.h */
 typedef struct tamis_edge_functions tamis_edge_functions;   /* backend/edge.h */
 
@@ -233,6 +245,7 @@ struct tamis_backend {
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
     tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
     tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);
+    tamis_status (*gather)(void *device, void *stream, const tamis_gathering *gathering);
 
     const tamis_dense_functions *dense; /* NULL: none */
     const tamis_edge_functions *edges;

@@ -180,6 +180,7 @@ const tamis_backend tamis_cuda_backend = {
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
+    .gather = tamis_gpu_gather,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
 };
@@ -227,6 +228,7 @@ const tamis_backend tamis_opencl_backend = {
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
+    .gather = tamis_gpu_gather,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
 };

@@ -8,7 +8,9 @@ static tamis_status check_plan(const tamis_group_plan *plan) {
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: make one with tamis_group_plan_create");
 }
 
-const tamis_plan *tamis_group_plan_local(const tamis_group_plan *plan) { return plan ? plan->local : NULL; }
+const tamis_plan *tamis_group_plan_local(const tamis_group_plan *plan) {
+    return plan ? plan->pieces[TAMIS_PIECE_FIRST].plan : NULL;
+}
 
 tamis_status tamis_group_plan_describe(const tamis_group_plan *plan, tamis_group_report *report) {
     tamis_clear_error();
@@ -42,7 +44,8 @@ tamis_status tamis_group_plan_explain(const tamis_group_plan *plan, char *text, 
     if (!text && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
     const size_t length = write_exchange(plan, text, bytes);
     const bool room = length < bytes;
-    TRY(tamis_plan_explain(plan->local, room ? text + length : NULL, room ? bytes - length : 0, &rest));
+    TRY(tamis_plan_explain(plan->pieces[TAMIS_PIECE_FIRST].plan, room ? text + length : NULL, room ? bytes - length : 0,
+                           &rest));
     if (needed) *needed = length + rest;
     return TAMIS_OK;
 }
