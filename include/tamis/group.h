@@ -47,6 +47,14 @@ TAMIS_API tamis_status tamis_group_open_local(tamis_device *const *devices, int 
    group. */
 TAMIS_API tamis_status tamis_group_open(tamis_device *device, const tamis_transport *transport, tamis_group **group);
 
+/*
+ * Makes a transport that moves the memory of CUDA devices by NCCL, and leaves all else to `below`, which connects the
+ * same ranks, for instance over MPI. NCCL is opened at run time; TAMIS_NCCL names its file where it is not found. Its
+ * ranks join in the first exchange. Close the transport after the group, and `below` after it.
+ */
+TAMIS_API tamis_status tamis_nccl_open(tamis_device *device, const tamis_transport *below, tamis_transport *transport);
+TAMIS_API void tamis_nccl_close(tamis_transport *transport);
+
 /* Closes this rank's end; NULL is allowed. Destroy its plans first. */
 TAMIS_API void tamis_group_close(tamis_group *group);
 

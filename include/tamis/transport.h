@@ -78,10 +78,14 @@ typedef struct tamis_transport {
 /* Sets the message of tamis_last_error() and returns the status: for entries of transports, to say why they fail. */
 TAMIS_API tamis_status tamis_transport_fail(tamis_status status, const char *message);
 
+/* What moves device memory between the CUDA devices of one process: copies from one to the other, or NCCL. */
+typedef enum tamis_link { TAMIS_LINK_COPIES = 0, TAMIS_LINK_NCCL = 1 } tamis_link;
+
 /* Options of the transports that Tamis has. */
 typedef struct tamis_transport_options {
     double time_limit; /* seconds that a rank waits for another one in a call before it gives up, positive (600) */
-    uint64_t reserved[7];
+    tamis_link link;   /* of tamis_group_open_local (copies); the one over MPI ignores it */
+    uint64_t reserved[6];
 } tamis_transport_options;
 
 /* The defaults of a tamis_transport_options. */

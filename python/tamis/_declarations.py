@@ -49,6 +49,8 @@ TAMIS_CHOSEN_NAMED = 1
 TAMIS_CHOSEN_MEASURED = 2
 TAMIS_CHOSEN_REMEMBERED = 3
 TAMIS_SAME_TYPE = -1
+TAMIS_LINK_COPIES = 0
+TAMIS_LINK_NCCL = 1
 TAMIS_DUPLICATES_KEEP = 0
 TAMIS_DUPLICATES_SUM = 1
 TAMIS_DUPLICATES_LAST = 2
@@ -185,7 +187,7 @@ class tamis_transport(Structure):
 
 
 class tamis_transport_options(Structure):
-    _fields_ = [("time_limit", c_double), ("reserved", c_uint64 * 7)]
+    _fields_ = [("time_limit", c_double), ("link", c_int), ("reserved", c_uint64 * 6)]
 
 
 class tamis_group_description(Structure):
@@ -399,6 +401,8 @@ TAMIS_FUNCTIONS = {
     "tamis_transport_fail": (c_int, [c_int, c_char_p]),
     "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
     "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
+    "tamis_nccl_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(tamis_transport)]),
+    "tamis_nccl_close": (None, [POINTER(tamis_transport)]),
     "tamis_group_close": (None, [c_void_p]),
     "tamis_group_describe": (c_int, [c_void_p, POINTER(tamis_group_description)]),
     "tamis_group_plan_create": (c_int, [c_void_p, POINTER(tamis_sparse), c_int64, POINTER(tamis_options),

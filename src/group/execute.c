@@ -139,7 +139,8 @@ static tamis_status agree(run *r, const tamis_execution *execution) {
         all.exchange |= theirs.exchange;
     }
     lay_out(r, all.b_members, all.d_members);
-    r->exchanges = all.exchange || all.b_members != r->plan->kept_b || all.d_members != r->plan->kept_d;
+    r->exchanges = r->plan->report.ghosts > 0 &&
+                   (all.exchange || all.b_members != r->plan->kept_b || all.d_members != r->plan->kept_d);
     return TAMIS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "core/device.h"
+#include "group/nccl.h"
 #include "group/threads.h"
 
 /* ------------------------------------------------------------------------------------------ failing */
@@ -218,6 +219,8 @@ static tamis_status read_options(const tamis_transport_options *given, tamis_tra
     static const tamis_transport_options initial = TAMIS_TRANSPORT_OPTIONS_INIT;
     *options = given ? *given : initial;
     TRY(TAMIS_RESERVED(options, "options"));
+    if ((int)options->link < 0 || options->link > TAMIS_LINK_NCCL)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.link = %d is not a valid tamis_link", (int)options->link);
     if (options->time_limit > 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.time_limit = %g: expected a positive number of seconds",
                       options->time_limit);
@@ -255,15 +258,22 @@ tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks, con
     tamis_transport *const transports = memory;
     TRY_GOTO(done, tamis_threads_open(ranks, &o, transports));
     for (; made < ranks; made++) {
-        TRY_GOTO(failed, make(devices[made], &transports[made], &groups[made]));
-        groups[made]->close = tamis_threads_close;
+        if (o.link == TAMIS_LINK_NCCL)
+            TRY_GOTO(failed, tamis_nccl_wrap(devices[made], tamis_threads_close, &transports[made]));
+        status = make(devices[made], &transports[made], &groups[made]);
+        if (status != TAMIS_OK && o.link == TAMIS_LINK_NCCL) {
+            tamis_nccl_unwrap(transports[made].context);
+            transports[made].context = NULL;
+        }
+        TRY_GOTO(failed, status);
+        groups[made]->close = o.link == TAMIS_LINK_NCCL ? tamis_nccl_unwrap : tamis_threads_close;
         groups[made]->sharing = ranks;
         groups[made]->direct = are_alike(devices, ranks);
     }
     goto done;
 failed: /* those of which no group was made are closed alone */
     for (int r = 0; r < ranks; r++) {
-        if (r >= made) tamis_threads_close(transports[r].context);
+        if (r >= made && transports[r].context) tamis_threads_close(transports[r].context);
         tamis_group_close(groups[r]);
         groups[r] = NULL;
     }

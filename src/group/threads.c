@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <tamis/stream.h>
@@ -17,7 +18,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { TEXT = 512 };
+enum { TEXT = 512, LOOKS = 100 };
 
 static const size_t OF_DEVICES = (size_t)-1; /* in place of the records' size: ranks meet to exchange device memory */
 
@@ -88,14 +89,23 @@ static void enter(member *m) {
     m->meetings++;
     if (++h->arrived < h->ranks) return;
     h->arrived = 0;
-    h->meetings++;
+    __atomic_store_n(&h->meetings, h->meetings + 1, __ATOMIC_RELEASE); /* look_on reads it without the lock */
     pthread_cond_broadcast(&h->arrival);
+}
+
+/* Ranks come at nearly the same time, and waking a thread takes longer than that: for a moment it only looks. */
+static void look_on(const member *m) {
+    hall *const h = m->hall;
+    pthread_mutex_unlock(&h->lock);
+    for (int i = 0; i < LOOKS && __atomic_load_n(&h->meetings, __ATOMIC_ACQUIRE) < m->meetings; i++) sched_yield();
+    pthread_mutex_lock(&h->lock);
 }
 
 /* Waits for the end of the meeting that this rank has entered. The lock is held. */
 static tamis_status wait_for_all(member *m) {
     hall *const h = m->hall;
     const struct timespec deadline = deadline_of(h->time_limit);
+    if (h->meetings < m->meetings && !h->failed) look_on(m);
     while (h->meetings < m->meetings) {
         if (h->failed) return give_up(m);
         if (pthread_cond_timedwait(&h->arrival, &h->lock, &deadline) == ETIMEDOUT && h->meetings < m->meetings)

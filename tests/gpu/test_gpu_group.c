@@ -1,7 +1,8 @@
 /*
  * Groups over two CUDA devices: what the driver is asked to copy, when rows are kept, and that whatever call of the
  * driver fails on one rank, both return soon, with an error that names the rank, and nothing is lost. The driver is
- * fake_cuda.c's; each case is a process of its own. test_gpu_group FAKE      the path of the fake library
+ * fake_cuda.c's; each case is a process of its own. test_gpu_group FAKE FAKE_NCCL      the paths of the fake
+ * libraries
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -20,7 +21,7 @@
 
 enum { RANKS = 2, ROWS = 40, WIDTH = 8, EACH = ROWS / RANKS, RUNS = 3 };
 
-static const char *fake;
+static const char *fake, *fake_nccl;
 static long (*calls)(const char *function), (*note)(const char *what);
 
 static void use_fake(void) {
@@ -122,14 +123,17 @@ static void members_run(member *members) {
     for (int r = 0; r < RANKS; r++) pthread_join(threads[r], NULL);
 }
 
-static void open_local(member *members, double time_limit) {
+static void open_linked(member *members, double time_limit, tamis_link link) {
     tamis_device *const devices[RANKS] = {members[0].device, members[1].device};
     tamis_group *groups[RANKS];
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = time_limit;
+    o.link = link;
     CHECK(tamis_group_open_local(devices, RANKS, &o, groups) == TAMIS_OK);
     for (int r = 0; r < RANKS; r++) members[r].group = groups[r];
 }
+
+static void open_local(member *members, double time_limit) { open_linked(members, time_limit, TAMIS_LINK_COPIES); }
 
 static void close_groups(member *members) {
     for (int r = 0; r < RANKS; r++) tamis_group_close(members[r].group);
@@ -196,6 +200,70 @@ static void copies_through_the_host(const void *overlap) {
     CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
+/* ------------------------------------------------------------------------------------------ NCCL */
+
+/* Messages instead of copies. */
+static void messages_by_nccl(const void *overlap) {
+    member members[RANKS];
+    use_fake();
+    setenv("TAMIS_NCCL", fake_nccl, 1);
+    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
+    open_linked(members, 30, TAMIS_LINK_NCCL);
+    tamis_group_description about;
+    CHECK(tamis_group_describe(members[0].group, &about) == TAMIS_OK && strcmp(about.transport, "nccl") == 0);
+    members_run(members);
+    for (int r = 0; r < RANKS; r++) CHECK(members[r].failed > RUNS);
+    CHECK(calls("cuMemcpyPeerAsync") == 0);
+    close_groups(members);
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
+/* Where it is missing, and where something else has its name. */
+static void nccl_is_missing(const void *file) {
+    member members[RANKS];
+    tamis_group *groups[RANKS];
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    use_fake();
+    setenv("TAMIS_NCCL", strcmp(file, "cuda") == 0 ? fake : (const char *)file, 1);
+    members_open(members, TAMIS_OVERLAP_AUTO);
+    tamis_device *const devices[RANKS] = {members[0].device, members[1].device};
+    const int64_t live = tamis_memory_live();
+    o.link = TAMIS_LINK_NCCL;
+    CHECK(tamis_group_open_local(devices, RANKS, &o, groups) == TAMIS_ERROR_DEVICE);
+    CHECK(error_has("no NCCL: ") && error_has("TAMIS_NCCL"));
+    CHECK(error_has(strcmp(file, "cuda") == 0 ? "has no nccl" : "not found"));
+    CHECK(groups[0] == NULL && groups[1] == NULL && tamis_memory_live() == live);
+    o.link = (tamis_link)2;
+    CHECK(tamis_group_open_local(devices, RANKS, &o, groups) == TAMIS_ERROR_ARGUMENT && error_has("options.link = 2"));
+    tamis_device *cpu = NULL;
+    setenv("TAMIS_NCCL", fake_nccl, 1);
+    o.link = TAMIS_LINK_NCCL;
+    CHECK(tamis_device_open("cpu", &cpu) == TAMIS_OK);
+    CHECK(tamis_group_open_local(&cpu, 1, &o, groups) == TAMIS_ERROR_UNSUPPORTED && error_has("cpu is none"));
+    tamis_device_close(cpu);
+    members_close(members);
+}
+
+/* One call of NCCL fails on one rank: both learn it, soon. */
+static void nccl_fails(const void *fault) {
+    member members[RANKS];
+    use_fake();
+    setenv("TAMIS_NCCL", fake_nccl, 1);
+    setenv("FAKE_NCCL_FAULT", fault, 1);
+    members_open(members, TAMIS_OVERLAP_ALWAYS);
+    open_linked(members, 20, TAMIS_LINK_NCCL);
+    members_run(members);
+    for (int r = 0; r < RANKS; r++) {
+        CHECK(members[r].failed <= RUNS);
+        CHECK(strstr(members[r].message, "a system error of the stub"));
+    }
+    CHECK(strstr(members[0].message, "rank 1: ") || strstr(members[1].message, "rank 0: "));
+    close_groups(members);
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
 /* ------------------------------------------------------------------------------------------ faults */
 
 static double seconds(void) {
@@ -254,13 +322,23 @@ static void each_call_fails(const void *function) {
 
 int main(int argc, char **argv) {
     int failures = 0;
-    if (argc < 2) return 2;
+    if (argc < 3) return 2;
     fake = argv[1];
+    fake_nccl = argv[2];
     setenv("TAMIS_PROBE", "0", 1);
     failures += !process_run("copies between devices", copies_between_devices, NULL);
     failures += !process_run("copies between devices, while computing", copies_between_devices, "");
     failures += !process_run("copies through the host", copies_through_the_host, NULL);
     failures += !process_run("copies through the host, while computing", copies_through_the_host, "");
+    failures += !process_run("messages by NCCL", messages_by_nccl, NULL);
+    failures += !process_run("messages by NCCL, while computing", messages_by_nccl, "");
+    failures += !process_run("NCCL is missing", nccl_is_missing, "/nowhere/libnccl.so.2");
+    failures += !process_run("another library in the place of NCCL", nccl_is_missing, "cuda");
+    failures += !process_run("NCCL makes no id", nccl_fails, "ncclGetUniqueId@1");
+    failures += !process_run("a rank does not join", nccl_fails, "ncclCommInitRank@2");
+    failures += !process_run("a message is not sent", nccl_fails, "ncclSend@3");
+    failures += !process_run("a message is not received", nccl_fails, "ncclRecv@2");
+    failures += !process_run("an earlier exchange has failed", nccl_fails, "ncclCommGetAsyncError@3");
     failures += !process_run("a copy fails", each_call_fails, "cuMemcpyPeerAsync");
     failures += !process_run("an event fails", each_call_fails, "cuEventRecord");
     failures += !process_run("waiting for an event fails", each_call_fails, "cuStreamWaitEvent");

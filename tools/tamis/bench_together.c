@@ -45,7 +45,8 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     const tool_problem *problem = &one->problem;
     const tamis_options planning = planning_of(one);
     double seconds = 0;
-    tamis_status status = tool_gang_open(&s->devices, problem, &planning, &s->gang);
+    tamis_status status =
+        tool_gang_open(&s->devices, s->devices.count > 1 ? one->settings->link : 0, problem, &planning, &s->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&s->gang, &s->local, &s->exchange);
     if (status == TAMIS_OK) status = tool_gang_execute(&s->gang, 1, &seconds);
     if (status != TAMIS_OK) return status;

@@ -198,11 +198,13 @@ static tamis_status run_all(tool_gang *gang, tamis_status (*call)(tool_rank *ran
     return status;
 }
 
-static tamis_status open_groups(tool_gang *gang) {
+static tamis_status open_groups(tool_gang *gang, int link) {
     tamis_device *devices[TOOL_LIST_LIMIT];
     tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
+    tamis_transport_options options = TAMIS_TRANSPORT_OPTIONS_INIT;
+    options.link = (tamis_link)link;
     for (int r = 0; r < gang->ranks; r++) devices[r] = gang->at[r].device.device;
-    const tamis_status status = tamis_group_open_local(devices, gang->ranks, NULL, groups);
+    const tamis_status status = tamis_group_open_local(devices, gang->ranks, &options, groups);
     for (int r = 0; r < gang->ranks; r++) gang->at[r].group = groups[r];
     return status;
 }
@@ -226,8 +228,8 @@ static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
     return status;
 }
 
-tamis_status tool_gang_open(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang) {
+tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning, tool_gang *gang) {
     if (problem->S.format != TAMIS_CSR)
         return tamis_transport_fail(TAMIS_ERROR_UNSUPPORTED, "several devices take csr only");
     *gang = (tool_gang){.ranks = devices->count, .at = tool_allocate((size_t)devices->count, sizeof *gang->at)};
@@ -238,7 +240,7 @@ tamis_status tool_gang_open(const tool_chosen *devices, const tool_problem *prob
         if (status != TAMIS_OK) return status;
     }
     tamis_status status = share_rows(gang, problem);
-    if (status == TAMIS_OK) status = open_groups(gang);
+    if (status == TAMIS_OK) status = open_groups(gang, link);
     for (int r = 0; r < gang->ranks; r++) {
         gang->at[r].planning = planning;
         gang->at[r].line = &gang->line;
@@ -297,10 +299,11 @@ tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local,
     return status == TAMIS_OK ? tamis_group_plan_describe(gang->at[0].plan, group) : status;
 }
 
-tamis_status tool_gang_once(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning) {
+tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning) {
     tool_gang gang = {0};
     double seconds = 0;
-    tamis_status status = tool_gang_open(devices, problem, planning, &gang);
+    tamis_status status = tool_gang_open(devices, link, problem, planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_execute(&gang, 1, &seconds);
     tool_gang_close(&gang);
     return status;

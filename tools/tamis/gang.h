@@ -26,9 +26,9 @@ typedef struct tool_gang {
 
 /* Opens the devices, copies the operands there, and makes the ranks' plans: rows of S with equal nonzeros; rows of B
    like those of a square S, else equal numbers. Operands of the problem are on the host. After an error too it is to be
-   closed. */
-tamis_status tool_gang_open(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang);
+   closed. link: a tamis_link. */
+tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning, tool_gang *gang);
 void tool_gang_close(tool_gang *gang);
 
 /* `count` executions from the output as it is on the host, which gets the result of the last; with a beta they are one
@@ -40,7 +40,8 @@ tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds);
 tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *seconds);
 
 /* Opens, executes once, and closes. */
-tamis_status tool_gang_once(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning);
+tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning);
 
 /* What the first rank computes, and what all of them exchange. */
 tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group);

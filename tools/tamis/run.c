@@ -21,7 +21,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap;
+    int edge, type, math, device, algorithm, effort, overlap, link;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -62,6 +62,8 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
+     &tool_links},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -232,7 +234,7 @@ static tamis_options planning_of(const work *job) {
 static int execute_together(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    tamis_status status = tool_gang_open(&job->set->devices, problem, &planning, &job->gang);
+    tamis_status status = tool_gang_open(&job->set->devices, job->set->link, problem, &planning, &job->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
     job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
     job->report.check_seconds = 0;

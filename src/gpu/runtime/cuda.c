@@ -63,6 +63,9 @@ static void leave(void) {
     api.context_pop(&context);
 }
 
+tamis_status tamis_cuda_enter(tamis_gpu_device *device) { return enter(device); }
+void tamis_cuda_leave(void) { leave(); }
+
 /* The same for what a capture in progress forbids to its thread, or to all, though it is no part of it: memory, loading
    code. `mode` holds the thread's own until the end. */
 static tamis_status enter_apart(tamis_gpu_device *device, int *mode) {
