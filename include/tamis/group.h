@@ -125,7 +125,13 @@ typedef struct tamis_group_report {
     size_t buffer_bytes; /* of the plan's buffers */
     double setup_seconds; /* of tamis_group_plan_create on this rank, with waiting for others */
     bool overlaps;        /* this rank computes with its own rows while the others are on their way */
-    uint64_t reserved[6];
+    /* Predictions, in seconds, of the slowest rank; 0 where a local plan has no model, and over transports that the
+       library does not know. The link's rates are those of two H200 over NVLink, of the CPU its memory's. */
+    double exchange_seconds;   /* 1d-fetch, which plans do: the rows that are needed */
+    double replicated_seconds; /* static-split, paper 004's: all rows of B to all ranks */
+    double together_seconds;   /* an execution, exchange included */
+    double alone_seconds;      /* of the whole on one rank: the sum of what the ranks compute */
+    uint64_t reserved[2];
 } tamis_group_report;
 
 /* Describes a plan. */

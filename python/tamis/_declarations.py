@@ -199,7 +199,9 @@ class tamis_group_report(Structure):
                 ("nnz_here", c_int64), ("nnz_most", c_int64), ("imbalance", c_double), ("own_rows", c_int64),
                 ("ghost_rows", c_int64), ("send_rows", c_int64), ("sources", c_int), ("targets", c_int),
                 ("ghosts", c_int64), ("ghosts_most", c_int64), ("row_bytes", c_int64), ("buffer_bytes", c_size_t),
-                ("setup_seconds", c_double), ("overlaps", c_bool), ("reserved", c_uint64 * 6)]
+                ("setup_seconds", c_double), ("overlaps", c_bool), ("exchange_seconds", c_double),
+                ("replicated_seconds", c_double), ("together_seconds", c_double), ("alone_seconds", c_double),
+                ("reserved", c_uint64 * 2)]
 
 
 class tamis_convert_options(Structure):

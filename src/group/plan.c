@@ -195,9 +195,37 @@ static tamis_status make_rest(making *m) {
     tamis_group_plan *const plan = m->plan;
     TRY(tamis_shard_set_requests(plan->shard, m->asked, m->asked_rows));
     TRY(count_row_bytes(plan));
+    plan->report.cols = m->S->cols;
     plan->overlaps = tamis_group_overlaps(plan);
     TRY(tamis_group_make_pieces(plan, &plan->options));
     return tamis_group_make_buffers(plan);
+}
+
+/* What ranks tell each other in the end. */
+typedef struct ending {
+    int64_t ghosts;
+    tamis_group_price price;
+    bool known; /* the price is */
+} ending;
+
+static ending ending_of(const tamis_group_plan *plan) {
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    ending mine = {.ghosts = is->ghost_rows, .price = tamis_group_price_of(plan)};
+    mine.known = (mine.price.local > 0 || is->local.nnz == 0) && (mine.price.exchange > 0 || is->ghost_rows == 0);
+    return mine;
+}
+
+static void raise_to(double *most, double value) {
+    if (value > *most) *most = value;
+}
+
+static void add_ending(tamis_group_report *report, const ending *theirs) {
+    report->ghosts += theirs->ghosts;
+    if (theirs->ghosts > report->ghosts_most) report->ghosts_most = theirs->ghosts;
+    raise_to(&report->exchange_seconds, theirs->price.exchange);
+    raise_to(&report->replicated_seconds, theirs->price.replicated);
+    raise_to(&report->together_seconds, theirs->price.together);
+    report->alone_seconds += theirs->price.local;
 }
 
 static void fill_report(making *m) {
@@ -206,7 +234,6 @@ static void fill_report(making *m) {
     tamis_group_report *const report = &m->plan->report;
     report->rank = is->rank;
     report->ranks = is->ranks;
-    report->cols = m->S->cols;
     report->nnz_here = is->local.nnz;
     report->imbalance = report->nnz > 0 ? (double)report->nnz_most * report->ranks / (double)report->nnz : 1;
     report->own_rows = is->own_rows;
@@ -215,12 +242,14 @@ static void fill_report(making *m) {
     report->sources = is->sources;
     report->targets = is->targets;
     report->overlaps = m->plan->overlaps;
+    bool known = true;
     for (int r = 0; r < is->ranks; r++) {
-        int64_t ghosts;
-        memcpy(&ghosts, tamis_group_shared(group, r, sizeof ghosts), sizeof ghosts);
-        report->ghosts += ghosts;
-        if (ghosts > report->ghosts_most) report->ghosts_most = ghosts;
+        ending theirs;
+        memcpy(&theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
+        add_ending(report, &theirs);
+        known = known && theirs.known;
     }
+    if (!known) report->together_seconds = report->alone_seconds = 0;
 }
 
 /* ------------------------------------------------------------------------------------------ the whole */
@@ -245,8 +274,8 @@ static tamis_status make(making *m) {
     TRY(tamis_group_share(group, make_room_for_requests(m), NULL, 0));
     TRY(exchange_requests(m));
     const tamis_status rest = make_rest(m);
-    const int64_t ghosts = tamis_shard_is(m->plan->shard)->ghost_rows;
-    TRY(tamis_group_share(group, rest, &ghosts, sizeof ghosts));
+    const ending end = rest == TAMIS_OK ? ending_of(m->plan) : (ending){.ghosts = 0};
+    TRY(tamis_group_share(group, rest, &end, sizeof end));
     fill_report(m);
     return TAMIS_OK;
 }

@@ -64,4 +64,10 @@ void tamis_group_release_places(tamis_group_plan *plan);
 /* price.c: whether a rank computes its own part while rows are on their way. */
 bool tamis_group_overlaps(const tamis_group_plan *plan);
 
+/* What a rank is predicted to take, in seconds; 0: not known. */
+typedef struct tamis_group_price {
+    double local, exchange, replicated, together;
+} tamis_group_price;
+tamis_group_price tamis_group_price_of(const tamis_group_plan *plan);
+
 #endif

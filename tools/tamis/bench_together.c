@@ -134,6 +134,8 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     tool_json_number(json, "median_ms", 1e3 * together->median);
     tool_json_number(json, "min_ms", 1e3 * together->min);
     tool_json_number(json, "speedup", together->median > 0 ? alone->median / together->median : none);
+    tool_json_number(json, "predicted_speedup",
+                     exchange->together_seconds > 0 ? exchange->alone_seconds / exchange->together_seconds : none);
     tool_json_integer(json, "samples", (int64_t)together->count);
     tool_json_integer(json, "exchanged_rows", exchange->ghosts);
     tool_json_integer(json, "exchanged_rows_most", exchange->ghosts_most);

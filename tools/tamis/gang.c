@@ -1,4 +1,5 @@
 /* Ranks as threads: each has its rows of every operand, in the arrays of the whole. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,6 +298,17 @@ tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *secon
 tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group) {
     const tamis_status status = tamis_plan_describe(tamis_group_plan_local(gang->at[0].plan), local);
     return status == TAMIS_OK ? tamis_group_plan_describe(gang->at[0].plan, group) : status;
+}
+
+tamis_status tool_gang_explain(const tool_gang *gang) {
+    size_t needed = 0;
+    tamis_status status = tamis_group_plan_explain(gang->at[0].plan, NULL, 0, &needed);
+    if (status != TAMIS_OK) return status;
+    char *text = tool_allocate(needed, 1);
+    status = tamis_group_plan_explain(gang->at[0].plan, text, needed, NULL);
+    if (status == TAMIS_OK) puts(text);
+    free(text);
+    return status;
 }
 
 tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,

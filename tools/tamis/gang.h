@@ -43,6 +43,9 @@ tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *secon
 tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,
                             const tamis_options *planning);
 
+/* Prints what the first rank's plan says of itself and of the exchange. */
+tamis_status tool_gang_explain(const tool_gang *gang);
+
 /* What the first rank computes, and what all of them exchange. */
 tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group);
 
