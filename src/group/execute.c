@@ -147,8 +147,8 @@ static tamis_status agree(run *r, const tamis_execution *execution) {
 /* ------------------------------------------------------------------------------------------ packing */
 
 /* Rows of all members of a matrix, `skip` bytes behind the start of X's or the sent rows. */
-static tamis_status gather(const run *r, const tamis_dense *X, int64_t members, const void *rows, int64_t count,
-                           void *to, int64_t skip) {
+static tamis_status gather(const run *r, void *stream, const tamis_dense *X, int64_t members, const void *rows,
+                           int64_t count, void *to, int64_t skip) {
     const tamis_device *const device = r->plan->group->device;
     const int64_t size = element_bytes(r);
     for (int64_t m = 0; m < members; m++) {
@@ -162,27 +162,29 @@ static tamis_status gather(const run *r, const tamis_dense *X, int64_t members, 
                                    .cols = X->cols,
                                    .count = count,
                                    .rows = rows};
-        TRY(device->backend->gather(device->handle, r->plan->stream, &g));
+        TRY(device->backend->gather(device->handle, stream, &g));
     }
     return TAMIS_OK;
 }
 
 /* Rows of B, and behind them those of D. */
-static tamis_status pack(const run *r, const void *rows, int64_t count, void *to) {
+static tamis_status pack(const run *r, void *stream, const void *rows, int64_t count, void *to) {
     if (count == 0) return TAMIS_OK;
-    TRY(gather(r, r->given.B, r->b_members, rows, count, to, 0));
+    TRY(gather(r, stream, r->given.B, r->b_members, rows, count, to, 0));
     if (r->d_members == 0) return TAMIS_OK;
-    return gather(r, r->given.D, r->d_members, rows, count, to, r->b_members * r->b_cols * element_bytes(r));
+    return gather(r, stream, r->given.D, r->d_members, rows, count, to, r->b_members * r->b_cols * element_bytes(r));
 }
 
 static tamis_status pack_sends(const run *r) {
     const tamis_group_plan *const plan = r->plan;
     const tamis_shard_description *const is = tamis_shard_is(plan->shard);
-    return pack(r, plan->sends ? plan->sends : is->sends, is->send_rows, plan->send);
+    return pack(r, plan->stream, plan->sends ? plan->sends : is->sends, is->send_rows, plan->send);
 }
 
+/* In the caller's stream, which has read X before: the others wait only for what is sent. */
 static tamis_status pack_own(const run *r) {
-    return tamis_group_in_place(r->plan) ? TAMIS_OK : pack(r, NULL, r->own_rows, r->plan->rows);
+    if (tamis_group_in_place(r->plan)) return TAMIS_OK;
+    return pack(r, r->execution.stream, NULL, r->own_rows, r->plan->rows);
 }
 
 /* ------------------------------------------------------------------------------------------ exchange */

@@ -148,10 +148,15 @@ static void copies_between_devices(const void *overlap) {
     members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
     open_local(members, 30);
     const long out = calls("cuMemcpyDtoHAsync_v2");
+    const long records = calls("cuEventRecord"), waits = calls("cuStreamWaitEvent");
     members_run(members);
     for (int r = 0; r < RANKS; r++) CHECK(members[r].run[2] == TAMIS_OK);
     CHECK(calls("cuMemcpyPeerAsync") == 3L * RANKS);
-    CHECK(calls("cuCtxEnablePeerAccess") == RANKS);         /* each asks once */
+    CHECK(calls("cuCtxEnablePeerAccess") == RANKS); /* each asks once */
+    /* where the caller's stream is, that rows are ready, that they are copied, that they have come: recorded and waited
+     * for */
+    CHECK(calls("cuEventRecord") - records == 4L * 3 * RANKS);
+    CHECK(calls("cuStreamWaitEvent") - waits == 4L * 3 * RANKS);
     const long looks = calls("cuMemcpyDtoHAsync_v2") - out; /* of making the plans */
     for (int r = 0; r < RANKS; r++)                         /* rank 1 says for the third that its rows have changed */
         for (int i = 0; i < 3; i++) members[r].generations[i] = i == 2 && r == 1 ? 8 : 7;

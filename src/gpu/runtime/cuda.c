@@ -492,7 +492,9 @@ static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to,
 static void ask_for_access(cuda_device *device, const cuda_device *other) {
     const uint64_t bit = (uint64_t)1 << other->shared.number;
     if (device == other || !api.peer_access || __atomic_fetch_or(&device->asked, bit, __ATOMIC_RELAXED) & bit) return;
+    pthread_mutex_lock(&lock); /* the other device may be asking for this one's */
     (void)api.peer_access(other->context, 0);
+    pthread_mutex_unlock(&lock);
 }
 
 static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
