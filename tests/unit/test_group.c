@@ -82,7 +82,37 @@ static void rows_are_kept(void **state) {
     }
 }
 
-int main(void) {
+/* Three CUDA devices that compute in the host's memory (tests/gpu/emulated): test_group STEP, for every STEP-th case.
+ */
+static int step_of_devices;
+
+static void cases_on_devices(void **state) {
+    static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2"};
+    tamis_device *all[3];
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    (void)state;
+    o.time_limit = 300; /* kernels are compiled meanwhile */
+    group_case_location = TAMIS_DEVICE;
+    for (int d = 0; d < 3; d++) assert_int_equal(tamis_device_open(names[d], &all[d]), TAMIS_OK);
+    for (int ranks = 2; ranks <= 5; ranks += 3) {
+        tamis_group *groups[GROUP_RANKS];
+        tamis_device *devices[GROUP_RANKS];
+        for (int r = 0; r < ranks; r++) devices[r] = all[r % 3];
+        assert_int_equal(tamis_group_open_local(devices, ranks, &o, groups), TAMIS_OK);
+        group_run(ranks, groups, run_cases, &step_of_devices);
+        for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
+    }
+    for (int d = 0; d < 3; d++) tamis_device_close(all[d]);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest on_devices[] = {cmocka_unit_test(cases_on_devices)};
+    if (argc > 1) {
+        step_of_devices = atoi(argv[1]);
+        setenv("FAKE_CUDA_DEVICES", "3", 1);
+        setenv("FAKE_CUDA_PAGEABLE", "1", 1);
+        return cmocka_run_group_tests(on_devices, NULL, NULL);
+    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(rows_are_kept)};
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);
