@@ -15,7 +15,7 @@
 #ifndef TAMIS_TRANSPORT_H
 #define TAMIS_TRANSPORT_H
 
-#include <tamis/types.h>
+#include <tamis/tamis.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +38,8 @@ typedef struct tamis_transfer {
  * A transport. Of all structures of Tamis this one has a size in front instead of reserved words behind, since programs
  * implement it and it will get entries: set size = sizeof(tamis_transport). The library takes entries that a smaller
  * size leaves out for NULL, where it can do without them, and reports any that it does not know behind a larger one.
- * All entries here are needed. They move host memory; those for device memory, ordered by a stream, will follow them.
+ * All entries up to abort are needed; they move host memory. Without those for device memory, groups of GPUs pass rows
+ * through pinned host memory.
  */
 typedef struct tamis_transport {
     size_t size;
@@ -61,15 +62,30 @@ typedef struct tamis_transport {
     /* This rank cannot go on: what the others wait for, or call later, fails soon, with this rank and the message in
        their error. Does not wait. */
     void (*abort)(void *context, const char *message);
+
+    /*
+     * An exchange of device memory in the order of streams: both entries, or neither. `device` and `stream` are this
+     * rank's; memory is as tamis_device_allocate returns it, and the starts count from there.
+     * device_begin: what the stream has done before it is sent; what comes in the stream behind it finds the rows of
+     * the others. device_end: what comes in the stream behind it may change the memory that was sent. The host waits
+     * for the other ranks' hosts, not for devices. device_end follows each device_begin that succeeded, also where
+     * something has failed in between. If either fails, it first waits until no rank's device uses this rank's memory.
+     */
+    tamis_status (*device_begin)(void *context, tamis_device *device, void *stream, const tamis_transfer *transfer);
+    tamis_status (*device_end)(void *context);
 } tamis_transport;
 
 /* Sets the message of tamis_last_error() and returns the status: for entries of transports, to say why they fail. */
 TAMIS_API tamis_status tamis_transport_fail(tamis_status status, const char *message);
 
+/* What moves device memory between the CUDA devices of one process: copies from one to the other, or NCCL. */
+typedef enum tamis_link { TAMIS_LINK_COPIES = 0, TAMIS_LINK_NCCL = 1 } tamis_link;
+
 /* Options of the transports that Tamis has. */
 typedef struct tamis_transport_options {
     double time_limit; /* seconds that a rank waits for another one in a call before it gives up, positive (600) */
-    uint64_t reserved[7];
+    tamis_link link;   /* of tamis_group_open_local (copies); the one over MPI ignores it */
+    uint64_t reserved[6];
 } tamis_transport_options;
 
 /* The defaults of a tamis_transport_options. */

@@ -41,11 +41,16 @@ TAMIS_MATH_EXACT = 0
 TAMIS_MATH_TF32 = 1
 TAMIS_EFFORT_ESTIMATE = 0
 TAMIS_EFFORT_MEASURE = 1
+TAMIS_OVERLAP_AUTO = 0
+TAMIS_OVERLAP_NEVER = 1
+TAMIS_OVERLAP_ALWAYS = 2
 TAMIS_CHOSEN_PREDICTED = 0
 TAMIS_CHOSEN_NAMED = 1
 TAMIS_CHOSEN_MEASURED = 2
 TAMIS_CHOSEN_REMEMBERED = 3
 TAMIS_SAME_TYPE = -1
+TAMIS_LINK_COPIES = 0
+TAMIS_LINK_NCCL = 1
 TAMIS_DUPLICATES_KEEP = 0
 TAMIS_DUPLICATES_SUM = 1
 TAMIS_DUPLICATES_LAST = 2
@@ -123,13 +128,13 @@ class tamis_options(Structure):
                 ("parameters", c_char_p), ("a_layout", c_int), ("b_layout", c_int), ("d_layout", c_int),
                 ("output_layout", c_int), ("stream", c_void_p), ("no_workspace", c_bool),
                 ("allocator", POINTER(tamis_allocator)), ("keep_softmax", c_bool), ("effort", c_int),
-                ("d_is_b", c_bool), ("reserved", c_uint64 * 10)]
+                ("d_is_b", c_bool), ("overlap", c_int), ("reserved", c_uint64 * 10)]
 
 
 class tamis_execution(Structure):
     _fields_ = [("stream", c_void_p), ("alpha", c_double), ("beta", c_double), ("values", c_void_p),
                 ("values_stride", c_int64), ("workspace", c_void_p), ("workspace_bytes", c_size_t),
-                ("softmax_rows", c_void_p), ("reserved", c_uint64 * 7)]
+                ("softmax_rows", c_void_p), ("generation", c_uint64), ("reserved", c_uint64 * 6)]
 
 
 class tamis_plan_report(Structure):
@@ -176,11 +181,13 @@ class tamis_transport(Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("context", c_void_p), ("rank", c_int), ("ranks", c_int),
                 ("gather", CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)),
                 ("exchange_begin", CFUNCTYPE(c_int, c_void_p, POINTER(tamis_transfer))),
-                ("exchange_end", CFUNCTYPE(c_int, c_void_p)), ("abort", CFUNCTYPE(None, c_void_p, c_char_p))]
+                ("exchange_end", CFUNCTYPE(c_int, c_void_p)), ("abort", CFUNCTYPE(None, c_void_p, c_char_p)),
+                ("device_begin", CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, POINTER(tamis_transfer))),
+                ("device_end", CFUNCTYPE(c_int, c_void_p))]
 
 
 class tamis_transport_options(Structure):
-    _fields_ = [("time_limit", c_double), ("reserved", c_uint64 * 7)]
+    _fields_ = [("time_limit", c_double), ("link", c_int), ("reserved", c_uint64 * 6)]
 
 
 class tamis_group_description(Structure):
@@ -192,7 +199,9 @@ class tamis_group_report(Structure):
                 ("nnz_here", c_int64), ("nnz_most", c_int64), ("imbalance", c_double), ("own_rows", c_int64),
                 ("ghost_rows", c_int64), ("send_rows", c_int64), ("sources", c_int), ("targets", c_int),
                 ("ghosts", c_int64), ("ghosts_most", c_int64), ("row_bytes", c_int64), ("buffer_bytes", c_size_t),
-                ("setup_seconds", c_double), ("reserved", c_uint64 * 7)]
+                ("setup_seconds", c_double), ("overlaps", c_bool), ("exchange_seconds", c_double),
+                ("replicated_seconds", c_double), ("together_seconds", c_double), ("alone_seconds", c_double),
+                ("reserved", c_uint64 * 2)]
 
 
 class tamis_convert_options(Structure):
@@ -397,6 +406,8 @@ TAMIS_FUNCTIONS = {
     "tamis_transport_fail": (c_int, [c_int, c_char_p]),
     "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
     "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
+    "tamis_nccl_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(tamis_transport)]),
+    "tamis_nccl_close": (None, [POINTER(tamis_transport)]),
     "tamis_group_close": (None, [c_void_p]),
     "tamis_group_describe": (c_int, [c_void_p, POINTER(tamis_group_description)]),
     "tamis_group_plan_create": (c_int, [c_void_p, POINTER(tamis_sparse), c_int64, POINTER(tamis_options),

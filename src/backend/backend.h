@@ -166,6 +166,39 @@ typedef struct tamis_permutation {
     bool out; /* from packed to scattered; else the other way */
 } tamis_permutation;
 
+/* Rows of a matrix, one after another: line t of `to`, `apart` elements behind the one before, is row rows[t] of
+   `from`. */
+typedef struct tamis_gathering {
+    tamis_type type;
+    int threads;
+    tamis_layout layout; /* of `from`; `to` is row-major */
+    tamis_place from, to;
+    int64_t stride, apart; /* in elements */
+    int64_t cols, count;
+    const void *rows; /* int64, in the backend's memory; NULL: 0, 1, 2, ... */
+} tamis_gathering;
+
+/* What a rank sends to each other one and receives from it, in device memory: bytes starts[r] .. starts[r + 1] - 1. */
+typedef struct tamis_messages {
+    int rank, ranks;
+    const void *send;
+    void *receive;
+    const int64_t *send_starts, *receive_starts;
+} tamis_messages;
+
+/* A library for messages between devices (NCCL), opened at run time. */
+enum { TAMIS_MEETING_BYTES = 128 };
+typedef struct tamis_messenger {
+    tamis_status (*open)(void); /* an error that says where it was searched */
+    tamis_status (*invite)(void *device, char meeting[TAMIS_MEETING_BYTES]);
+    /* all ranks with what one has made; waits for them */
+    tamis_status (*join)(void *device, const char meeting[TAMIS_MEETING_BYTES], int rank, int ranks, void **place);
+    tamis_status (*exchange)(void *device, void *place, void *stream,
+                             const tamis_messages *messages); /* in the stream */
+    tamis_status (*check)(void *device, void *place);         /* errors since */
+    void (*leave)(void *device, void *place, bool abort);     /* abort: ends what is still in a stream */
+} tamis_messenger;
+
 typedef struct tamis_dense_functions tamis_dense_functions; /* backend/dense.h */
 typedef struct tamis_edge_functions tamis_edge_functions;   /* backend/edge.h */
 
@@ -240,7 +273,9 @@ struct tamis_backend {
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);
     tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
     tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);
+    tamis_status (*gather)(void *device, void *stream, const tamis_gathering *gathering);
 
+    const tamis_messenger *messenger;   /* NULL: none */
     const tamis_dense_functions *dense; /* NULL: none */
     const tamis_edge_functions *edges;
 };

@@ -216,9 +216,10 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
     const tamis_place given = {(void *)(uintptr_t)r->given.values,
                                first * (int64_t)tamis_type_size(plan->problem.value_type)};
     if (!r->given.values || !tamis_plan_needs_values(plan)) return TAMIS_OK;
+    const bool in_order = !plan->order.permutation || (plan->own_values && r->given.values == plan->pattern.values);
     x->apart.values = r->given.values_stride;
-    x->values = plan->order.permutation ? in_workspace(r, plan->staging.values) : given;
-    return plan->order.permutation ? permute(r, plan->problem.value_type, x->values, given, false) : TAMIS_OK;
+    x->values = in_order ? given : in_workspace(r, plan->staging.values);
+    return !in_order ? permute(r, plan->problem.value_type, x->values, given, false) : TAMIS_OK;
 }
 
 /* Where the kernels write. If beta is not 0, the old content is copied there first. */
@@ -295,7 +296,7 @@ static void describe_operands(const tamis_views *views, run *r) {
     r->a = (operand){"A", views->A, p->rows, p->inner, o->type, o->a_layout, "a_layout", s->a, 0};
     r->b = (operand){"B", views->B, p->cols, spmm ? p->width : p->inner, o->type, o->b_layout, "b_layout", s->b, 0};
     const tamis_dense *const D = o->d_is_b && !views->D ? views->B : views->D;
-    r->d = (operand){"D", D, p->cols, p->width, o->type, o->d_layout, "d_layout", s->d, 0};
+    r->d = (operand){"D", D, p->cols, p->width, o->type, o->d_layout, "d_layout", s->d, views->skip_d};
     r->out = (operand){spmm ? "C" : "E", views->out,      p->rows, p->width,       o->output_type,
                        o->output_layout, "output_layout", s->out,  views->skip_out};
     if (sddmm)

@@ -137,6 +137,18 @@ static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
     plan->evidence.cache_l3 = plan->device->description.cache_l3;
 }
 
+/* Values and samples pass through the same permutation as those of a COO. */
+static tamis_status take_entries(tamis_plan *plan) {
+    const tamis_backend *const backend = plan->device->backend;
+    const size_t bytes = (size_t)plan->problem.nnz * sizeof(int64_t);
+    void *const handle = plan->device->handle;
+    if (bytes == 0) return TAMIS_OK;
+    TRY(backend->allocate(handle, tamis_kept_stream(&plan->problem), bytes, "the entries of a part",
+                          &plan->order.permutation));
+    return backend->copy_in(handle, plan->options.stream, (tamis_place){plan->order.permutation, 0},
+                            plan->part->entries, bytes);
+}
+
 /* Every backend works on CSR whose offsets begin at 0: of COO, of a slice of rows and for the transpose the plan makes
    offsets, and columns of its own where entries are in another order. */
 static tamis_status take_pattern(tamis_plan *plan) {
@@ -150,6 +162,7 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->columns = S->columns;
     problem->offsets = S->offsets;
     problem->offset_type = S->offset_type;
+    if (plan->part) return take_entries(plan);
     if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
     TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
     if (S->format == TAMIS_COO) problem->unchecked = false;
@@ -249,20 +262,33 @@ static tamis_status make_from(tamis_plan *plan, const tamis_sparse *S, const tam
     return status;
 }
 
-tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options, bool once,
-                             tamis_plan **plan) {
+static tamis_status make_new(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
+                             const tamis_options *options, bool once, tamis_plan **plan) {
     tamis_status status = TAMIS_OK;
     tamis_plan *made = NULL;
     if (!device) return tamis_fail(TAMIS_ERROR_ARGUMENT, "device = NULL: open one with tamis_device_open");
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a plan", (void **)&made));
     made->device = device;
+    made->part = part;
+    made->own_values = part && part->own_values;
     tamis_destroy_passed(device);
     TRY_GOTO(failed, make_from(made, S, options, once));
+    made->part = NULL;
     *plan = made;
     return TAMIS_OK;
 failed:
     tamis_plan_release(made);
     return status;
+}
+
+tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options, bool once,
+                             tamis_plan **plan) {
+    return make_new(device, S, NULL, options, once, plan);
+}
+
+tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
+                                  const tamis_options *options, tamis_plan **plan) {
+    return make_new(device, S, part, options, false, plan);
 }
 
 tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,

@@ -24,6 +24,13 @@ typedef struct tamis_own_workspace {
     atomic_bool busy;     /* only on the CPU, where an execution has ended when its call returns */
 } tamis_own_workspace;
 
+/* For a plan over some entries of a larger matrix: an execution takes the values, and gives the samples, of all of it.
+ */
+typedef struct tamis_part {
+    const int64_t *entries; /* on the host: entry t of S is entry entries[t] of the whole */
+    bool own_values;        /* S has values of its own, in its order; else those of the whole */
+} tamis_part;
+
 struct tamis_plan {
     const tamis_device *device;
     tamis_source *source;  /* of options.allocator; NULL: the backend's own */
@@ -35,6 +42,8 @@ struct tamis_plan {
     tamis_prepared *prepared;
     tamis_prepared_sizes sizes;
 
+    const tamis_part *part; /* while it is made; NULL: S is the whole */
+    bool own_values;        /* tamis_part.own_values */
     tamis_row_order
         order; /* the CSR that the plan made from COO, a slice of rows or the transpose; in the backend's memory */
 
@@ -52,6 +61,10 @@ tamis_status tamis_execution_read(const tamis_execution *execution, tamis_execut
 tamis_status tamis_plan_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options, bool once,
                              tamis_plan **plan);
 void tamis_plan_release(tamis_plan *plan);
+
+/* The same for entries of a larger matrix; S is a CSR whose offsets begin at 0. */
+tamis_status tamis_plan_make_part(tamis_device *device, const tamis_sparse *S, const tamis_part *part,
+                                  const tamis_options *options, tamis_plan **plan);
 
 /* Whether the operation reads S's values. */
 static inline bool tamis_plan_needs_values(const tamis_plan *plan) {
@@ -113,7 +126,7 @@ void tamis_workspace_give_back(const tamis_device *device, const tamis_loan *loa
 /* The operands of an operation; those that it does not have are NULL. */
 typedef struct tamis_views {
     const tamis_dense *A, *B, *D, *out;
-    int64_t skip_out, skip_values; /* elements before out and before the execution's values */
+    int64_t skip_d, skip_out, skip_values; /* elements before D, before out and before the execution's values */
 } tamis_views;
 
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,

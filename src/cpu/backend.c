@@ -103,6 +103,7 @@ const tamis_backend tamis_cpu_backend = {
     .ready = tamis_cpu_ready,
     .transpose = tamis_cpu_transpose,
     .permute = tamis_cpu_permute,
+    .gather = tamis_cpu_gather,
     .dense = &tamis_cpu_dense_functions,
     .edges = &tamis_cpu_edge_functions,
 };

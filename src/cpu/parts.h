@@ -29,6 +29,9 @@ tamis_status tamis_cpu_order_rows(const tamis_problem *problem, const tamis_spar
                                   tamis_row_order *order);
 tamis_status tamis_cpu_look(const tamis_problem *problem, tamis_evidence *evidence);
 
+/* gather.c: rows of a matrix, one after another. */
+tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering);
+
 /* staging.c: copies operands that kernels cannot use in place: column-major matrices, and values that are not in row
    order. */
 tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, bool permutes);

@@ -12,6 +12,7 @@
 #include "gpu/gradient/gradient.h"
 #include "gpu/method.h"
 #include "gpu/plan.h"
+#include "gpu/runtime/nccl.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/look.h"
 #include "gpu/structure/order.h"
@@ -180,6 +181,8 @@ const tamis_backend tamis_cuda_backend = {
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
+    .gather = tamis_gpu_gather,
+    .messenger = &tamis_nccl_messenger,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
 };
@@ -227,6 +230,7 @@ const tamis_backend tamis_opencl_backend = {
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
+    .gather = tamis_gpu_gather,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
 };

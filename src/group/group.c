@@ -2,12 +2,14 @@
 #include "group/group.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "core/device.h"
+#include "group/nccl.h"
 #include "group/threads.h"
 
 /* ------------------------------------------------------------------------------------------ failing */
@@ -79,10 +81,28 @@ tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer
     return group->broken ? fail_broken(group) : note(group, t->exchange_begin(t->context, transfer));
 }
 
+/* Also where the group has failed since: it waits until nobody reads this rank's memory. */
 tamis_status tamis_group_exchange_end(tamis_group *group) {
     const tamis_transport *const t = &group->transport;
+    const bool broken = group->broken;
     tamis_clear_error();
-    return group->broken ? fail_broken(group) : note(group, t->exchange_end(t->context));
+    const tamis_status status = t->exchange_end(t->context);
+    return broken ? fail_broken(group) : note(group, status);
+}
+
+tamis_status tamis_group_device_begin(tamis_group *group, void *stream, const tamis_transfer *transfer) {
+    const tamis_transport *const t = &group->transport;
+    tamis_clear_error();
+    return group->broken ? fail_broken(group)
+                         : note(group, t->device_begin(t->context, group->device, stream, transfer));
+}
+
+tamis_status tamis_group_device_end(tamis_group *group) {
+    const tamis_transport *const t = &group->transport;
+    const bool broken = group->broken;
+    tamis_clear_error();
+    const tamis_status status = t->device_end(t->context);
+    return broken ? fail_broken(group) : note(group, status);
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
@@ -91,17 +111,11 @@ tamis_status tamis_transport_fail(tamis_status status, const char *message) {
     return tamis_fail(status, "%s", message ? message : "");
 }
 
-static tamis_status check_device(const tamis_device *device) {
-    TRY(tamis_device_check(device));
-    if (device->backend->location == TAMIS_HOST) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: groups compute on CPUs only in this version",
-                      device->description.name);
-}
-
 /* The table, which may be a later version's if nothing is in the rest. */
 static tamis_status read_transport(const tamis_transport *given, tamis_transport *transport) {
     if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport = NULL: expected a table of functions");
-    if (given->size < sizeof *given)
+    const size_t least = offsetof(tamis_transport, device_begin);
+    if (given->size < least)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.size = %zu: expected sizeof(tamis_transport), %zu",
                           given->size, sizeof *given);
     for (size_t i = sizeof *given; i < given->size; i++)
@@ -110,7 +124,9 @@ static tamis_status read_transport(const tamis_transport *given, tamis_transport
                 TAMIS_ERROR_UNSUPPORTED,
                 "transport.size = %zu: version %s knows the first %zu bytes, and those behind them are not zero",
                 given->size, TAMIS_VERSION_STRING, sizeof *given);
-    *transport = *given;
+    *transport = (tamis_transport){.size = 0};
+    memcpy(transport, given, given->size < sizeof *given ? given->size : sizeof *given);
+    if (given->size < sizeof *given) transport->device_begin = NULL, transport->device_end = NULL;
     const struct {
         const char *name;
         bool present;
@@ -121,6 +137,10 @@ static tamis_status read_transport(const tamis_transport *given, tamis_transport
                    {"abort", transport->abort}};
     for (int i = 0; i < 5; i++)
         if (!entries[i].present) return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.%s = NULL", entries[i].name);
+    if (!transport->device_begin != !transport->device_end)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.%s = NULL, but not transport.%s: expected both or neither",
+                          transport->device_begin ? "device_end" : "device_begin",
+                          transport->device_begin ? "device_begin" : "device_end");
     if (transport->ranks < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport.ranks = %d: expected 1 or more", transport->ranks);
     if (transport->rank < 0 || transport->rank >= transport->ranks)
@@ -144,18 +164,35 @@ static tamis_status make(tamis_device *device, const tamis_transport *transport,
     return TAMIS_OK;
 }
 
+/* What ranks tell each other of themselves. */
+typedef struct identity {
+    int rank, ranks;
+    int32_t devices;  /* the transport moves device memory */
+    char backend[20]; /* "" on the host */
+} identity;
+
+static identity identity_of(const tamis_group *group) {
+    const tamis_transport *const t = &group->transport;
+    identity mine = {.rank = t->rank, .ranks = t->ranks, .devices = t->device_begin != NULL};
+    if (group->device && tamis_group_on_device(group))
+        snprintf(mine.backend, sizeof mine.backend, "%s", group->device->backend->name);
+    return mine;
+}
+
 /* All ranks are well, and each is where it says. */
 static tamis_status meet(tamis_group *group) {
     const tamis_transport *const t = &group->transport;
-    const int mine[2] = {t->rank, t->ranks};
-    TRY(tamis_group_share(group, check_device(group->device), mine, sizeof mine));
+    const identity mine = identity_of(group);
+    TRY(tamis_group_share(group, tamis_device_check(group->device), &mine, sizeof mine));
+    group->direct = mine.backend[0] != 0;
     for (int r = 0; r < t->ranks; r++) {
-        int theirs[2];
-        memcpy(theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
-        if (theirs[0] != r || theirs[1] != t->ranks)
+        identity theirs;
+        memcpy(&theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
+        if (theirs.rank != r || theirs.ranks != t->ranks)
             return tamis_fail(TAMIS_ERROR_ARGUMENT,
                               "transport: rank %d of %d gathered the record of rank %d of %d as that of rank %d",
-                              t->rank, t->ranks, theirs[0], theirs[1], r);
+                              t->rank, t->ranks, theirs.rank, theirs.ranks, r);
+        group->direct = group->direct && theirs.devices && strcmp(theirs.backend, mine.backend) == 0;
     }
     return TAMIS_OK;
 }
@@ -182,6 +219,8 @@ static tamis_status read_options(const tamis_transport_options *given, tamis_tra
     static const tamis_transport_options initial = TAMIS_TRANSPORT_OPTIONS_INIT;
     *options = given ? *given : initial;
     TRY(TAMIS_RESERVED(options, "options"));
+    if ((int)options->link < 0 || options->link > TAMIS_LINK_NCCL)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.link = %d is not a valid tamis_link", (int)options->link);
     if (options->time_limit > 0) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.time_limit = %g: expected a positive number of seconds",
                       options->time_limit);
@@ -196,8 +235,14 @@ static tamis_status check_local(tamis_device *const *devices, int ranks, tamis_g
         if (!devices[r])
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "devices[%d] = NULL: open one with tamis_device_open", r);
     }
-    for (int r = 0; r < ranks; r++) TRY(check_device(devices[r]));
     return TAMIS_OK;
+}
+
+/* Devices of one kind copy from each other; others exchange through the host's memory. */
+static bool are_alike(tamis_device *const *devices, int ranks) {
+    for (int r = 0; r < ranks; r++)
+        if (devices[r]->backend != devices[0]->backend) return false;
+    return devices[0]->backend->location == TAMIS_DEVICE;
 }
 
 tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks, const tamis_transport_options *options,
@@ -213,14 +258,22 @@ tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks, con
     tamis_transport *const transports = memory;
     TRY_GOTO(done, tamis_threads_open(ranks, &o, transports));
     for (; made < ranks; made++) {
-        TRY_GOTO(failed, make(devices[made], &transports[made], &groups[made]));
-        groups[made]->close = tamis_threads_close;
+        if (o.link == TAMIS_LINK_NCCL)
+            TRY_GOTO(failed, tamis_nccl_wrap(devices[made], tamis_threads_close, &transports[made]));
+        status = make(devices[made], &transports[made], &groups[made]);
+        if (status != TAMIS_OK && o.link == TAMIS_LINK_NCCL) {
+            tamis_nccl_unwrap(transports[made].context);
+            transports[made].context = NULL;
+        }
+        TRY_GOTO(failed, status);
+        groups[made]->close = o.link == TAMIS_LINK_NCCL ? tamis_nccl_unwrap : tamis_threads_close;
         groups[made]->sharing = ranks;
+        groups[made]->direct = are_alike(devices, ranks);
     }
     goto done;
 failed: /* those of which no group was made are closed alone */
     for (int r = 0; r < ranks; r++) {
-        if (r >= made) tamis_threads_close(transports[r].context);
+        if (r >= made && transports[r].context) tamis_threads_close(transports[r].context);
         tamis_group_close(groups[r]);
         groups[r] = NULL;
     }

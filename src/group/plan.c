@@ -183,41 +183,52 @@ static tamis_status exchange_requests(making *m) {
 
 /* ------------------------------------------------------------------------------------------ step 4 */
 
-static tamis_status make_local(making *m) {
-    tamis_group_plan *const plan = m->plan;
-    tamis_options o = plan->options;
-    o.trust_input = true; /* the shard has been made of checked arrays */
-    TRY(tamis_shard_set_requests(plan->shard, m->asked, m->asked_rows));
-    if (!tamis_group_in_place(plan)) o.b_layout = o.d_layout = TAMIS_ROW_MAJOR; /* as in X */
-    return tamis_plan_create(plan->group->device, &tamis_shard_is(plan->shard)->local, &o, &plan->local);
-}
-
-/* At least one byte, so that addresses in it can be computed. */
-static tamis_status make_buffer(int64_t rows, int64_t row_bytes, const char *what, char **buffer, size_t *total) {
-    TRY(tamis_allocate(rows > 0 && row_bytes > 0 ? rows : 1, row_bytes > 0 ? (size_t)row_bytes : 1, what,
-                       (void **)buffer));
-    *total += (size_t)(rows * row_bytes);
-    return TAMIS_OK;
-}
-
-static tamis_status make_buffers(making *m) {
-    tamis_group_plan *const plan = m->plan;
+static tamis_status count_row_bytes(tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
-    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
-    int64_t width, *const row_bytes = &plan->report.row_bytes;
+    int64_t width;
     if (__builtin_add_overflow(o->inner, o->width, &width) || __builtin_mul_overflow(width, o->batch, &width) ||
-        __builtin_mul_overflow(width, (int64_t)tamis_type_size(o->type), row_bytes))
+        __builtin_mul_overflow(width, (int64_t)tamis_type_size(o->type), &plan->report.row_bytes))
         return tamis_fail(TAMIS_ERROR_OVERFLOW,
                           "options.inner = %lld, width = %lld, batch = %lld: the bytes of a row do not fit 64 bits",
                           (long long)o->inner, (long long)o->width, (long long)o->batch);
-    const int64_t rows = tamis_group_in_place(plan) ? 0 : is->own_rows + is->ghost_rows;
-    TRY(make_buffer(rows, *row_bytes, "own and ghost rows", &plan->rows, &plan->report.buffer_bytes));
-    return make_buffer(is->send_rows, *row_bytes, "rows to send", &plan->send, &plan->report.buffer_bytes);
+    return TAMIS_OK;
 }
 
 static tamis_status make_rest(making *m) {
-    TRY(make_local(m));
-    return make_buffers(m);
+    tamis_group_plan *const plan = m->plan;
+    TRY(tamis_shard_set_requests(plan->shard, m->asked, m->asked_rows));
+    TRY(count_row_bytes(plan));
+    plan->report.cols = m->S->cols;
+    plan->overlaps = tamis_group_overlaps(plan);
+    TRY(tamis_group_make_pieces(plan, &plan->options));
+    return tamis_group_make_buffers(plan);
+}
+
+/* What ranks tell each other in the end. */
+typedef struct ending {
+    int64_t ghosts;
+    tamis_group_price price;
+    bool known; /* the price is */
+} ending;
+
+static ending ending_of(const tamis_group_plan *plan) {
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    ending mine = {.ghosts = is->ghost_rows, .price = tamis_group_price_of(plan)};
+    mine.known = (mine.price.local > 0 || is->local.nnz == 0) && (mine.price.exchange > 0 || is->ghost_rows == 0);
+    return mine;
+}
+
+static void raise_to(double *most, double value) {
+    if (value > *most) *most = value;
+}
+
+static void add_ending(tamis_group_report *report, const ending *theirs) {
+    report->ghosts += theirs->ghosts;
+    if (theirs->ghosts > report->ghosts_most) report->ghosts_most = theirs->ghosts;
+    raise_to(&report->exchange_seconds, theirs->price.exchange);
+    raise_to(&report->replicated_seconds, theirs->price.replicated);
+    raise_to(&report->together_seconds, theirs->price.together);
+    report->alone_seconds += theirs->price.local;
 }
 
 static void fill_report(making *m) {
@@ -226,7 +237,6 @@ static void fill_report(making *m) {
     tamis_group_report *const report = &m->plan->report;
     report->rank = is->rank;
     report->ranks = is->ranks;
-    report->cols = m->S->cols;
     report->nnz_here = is->local.nnz;
     report->imbalance = report->nnz > 0 ? (double)report->nnz_most * report->ranks / (double)report->nnz : 1;
     report->own_rows = is->own_rows;
@@ -234,12 +244,15 @@ static void fill_report(making *m) {
     report->send_rows = is->send_rows;
     report->sources = is->sources;
     report->targets = is->targets;
+    report->overlaps = m->plan->overlaps;
+    bool known = true;
     for (int r = 0; r < is->ranks; r++) {
-        int64_t ghosts;
-        memcpy(&ghosts, tamis_group_shared(group, r, sizeof ghosts), sizeof ghosts);
-        report->ghosts += ghosts;
-        if (ghosts > report->ghosts_most) report->ghosts_most = ghosts;
+        ending theirs;
+        memcpy(&theirs, tamis_group_shared(group, r, sizeof theirs), sizeof theirs);
+        add_ending(report, &theirs);
+        known = known && theirs.known;
     }
+    if (!known) report->together_seconds = report->alone_seconds = 0;
 }
 
 /* ------------------------------------------------------------------------------------------ the whole */
@@ -264,8 +277,8 @@ static tamis_status make(making *m) {
     TRY(tamis_group_share(group, make_room_for_requests(m), NULL, 0));
     TRY(exchange_requests(m));
     const tamis_status rest = make_rest(m);
-    const int64_t ghosts = tamis_shard_is(m->plan->shard)->ghost_rows;
-    TRY(tamis_group_share(group, rest, &ghosts, sizeof ghosts));
+    const ending end = rest == TAMIS_OK ? ending_of(m->plan) : (ending){.ghosts = 0};
+    TRY(tamis_group_share(group, rest, &end, sizeof end));
     fill_report(m);
     return TAMIS_OK;
 }
@@ -291,7 +304,6 @@ tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, 
     m.plan->options.algorithm = m.plan->options.parameters = NULL;
     m.plan->options.allocator = NULL;
     m.plan->values_skip = S->offset_base;
-    m.plan->value_size = tamis_type_size(S->value_type);
     m.plan->report.setup_seconds = tamis_clock_seconds() - start;
     *plan = m.plan;
 done:
@@ -305,11 +317,9 @@ done:
 
 void tamis_group_plan_destroy(tamis_group_plan *plan) {
     if (!plan) return;
-    tamis_plan_destroy(plan->local);
+    tamis_group_release_places(plan);
     tamis_shard_destroy(plan->shard);
     tamis_release(plan->send_starts);
     tamis_release(plan->receive_starts);
-    tamis_release(plan->send);
-    tamis_release(plan->rows);
     tamis_release(plan);
 }

@@ -6,38 +6,68 @@
 #include "group/group.h"
 #include "group/shard.h"
 
+/* Entries of this rank's rows that one local plan computes, and their arrays where the device reads them. */
+typedef struct tamis_piece {
+    tamis_plan *plan;
+    tamis_sparse S;
+    void *memory[3]; /* offsets, columns and values in the device's memory; none on the CPU */
+} tamis_piece;
+
+/* The first piece: all entries, or of a plan that overlaps those with own columns. */
+enum { TAMIS_PIECE_FIRST, TAMIS_PIECE_GHOST, TAMIS_PIECES };
+
 struct tamis_group_plan {
     tamis_group *group;
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
     tamis_shard *shard;
-    tamis_plan *local;   /* over shard.local, with B and D row-major */
+    bool overlaps; /* two pieces: the first is computed while the ghost rows are on their way */
+    tamis_piece pieces[TAMIS_PIECES];
     int64_t values_skip; /* elements of an execution's values before the first: S was a slice of rows */
-    size_t value_size;
     int64_t *send_starts, *receive_starts; /* in bytes, of the exchange under way */
-    char *send;                            /* rows for the others, in the order of shard.sends */
+
+    /* in the device's memory; on the CPU the host's */
+    void *sends; /* shard.sends; on the CPU NULL, for they are read where they are */
+    void *send;  /* rows for the others, in the order of shard.sends */
     /*
-     * The matrix X that the local plan reads: own rows, then ghost rows. A row holds those of B, one member of the
-     * batch after another, then those of D. So the ghost rows of a rank are one block, which is received in place.
-     * Without ghost rows there is no X: the local plan reads the caller's B and D.
+     * The matrix X that a piece reads: own rows, then ghost rows; of a plan that overlaps, only the ghost rows. A row
+     * holds those of B, one member of the batch after another, then those of D. So the ghost rows of a rank are one
+     * block, which is received in place. Without ghost rows there is no X: the piece reads the caller's B and D.
      */
-    char *rows;
+    void *rows;
+
+    /* of GPUs */
+    void *stream;                    /* of the exchange */
+    void *called, *arrived;          /* events: where the caller's stream was, and that the rows are there */
+    void *host_send, *host_received; /* pinned, where rows pass through the host */
+
+    uint64_t generation;    /* of the rows in X; 0: of none */
+    int64_t kept_b, kept_d; /* members of B and D in them */
     tamis_group_report report;
 };
 
-/* Whether the local plan reads the caller's B and D. */
-static inline bool tamis_group_in_place(const tamis_group_plan *plan) { return plan->shard->is.ghost_rows == 0; }
+/* Whether the first piece reads the caller's B and D. */
+static inline bool tamis_group_in_place(const tamis_group_plan *plan) {
+    return plan->overlaps || tamis_shard_is(plan->shard)->ghost_rows == 0;
+}
 
-/* pack.c: copies rows of a matrix, all members of a batch, into lines `apart` bytes after each other. `rows` has the
-   number of each; NULL: all rows in order. */
-typedef struct tamis_packing {
-    const tamis_dense *view;
-    int64_t members; /* of the batch */
-    const int64_t *rows;
-    int64_t count;
-    char *to;
-    int64_t apart;
-    int threads;
-} tamis_packing;
-void tamis_group_pack(const tamis_packing *packing);
+/* Rows of X before the ghost rows. */
+static inline int64_t tamis_group_own_rows_of_x(const tamis_group_plan *plan) {
+    return tamis_group_in_place(plan) ? 0 : tamis_shard_is(plan->shard)->own_rows;
+}
+
+/* place.c: the local plans and the buffers, in the device's memory. `algorithm` and the like as the caller's options
+   have them. */
+tamis_status tamis_group_make_pieces(tamis_group_plan *plan, const tamis_options *options);
+tamis_status tamis_group_make_buffers(tamis_group_plan *plan);
+void tamis_group_release_places(tamis_group_plan *plan);
+
+/* price.c: whether a rank computes its own part while rows are on their way. */
+bool tamis_group_overlaps(const tamis_group_plan *plan);
+
+/* What a rank is predicted to take, in seconds; 0: not known. */
+typedef struct tamis_group_price {
+    double local, exchange, replicated, together;
+} tamis_group_price;
+tamis_group_price tamis_group_price_of(const tamis_group_plan *plan);
 
 #endif

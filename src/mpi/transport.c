@@ -145,7 +145,7 @@ static tamis_status check(MPI_Comm communicator, const tamis_transport_options *
     if (communicator == MPI_COMM_NULL) return fail(TAMIS_ERROR_ARGUMENT, "communicator = MPI_COMM_NULL");
     MPI_Comm_test_inter(communicator, &between);
     if (between) return fail(TAMIS_ERROR_ARGUMENT, "communicator is one between two groups");
-    for (int i = 0; i < 7; i++)
+    for (size_t i = 0; i < sizeof options->reserved / sizeof *options->reserved; i++)
         if (options->reserved[i])
             return fail(TAMIS_ERROR_UNSUPPORTED,
                         "options.reserved: a word is not zero; use TAMIS_TRANSPORT_OPTIONS_INIT");

@@ -422,6 +422,15 @@ EXPORT(cuMemcpyPeerAsync, void *to, void *to_context, const void *from, void *fr
     return SUCCESS;
 }
 
+/* Between devices that differ, once: 704 is that it was given already. */
+EXPORT(cuCtxEnablePeerAccess, void *other, unsigned flags) {
+    static int given[DEVICES_MOST][DEVICES_MOST];
+    const int to = (int)((char *)other - contexts);
+    MAY_FAIL_ALONE;
+    if (flags != 0 || device_now() < 0 || to < 0 || to >= DEVICES_MOST || to == device_now()) return INVALID_VALUE;
+    return __atomic_fetch_add(&given[device_now()][to], 1, __ATOMIC_RELAXED) ? 704 : SUCCESS;
+}
+
 EXPORT(cuEventQuery, void *event) {
     (void)event;
     return SUCCESS;

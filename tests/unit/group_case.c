@@ -7,6 +7,8 @@
 #include <string.h>
 #include <tamis/structure.h>
 
+tamis_location group_case_location = TAMIS_HOST;
+
 const group_case group_cases[] = {
     {"uniform", 60, 60, 500, 12, 9, SHAPE_UNIFORM, 0},
     {"a hub, on the border of two ranks", 64, 50, 600, 16, 16, SHAPE_HUB, GROUP_SAME},
@@ -131,6 +133,7 @@ static bool take_part(part *x, int rank, int ranks) {
     if (x->operation == TAMIS_OP_SDDMM)
         x->out = (tamis_dense){
             .data = x->samples, .rows = x->S.nnz, .cols = 1, .stride = 1, .type = x->type, .batch_stride = x->S.nnz};
+    x->A.location = x->B.location = x->D.location = x->out.location = group_case_location;
     if (x->c->flags & GROUP_VALUES) { /* those of the view would be wrong */
         x->call.execution.values = x->S.values;
         x->call.execution.values_stride = x->S.batch_stride;
@@ -242,6 +245,8 @@ const char *group_case_run(tamis_group *group, const group_case *c, tamis_operat
         o.batch = x.p.options.batch;
         o.a_layout = o.b_layout = o.d_layout = o.output_layout = x.p.A.layout;
         o.threads = 1 + (about.rank + (int)operation) % 2;
+        o.overlap = (about.rank + (int)operation + (int)edge + (int)(c - group_cases)) % 2 ? TAMIS_OVERLAP_ALWAYS
+                                                                                           : TAMIS_OVERLAP_AUTO;
         failed = tamis_group_plan_create(group, &x.S, x.own_rows, &o, &plan) == TAMIS_OK
                      ? run_twice(&x, plan)
                      : wrong(&x, tamis_last_error());

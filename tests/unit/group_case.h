@@ -27,6 +27,9 @@ typedef struct group_case {
     unsigned flags;
 } group_case;
 
+/* Where the operands are said to be: the host, unless a test has devices that compute in the host's memory. */
+extern tamis_location group_case_location;
+
 extern const group_case group_cases[];
 extern const int group_case_count;
 

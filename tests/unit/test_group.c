@@ -30,8 +30,90 @@ static void all_cases(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases)};
+/* One row a rank, whose only nonzero is the other rank's row of B. */
+static float exchanged(tamis_group_plan *plan, float b, uint64_t generation) {
+    float found = -1;
+    const tamis_dense B = {.data = &b, .rows = 1, .cols = 1}, C = {.data = &found, .rows = 1, .cols = 1};
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    execution.generation = generation;
+    return tamis_group_plan_spmm(plan, &B, &C, &execution) == TAMIS_OK ? found : -2;
+}
+
+/* B of the executions, its generation on each rank, and the B that is used. */
+static void keep_rows(group_rank *self) {
+    static const struct {
+        float b;
+        uint64_t generations[2];
+        float used;
+    } runs[] = {{1, {0, 0}, 1}, {2, {3, 3}, 2}, {4, {3, 3}, 2}, {5, {3, 4}, 5}, {6, {3, 4}, 5},
+                {7, {3, 0}, 7}, {8, {3, 4}, 8}, {9, {3, 4}, 8}, {9, {0, 0}, 9}, {10, {0, 0}, 10}};
+    const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
+    const float values[] = {1};
+    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_plan *plan = NULL;
+    tamis_group_report report;
+    o.operation = TAMIS_OP_SPMM;
+    o.width = 1;
+    o.overlap = *(const tamis_overlap *)self->context;
+    if (tamis_group_plan_create(self->group, &S, 1, &o, &plan) != TAMIS_OK ||
+        tamis_group_plan_describe(plan, &report) != TAMIS_OK) {
+        group_says(self, "%.200s", tamis_last_error());
+        return;
+    }
+    if (report.overlaps != (o.overlap == TAMIS_OVERLAP_ALWAYS)) group_says(self, "overlaps is wrong");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const float found = exchanged(plan, runs[i].b, runs[i].generations[self->rank]);
+        if (found != runs[i].used) group_says(self, "run %zu: %g", i, (double)found);
+    }
+    tamis_group_plan_destroy(plan);
+}
+
+static void rows_are_kept(void **state) {
+    static const tamis_overlap overlaps[] = {TAMIS_OVERLAP_AUTO, TAMIS_OVERLAP_NEVER, TAMIS_OVERLAP_ALWAYS};
+    tamis_device *const devices[] = {device, device};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        tamis_group *groups[2];
+        tamis_overlap overlap = overlaps[i];
+        assert_int_equal(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_OK);
+        group_run(2, groups, keep_rows, &overlap);
+        for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
+    }
+}
+
+/* Three CUDA devices that compute in the host's memory (tests/gpu/emulated): test_group STEP, for every STEP-th case.
+ */
+static int step_of_devices;
+
+static void cases_on_devices(void **state) {
+    static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2"};
+    tamis_device *all[3];
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    (void)state;
+    o.time_limit = 300; /* kernels are compiled meanwhile */
+    group_case_location = TAMIS_DEVICE;
+    for (int d = 0; d < 3; d++) assert_int_equal(tamis_device_open(names[d], &all[d]), TAMIS_OK);
+    for (int ranks = 2; ranks <= 5; ranks += 3) {
+        tamis_group *groups[GROUP_RANKS];
+        tamis_device *devices[GROUP_RANKS];
+        for (int r = 0; r < ranks; r++) devices[r] = all[r % 3];
+        assert_int_equal(tamis_group_open_local(devices, ranks, &o, groups), TAMIS_OK);
+        group_run(ranks, groups, run_cases, &step_of_devices);
+        for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
+    }
+    for (int d = 0; d < 3; d++) tamis_device_close(all[d]);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest on_devices[] = {cmocka_unit_test(cases_on_devices)};
+    if (argc > 1) {
+        step_of_devices = atoi(argv[1]);
+        setenv("FAKE_CUDA_DEVICES", "3", 1);
+        setenv("FAKE_CUDA_PAGEABLE", "1", 1);
+        return cmocka_run_group_tests(on_devices, NULL, NULL);
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(rows_are_kept)};
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -188,6 +188,9 @@ static void wrong_calls(group_rank *self) {
     tamis_group_report report;
     size_t needed = 0;
     char text[2000];
+    static const char *const fetched[] = {"1d-fetch     used: this rank receives 5 words in 1 message;",
+                                          "1d-fetch     used: this rank receives 10 words in 2 messages;",
+                                          "1d-fetch     used: this rank receives 10 words in 1 message;"};
     point(&s);
     expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, NULL), TAMIS_ERROR_ARGUMENT,
                    "rank 0: plan = NULL");
@@ -204,6 +207,10 @@ static void wrong_calls(group_rank *self) {
                    "rank 0: B = NULL");
     expected_error(self, tamis_group_plan_spmm(NULL, &s.B, &s.E, NULL), TAMIS_ERROR_ARGUMENT, "plan = NULL");
     works(self, tamis_group_plan_describe(plan, &report));
+    if (!(report.exchange_seconds > 0) || !(report.replicated_seconds > report.exchange_seconds) ||
+        !(report.together_seconds > report.exchange_seconds) || !(report.alone_seconds > 0))
+        group_says(self, "the prices are wrong: %g, %g, %g, %g", report.exchange_seconds, report.replicated_seconds,
+                   report.together_seconds, report.alone_seconds);
     if (report.rank != self->rank || report.ranks != RANKS || report.rows != 3 || report.cols != 6 || report.nnz != 6 ||
         report.nnz_here != 2 || report.nnz_most != 2 || report.imbalance != 1 || report.own_rows != 2 ||
         report.ghost_rows != (self->rank == 0 ? 1 : 2) || report.ghosts != 5 || report.ghosts_most != 2 ||
@@ -212,7 +219,9 @@ static void wrong_calls(group_rank *self) {
                    (long long)report.ghosts);
     works(self, tamis_group_plan_explain(plan, NULL, 0, &needed));
     works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
-    if (strlen(text) + 1 != needed || !strstr(text, "of 3, over threads") || !strstr(text, "algorithm"))
+    if (strlen(text) + 1 != needed || !strstr(text, "of 3, over threads") || !strstr(text, "algorithm") ||
+        !strstr(text, fetched[self->rank]) ||
+        !strstr(text, "static-split not used (paper 004: B is replicated): this rank receives 20 words in 2 messages"))
         group_says(self, "explain: %.200s", text);
     char brief[40];
     works(self, tamis_group_plan_explain(plan, brief, sizeof brief, NULL));

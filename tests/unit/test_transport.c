@@ -1,6 +1,7 @@
 /* The transport between threads, entry by entry; and groups over tables that programs fill themselves. */
 #include "cmocka_first.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,11 +164,11 @@ static void fill_tables(int ranks, tamis_transport *transports, later *tables) {
     }
 }
 
-/* Tables of this version, and of a later one that does not use its news. */
+/* Tables of this version, of a later one that does not use its news, and of an earlier one. */
 static void takes_tables(void **state) {
-    static const size_t sizes[] = {sizeof(tamis_transport), sizeof(later)};
+    static const size_t sizes[] = {sizeof(tamis_transport), sizeof(later), offsetof(tamis_transport, device_begin)};
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         tamis_transport transports[3];
         later tables[3];
         fill_tables(3, transports, tables);
@@ -190,6 +191,9 @@ static void refuses_tables(void **state) {
     (void)state;
     fill_tables(1, &transport, &good);
     expect_refused(NULL, TAMIS_ERROR_ARGUMENT, "transport = NULL");
+    bad = good;
+    bad.transport.device_end = NULL;
+    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.device_end = NULL, but not transport.device_begin");
     bad = good;
     bad.transport.size = 16;
     expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.size = 16: expected sizeof(tamis_transport)");

@@ -23,6 +23,14 @@ static const tool_option options[] = {
      1, 65536, NULL},
     {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
     {"device", 'd', TOOL_CHOSEN, "DEVICE,...", "best", "devices", AT(devices), 0, 0, &tool_devices},
+    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
+     "several devices together, each with its rows and a thread, compared with the first of them alone", AT(together),
+     0, 0, &tool_devices},
+    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
+     &tool_overlaps},
+    {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
+     &tool_links},
     {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: a built-in one, or a file", AT(suite), 0, 0, NULL},
     {"tier", 0, TOOL_CHOICE, "TIER", "full", "tier of the suite: its small cases, or the full ones", AT(tier), 0, 0,
      &tool_tiers},
@@ -107,10 +115,33 @@ static int bench(tool_bench_run *run, const tool_device *devices, int count, cha
     return code;
 }
 
+/* What compares contestants on one device does not measure several. */
+static int check_together(const tool_bench_settings *settings) {
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {{"--suite", settings->suite != NULL},
+                  {"--variants", settings->variants != NULL},
+                  {"--baseline", settings->baseline_name != NULL},
+                  {"--peers", settings->peers.count > 0},
+                  {"--batch", settings->batch > 1},
+                  {"--cold", settings->cold},
+                  {"--gather", settings->gather}};
+    if (settings->together.count == 0) return 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].given) return tool_usage_error("%s does not go with --devices", others[i].name);
+    }
+    if (settings->algorithms.count == 1 && settings->algorithms.at[0] != 1) return 0;
+    return tool_usage_error("--algorithm: with --devices it is one name, or auto");
+}
+
 static int run_bench(const void *given, int count, char **operands) {
-    const tool_bench_settings *settings = given;
+    tool_bench_settings settled = *(const tool_bench_settings *)given;
+    const tool_bench_settings *settings = &settled;
+    if (settled.together.count > 0) settled.devices = (tool_chosen){.count = 1, .at = {settled.together.at[0]}};
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
     int code = check_settings(settings);
+    if (code == 0) code = check_together(settings);
     if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE ... or --suite NAME is missing");
     if (code) return code;
     tool_suite suite = {0};

@@ -16,10 +16,11 @@
 
 typedef struct tool_bench_settings {
     tool_chosen operations, edges, types, devices, algorithms, peers;
+    tool_chosen together; /* several devices that share each problem */
     tool_integers inner, threads;
     int64_t width, repeat, calls, seed, batch;
     double seconds, beta, edge_scale;
-    int values, tier, effort;
+    int values, tier, effort, overlap, link;
     tool_reading reading;
     bool cold, gather, check, share;
     const char *baseline_name, *json, *parameters, *variants, *suite;
@@ -84,6 +85,12 @@ int tool_bench_take_variant(const char **list, const char **name, char *paramete
 /* Measures all contestants of a case. Returns 0 or an exit code, after a message. */
 int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results);
 
+/* Measures a case on several devices together and on the first of them alone, prints a row, and writes a line. Returns
+   0 or an exit code, after a message. */
+struct tool_bench_run;
+int tool_bench_together(struct tool_bench_run *run, const tool_bench_case *one);
+void tool_bench_together_header(void);
+
 /* The table on standard output and the JSON lines. */
 typedef struct tool_bench_report {
     tool_lines lines;
@@ -134,7 +141,7 @@ int tool_bench_describe(const tool_source *source, const tool_input *input, tool
 int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matrix);
 const char *tool_bench_compiler(void); /* that built the program */
 
-void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix);
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool together);
 int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, const tool_bench_results *results);
 void tool_bench_report_end(const tool_bench_report *report, const tool_device *device);
 

@@ -35,7 +35,7 @@ static tool_table layout(const tool_bench_report *report) {
     return table;
 }
 
-void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix) {
+void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_matrix *matrix, bool together) {
     static bool before = false;
     if (!report->table) return;
     const tamis_profile *profile = &matrix->profile;
@@ -45,9 +45,13 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
            tool_word_count(profile->rows).text, tool_word_count(profile->cols).text, tool_word_count(profile->nnz).text,
            matrix->structure.name);
     before = true;
-    const tool_table table = layout(report);
-    printf("  ");
-    tool_table_print_header(&table, stdout);
+    if (together) {
+        tool_bench_together_header();
+    } else {
+        const tool_table table = layout(report);
+        printf("  ");
+        tool_table_print_header(&table, stdout);
+    }
     fflush(stdout);
 }
 

@@ -24,6 +24,7 @@ typedef struct settings {
     tool_chosen together; /* several devices that share each problem */
     tool_integers inner, widths;
     int64_t limit, seed;
+    int overlap, link;
     bool verbose, quick;
     tool_reading reading;
     const char *json;
@@ -49,6 +50,11 @@ static const tool_option options[] = {
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
      "several devices together, each with its rows and a thread; a name may be repeated", AT(together), 0, 0,
      &tool_devices},
+    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
+     &tool_overlaps},
+    {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
+     &tool_links},
     {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (including baselines), or names", AT(algorithms), 0,
      0, &tool_algorithms},
     {"limit", 0, TOOL_INTEGER, "NNZ", "20k",
@@ -221,10 +227,11 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     tool_device_plan_with(run->device, algorithm, &planning);
     planning.threads = threads;
     planning.expected_calls = 1000;
+    planning.overlap = (tamis_overlap)run->set->overlap;
     tamis_plan *plan = NULL;
     tamis_status status = prepare_output(problem, operands, (uint64_t)run->set->seed);
     if (status == TAMIS_OK && run->set->together.count > 0) {
-        status = tool_gang_once(&run->set->together, problem, &planning);
+        status = tool_gang_once(&run->set->together, run->set->link, problem, &planning);
     } else if (status == TAMIS_OK) {
         status = tamis_plan_create(run->device->device, &mirror->problem.S, &planning, &plan);
         if (status == TAMIS_OK) status = tool_mirror_put(mirror);

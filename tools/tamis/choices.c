@@ -61,6 +61,16 @@ static const char *repeat_at(int i) {
     return pick(names, 2, i);
 }
 
+static const char *overlap_at(int i) {
+    static const char *const names[] = {"auto", "never", "always"};
+    return pick(names, 3, i);
+}
+
+static const char *link_at(int i) {
+    static const char *const names[] = {"copies", "nccl"};
+    return pick(names, 2, i);
+}
+
 static const char *operand_values_at(int i) {
     static const char *const names[] = {"as-filed", "none", "random"};
     return pick(names, 3, i);
@@ -130,6 +140,8 @@ const tool_choices tool_edges = {"an edge operation", edge_at, NULL};
 const tool_choices tool_layouts = {"a layout", layout_at, NULL};
 const tool_choices tool_maths = {"a precision", math_at, NULL};
 const tool_choices tool_efforts = {"an effort", effort_at, NULL};
+const tool_choices tool_overlaps = {"an answer", overlap_at, NULL};
+const tool_choices tool_links = {"a link", link_at, NULL};
 const tool_choices tool_formats = {"a format", format_at, NULL};
 const tool_choices tool_index_types = {"an index type", index_at, NULL};
 const tool_choices tool_kinds = {"a kind of matrix", kind_at, NULL};

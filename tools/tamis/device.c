@@ -14,17 +14,20 @@ const char *tool_device_family(const char *name) {
     return starts(name, "cuda") || starts(name, "opencl") ? "gpu" : name;
 }
 
-int tool_device_open(int choice, bool ceilings, tool_device *device) {
+tamis_status tool_device_try(int choice, tool_device *device) {
     *device = (tool_device){0};
     const char *name = choice == 0 ? NULL : tool_devices.name(choice);
     tamis_status status = tamis_device_open(name, &device->device);
     if (status == TAMIS_OK) status = tamis_device_describe(device->device, &device->description);
+    device->gpu = device->description.location == TAMIS_DEVICE;
+    device->addresses = !device->gpu || (device->description.name && starts(device->description.name, "cuda"));
+    return status;
+}
+
+int tool_device_open(int choice, bool ceilings, tool_device *device) {
+    tamis_status status = tool_device_try(choice, device);
     if (status == TAMIS_OK && ceilings) status = tamis_device_ceilings(device->device, &device->ceilings);
-    if (status == TAMIS_OK) {
-        device->gpu = device->description.location == TAMIS_DEVICE;
-        device->addresses = !device->gpu || starts(device->description.name, "cuda");
-        return 0;
-    }
+    if (status == TAMIS_OK) return 0;
     const int code = tool_library_error(status, NULL);
     tool_device_close(device);
     return code;

@@ -18,6 +18,8 @@ typedef struct tool_device {
 
 /* choice: index into tool_devices, 0 for the best. Returns 0 or an exit code, after a message. */
 int tool_device_open(int choice, bool ceilings, tool_device *device);
+/* The same without a message, and without ceilings. */
+tamis_status tool_device_try(int choice, tool_device *device);
 void tool_device_close(tool_device *device);
 
 /* The choices given, or every device that is present when none was given. */

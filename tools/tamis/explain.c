@@ -8,6 +8,7 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
+#include "gang.h"
 #include "json.h"
 #include "mirror.h"
 #include "problem.h"
@@ -21,7 +22,8 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads;
-    int edge, type, math, device, algorithm, effort;
+    int edge, type, math, device, algorithm, effort, overlap;
+    tool_chosen together; /* several devices that share each problem */
     tool_reading reading;
     bool json, verbose, share;
 } settings;
@@ -39,6 +41,12 @@ static const tool_option options[] = {
     {"math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: tensor cores may round fp32 inputs to TF32", AT(math),
      0, 0, &tool_maths},
     {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
+    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
+     "several devices instead of one: also what they exchange, and whether one alone would be faster", AT(together), 0,
+     0, &tool_devices},
+    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
+     &tool_overlaps},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -227,15 +235,41 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_end_object(json);
 }
 
-static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
-                           const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
-                           tool_json *json) {
-    explained one = {.problem = problem, .gpu = device->gpu};
+static tamis_options planning_of(const settings *set, const tool_device *device, const tool_problem *problem) {
     tamis_options planning = tool_problem_options(problem);
     planning.expected_calls = set->calls;
     planning.threads = (int)set->threads;
     planning.effort = (tamis_effort)set->effort;
+    planning.overlap = (tamis_overlap)set->overlap;
     tool_device_plan_with(device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL, &planning);
+    return planning;
+}
+
+/* Plans need no operands. */
+static int explain_together(const settings *set, const tool_device *device, const tool_problem *problem) {
+    const tamis_options planning = planning_of(set, device, problem);
+    tool_problem pattern = *problem;
+    tool_gang gang = {0};
+    pattern.D.data = NULL;
+    pattern.S.value_type = pattern.type;
+    printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
+           tool_uses_edge(problem->operation) ? " " : "",
+           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
+           tamis_type_name(problem->type));
+    tamis_status status = tool_gang_open(&set->together, 0, &pattern, &planning, &gang);
+    if (status == TAMIS_OK) status = tool_gang_explain(&gang);
+    const int code =
+        status == TAMIS_OK ? TOOL_OK : tool_library_error(status, tamis_operation_name(problem->operation));
+    tool_gang_close(&gang);
+    return code;
+}
+
+static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
+                           const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
+                           tool_json *json) {
+    explained one = {.problem = problem, .gpu = device->gpu};
+    if (set->together.count > 0) return explain_together(set, device, problem);
+    const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
     int code = TOOL_OK;
@@ -305,13 +339,14 @@ static int explain_source(const settings *set, const tool_device *device, const 
 static int run_explain(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
+    if (set->together.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
     tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
     tool_device device;
     int code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
-    code = tool_device_open(set->device, true, &device);
+    code = tool_device_open(set->together.count > 0 ? set->together.at[0] : set->device, true, &device);
     if (code == 0) {
         tool_mirror mirror;
         const tool_problem pattern = {.S = *source.S};

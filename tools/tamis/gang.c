@@ -1,26 +1,61 @@
 /* Ranks as threads: each has its rows of every operand, in the arrays of the whole. */
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <tamis/stream.h>
 #include <tamis/structure.h>
 
 #include "exit.h"
 #include "gang.h"
+#include "mirror.h"
 #include "progress.h"
 
 struct tool_rank {
-    tamis_device *device;
+    tool_device device;
     tamis_group *group;
     tamis_group_plan *plan;
     tamis_sparse S;
     int64_t first_row, first_entry, first_own, own_rows;
-    const tool_problem *problem;   /* of the call under way */
-    const tamis_options *planning; /* of the call that makes the plan; NULL: of one that executes it */
-    double seconds;
+    tool_problem problem;  /* its rows of the operands, on the host */
+    tool_dense columns[4]; /* A, B, D and the output where columns lie together: copies, since a device takes blocks */
+    tamis_dense output;    /* its rows of the whole output */
+    tool_mirror mirror;    /* the problem where the device computes */
+    tool_line *line;
+    tamis_status (*call)(tool_rank *rank); /* under way */
+    const tamis_options *planning;
+    int count, burst; /* of samples, and of executions in each */
+    bool copies;      /* the output, before and after them */
+    double *seconds;
     tamis_status status;
     char message[512];
 };
+
+/* ------------------------------------------------------------------------------------------ the starting line */
+
+static void leave_together(tool_line *line) {
+    if (line->waiting < line->ranks) return;
+    line->waiting = 0;
+    line->starts++;
+    pthread_cond_broadcast(&line->start);
+}
+
+static void wait_at(tool_line *line) {
+    pthread_mutex_lock(&line->lock);
+    const int64_t next = line->starts + 1;
+    line->waiting++;
+    leave_together(line);
+    while (line->starts < next) pthread_cond_wait(&line->start, &line->lock);
+    pthread_mutex_unlock(&line->lock);
+}
+
+/* So many ranks are all that will come. */
+static void expect_at(tool_line *line, int ranks) {
+    pthread_mutex_lock(&line->lock);
+    line->ranks = ranks;
+    leave_together(line);
+    pthread_mutex_unlock(&line->lock);
+}
 
 /* ------------------------------------------------------------------------------------------ one rank */
 
@@ -33,66 +68,150 @@ static tamis_dense rows_of(const tamis_dense *dense, int64_t first, int64_t rows
     return view;
 }
 
+static void copy_elements(const tamis_dense *from, const tamis_dense *to) {
+    for (int64_t i = 0; i < to->rows; i++) {
+        for (int64_t j = 0; j < to->cols; j++) {
+            const int64_t at = to->layout == TAMIS_ROW_MAJOR ? i * to->stride + j : j * to->stride + i;
+            tool_element_set(to->data, to->type, at, tool_dense_get(from, i, j));
+        }
+    }
+}
+
+/* The rows of a matrix whose columns lie together are no block of memory. */
+static void make_blocks(tool_rank *rank) {
+    tamis_dense *const views[] = {&rank->problem.A, &rank->problem.B, &rank->problem.D, &rank->problem.output};
+    rank->output = rank->problem.output;
+    for (int i = 0; i < 4 && rank->device.gpu; i++) {
+        if (!views[i]->data || views[i]->layout == TAMIS_ROW_MAJOR) continue;
+        rank->columns[i] = tool_dense_create(views[i]->rows, views[i]->cols, views[i]->type, views[i]->layout, 0, 0);
+        copy_elements(views[i], &rank->columns[i].view);
+        *views[i] = rank->columns[i].view;
+    }
+}
+
+/* S stays on the host: its plan copies what it needs. */
+static void take_rows(tool_rank *rank, const tool_problem *whole) {
+    const bool sddmm = whole->operation == TAMIS_OP_SDDMM;
+    rank->problem = *whole;
+    rank->problem.S = (tamis_sparse){.format = TAMIS_CSR};
+    rank->problem.A = rows_of(&whole->A, rank->first_row, rank->S.rows);
+    rank->problem.B = rows_of(&whole->B, rank->first_own, rank->own_rows);
+    rank->problem.D = rows_of(&whole->D, rank->first_own, rank->own_rows);
+    rank->problem.output =
+        rows_of(&whole->output, sddmm ? rank->first_entry : rank->first_row, sddmm ? rank->S.nnz : rank->S.rows);
+    make_blocks(rank);
+}
+
 static tamis_status execute(const tool_rank *rank) {
-    const tool_problem *problem = rank->problem;
-    const bool sddmm = problem->operation == TAMIS_OP_SDDMM;
-    const tamis_dense A = rows_of(&problem->A, rank->first_row, rank->S.rows);
-    const tamis_dense B = rows_of(&problem->B, rank->first_own, rank->own_rows);
-    const tamis_dense D = rows_of(&problem->D, rank->first_own, rank->own_rows);
-    const tamis_dense output =
-        rows_of(&problem->output, sddmm ? rank->first_entry : rank->first_row, sddmm ? rank->S.nnz : rank->S.rows);
+    const tool_problem *problem = &rank->mirror.problem;
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     execution.alpha = problem->alpha;
     execution.beta = problem->beta;
-    if (sddmm) return tamis_group_plan_sddmm(rank->plan, &A, &B, &output, &execution);
-    if (problem->operation == TAMIS_OP_SPMM) return tamis_group_plan_spmm(rank->plan, &B, &output, &execution);
-    return tamis_group_plan_fused(rank->plan, &A, &B, &D, &output, &execution);
+    if (problem->operation == TAMIS_OP_SDDMM) {
+        return tamis_group_plan_sddmm(rank->plan, &problem->A, &problem->B, &problem->output, &execution);
+    }
+    if (problem->operation == TAMIS_OP_SPMM) {
+        return tamis_group_plan_spmm(rank->plan, &problem->B, &problem->output, &execution);
+    }
+    return tamis_group_plan_fused(rank->plan, &problem->A, &problem->B, &problem->D, &problem->output, &execution);
+}
+
+/* The three calls of a rank. */
+static tamis_status copy_operands(tool_rank *rank) {
+    return tool_mirror_create(&rank->device, &rank->problem, 0, &rank->mirror);
+}
+
+static tamis_status make_plan(tool_rank *rank) {
+    return tamis_group_plan_create(rank->group, &rank->S, rank->own_rows, rank->planning, &rank->plan);
+}
+
+/* The output as it is on the host, with what lies between its elements, to the device, and back. */
+static tamis_status put_output(const tool_rank *rank) {
+    if (rank->columns[3].memory) copy_elements(&rank->output, &rank->columns[3].view);
+    return tool_mirror_put(&rank->mirror);
+}
+
+static tamis_status fetch_output(const tool_rank *rank) {
+    const tamis_status status = tool_mirror_fetch(&rank->mirror);
+    if (status == TAMIS_OK && rank->columns[3].memory) copy_elements(&rank->columns[3].view, &rank->output);
+    return status;
+}
+
+static tamis_status take_sample(tool_rank *rank, double *seconds) {
+    tamis_status status = tamis_stream_synchronize(rank->device.device, NULL);
+    wait_at(rank->line);
+    const double start = tool_seconds();
+    for (int i = 0; i < rank->burst && status == TAMIS_OK; i++) status = execute(rank);
+    if (status == TAMIS_OK) status = tamis_stream_synchronize(rank->device.device, NULL);
+    *seconds = (tool_seconds() - start) / rank->burst;
+    return status;
+}
+
+/* A rank that fails goes on with the others, whose calls then fail soon: all come to the starting line as often. */
+static tamis_status execute_all(tool_rank *rank) {
+    tamis_status first = rank->copies ? put_output(rank) : TAMIS_OK;
+    char why[sizeof rank->message] = "";
+    strncpy(why, tamis_last_error(), sizeof why - 1);
+    for (int i = 0; i < rank->count; i++) {
+        const tamis_status status = take_sample(rank, &rank->seconds[i]);
+        if (status == TAMIS_OK || first != TAMIS_OK) continue;
+        first = status;
+        strncpy(why, tamis_last_error(), sizeof why - 1);
+    }
+    if (first != TAMIS_OK) return tamis_transport_fail(first, why);
+    return rank->copies ? fetch_output(rank) : TAMIS_OK;
 }
 
 static void *work(void *memory) {
     tool_rank *rank = memory;
-    const double start = tool_seconds();
-    rank->status = rank->planning
-                       ? tamis_group_plan_create(rank->group, &rank->S, rank->own_rows, rank->planning, &rank->plan)
-                       : execute(rank);
-    rank->seconds = tool_seconds() - start;
+    rank->status = rank->call(rank);
     strncpy(rank->message, tamis_last_error(), sizeof rank->message - 1); /* messages belong to a thread */
     return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ all of them */
 
-/* A failure of one is that of all. The message gets back to this thread. */
-static tamis_status run_all(const tool_gang *gang) {
+/* A failure of one is that of all; who names its own cause comes before who only hears of it. The message gets back to
+   this thread. */
+static tamis_status run_all(tool_gang *gang, tamis_status (*call)(tool_rank *rank)) {
     pthread_t *threads = tool_allocate((size_t)gang->ranks, sizeof *threads);
     tamis_status status = TAMIS_OK;
     int started = 0;
+    expect_at(&gang->line, gang->ranks);
+    for (int r = 0; r < gang->ranks; r++) gang->at[r].call = call;
     while (started < gang->ranks && pthread_create(&threads[started], NULL, work, &gang->at[started]) == 0) started++;
     for (int r = started; r < gang->ranks; r++) { /* the others must not wait for it */
         tamis_group_close(gang->at[r].group);
         gang->at[r].group = NULL;
     }
+    if (started < gang->ranks) expect_at(&gang->line, started);
     for (int r = 0; r < started; r++) pthread_join(threads[r], NULL);
     free(threads);
     if (started < gang->ranks)
         return tamis_transport_fail(TAMIS_ERROR_MEMORY, "a thread for each device could not be started");
-    for (int r = 0; r < gang->ranks && status == TAMIS_OK; r++) {
-        status = gang->at[r].status;
-        if (status != TAMIS_OK) tamis_transport_fail(status, gang->at[r].message);
+    for (int pass = 0; pass < 2 && status == TAMIS_OK; pass++) {
+        for (int r = 0; r < gang->ranks && status == TAMIS_OK; r++) {
+            if (pass == 0 && strncmp(gang->at[r].message, "the group has failed", 20) == 0) continue;
+            status = gang->at[r].status;
+            if (status != TAMIS_OK) tamis_transport_fail(status, gang->at[r].message);
+        }
     }
     return status;
 }
 
-static tamis_status open_groups(tool_gang *gang) {
+static tamis_status open_groups(tool_gang *gang, int link) {
     tamis_device *devices[TOOL_LIST_LIMIT];
     tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
-    for (int r = 0; r < gang->ranks; r++) devices[r] = gang->at[r].device;
-    const tamis_status status = tamis_group_open_local(devices, gang->ranks, NULL, groups);
+    tamis_transport_options options = TAMIS_TRANSPORT_OPTIONS_INIT;
+    options.link = (tamis_link)link;
+    for (int r = 0; r < gang->ranks; r++) devices[r] = gang->at[r].device.device;
+    const tamis_status status = tamis_group_open_local(devices, gang->ranks, &options, groups);
     for (int r = 0; r < gang->ranks; r++) gang->at[r].group = groups[r];
     return status;
 }
 
-static tamis_status share_rows(tool_gang *gang, const tamis_sparse *S) {
+static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
+    const tamis_sparse *S = &problem->S;
     int64_t *first = tool_allocate((size_t)gang->ranks + 1, sizeof *first);
     tamis_status status = tamis_partition(S, gang->ranks, first);
     for (int r = 0; r < gang->ranks && status == TAMIS_OK; r++) {
@@ -104,49 +223,76 @@ static tamis_status share_rows(tool_gang *gang, const tamis_sparse *S) {
         rank->own_rows = end - rank->first_own;
         status = tamis_slice(S, first[r], first[r + 1] - first[r], 0, 0, &rank->S);
         rank->first_entry = rank->S.offset_base - S->offset_base;
+        if (status == TAMIS_OK) take_rows(rank, problem);
     }
     free(first);
     return status;
 }
 
-tamis_status tool_gang_open(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang) {
+tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning, tool_gang *gang) {
     if (problem->S.format != TAMIS_CSR)
         return tamis_transport_fail(TAMIS_ERROR_UNSUPPORTED, "several devices take csr only");
-    gang->ranks = devices->count;
-    gang->at = tool_allocate((size_t)gang->ranks, sizeof *gang->at);
+    *gang = (tool_gang){.ranks = devices->count, .at = tool_allocate((size_t)devices->count, sizeof *gang->at)};
+    pthread_mutex_init(&gang->line.lock, NULL);
+    pthread_cond_init(&gang->line.start, NULL);
     for (int r = 0; r < gang->ranks; r++) {
-        const tamis_status status =
-            tamis_device_open(devices->at[r] == 0 ? NULL : tool_devices.name(devices->at[r]), &gang->at[r].device);
+        const tamis_status status = tool_device_try(devices->at[r], &gang->at[r].device);
         if (status != TAMIS_OK) return status;
     }
-    tamis_status status = share_rows(gang, &problem->S);
-    if (status == TAMIS_OK) status = open_groups(gang);
-    for (int r = 0; r < gang->ranks; r++) gang->at[r].planning = planning;
-    return status == TAMIS_OK ? run_all(gang) : status;
+    tamis_status status = share_rows(gang, problem);
+    if (status == TAMIS_OK) status = open_groups(gang, link);
+    for (int r = 0; r < gang->ranks; r++) {
+        gang->at[r].planning = planning;
+        gang->at[r].line = &gang->line;
+    }
+    if (status == TAMIS_OK) status = run_all(gang, copy_operands);
+    return status == TAMIS_OK ? run_all(gang, make_plan) : status;
 }
 
 void tool_gang_close(tool_gang *gang) {
     for (int r = 0; r < gang->ranks; r++) {
-        tamis_group_plan_destroy(gang->at[r].plan);
-        tamis_group_close(gang->at[r].group);
-        tamis_device_close(gang->at[r].device);
+        tool_rank *rank = &gang->at[r];
+        tamis_group_plan_destroy(rank->plan);
+        tamis_group_close(rank->group);
+        tool_mirror_free(&rank->mirror);
+        for (int i = 0; i < 4; i++) tool_dense_free(&rank->columns[i]);
+        tool_device_close(&rank->device);
+    }
+    if (gang->at) {
+        pthread_cond_destroy(&gang->line.start);
+        pthread_mutex_destroy(&gang->line.lock);
     }
     free(gang->at);
     *gang = (tool_gang){0};
 }
 
-tamis_status tool_gang_execute(const tool_gang *gang, const tool_problem *problem, double *seconds) {
+static tamis_status sample(tool_gang *gang, int count, int burst, bool copies, double *seconds) {
+    double *all = tool_allocate((size_t)gang->ranks * (size_t)count, sizeof *all);
     for (int r = 0; r < gang->ranks; r++) {
-        gang->at[r].planning = NULL;
-        gang->at[r].problem = problem;
+        tool_rank *rank = &gang->at[r];
+        rank->count = count;
+        rank->burst = burst;
+        rank->copies = copies;
+        rank->seconds = all + (size_t)r * (size_t)count;
     }
-    const tamis_status status = run_all(gang);
-    *seconds = 0;
-    for (int r = 0; r < gang->ranks; r++) {
-        if (gang->at[r].seconds > *seconds) *seconds = gang->at[r].seconds;
+    const tamis_status status = run_all(gang, execute_all);
+    for (int i = 0; i < count; i++) {
+        seconds[i] = 0;
+        for (int r = 0; r < gang->ranks; r++) {
+            if (gang->at[r].seconds[i] > seconds[i]) seconds[i] = gang->at[r].seconds[i];
+        }
     }
+    free(all);
     return status;
+}
+
+tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds) {
+    return sample(gang, count, 1, true, seconds);
+}
+
+tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *seconds) {
+    return sample(gang, count, burst, false, seconds);
 }
 
 tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group) {
@@ -154,11 +300,23 @@ tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local,
     return status == TAMIS_OK ? tamis_group_plan_describe(gang->at[0].plan, group) : status;
 }
 
-tamis_status tool_gang_once(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning) {
+tamis_status tool_gang_explain(const tool_gang *gang) {
+    size_t needed = 0;
+    tamis_status status = tamis_group_plan_explain(gang->at[0].plan, NULL, 0, &needed);
+    if (status != TAMIS_OK) return status;
+    char *text = tool_allocate(needed, 1);
+    status = tamis_group_plan_explain(gang->at[0].plan, text, needed, NULL);
+    if (status == TAMIS_OK) puts(text);
+    free(text);
+    return status;
+}
+
+tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning) {
     tool_gang gang = {0};
     double seconds = 0;
-    tamis_status status = tool_gang_open(devices, problem, planning, &gang);
-    if (status == TAMIS_OK) status = tool_gang_execute(&gang, problem, &seconds);
+    tamis_status status = tool_gang_open(devices, link, problem, planning, &gang);
+    if (status == TAMIS_OK) status = tool_gang_execute(&gang, 1, &seconds);
     tool_gang_close(&gang);
     return status;
 }

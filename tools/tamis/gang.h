@@ -2,6 +2,7 @@
 #ifndef TOOL_GANG_H
 #define TOOL_GANG_H
 
+#include <pthread.h>
 #include <tamis/group.h>
 
 #include "options.h"
@@ -9,22 +10,41 @@
 
 typedef struct tool_rank tool_rank;
 
+/* Where the ranks wait for each other before an execution that is timed. */
+typedef struct tool_line {
+    pthread_mutex_t lock;
+    pthread_cond_t start;
+    int ranks, waiting;
+    int64_t starts;
+} tool_line;
+
 typedef struct tool_gang {
     int ranks;
     tool_rank *at;
+    tool_line line;
 } tool_gang;
 
-/* Opens the devices and makes the ranks' plans: rows of S with equal nonzeros; rows of B like those of a square S, else
-   equal numbers. Operands of the problem are on the host. After an error too it is to be closed. */
-tamis_status tool_gang_open(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning,
-                            tool_gang *gang);
+/* Opens the devices, copies the operands there, and makes the ranks' plans: rows of S with equal nonzeros; rows of B
+   like those of a square S, else equal numbers. Operands of the problem are on the host. After an error too it is to be
+   closed. link: a tamis_link. */
+tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning, tool_gang *gang);
 void tool_gang_close(tool_gang *gang);
 
-/* One execution; the seconds of the rank that takes longest. */
-tamis_status tool_gang_execute(const tool_gang *gang, const tool_problem *problem, double *seconds);
+/* `count` executions from the output as it is on the host, which gets the result of the last; with a beta they are one
+   at a time. The seconds of each, from all ranks' start to the end of the last rank. */
+tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds);
+
+/* `count` samples of `burst` executions in a row, which the ranks put into their devices' queues without waiting; the
+   seconds of each execution. The output stays where it is computed. */
+tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *seconds);
 
 /* Opens, executes once, and closes. */
-tamis_status tool_gang_once(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning);
+tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning);
+
+/* Prints what the first rank's plan says of itself and of the exchange. */
+tamis_status tool_gang_explain(const tool_gang *gang);
 
 /* What the first rank computes, and what all of them exchange. */
 tamis_status tool_gang_describe(const tool_gang *gang, tamis_plan_report *local, tamis_group_report *group);

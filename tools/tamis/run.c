@@ -21,7 +21,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort;
+    int edge, type, math, device, algorithm, effort, overlap, link;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -59,6 +59,11 @@ static const tool_option options[] = {
     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
      "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(devices), 0, 0,
      &tool_devices},
+    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
+     &tool_overlaps},
+    {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
+     &tool_links},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -221,6 +226,7 @@ static tamis_options planning_of(const work *job) {
                           &planning);
     planning.parameters = set->parameters;
     planning.effort = (tamis_effort)set->effort;
+    planning.overlap = (tamis_overlap)set->overlap;
     return planning;
 }
 
@@ -228,14 +234,14 @@ static tamis_options planning_of(const work *job) {
 static int execute_together(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    tamis_status status = tool_gang_open(&job->set->devices, problem, &planning, &job->gang);
+    tamis_status status = tool_gang_open(&job->set->devices, job->set->link, problem, &planning, &job->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
     job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
     job->report.check_seconds = 0;
     for (int64_t i = 0; i < job->set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
         double seconds = 0;
         if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
-        status = tool_gang_execute(&job->gang, problem, &seconds);
+        status = tool_gang_execute(&job->gang, 1, &seconds);
         if (i == 0 || seconds < job->seconds) job->seconds = seconds;
     }
     if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);

@@ -24,6 +24,7 @@ typedef struct cuda_device {
     int architecture;
     bool reads_host; /* whatever the host can read */
     bool opened;
+    uint64_t asked; /* a bit for each device whose memory it has asked for access to */
 } cuda_device;
 
 static cuda_api api;
@@ -61,6 +62,9 @@ static void leave(void) {
     cu_context context;
     api.context_pop(&context);
 }
+
+tamis_status tamis_cuda_enter(tamis_gpu_device *device) { return enter(device); }
+void tamis_cuda_leave(void) { leave(); }
 
 /* The same for what a capture in progress forbids to its thread, or to all, though it is no part of it: memory, loading
    code. `mode` holds the thread's own until the end. */
@@ -107,6 +111,7 @@ static void look(void) {
                                     {"cuMemcpyDtoHAsync_v2", (void (**)(void)) & api.copy_out},
                                     {"cuMemcpyDtoDAsync_v2", (void (**)(void)) & api.copy_within},
                                     {"cuMemcpyPeerAsync", (void (**)(void)) & api.copy_peer},
+                                    {"?cuCtxEnablePeerAccess", (void (**)(void)) & api.peer_access},
                                     {"cuMemHostAlloc", (void (**)(void)) & api.host_allocate},
                                     {"cuMemFreeHost", (void (**)(void)) & api.host_free},
                                     {"cuStreamCreate", (void (**)(void)) & api.stream_create},
@@ -481,10 +486,22 @@ static tamis_status read_async(tamis_gpu_device *device, void *stream, void *to,
     return check(device, result, "copying from the device");
 }
 
+/* With access to the other's memory a copy takes the link between them, without it a detour over the host. Devices that
+   have no link refuse, and the program may have asked before: neither is an error of the copy. In the device's context.
+ */
+static void ask_for_access(cuda_device *device, const cuda_device *other) {
+    const uint64_t bit = (uint64_t)1 << other->shared.number;
+    if (device == other || !api.peer_access || __atomic_fetch_or(&device->asked, bit, __ATOMIC_RELAXED) & bit) return;
+    pthread_mutex_lock(&lock); /* the other device may be asking for this one's */
+    (void)api.peer_access(other->context, 0);
+    pthread_mutex_unlock(&lock);
+}
+
 static tamis_status copy_from(tamis_gpu_device *device, void *stream, tamis_place to, tamis_gpu_device *from_device,
                               tamis_place from, size_t bytes) {
     if (bytes == 0) return TAMIS_OK;
     TRY(enter(device));
+    ask_for_access((cuda_device *)device, (const cuda_device *)from_device);
     const cu_result result = api.copy_peer(pointer_of(to), ((const cuda_device *)device)->context, pointer_of(from),
                                            ((const cuda_device *)from_device)->context, bytes, stream);
     leave();

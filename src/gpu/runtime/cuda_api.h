@@ -94,6 +94,7 @@ typedef struct cuda_api {
     cu_result (*copy_within)(cu_pointer to, cu_pointer from, size_t bytes, cu_stream stream);
     cu_result (*copy_peer)(cu_pointer to, cu_context to_context, cu_pointer from, cu_context from_context, size_t bytes,
                            cu_stream stream);
+    cu_result (*peer_access)(cu_context other, unsigned flags); /* NULL: a driver without */
     cu_result (*host_allocate)(void **memory, size_t bytes, unsigned flags);
     cu_result (*host_free)(void *memory);
     cu_result (*stream_create)(cu_stream *stream, unsigned flags);

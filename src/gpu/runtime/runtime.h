@@ -138,4 +138,8 @@ struct tamis_gpu_runtime {
 
 extern const tamis_gpu_runtime tamis_gpu_cuda, tamis_gpu_opencl;
 
+/* Makes a CUDA device's context the thread's, for libraries that compute on it; and the one before again. */
+tamis_status tamis_cuda_enter(tamis_gpu_device *device);
+void tamis_cuda_leave(void);
+
 #endif

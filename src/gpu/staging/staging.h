@@ -7,5 +7,6 @@
 tamis_status tamis_gpu_ready(void *device, tamis_type type, bool transposes, bool permutes);
 tamis_status tamis_gpu_transpose(void *device, void *stream, const tamis_transposition *transposition);
 tamis_status tamis_gpu_permute(void *device, void *stream, const tamis_permutation *permutation);
+tamis_status tamis_gpu_gather(void *device, void *stream, const tamis_gathering *gathering);
 
 #endif

@@ -13,7 +13,10 @@
  * not come within the transport's time limit, dies, or closes its group, then the others' calls, this one and all later
  * ones, return TAMIS_ERROR_DEVICE. No call waits for ever.
  *
- * Devices are CPUs in this version; others give TAMIS_ERROR_UNSUPPORTED.
+ * On GPUs, A, B, D, the outputs and execution.values are in the device's memory, and an execution submits its work to
+ * execution.stream and returns, as those of plans do: the host waits only for the other ranks' hosts. Devices of one
+ * kind copy from each other, over their link if they have one. Devices of several kinds, and GPUs over a transport that
+ * knows only the host's memory, pass rows through pinned host memory; the host then waits for its device as well.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,6 +47,14 @@ TAMIS_API tamis_status tamis_group_open_local(tamis_device *const *devices, int 
    group. */
 TAMIS_API tamis_status tamis_group_open(tamis_device *device, const tamis_transport *transport, tamis_group **group);
 
+/*
+ * Makes a transport that moves the memory of CUDA devices by NCCL, and leaves all else to `below`, which connects the
+ * same ranks, for instance over MPI. NCCL is opened at run time; TAMIS_NCCL names its file where it is not found. Its
+ * ranks join in the first exchange. Close the transport after the group, and `below` after it.
+ */
+TAMIS_API tamis_status tamis_nccl_open(tamis_device *device, const tamis_transport *below, tamis_transport *transport);
+TAMIS_API void tamis_nccl_close(tamis_transport *transport);
+
 /* Closes this rank's end; NULL is allowed. Destroy its plans first. */
 TAMIS_API void tamis_group_close(tamis_group *group);
 
@@ -68,7 +79,14 @@ typedef struct tamis_group_plan tamis_group_plan;
  * D that this rank has, also in the order of ranks; together they must be S.cols. Either may be 0.
  * options are those of tamis_plan_create. All ranks must agree on what is computed: operation, edge and its parameters,
  * type, inner, width and batch. The rest, such as threads and algorithm, is each rank's own. options.transpose must be
- * false. The pattern is copied; S's values must live as long as the plan.
+ * false. The pattern is copied; S's values must live as long as the plan. A GPU copies the values too: later changes of
+ * them go unseen, and executions with other values pass them.
+ *
+ * options.overlap: with ALWAYS, a rank computes the entries with columns of its own while the other rows are on their
+ * way, and then adds the rest: SpMM and fused as C = own part, C = C + rest. Not where softmax needs whole rows, where
+ * outputs of SpMM and fused have 16 bits, which would be rounded twice, with options.no_workspace, or without ghost
+ * rows. AUTO does that on GPUs where it is predicted to be faster. Each rank may choose for itself. The results of both
+ * ways differ by the rounding of one more sum.
  */
 TAMIS_API tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
                                                const tamis_options *options, tamis_group_plan **plan);
@@ -78,6 +96,8 @@ TAMIS_API void tamis_group_plan_destroy(tamis_group_plan *plan); /* NULL is allo
  * Executions, like those of <tamis/tamis.h>. Each rank passes its rows: A, C, E and P belong to its rows of S, in S's
  * order, and B and D have own_rows rows. execution may be NULL; its values belong to this rank's S.
  * Members of a batch are exchanged together. If B and D are the same matrix, its rows are exchanged once.
+ * execution.generation says which B and D these are: where it is the same number, not 0, as in the plan's last
+ * execution on each rank, rows are not exchanged again, and the plan uses those that it has.
  */
 TAMIS_API tamis_status tamis_group_plan_sddmm(tamis_group_plan *plan, const tamis_dense *A, const tamis_dense *B,
                                               const tamis_dense *P, const tamis_execution *execution);
@@ -87,8 +107,8 @@ TAMIS_API tamis_status tamis_group_plan_fused(tamis_group_plan *plan, const tami
                                               const tamis_dense *D, const tamis_dense *E,
                                               const tamis_execution *execution);
 
-/* The plan of this rank's own computation, for tamis_plan_explain, tamis_plan_describe and tamis_plan_workspace_size.
-   It lives as long as the group's plan. */
+/* The plan of this rank's own computation, for tamis_plan_explain, tamis_plan_describe and tamis_plan_workspace_size;
+   of a plan that overlaps, that of the entries with own columns. It lives as long as the group's plan. */
 TAMIS_API const tamis_plan *tamis_group_plan_local(const tamis_group_plan *plan);
 
 /* What a plan exchanges. */
@@ -104,7 +124,14 @@ typedef struct tamis_group_report {
     int64_t row_bytes;   /* of one exchanged row: all members of a batch of B and D; less where they share one matrix */
     size_t buffer_bytes; /* of the plan's buffers */
     double setup_seconds; /* of tamis_group_plan_create on this rank, with waiting for others */
-    uint64_t reserved[7];
+    bool overlaps;        /* this rank computes with its own rows while the others are on their way */
+    /* Predictions, in seconds, of the slowest rank; 0 where a local plan has no model, and over transports that the
+       library does not know. The link's rates are those of two H200 over NVLink, of the CPU its memory's. */
+    double exchange_seconds;   /* 1d-fetch, which plans do: the rows that are needed */
+    double replicated_seconds; /* static-split, paper 004's: all rows of B to all ranks */
+    double together_seconds;   /* an execution, exchange included */
+    double alone_seconds;      /* of the whole on one rank: the sum of what the ranks compute */
+    uint64_t reserved[2];
 } tamis_group_report;
 
 /* Describes a plan. */

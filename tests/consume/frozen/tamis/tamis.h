@@ -105,6 +105,10 @@ typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math
    an earlier plan measured (see tamis_plan_create). */
 typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 } tamis_effort;
 
+/* Whether the plan of a group (<tamis/group.h>) computes with a rank's own rows of B while the others are on their way.
+ */
+typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
+
 /*
  * The source of the memory that a plan or a one-shot call needs in addition to its arguments: PyTorch's or CuPy's pool,
  * an arena. The memory must be of the kind that tamis_device_allocate returns, ordered by the stream, and aligned to at
@@ -158,6 +162,7 @@ typedef struct tamis_options {
     bool d_is_b; /* fused: a promise that D is B in every execution, the same view (or NULL), as in factorisations. A
                     plan may then choose an algorithm that reads each row of B once. width must be inner; d_layout is
                     not read. One-shot calls compare the views instead (false) */
+    tamis_overlap overlap; /* of a group's plan (auto); see tamis_group_plan_create. Other plans ignore it */
     uint64_t reserved[10];
 } tamis_options;
 
@@ -193,7 +198,9 @@ typedef struct tamis_execution {
      * NULL.
      */
     void *softmax_rows;
-    uint64_t reserved[7];
+    uint64_t generation; /* of a group's B and D, see <tamis/group.h>: 0 means that they may have changed. Other plans
+                            ignore it */
+    uint64_t reserved[6];
 } tamis_execution;
 
 /* The defaults of a tamis_execution. */

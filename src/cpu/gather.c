@@ -1,0 +1,48 @@
+/* Rows of a matrix, one after another: what a group sends, and what a plan of it reads. */
+#include <string.h>
+
+#include "base/threads.h"
+#include "cpu/parts.h"
+#include "sparse/structure.h"
+
+enum { SMALL = 1 << 16 /* bytes that are not worth a second thread */ };
+
+static const char *address(tamis_place place) { return (const char *)place.base + place.bytes; }
+
+/* One row of a column-major matrix: elements `stride` apart. */
+static inline void collect(char *to, const char *from, int64_t count, int64_t stride, size_t size) {
+    for (int64_t k = 0; k < count; k++) memcpy(to + (size_t)k * size, from + (size_t)(k * stride) * size, size);
+}
+
+static void copy_row(const tamis_gathering *x, int64_t row, char *to) {
+    const size_t size = tamis_type_size(x->type);
+    const char *const from = address(x->from);
+    if (x->layout == TAMIS_ROW_MAJOR)
+        memcpy(to, from + (size_t)(row * x->stride) * size, (size_t)x->cols * size);
+    else if (size == 4) /* a constant size is a load and a store */
+        collect(to, from + (size_t)row * size, x->cols, x->stride, 4);
+    else if (size == 8)
+        collect(to, from + (size_t)row * size, x->cols, x->stride, 8);
+    else
+        collect(to, from + (size_t)row * size, x->cols, x->stride, 2);
+}
+
+static void copy_share(void *context, int thread, int threads) {
+    const tamis_gathering *const x = context;
+    const int64_t *const rows = x->rows;
+    const int64_t apart = x->apart * (int64_t)tamis_type_size(x->type);
+    char *const to = (char *)x->to.base + x->to.bytes;
+    const int64_t end = tamis_partition_even(x->count, threads, thread + 1);
+    for (int64_t i = tamis_partition_even(x->count, threads, thread); i < end; i++)
+        copy_row(x, rows ? rows[i] : i, to + i * apart);
+}
+
+tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering) {
+    tamis_gathering x = *gathering;
+    (void)device;
+    (void)stream;
+    if (x.count == 0 || x.cols == 0) return TAMIS_OK;
+    const int64_t bytes = x.count * x.cols * (int64_t)tamis_type_size(x.type);
+    tamis_threads_run(bytes < SMALL ? 1 : x.threads, copy_share, &x);
+    return TAMIS_OK;
+}

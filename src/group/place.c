@@ -1,0 +1,162 @@
+/* What a group's plan has in the memory that its device computes on: the pieces' patterns, lists and buffers. */
+#include "base/memory.h"
+#include "group/plan.h"
+
+/* At least one byte, so that empty arrays are somewhere. */
+static tamis_status allocate(const tamis_group *group, int64_t bytes, const char *what, void **memory) {
+    return group->device->backend->allocate(group->device->handle, TAMIS_ALL_STREAMS, bytes > 0 ? (size_t)bytes : 1,
+                                            what, memory);
+}
+
+/* A copy of the host's array; on the CPU the array itself. */
+static tamis_status put(const tamis_group *group, const void *array, int64_t bytes, const char *what, void **memory,
+                        const void **at) {
+    *at = array;
+    if (!tamis_group_on_device(group) || !array) return TAMIS_OK;
+    TRY(allocate(group, bytes, what, memory));
+    *at = *memory;
+    if (bytes == 0) return TAMIS_OK;
+    return group->device->backend->copy_in(group->device->handle, NULL, (tamis_place){*memory, 0}, array,
+                                           (size_t)bytes);
+}
+
+/* ------------------------------------------------------------------------------------------ pieces */
+
+/* Sets of values that S has: one for each member of a batch, or one. */
+static int64_t sets_of(const tamis_group_plan *plan) {
+    return tamis_shard_is(plan->shard)->local.batch_stride ? plan->options.batch : 1;
+}
+
+/* The values of a piece, one set after another. `entries` has the numbers of its entries in each set of `whole`. */
+static tamis_status collect_values(const tamis_group_plan *plan, const int64_t *entries, int64_t nnz, void **values) {
+    const tamis_sparse *const whole = &tamis_shard_is(plan->shard)->local;
+    const int64_t sets = sets_of(plan);
+    const int64_t size = (int64_t)tamis_type_size(whole->value_type);
+    TRY(tamis_allocate(nnz * sets, (size_t)size, "the values of a part", values));
+    for (int64_t s = 0; s < sets; s++)
+        for (int64_t t = 0; t < nnz; t++) {
+            const char *const from = (const char *)whole->values + (s * whole->batch_stride + entries[t]) * size;
+            char *const to = (char *)*values + (s * nnz + t) * size;
+            for (int64_t i = 0; i < size; i++) to[i] = from[i];
+        }
+    return TAMIS_OK;
+}
+
+/* The values on the device: those that the operation reads. */
+static tamis_status put_values(const tamis_group_plan *plan, const int64_t *entries, tamis_piece *piece) {
+    const tamis_group *const group = plan->group;
+    const tamis_sparse *const whole = &tamis_shard_is(plan->shard)->local;
+    const int64_t size = (int64_t)tamis_type_size(whole->value_type);
+    void *collected = NULL;
+    tamis_status status = TAMIS_OK;
+    piece->S.values = NULL;
+    if (!whole->values || !tamis_needs_values(plan->options.operation, plan->options.edge)) return TAMIS_OK;
+    if (!entries) {
+        const int64_t count = (sets_of(plan) - 1) * whole->batch_stride + whole->nnz;
+        return put(group, whole->values, count * size, "the values of a shard", &piece->memory[2], &piece->S.values);
+    }
+    piece->S.batch_stride = whole->batch_stride ? piece->S.nnz : 0;
+    TRY_GOTO(done, collect_values(plan, entries, piece->S.nnz, &collected));
+    TRY_GOTO(done, put(group, collected, piece->S.nnz * sets_of(plan) * size, "the values of a part", &piece->memory[2],
+                       &piece->S.values));
+done:
+    tamis_release(collected);
+    return status;
+}
+
+/* S where the device reads it. On the CPU a part reads the values of the whole, which may change. */
+static tamis_status put_pattern(const tamis_group_plan *plan, const tamis_sparse *S, const int64_t *entries,
+                                tamis_piece *piece) {
+    const tamis_group *const group = plan->group;
+    const tamis_sparse *const whole = &tamis_shard_is(plan->shard)->local;
+    piece->S = *S;
+    piece->S.values = whole->values;
+    piece->S.batch_stride = whole->batch_stride;
+    if (!tamis_group_on_device(group)) return TAMIS_OK;
+    piece->S.location = TAMIS_DEVICE;
+    TRY(put(group, S->offsets, (S->rows + 1) * (int64_t)tamis_index_size(S->offset_type), "the offsets of a shard",
+            &piece->memory[0], &piece->S.offsets));
+    TRY(put(group, S->columns, S->nnz * (int64_t)tamis_index_size(S->index_type), "the columns of a shard",
+            &piece->memory[1], &piece->S.columns));
+    return put_values(plan, entries, piece);
+}
+
+static tamis_status make_part(tamis_group_plan *plan, const tamis_sparse *S, const int64_t *entries,
+                              const tamis_options *options, tamis_piece *piece) {
+    const tamis_part part = {.entries = entries, .own_values = tamis_group_on_device(plan->group)};
+    TRY(put_pattern(plan, S, entries, piece));
+    return tamis_plan_make_part(plan->group->device, &piece->S, &part, options, &piece->plan);
+}
+
+tamis_status tamis_group_make_pieces(tamis_group_plan *plan, const tamis_options *options) {
+    tamis_piece *const first = &plan->pieces[TAMIS_PIECE_FIRST], *const ghost = &plan->pieces[TAMIS_PIECE_GHOST];
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    tamis_options o = *options, of_x = *options;
+    o.trust_input = of_x.trust_input = true; /* the shard has been made of checked arrays */
+    of_x.b_layout = of_x.d_layout = TAMIS_ROW_MAJOR;
+    if (plan->overlaps) {
+        TRY(tamis_shard_split(plan->shard));
+        TRY(make_part(plan, &is->own, is->own_entries, &o, first));
+        return make_part(plan, &is->ghost, is->ghost_entries, &of_x, ghost);
+    }
+    TRY(put_pattern(plan, &is->local, NULL, first));
+    return tamis_plan_create(plan->group->device, &first->S, tamis_group_in_place(plan) ? &o : &of_x, &first->plan);
+}
+
+/* ------------------------------------------------------------------------------------------ buffers */
+
+static tamis_status make_buffer(tamis_group_plan *plan, int64_t rows, const char *what, void **buffer) {
+    const int64_t row_bytes = plan->report.row_bytes;
+    int64_t bytes;
+    if (__builtin_mul_overflow(rows, row_bytes, &bytes))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld rows of %lld bytes do not fit 64 bits", what, (long long)rows,
+                          (long long)row_bytes);
+    TRY(allocate(plan->group, bytes, what, buffer));
+    plan->report.buffer_bytes += (size_t)bytes;
+    return TAMIS_OK;
+}
+
+/* What a GPU needs beside buffers: a stream, what that reads, and where the transport cannot reach its memory, the
+   host's. */
+static tamis_status make_exchange(tamis_group_plan *plan) {
+    const tamis_device *const device = plan->group->device;
+    const tamis_backend *const backend = device->backend;
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    const void *at;
+    TRY(put(plan->group, is->sends, is->send_rows * (int64_t)sizeof(int64_t), "the list of rows to send", &plan->sends,
+            &at));
+    TRY(backend->stream_create(device->handle, &plan->stream));
+    if (plan->group->direct) return TAMIS_OK;
+    TRY(backend->host_allocate(device->handle, (size_t)(is->send_rows * plan->report.row_bytes), &plan->host_send));
+    return backend->host_allocate(device->handle, (size_t)(is->ghost_rows * plan->report.row_bytes),
+                                  &plan->host_received);
+}
+
+tamis_status tamis_group_make_buffers(tamis_group_plan *plan) {
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    const int64_t own = is->ghost_rows > 0 ? tamis_group_own_rows_of_x(plan) : 0;
+    TRY(make_buffer(plan, own + is->ghost_rows, "own and ghost rows", &plan->rows));
+    TRY(make_buffer(plan, is->send_rows, "rows to send", &plan->send));
+    return tamis_group_on_device(plan->group) ? make_exchange(plan) : TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ the end */
+
+void tamis_group_release_places(tamis_group_plan *plan) {
+    const tamis_device *const device = plan->group->device;
+    const tamis_backend *const backend = device->backend;
+    void *const buffers[] = {plan->sends, plan->send, plan->rows};
+    if (plan->stream) (void)backend->finish(device->handle, plan->stream); /* others read what is sent until then */
+    for (int i = 0; i < TAMIS_PIECES; i++) {
+        tamis_plan_destroy(plan->pieces[i].plan);
+        for (int j = 0; j < 3; j++)
+            backend->release_memory(device->handle, TAMIS_ALL_STREAMS, plan->pieces[i].memory[j]);
+    }
+    for (int i = 0; i < 3; i++) backend->release_memory(device->handle, TAMIS_ALL_STREAMS, buffers[i]);
+    if (!plan->stream) return;
+    if (plan->called) backend->release_mark(device->handle, plan->called);
+    if (plan->arrived) backend->release_mark(device->handle, plan->arrived);
+    if (plan->host_send) backend->host_release(device->handle, plan->host_send);
+    if (plan->host_received) backend->host_release(device->handle, plan->host_received);
+    backend->stream_destroy(device->handle, plan->stream);
+}

@@ -1,0 +1,78 @@
+/* What exchanges and pieces cost: seconds by the link's and the device's rates. */
+#include <string.h>
+#include <tamis/ceilings.h>
+
+#include "group/plan.h"
+
+/*
+ * Measured between two H200 of one host, over NVLink: a copy takes 30 us and then 390 GB/s each way; pinned host memory
+ * moves at 55 GB/s, and rows that pass through it move twice. A kernel takes 5 us more where there are two of it.
+ */
+static const double COPY_SECONDS = 30e-6, LINK_BYTES = 390e9, STAGED_BYTES = 27e9, KERNEL_SECONDS = 5e-6;
+
+/* Threads of one CPU copy from each other's memory, which reads and writes it; they meet in about so long. */
+static const double MEET_SECONDS = 10e-6;
+
+/* Seconds to receive so many rows; 0: the transport is not known. */
+static double seconds_of_rows(const tamis_group_plan *plan, int64_t rows) {
+    const tamis_group *const group = plan->group;
+    const double bytes = (double)rows * (double)plan->report.row_bytes;
+    tamis_ceilings ceilings;
+    if (rows == 0) return 0;
+    if (group->direct) return COPY_SECONDS + bytes / LINK_BYTES;
+    if (strcmp(group->transport.name, "threads") != 0) return 0;
+    if (tamis_group_on_device(group)) return COPY_SECONDS + bytes / STAGED_BYTES;
+    if (tamis_device_ceilings(group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0)) return 0;
+    return MEET_SECONDS + 2 * bytes / (1e9 * ceilings.memory_gbs[1]);
+}
+
+/* Bytes that two pieces move and one plan does not. SDDMM: entries' numbers, samples out and in again. SpMM and fused:
+   the output once more in and out; fused also A once more. */
+static double bytes_of_a_second_piece(const tamis_group_plan *plan) {
+    const tamis_options *const o = &plan->options;
+    const tamis_sparse *const S = &tamis_shard_is(plan->shard)->local;
+    const double size = (double)tamis_type_size(o->type), out = (double)tamis_type_size(o->output_type);
+    const double rows = (double)S->rows, batch = (double)o->batch;
+    if (o->operation == TAMIS_OP_SDDMM)
+        return batch * ((double)S->nnz * (sizeof(int64_t) + 2 * out) + rows * (double)o->inner * size);
+    return batch * rows * (2 * (double)o->width * out + (double)o->inner * size);
+}
+
+static bool worth_it(const tamis_group_plan *plan) {
+    const double exchange = seconds_of_rows(plan, tamis_shard_is(plan->shard)->ghost_rows);
+    tamis_ceilings ceilings;
+    if (tamis_device_ceilings(plan->group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0))
+        return false;
+    return exchange > KERNEL_SECONDS + bytes_of_a_second_piece(plan) / (1e9 * ceilings.memory_gbs[1]);
+}
+
+/* Softmax needs a whole row at once, and a sum of 16 bits would be rounded twice. */
+bool tamis_group_overlaps(const tamis_group_plan *plan) {
+    const tamis_options *const o = &plan->options;
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    const bool softmax = o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+    const bool rounded = o->operation != TAMIS_OP_SDDMM && tamis_type_size(o->output_type) == 2;
+    if (o->overlap == TAMIS_OVERLAP_NEVER || is->ghost_rows == 0 || softmax || rounded || o->no_workspace) return false;
+    if (o->overlap == TAMIS_OVERLAP_ALWAYS) return true;
+    return tamis_group_on_device(plan->group) && is->own_nnz > 0 && worth_it(plan);
+}
+
+static double local_seconds(const tamis_plan *plan) {
+    tamis_plan_report report;
+    if (!plan || tamis_plan_describe(plan, &report) != TAMIS_OK) return 0;
+    return report.measured_seconds > 0 ? report.measured_seconds : report.predicted_seconds;
+}
+
+tamis_group_price tamis_group_price_of(const tamis_group_plan *plan) {
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    const double own = local_seconds(plan->pieces[TAMIS_PIECE_FIRST].plan);
+    const double ghost = plan->overlaps ? local_seconds(plan->pieces[TAMIS_PIECE_GHOST].plan) : 0;
+    tamis_group_price price = {.local = own + ghost};
+    price.exchange = seconds_of_rows(plan, is->ghost_rows);
+    price.replicated = seconds_of_rows(plan, plan->report.cols - is->own_rows);
+    if (!plan->overlaps)
+        price.together = own + price.exchange;
+    else
+        price.together = (own > price.exchange ? own : price.exchange) + ghost;
+    return price;
+}

@@ -1,0 +1,354 @@
+/*
+ * Groups over two CUDA devices: what the driver is asked to copy, when rows are kept, and that whatever call of the
+ * driver fails on one rank, both return soon, with an error that names the rank, and nothing is lost. The driver is
+ * fake_cuda.c's; each case is a process of its own. test_gpu_group FAKE FAKE_NCCL      the paths of the fake
+ * libraries
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/group.h>
+#include <tamis/stream.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "group/threads.h"
+#include "processes.h"
+#include "support/brief.h"
+
+enum { RANKS = 2, ROWS = 40, WIDTH = 8, EACH = ROWS / RANKS, RUNS = 3 };
+
+static const char *fake, *fake_nccl;
+static long (*calls)(const char *function), (*note)(const char *what);
+
+static void use_fake(void) {
+    setenv("TAMIS_CUDA_DRIVER", fake, 1);
+    setenv("TAMIS_NVRTC", fake, 1);
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    setenv("XDG_CACHE_HOME", "", 1);
+    unsetenv("HOME");
+    void *const library = dlopen(fake, RTLD_NOW | RTLD_LOCAL);
+    void *const functions[] = {library ? dlsym(library, "fake_calls") : NULL,
+                               library ? dlsym(library, "fake_note") : NULL};
+    if (!functions[0] || !functions[1]) abort();
+    memcpy(&calls, &functions[0], sizeof calls);
+    memcpy(&note, &functions[1], sizeof note);
+}
+
+/* A rank of a ring: each row has its own column and the one opposite, which the other rank owns. */
+typedef struct member {
+    int rank;
+    tamis_device *device;
+    const tamis_transport *transport;
+    tamis_group *group;
+    tamis_group_plan *plan;
+    int32_t offsets[EACH + 1], columns[2 * EACH];
+    float values[2 * EACH];
+    tamis_sparse S;
+    void *memory[2];
+    tamis_dense B, C;
+    tamis_overlap overlap;
+    uint64_t generations[RUNS]; /* of the executions */
+    tamis_status made, run[RUNS];
+    int failed;        /* number of the first call that failed, the plan's is 0; RUNS + 1: none */
+    char message[400]; /* of the first that failed */
+} member;
+
+static void member_fill(member *m, int rank) {
+    for (int i = 0; i < EACH; i++) {
+        m->offsets[i + 1] = 2 * (i + 1);
+        for (int j = 0; j < RANKS; j++) m->columns[2 * i + j] = i + j * EACH;
+    }
+    m->rank = rank;
+    m->S = (tamis_sparse){
+        .rows = EACH, .cols = ROWS, .nnz = 2 * EACH, .offsets = m->offsets, .columns = m->columns, .values = m->values};
+}
+
+static void keep_message(member *m, tamis_status status, int call) {
+    if (status == TAMIS_OK || m->failed <= RUNS) return;
+    m->failed = call;
+    snprintf(m->message, sizeof m->message, "%s", tamis_last_error());
+}
+
+static void *member_main(void *memory) {
+    member *const m = memory;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.operation = TAMIS_OP_SPMM;
+    o.width = WIDTH;
+    o.overlap = m->overlap;
+    m->made = tamis_group_plan_create(m->group, &m->S, EACH, &o, &m->plan);
+    keep_message(m, m->made, 0);
+    for (int i = 0; i < RUNS && m->made == TAMIS_OK; i++) {
+        tamis_execution execution = TAMIS_EXECUTION_INIT;
+        execution.generation = m->generations[i];
+        m->run[i] = tamis_group_plan_spmm(m->plan, &m->B, &m->C, &execution);
+        keep_message(m, m->run[i], i + 1);
+    }
+    tamis_group_plan_destroy(m->plan);
+    return NULL;
+}
+
+/* Devices and operands, without faults. */
+static void members_open(member *members, tamis_overlap overlap) {
+    for (int r = 0; r < RANKS; r++) {
+        member *const m = &members[r];
+        *m = (member){.overlap = overlap};
+        member_fill(m, r);
+        CHECK(tamis_device_open(r ? "cuda:1" : "cuda:0", &m->device) == TAMIS_OK);
+        for (int i = 0; i < 2; i++)
+            CHECK(tamis_device_allocate(m->device, EACH * WIDTH * sizeof(float), &m->memory[i]) == TAMIS_OK);
+        m->B = (tamis_dense){.data = m->memory[0], .rows = EACH, .cols = WIDTH, .location = TAMIS_DEVICE};
+        m->C = (tamis_dense){.data = m->memory[1], .rows = EACH, .cols = WIDTH, .location = TAMIS_DEVICE};
+    }
+}
+
+static void members_close(member *members) {
+    for (int r = 0; r < RANKS; r++) {
+        for (int i = 0; i < 2; i++) tamis_device_free(members[r].device, members[r].memory[i]);
+        tamis_device_close(members[r].device);
+    }
+}
+
+static void members_run(member *members) {
+    pthread_t threads[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        member *const m = &members[r];
+        m->failed = RUNS + 1;
+        m->plan = NULL;
+        if (pthread_create(&threads[r], NULL, member_main, m) != 0) abort();
+    }
+    for (int r = 0; r < RANKS; r++) pthread_join(threads[r], NULL);
+}
+
+static void open_linked(member *members, double time_limit, tamis_link link) {
+    tamis_device *const devices[RANKS] = {members[0].device, members[1].device};
+    tamis_group *groups[RANKS];
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    o.time_limit = time_limit;
+    o.link = link;
+    CHECK(tamis_group_open_local(devices, RANKS, &o, groups) == TAMIS_OK);
+    for (int r = 0; r < RANKS; r++) members[r].group = groups[r];
+}
+
+static void open_local(member *members, double time_limit) { open_linked(members, time_limit, TAMIS_LINK_COPIES); }
+
+static void close_groups(member *members) {
+    for (int r = 0; r < RANKS; r++) tamis_group_close(members[r].group);
+}
+
+/* ------------------------------------------------------------------------------------------ copies */
+
+/* One copy a rank in each exchange, none while the rows are the same, and nothing through the host. */
+static void copies_between_devices(const void *overlap) {
+    member members[RANKS];
+    use_fake();
+    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
+    open_local(members, 30);
+    const long out = calls("cuMemcpyDtoHAsync_v2");
+    const long records = calls("cuEventRecord"), waits = calls("cuStreamWaitEvent");
+    members_run(members);
+    for (int r = 0; r < RANKS; r++) CHECK(members[r].run[2] == TAMIS_OK);
+    CHECK(calls("cuMemcpyPeerAsync") == 3L * RANKS);
+    CHECK(calls("cuCtxEnablePeerAccess") == RANKS); /* each asks once */
+    /* where the caller's stream is, that rows are ready, that they are copied, that they have come: recorded and waited
+     * for */
+    CHECK(calls("cuEventRecord") - records == 4L * 3 * RANKS);
+    CHECK(calls("cuStreamWaitEvent") - waits == 4L * 3 * RANKS);
+    const long looks = calls("cuMemcpyDtoHAsync_v2") - out; /* of making the plans */
+    for (int r = 0; r < RANKS; r++)                         /* rank 1 says for the third that its rows have changed */
+        for (int i = 0; i < 3; i++) members[r].generations[i] = i == 2 && r == 1 ? 8 : 7;
+    members_run(members);
+    CHECK(calls("cuMemcpyPeerAsync") == 5L * RANKS);
+    CHECK(calls("cuMemcpyDtoHAsync_v2") - out == 2 * looks);
+    CHECK(calls("cuCtxEnablePeerAccess") == RANKS);
+    close_groups(members);
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
+static void *open_one(void *memory) {
+    member *const m = memory;
+    m->made = tamis_group_open(m->device, m->transport, &m->group);
+    return NULL;
+}
+
+/* A transport that knows the host's memory alone. */
+static void copies_through_the_host(const void *overlap) {
+    member members[RANKS];
+    pthread_t threads[RANKS];
+    tamis_transport transports[RANKS];
+    const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    use_fake();
+    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
+    CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
+    for (int r = 0; r < RANKS; r++) {
+        transports[r].size = offsetof(tamis_transport, device_begin);
+        members[r].transport = &transports[r];
+        if (pthread_create(&threads[r], NULL, open_one, &members[r]) != 0) abort();
+    }
+    for (int r = 0; r < RANKS; r++) {
+        pthread_join(threads[r], NULL);
+        CHECK(members[r].made == TAMIS_OK);
+    }
+    const long in = calls("cuMemcpyHtoDAsync_v2"), out = calls("cuMemcpyDtoHAsync_v2");
+    members_run(members);
+    for (int r = 0; r < RANKS; r++) CHECK(members[r].run[2] == TAMIS_OK);
+    CHECK(calls("cuMemcpyPeerAsync") == 0);
+    CHECK(calls("cuMemcpyHtoDAsync_v2") - in >= 3L * RANKS);
+    CHECK(calls("cuMemcpyDtoHAsync_v2") - out >= 3L * RANKS);
+    close_groups(members);
+    for (int r = 0; r < RANKS; r++) tamis_threads_close(transports[r].context);
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
+/* ------------------------------------------------------------------------------------------ NCCL */
+
+/* Messages instead of copies. */
+static void messages_by_nccl(const void *overlap) {
+    member members[RANKS];
+    use_fake();
+    setenv("TAMIS_NCCL", fake_nccl, 1);
+    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
+    open_linked(members, 30, TAMIS_LINK_NCCL);
+    tamis_group_description about;
+    CHECK(tamis_group_describe(members[0].group, &about) == TAMIS_OK && strcmp(about.transport, "nccl") == 0);
+    members_run(members);
+    for (int r = 0; r < RANKS; r++) CHECK(members[r].failed > RUNS);
+    CHECK(calls("cuMemcpyPeerAsync") == 0);
+    close_groups(members);
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
+/* Where it is missing, and where something else has its name. */
+static void nccl_is_missing(const void *file) {
+    member members[RANKS];
+    tamis_group *groups[RANKS];
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    use_fake();
+    setenv("TAMIS_NCCL", strcmp(file, "cuda") == 0 ? fake : (const char *)file, 1);
+    members_open(members, TAMIS_OVERLAP_AUTO);
+    tamis_device *const devices[RANKS] = {members[0].device, members[1].device};
+    const int64_t live = tamis_memory_live();
+    o.link = TAMIS_LINK_NCCL;
+    CHECK(tamis_group_open_local(devices, RANKS, &o, groups) == TAMIS_ERROR_DEVICE);
+    CHECK(error_has("no NCCL: ") && error_has("TAMIS_NCCL"));
+    CHECK(error_has(strcmp(file, "cuda") == 0 ? "has no nccl" : "not found"));
+    CHECK(groups[0] == NULL && groups[1] == NULL && tamis_memory_live() == live);
+    o.link = (tamis_link)2;
+    CHECK(tamis_group_open_local(devices, RANKS, &o, groups) == TAMIS_ERROR_ARGUMENT && error_has("options.link = 2"));
+    tamis_device *cpu = NULL;
+    setenv("TAMIS_NCCL", fake_nccl, 1);
+    o.link = TAMIS_LINK_NCCL;
+    CHECK(tamis_device_open("cpu", &cpu) == TAMIS_OK);
+    CHECK(tamis_group_open_local(&cpu, 1, &o, groups) == TAMIS_ERROR_UNSUPPORTED && error_has("cpu is none"));
+    tamis_device_close(cpu);
+    members_close(members);
+}
+
+/* One call of NCCL fails on one rank: both learn it, soon. */
+static void nccl_fails(const void *fault) {
+    member members[RANKS];
+    use_fake();
+    setenv("TAMIS_NCCL", fake_nccl, 1);
+    setenv("FAKE_NCCL_FAULT", fault, 1);
+    members_open(members, TAMIS_OVERLAP_ALWAYS);
+    open_linked(members, 20, TAMIS_LINK_NCCL);
+    members_run(members);
+    for (int r = 0; r < RANKS; r++) {
+        CHECK(members[r].failed <= RUNS);
+        CHECK(strstr(members[r].message, "a system error of the stub"));
+    }
+    CHECK(strstr(members[0].message, "rank 1: ") || strstr(members[1].message, "rank 0: "));
+    close_groups(members);
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
+/* ------------------------------------------------------------------------------------------ faults */
+
+static double seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool all_well(const member *members) { return members[0].failed > RUNS && members[1].failed > RUNS; }
+
+/* Who fails says what happened, and the other learns it, by its next call at the latest: that may be one too many. */
+static void expect_failure(const member *members) {
+    const bool second = members[1].failed < members[0].failed;
+    const member *const first = &members[second], *const other = &members[!second];
+    CHECK(strstr(first->message, "unspecified launch failure"));
+    CHECK(other->failed <= first->failed + 1);
+    if (other->failed > RUNS) return;
+    CHECK(strstr(first->message, "rank ") || strstr(other->message, "rank "));
+    CHECK(strstr(other->message, "unspecified launch failure"));
+}
+
+/* The n-th call of a function fails with an error that no later call gets over. */
+static void each_call_fails(const void *function) {
+    member members[RANKS];
+    int well = 0, failed = 0;
+    use_fake();
+    members_open(members, TAMIS_OVERLAP_ALWAYS);
+    open_local(members, 30);
+    members_run(members); /* what lives as long as the process */
+    close_groups(members);
+    const int64_t live = tamis_memory_live();
+    const long pieces = note("live");
+    for (int n = 1; well < 6; n += test_rounds(1, 3)) { /* the end of a plan has calls whose errors nobody sees */
+        char fault[64];
+        open_local(members, 30);
+        snprintf(fault, sizeof fault, "%s=719@%d", (const char *)function, n);
+        setenv("FAKE_CUDA_FAULT", fault, 1);
+        const double start = seconds();
+        members_run(members);
+        setenv("FAKE_CUDA_FAULT", "", 1);
+        if (seconds() - start > 10) CHECK(!"it took longer than ten seconds");
+        well = all_well(members) ? well + 1 : 0;
+        failed += well == 0;
+        if (well == 0) expect_failure(members);
+        close_groups(members);
+        CHECK(note("wrong") == 0);
+        CHECK(tamis_memory_live() == live);
+        /* what is released while its context cannot be entered goes with the context */
+        CHECK(note("live") == pieces || strcmp(function, "*") == 0);
+        CHECK(n < 3000);
+    }
+    CHECK(failed > 3);
+    printf("    %d calls failed\n", failed);
+    members_close(members);
+}
+
+int main(int argc, char **argv) {
+    int failures = 0;
+    if (argc < 3) return 2;
+    fake = argv[1];
+    fake_nccl = argv[2];
+    setenv("TAMIS_PROBE", "0", 1);
+    failures += !process_run("copies between devices", copies_between_devices, NULL);
+    failures += !process_run("copies between devices, while computing", copies_between_devices, "");
+    failures += !process_run("copies through the host", copies_through_the_host, NULL);
+    failures += !process_run("copies through the host, while computing", copies_through_the_host, "");
+    failures += !process_run("messages by NCCL", messages_by_nccl, NULL);
+    failures += !process_run("messages by NCCL, while computing", messages_by_nccl, "");
+    failures += !process_run("NCCL is missing", nccl_is_missing, "/nowhere/libnccl.so.2");
+    failures += !process_run("another library in the place of NCCL", nccl_is_missing, "cuda");
+    failures += !process_run("NCCL makes no id", nccl_fails, "ncclGetUniqueId@1");
+    failures += !process_run("a rank does not join", nccl_fails, "ncclCommInitRank@2");
+    failures += !process_run("a message is not sent", nccl_fails, "ncclSend@3");
+    failures += !process_run("a message is not received", nccl_fails, "ncclRecv@2");
+    failures += !process_run("an earlier exchange has failed", nccl_fails, "ncclCommGetAsyncError@3");
+    failures += !process_run("a copy fails", each_call_fails, "cuMemcpyPeerAsync");
+    failures += !process_run("an event fails", each_call_fails, "cuEventRecord");
+    failures += !process_run("waiting for an event fails", each_call_fails, "cuStreamWaitEvent");
+    failures += !process_run("a kernel fails", each_call_fails, "cuLaunchKernel");
+    failures += !process_run("any call fails", each_call_fails, "*");
+    printf("%d failed\n", failures);
+    return failures != 0;
+}
