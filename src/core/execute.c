@@ -313,7 +313,7 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
     TRY(tamis_execution_check_stream(plan->device, &r->given));
     describe_operands(views, r);
     TRY(check_operands(r));
-    r->d_is_b = operation == TAMIS_OP_FUSED && tamis_dense_same(r->b.view, r->d.view);
+    r->d_is_b = operation == TAMIS_OP_FUSED && views->skip_d == 0 && tamis_dense_same(r->b.view, r->d.view);
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
                           &r->given));
     TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r->given));

@@ -14,7 +14,7 @@
 
 static bool is_to_decline(const char *name, tamis_operation operation, tamis_type type, tamis_edge edge) {
     if (strcmp(name, "gpu-tensor") == 0)
-        return operation == TAMIS_OP_FUSED ? type == TAMIS_F64 || edge != TAMIS_EDGE_SOFTMAX : type != TAMIS_F32;
+        return type == TAMIS_F64 || (operation == TAMIS_OP_FUSED && edge != TAMIS_EDGE_SOFTMAX);
     if (strcmp(name, "study-fused-dense-grid") == 0) return operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX;
     return false;
 }

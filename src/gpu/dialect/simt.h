@@ -492,14 +492,31 @@ FUNCTION int64 max64(int64 x, int64 y) { return x > y ? x : y; }
  */
 typedef struct simt_team {
     int lane; /* within the team */
-#if SIMT_SUBGROUP == 0
+#if SIMT_SUBGROUP == 0 && TEAM > 1
     LOCAL real *memory; /* GROUP reals */
 #elif !defined(SIMT_OPENCL)
     unsigned mask; /* of the lanes of this team in its warp */
 #endif
 } simt_team;
 
-#if SIMT_SUBGROUP == 0
+#if defined(SIMT_OPENCL) && SIMT_SUBGROUP > 0
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#undef KERNEL
+#define KERNEL                                                                                                         \
+    __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1)))                                                   \
+    __attribute__((intel_reqd_sub_group_size(SIMT_SUBGROUP)))
+#endif
+
+#if defined(SIMT_OPENCL) && TEAM == 1
+/* Nothing that others take part in, for it may stand in a loop that a work-item leaves by itself. It would never be
+   reached, but compilers that do not optimise (PoCL's, Intel's) take such a loop for one that the group walks
+   together. */
+#define TEAM_SETUP(name)                                                                                               \
+    simt_team name;                                                                                                    \
+    name.lane = 0
+FUNCTION real team_xor(simt_team team, real x, int mask) { return x; }
+FUNCTION real team_get(simt_team team, real x, int lane) { return x; }
+#elif SIMT_SUBGROUP == 0
 #define TEAM_SETUP(name)                                                                                               \
     SHARED(real, name##_memory, GROUP);                                                                                \
     simt_team name;                                                                                                    \
@@ -520,7 +537,6 @@ FUNCTION real team_get(simt_team team, real x, int lane) {
     return y;
 }
 #elif defined(SIMT_OPENCL)
-#pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define TEAM_SETUP(name)                                                                                               \
     simt_team name;                                                                                                    \
     name.lane = LOCAL_ID % TEAM
@@ -528,10 +544,6 @@ FUNCTION real team_xor(simt_team team, real x, int mask) { return intel_sub_grou
 FUNCTION real team_get(simt_team team, real x, int lane) {
     return intel_sub_group_shuffle(x, (uint)((int)get_sub_group_local_id() - team.lane + lane));
 }
-#undef KERNEL
-#define KERNEL                                                                                                         \
-    __kernel void __attribute__((reqd_work_group_size(GROUP, 1, 1)))                                                   \
-    __attribute__((intel_reqd_sub_group_size(SIMT_SUBGROUP)))
 #else
 #define TEAM_SETUP(name)                                                                                               \
     simt_team name;                                                                                                    \

@@ -21,7 +21,7 @@ typedef struct fused_state {
 } fused_state;
 
 static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
-static int lows(const tamis_problem *p) { return tamis_wgmma_splits(p); }
+static int lows(const tamis_problem *p) { return tamis_splits(p); }
 static int products(const tamis_problem *p) { return lows(p) ? 3 : p->type == TAMIS_F32 ? 1 : 2; }
 static int64_t slice(const tamis_problem *p) { return lows(p) ? 32 : 64; } /* numbers of a row in a line of A or B */
 static int64_t d_lines(const tamis_problem *p, const fused_state *s) { return s->blocks * (1 + lows(p)); }

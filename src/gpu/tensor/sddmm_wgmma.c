@@ -9,7 +9,7 @@
 enum { SIDE = 128, TILE = SIDE * 128, GROUP = 384 };
 
 static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
-static bool lows(const tamis_problem *p) { return tamis_wgmma_splits(p); }
+static bool lows(const tamis_problem *p) { return tamis_splits(p); }
 static int64_t slice(const tamis_problem *p) { return lows(p) ? 32 : 64; }      /* numbers of a row in a line */
 static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, SIDE); } /* of A in a slice */
 static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + up(p->cols, SIDE); }
@@ -22,8 +22,6 @@ static int64_t slices_of(const tamis_problem *p) {
     return slices <= RESIDENT_MOST || slices % 3 == 0 ? slices : up(slices, 2);
 }
 static int64_t at_once(int64_t slices) { return slices % 4 == 0 ? 4 : slices % 3 == 0 ? 3 : 2; }
-
-bool tamis_wgmma_splits(const tamis_problem *p) { return p->type == TAMIS_F32 && p->math == TAMIS_MATH_EXACT; }
 
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile) {
     const tamis_gpu_device *const device = problem->device;

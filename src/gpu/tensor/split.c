@@ -2,6 +2,8 @@
 
 #include "base/status.h"
 
+bool tamis_splits(const tamis_problem *p) { return p->type == TAMIS_F32 && p->math == TAMIS_MATH_EXACT; }
+
 enum { GROUP = 256 };
 
 /* Lanes of a row, each with 16 bytes of it at once. */

@@ -5,6 +5,9 @@
 
 #include "gpu/method.h"
 
+/* Whether numbers become two of fp16 each: fp32's, but with math = tf32. What has 16 bits is one. */
+bool tamis_splits(const tamis_problem *problem);
+
 /* What to split, and where to. */
 typedef struct tamis_split {
     bool across, aligned;      /* for SpMM; the rows of B of a cell lie together: as split_rows.cu tells */

@@ -18,7 +18,7 @@ static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step
 static int64_t filled(const tamis_problem *p) { return up(p->cols, COLUMNS); }
 /* Products of highs and lows: numbers of S that are fp32 beside rows of B that one of fp16 holds have lows, too. */
 static int products(const tamis_problem *p) {
-    return tamis_wgmma_splits(p) ? 3 : p->type != TAMIS_F32 && p->has_values && p->value_type == TAMIS_F32 ? 2 : 1;
+    return tamis_splits(p) ? 3 : p->type != TAMIS_F32 && p->has_values && p->value_type == TAMIS_F32 ? 2 : 1;
 }
 static int64_t s_parts(const tamis_problem *p) { return products(p) > 1 ? 2 : 1; }
 static int64_t b_parts(const tamis_problem *p) { return products(p) > 2 ? 2 : 1; }
@@ -29,7 +29,7 @@ double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const double width = (double)up(problem->width, LINE);
     const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
     const double spans = (double)up(problem->width, 2 * LINE) / (2 * LINE);
-    const double share = tamis_wgmma_splits(problem) ? 1 : f->spmm_wgmma.highs;
+    const double share = tamis_splits(problem) ? 1 : f->spmm_wgmma.highs;
     const double cell = spans * f->spmm_wgmma.cell_ps + share * f->spmm_wgmma.cell_column_ps * width;
     const double rest = (double)problem->nnz * f->spmm_wgmma.nonzero_ps +
                         (double)up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;

@@ -15,9 +15,6 @@ typedef struct tamis_wgmma {
    either, since a cell has one place for it. */
 bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profile);
 
-/* Whether numbers become two of fp16 each: fp32's, but with math = tf32. What has 16 bits is one. */
-bool tamis_wgmma_splits(const tamis_problem *problem);
-
 /* What a call of SDDMM takes for so many cells of 128 x 128; of SpMM; of fused, of cells of its own. */
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells);
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
