@@ -76,7 +76,7 @@ generator='Unix Makefiles'
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
     timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared bench_calls test_gpu_cross \
         test_dense test_device_memory test_gradient test_softmax_rows test_batches test_two_devices test_sums \
-        test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
+        test_d_is_b test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
 else
     tail -20 "$top/build.log"
@@ -184,6 +184,7 @@ if begin units 200; then
     start_units batches 200 test_batches gpu-
     start_units two-devices 100 test_two_devices
     start_units sums 200 test_sums gpu-tensor
+    start_units d-is-b 200 test_d_is_b
     for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
     wait
     units dense 'include/tamis/dense.h against plain loops; copies of memory'
@@ -192,6 +193,7 @@ if begin units 200; then
     units batches 'batches, and fp32 results of 16-bit operands'
     units two-devices "streams, events and copies: $(head -1 "$top/units.two-devices.test_two_devices.log")"
     units sums 'gpu-tensor in fp32 no farther from double than sums in order: spread, huge, tiny and infinite operands'
+    units d-is-b 'fused where D is B, promised or found'
     units models 'every model of include/tamis/ml.h against plain restatements'
 fi
 
@@ -205,17 +207,18 @@ sanitize() {
         return
     fi
     "$tamis" generate rmat --rows 600 --nnz 6000 --seed 3 -o "$top/small.mtx" >/dev/null 2>&1
-    python3 scripts/gpu-evidence.py algorithms "$tamis" | awk '{ print $0, "fp32 37\n" $0, "fp16 128\n" $0, "fp64 300" }' \
-        >"$top/algorithms.txt"
+    python3 scripts/gpu-evidence.py algorithms "$tamis" | awk '
+        { print $0, "fp32 37 scale\n" $0, "fp16 128 scale\n" $0, "fp64 300 scale" }
+        $1 == "fused" && $2 ~ /^gpu-/ { print $0, "fp32 100 softmax\n" $0, "bf16 64 softmax" }' >"$top/algorithms.txt"
     # shellcheck disable=SC2016
-    timeout -k 5 "$limit" xargs -P "$(least 14 "$(nproc)")" -n 4 sh -c '
-        log=$1/$2.$7.$6.$8.log
+    timeout -k 5 "$limit" xargs -P "$(least 14 "$(nproc)")" -n 5 sh -c '
+        log=$1/$2.$7.$6.$8.${10}.log
         timeout 40 "$3" --tool "$2" --error-exitcode 99 "$4" run "$6" "$1/small.mtx" -d "$5" -a "$7" --type "$8" -k "$9" \
-            --check >"$log" 2>&1
+            -e "${10}" --check >"$log" 2>&1
         code=$?
         # kernels that kernels launch are beyond some tools
         ! grep -q "Dynamic Parallelism is not supported" "$log" || code=4
-        case $code in 0) echo ok ;; 4) echo "declined $7 $6 $8" ;; *) echo "FAILED $7 $6 $8: code $code, $log" ;; esac
+        case $code in 0) echo ok ;; 4) echo "declined $7 $6 $8 ${10}" ;; *) echo "FAILED $7 $6 $8 ${10}: code $code, $log" ;; esac
     ' pair "$top" "$1" "$sanitizer" "$tamis" "$device" <"$top/algorithms.txt" >"$top/$1.txt" 2>&1
     cut=$?
     grep '^FAILED' "$top/$1.txt" | head -10
@@ -303,7 +306,8 @@ if begin calls 60; then
             /first plan/ { printf " first plan %s ms,", $3 }
             /execution/ { printf " execution %s us,", $4 }
             /^  single call  / { printf " single call %s us,", $3 }
-            /trusted/ { printf " trusted %s us", $4 }' "$top/calls.log")"
+            /trusted/ { printf " trusted %s us", $4 }
+            /an empty kernel/ { printf "; the driver alone, an empty kernel: %s us", $4 }' "$top/calls.log")"
     else
         record calls failed 0 1 0 "$(tail -1 "$top/calls.log" | cut -c -300)"
     fi

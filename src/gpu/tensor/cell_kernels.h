@@ -38,8 +38,8 @@ FUNCTION panel_parts find_parts(const cell_record *cells, int group, int each, i
     return parts;
 }
 
-/* What lanes of a warp want computed again, which all lanes do together: the first lane that has a bit in `again`, and its
-   lowest. lane = -1: none has. */
+/* What lanes of a warp want computed again, which all lanes do together: the first lane that has a bit in `again`, and
+   its lowest. lane = -1: none has. */
 typedef struct asked {
     int lane, number;
 } asked;
