@@ -140,7 +140,7 @@ FUNCTION void look_for_entries(uint32 *pairs, const cell_ahead &cell, int from, 
 }
 
 /* `place`: of a lane, what leads from an entry's number to S, of row lane % 16. */
-FUNCTION void look_for_values(float *x, const uint32 *pairs, const cell_ahead &cell, int from, index place,
+FUNCTION void look_for_values(value *x, const uint32 *pairs, const cell_ahead &cell, int from, index place,
                               const value *values, uint64 nnz, int lane) {
 #pragma unroll
     for (int g = 0; g < AT_ONCE; g += 4) {
@@ -148,8 +148,8 @@ FUNCTION void look_for_values(float *x, const uint32 *pairs, const cell_ahead &c
 #pragma unroll
         for (int i = g; i < g + 4; i++) {
             const index t = __shfl_sync(0xffffffffu, place, pairs[i / 2] >> (i % 2 ? 23 : 7)) + cell.first + from + NUMBER(i);
-            /* an address that is always good, and no choice after the load, which would wait for it */
-            x[i] = value_at(values, (int64)min((unsigned_index)t, (unsigned_index)nnz - 1));
+            /* an address that is always good, and no choice and no conversion after the load, which would wait for it */
+            if (HAS_VALUES) x[i] = values[min((unsigned_index)t, (unsigned_index)nnz - 1)];
         }
     }
 }
@@ -167,7 +167,7 @@ FUNCTION void store_halves(uint32 at, ushort high, ushort low, uint32 number, ui
 
 /* Splits and scatters. `small`: counts numbers of less than 2^-14, of which fp16 keeps too little; what a lane has
    beyond the warp's counts, too, which may call for a look at sums that need none. */
-FUNCTION void scatter(uint32 tile, const uint32 *pairs, const float *x, const cell_ahead &cell, int from,
+FUNCTION void scatter(uint32 tile, const uint32 *pairs, const value *x, const cell_ahead &cell, int from,
                       const float *scales, uint32 &small, int lane) {
 #pragma unroll
     for (int g = 0; g < AT_ONCE; g += 4) {
@@ -177,7 +177,7 @@ FUNCTION void scatter(uint32 tile, const uint32 *pairs, const float *x, const ce
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             place[i] = i % 2 ? pairs[(g + i) / 2] >> 16 : pairs[(g + i) / 2] & 0xffff;
-            scaled[i] = x[g + i] * scales[(place[i] >> 1 ^ place[i] >> 4 & 56) & 63];
+            scaled[i] = (HAS_VALUES ? real_of_value(x[g + i]) : 1) * scales[(place[i] >> 1 ^ place[i] >> 4 & 56) & 63];
         }
 #pragma unroll
         for (int i = 0; i < 4; i++) {
@@ -301,7 +301,8 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
         float *const own_scales = notes->scales[builder];
         cell_ahead cell, next, after;
         uint32 pairs[AT_ONCE / 2], next_pairs[AT_ONCE / 2], columns_here[2], columns_next[2];
-        float x[AT_ONCE], scale[2], rows_scale = 1;
+        float scale[2], rows_scale = 1;
+        value x[AT_ONCE];
         index place, next_place;
         int panel = -1, panel_count = -1;
         uint32 small = 0;
@@ -321,7 +322,8 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
             const cell_record *const here = (const cell_record *)records + c;
             const int panel_here = (int)here->panel, next_panel = (int)here->next_panel;
             /* ahead: values of the next cell, entries of the one after, the record of the one after that */
-            float next_x[AT_ONCE], next_scale[2];
+            value next_x[AT_ONCE];
+            float next_scale[2];
             uint32 after_pairs[AT_ONCE / 2], columns_after[2];
             look_for_values(next_x, next_pairs, next, first_pair(next, lane), next_place, values, (uint64)nnz, lane);
             for (int i = 0; i < 2; i++) next_scale[i] = scales[columns_next[i]];
