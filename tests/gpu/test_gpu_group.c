@@ -320,7 +320,7 @@ static void each_call_fails(const void *function) {
         CHECK(note("live") == pieces || strcmp(function, "*") == 0);
         CHECK(n < 3000);
     }
-    CHECK(failed > 3);
+    CHECK(failed * test_rounds(1, 3) > 3); /* of those between two that are tried as well */
     printf("    %d calls failed\n", failed);
     members_close(members);
 }
