@@ -219,7 +219,7 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
     const bool in_order = !plan->order.permutation || (plan->own_values && r->given.values == plan->pattern.values);
     x->apart.values = r->given.values_stride;
     x->values = in_order ? given : in_workspace(r, plan->staging.values);
-    return !in_order ? permute(r, plan->problem.value_type, x->values, given, false) : TAMIS_OK;
+    return in_order ? TAMIS_OK : permute(r, plan->problem.value_type, x->values, given, false);
 }
 
 /* Where the kernels write. If beta is not 0, the old content is copied there first. */

@@ -1,24 +1,10 @@
 /* What a plan says of itself, as text and as fields. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "core/plan.h"
-
-typedef struct text {
-    char *to;
-    size_t bytes, used; /* used counts what would have been written */
-} text;
-
-static void __attribute__((format(printf, 2, 3))) add(text *t, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t room = t->used < t->bytes ? t->bytes - t->used : 0;
-    const int n = vsnprintf(room ? t->to + t->used : NULL, room, format, arguments);
-    va_end(arguments);
-    if (n > 0) t->used += (size_t)n;
-}
 
 /* Calls after which the measured set-up has paid against the best algorithm that needs none; -1 for never. */
 static int64_t break_even(const tamis_plan *plan) {
@@ -31,25 +17,27 @@ static int64_t break_even(const tamis_plan *plan) {
 }
 
 /* What was measured, by this plan or an earlier one. */
-static void add_measured(text *t, const tamis_choice *choice) {
+static void add_measured(tamis_text *t, const tamis_choice *choice) {
     if (choice->chosen_by == TAMIS_CHOSEN_REMEMBERED)
-        add(t, "measured     by an earlier plan: %.3g ms a call\n", choice->measured_seconds * 1e3);
+        tamis_text_add(t, "measured     by an earlier plan: %.3g ms a call\n", choice->measured_seconds * 1e3);
     if (choice->chosen_by != TAMIS_CHOSEN_MEASURED) return;
-    add(t, "measured     in %.3g ms, with %lld bytes of operands and scratch:", choice->measuring_seconds * 1e3,
-        (long long)choice->measuring_bytes);
+    tamis_text_add(t,
+                   "measured     in %.3g ms, with %lld bytes of operands and scratch:", choice->measuring_seconds * 1e3,
+                   (long long)choice->measuring_bytes);
     const char *comma = "";
     for (int i = 0; i < choice->candidate_count; i++) {
         if (!(choice->candidates[i].measured_seconds > 0)) continue;
-        add(t, "%s %s %.3g ms", comma, choice->candidates[i].algorithm->description.name,
-            choice->candidates[i].measured_seconds * 1e3);
+        tamis_text_add(t, "%s %s %.3g ms", comma, choice->candidates[i].algorithm->description.name,
+                       choice->candidates[i].measured_seconds * 1e3);
         comma = ",";
     }
-    add(t, " a call\n");
+    tamis_text_add(t, " a call\n");
 }
 
-static void staged(text *t, const char *name, int64_t offset) {
+static void staged(tamis_text *t, const char *name, int64_t offset) {
     if (offset >= 0)
-        add(t, "             %s is column-major: every execution transposes it through the workspace\n", name);
+        tamis_text_add(t, "             %s is column-major: every execution transposes it through the workspace\n",
+                       name);
 }
 
 tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes, size_t *needed) {
@@ -59,46 +47,50 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     const tamis_options *const o = &plan->options;
     const tamis_profile *const profile = &plan->evidence.profile;
     const tamis_choice *const choice = &plan->choice;
-    text t = {out, bytes, 0};
-    add(&t, "operation    %s", tamis_operation_name(o->operation));
-    if (o->operation != TAMIS_OP_SPMM) add(&t, ", edge %s, K = %lld", tamis_edge_name(o->edge), (long long)o->inner);
-    if (o->operation != TAMIS_OP_SDDMM) add(&t, ", L = %lld", (long long)o->width);
-    if (o->d_is_b) add(&t, ", D is B");
-    add(&t, ", %s", tamis_type_name(o->type));
-    if (o->batch > 1) add(&t, ", batch of %lld", (long long)o->batch);
-    add(&t,
+    tamis_text t = {out, bytes, 0};
+    tamis_text_add(&t, "operation    %s", tamis_operation_name(o->operation));
+    if (o->operation != TAMIS_OP_SPMM)
+        tamis_text_add(&t, ", edge %s, K = %lld", tamis_edge_name(o->edge), (long long)o->inner);
+    if (o->operation != TAMIS_OP_SDDMM) tamis_text_add(&t, ", L = %lld", (long long)o->width);
+    if (o->d_is_b) tamis_text_add(&t, ", D is B");
+    tamis_text_add(&t, ", %s", tamis_type_name(o->type));
+    if (o->batch > 1) tamis_text_add(&t, ", batch of %lld", (long long)o->batch);
+    tamis_text_add(
+        &t,
         "\nmatrix       %lld x %lld, %lld nonzeros, %.3g a row (longest %lld, variation %.2f, %lld empty), density %.2g %%\n",
         (long long)profile->rows, (long long)profile->cols, (long long)profile->nnz, profile->mean,
         (long long)profile->max, profile->variation, (long long)profile->empty_rows, 100 * profile->density);
-    add(&t, "device       %s, %s, %d thread%s%s\n", plan->device->description.name,
-        plan->device->description.instruction_set, o->threads, o->threads == 1 ? "" : "s",
-        plan->evidence.ceilings.measured ? "" : " (built-in ceilings: no probe has run)");
-    add(&t, "algorithm    %s (%s)%s%s%s\n", choice->algorithm->description.name, choice->algorithm->description.source,
-        plan->sizes.parameters[0] ? ", " : "", plan->sizes.parameters,
-        plan->sizes.math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
-    add(&t, "why          %s\n", choice->reason);
-    add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
+    tamis_text_add(&t, "device       %s, %s, %d thread%s%s\n", plan->device->description.name,
+                   plan->device->description.instruction_set, o->threads, o->threads == 1 ? "" : "s",
+                   plan->evidence.ceilings.measured ? "" : " (built-in ceilings: no probe has run)");
+    tamis_text_add(&t, "algorithm    %s (%s)%s%s%s\n", choice->algorithm->description.name,
+                   choice->algorithm->description.source, plan->sizes.parameters[0] ? ", " : "", plan->sizes.parameters,
+                   plan->sizes.math == TAMIS_MATH_TF32 ? ", inputs rounded to TF32" : "");
+    tamis_text_add(&t, "why          %s\n", choice->reason);
+    tamis_text_add(&t, "predicted    %.3g ms a call\n", choice->prediction.call_seconds * 1e3);
     add_measured(&t, choice);
-    add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3, plan->check_seconds * 1e3);
+    tamis_text_add(&t, "set-up       %.3g ms, and %.3g ms to check S; ", plan->setup_seconds * 1e3,
+                   plan->check_seconds * 1e3);
     const int64_t calls = break_even(plan);
     if (!choice->algorithm->needs_preparation)
-        add(&t, "nothing is prepared beyond the split between threads\n");
+        tamis_text_add(&t, "nothing is prepared beyond the split between threads\n");
     else if (calls < 0)
-        add(&t, "it is not predicted to pay off: the best without preparation takes %.3g ms\n",
-            choice->unprepared_seconds * 1e3);
+        tamis_text_add(&t, "it is not predicted to pay off: the best without preparation takes %.3g ms\n",
+                       choice->unprepared_seconds * 1e3);
     else
-        add(&t, "preparing pays off from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
-    add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
-        plan->sizes.prepared_bytes);
+        tamis_text_add(&t, "preparing pays off from call %lld on\n", (long long)(calls < 1 ? 1 : calls));
+    tamis_text_add(&t, "memory       %zu bytes of workspace, %zu bytes prepared\n", plan->workspace_bytes,
+                   plan->sizes.prepared_bytes);
     staged(&t, "A", plan->staging.a);
     staged(&t, "B", plan->staging.b);
     staged(&t, "D", plan->staging.d);
     staged(&t, "the output", plan->staging.out);
     if (plan->order.permutation)
-        add(&t, "             S is COO and not in row order: values and samples pass through a permutation\n");
+        tamis_text_add(&t,
+                       "             S is COO and not in row order: values and samples pass through a permutation\n");
     for (int i = 0; i < choice->declined_count; i++)
-        add(&t, "%-12s %s: %s\n", i == 0 ? "declined" : "", choice->declined[i].algorithm->description.name,
-            choice->declined[i].reason);
+        tamis_text_add(&t, "%-12s %s: %s\n", i == 0 ? "declined" : "", choice->declined[i].algorithm->description.name,
+                       choice->declined[i].reason);
     if (needed) *needed = t.used + 1;
     return TAMIS_OK;
 }

@@ -48,7 +48,8 @@ static const tamis_gpu_fitted h200 = {
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
     /* Fitted on 2026-11-22 to K of 32 to 128 on matrices 10 to 30 % full, meshes and a gene network. */
     .wgmma = {.cell_ps = 8.5e3, .cell_column_ps = 125, .nonzero_ps = 1.7, .begin = 4e-6, .highs = 0.5},
-    /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices; gpu-rows' `nonzero` anew, too. */
+    /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices, but `highs`, a guess; gpu-rows' `nonzero` anew, too.
+     */
     .spmm_wgmma = {.cell_ps = 13.2e3,
                    .cell_column_ps = 88,
                    .nonzero_ps = 3.5,

@@ -1,7 +1,5 @@
 /* What a group's plan says of itself, as fields and as text. */
-#include <stdarg.h>
-#include <stdio.h>
-
+#include "base/text.h"
 #include "group/plan.h"
 
 static tamis_status check_plan(const tamis_group_plan *plan) {
@@ -21,50 +19,36 @@ tamis_status tamis_group_plan_describe(const tamis_group_plan *plan, tamis_group
     return TAMIS_OK;
 }
 
-/* Text in at most `bytes`, and its full length. */
-typedef struct writer {
-    char *text;
-    size_t bytes, length;
-} writer;
-
-static void write_text(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void write_text(writer *w, const char *format, ...) {
-    va_list arguments;
-    const bool room = w->length < w->bytes;
-    va_start(arguments, format);
-    const int length = vsnprintf(room ? w->text + w->length : NULL, room ? w->bytes - w->length : 0, format, arguments);
-    va_end(arguments);
-    if (length > 0) w->length += (size_t)length;
-}
-
-static void write_exchange(writer *w, const tamis_group_plan *plan) {
+static void write_exchange(tamis_text *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
-    write_text(w, "group        rank %d of %d, over %s\n", r->rank, r->ranks, plan->group->transport.name);
-    write_text(w,
-               "whole        %lld x %lld, %lld nonzeros; this rank has %lld, the most has %lld, %.2f times the mean\n",
-               (long long)r->rows, (long long)r->cols, (long long)r->nnz, (long long)r->nnz_here,
-               (long long)r->nnz_most, r->imbalance);
-    write_text(w,
-               "exchange     receives %lld rows of at most %lld bytes from %d rank%s, sends %lld to %d; an all-gather "
-               "would bring %lld\n",
-               (long long)r->ghost_rows, (long long)r->row_bytes, r->sources, r->sources == 1 ? "" : "s",
-               (long long)r->send_rows, r->targets, (long long)(r->cols - r->own_rows));
-    write_text(w, "all ranks    receive %lld rows, the most %lld\n", (long long)r->ghosts, (long long)r->ghosts_most);
-    write_text(w, "buffers      %zu bytes\n", r->buffer_bytes);
+    tamis_text_add(w, "group        rank %d of %d, over %s\n", r->rank, r->ranks, plan->group->transport.name);
+    tamis_text_add(
+        w, "whole        %lld x %lld, %lld nonzeros; this rank has %lld, the most has %lld, %.2f times the mean\n",
+        (long long)r->rows, (long long)r->cols, (long long)r->nnz, (long long)r->nnz_here, (long long)r->nnz_most,
+        r->imbalance);
+    tamis_text_add(
+        w,
+        "exchange     receives %lld rows of at most %lld bytes from %d rank%s, sends %lld to %d; an all-gather "
+        "would bring %lld\n",
+        (long long)r->ghost_rows, (long long)r->row_bytes, r->sources, r->sources == 1 ? "" : "s",
+        (long long)r->send_rows, r->targets, (long long)(r->cols - r->own_rows));
+    tamis_text_add(w, "all ranks    receive %lld rows, the most %lld\n", (long long)r->ghosts,
+                   (long long)r->ghosts_most);
+    tamis_text_add(w, "buffers      %zu bytes\n", r->buffer_bytes);
 }
 
 /* What an algorithm receives on this rank, and takes on the slowest. */
-static void write_algorithm(writer *w, const tamis_group_plan *plan, const char *name, const char *what, int64_t rows,
-                            int messages, double seconds) {
+static void write_algorithm(tamis_text *w, const tamis_group_plan *plan, const char *name, const char *what,
+                            int64_t rows, int messages, double seconds) {
     const int64_t words = rows * (plan->report.row_bytes / (int64_t)tamis_type_size(plan->options.type));
-    write_text(w, "%-12s %s: this rank receives %lld words in %d message%s", name, what, (long long)words, messages,
-               messages == 1 ? "" : "s");
-    if (seconds > 0) write_text(w, "; %.3g ms predicted", 1e3 * seconds);
-    write_text(w, "\n");
+    tamis_text_add(w, "%-12s %s: this rank receives %lld words in %d message%s", name, what, (long long)words, messages,
+                   messages == 1 ? "" : "s");
+    if (seconds > 0) tamis_text_add(w, "; %.3g ms predicted", 1e3 * seconds);
+    tamis_text_add(w, "\n");
 }
 
 /* The plan's own algorithm and the baseline, and whether one device would do. */
-static void write_prices(writer *w, const tamis_group_plan *plan) {
+static void write_prices(tamis_text *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
     write_algorithm(w, plan, "1d-fetch", r->overlaps ? "used, while the own part is computed" : "used", r->ghost_rows,
                     r->sources, r->exchange_seconds);
@@ -72,12 +56,12 @@ static void write_prices(writer *w, const tamis_group_plan *plan) {
                     r->ranks - 1, r->replicated_seconds);
     if (!(r->together_seconds > 0) || !(r->alone_seconds > 0)) return;
     const double ratio = r->alone_seconds / r->together_seconds;
-    write_text(w, "predicted    %.3g ms together, %.3g ms on one rank alone: ", 1e3 * r->together_seconds,
-               1e3 * r->alone_seconds);
+    tamis_text_add(w, "predicted    %.3g ms together, %.3g ms on one rank alone: ", 1e3 * r->together_seconds,
+                   1e3 * r->alone_seconds);
     if (ratio > 1)
-        write_text(w, "%.2f times as fast, an efficiency of %.0f %%\n", ratio, 100 * ratio / r->ranks);
+        tamis_text_add(w, "%.2f times as fast, an efficiency of %.0f %%\n", ratio, 100 * ratio / r->ranks);
     else
-        write_text(w, "one device is the better choice\n");
+        tamis_text_add(w, "one device is the better choice\n");
 }
 
 tamis_status tamis_group_plan_explain(const tamis_group_plan *plan, char *text, size_t bytes, size_t *needed) {
@@ -85,10 +69,10 @@ tamis_status tamis_group_plan_explain(const tamis_group_plan *plan, char *text, 
     tamis_clear_error();
     TRY(check_plan(plan));
     if (!text && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "text = NULL, but bytes = %zu", bytes);
-    writer w = {.text = text, .bytes = bytes};
+    tamis_text w = {.to = text, .bytes = bytes};
     write_exchange(&w, plan);
     write_prices(&w, plan);
-    const size_t length = w.length;
+    const size_t length = w.used;
     const bool room = length < bytes;
     TRY(tamis_plan_explain(plan->pieces[TAMIS_PIECE_FIRST].plan, room ? text + length : NULL, room ? bytes - length : 0,
                            &rest));

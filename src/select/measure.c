@@ -2,7 +2,6 @@
 #include "select/measure.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <tamis/version.h>
@@ -10,6 +9,7 @@
 #include "backend/trial.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "select/remembered.h"
 
 /*
@@ -49,16 +49,6 @@ typedef struct contest {
 
 /* ------------------------------------------------------------------------------------------ the key */
 
-static void add(char *key, size_t *used, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void add(char *key, size_t *used, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t room = *used < TAMIS_REMEMBERED_KEY ? TAMIS_REMEMBERED_KEY - *used : 0;
-    const int n = vsnprintf(room ? key + *used : NULL, room, format, arguments);
-    va_end(arguments);
-    if (n > 0) *used += (size_t)n;
-}
-
 /* Steps of a fifth: equal for numbers that differ by less, but for those on both sides of a step's end. */
 static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
 
@@ -71,22 +61,22 @@ static int step(double x) { return x > 0 ? (int)lround(4 * log2(x)) : -1000; }
 static bool make_key(const tamis_problem *p, const tamis_device_description *device, bool staged, char *key) {
     const tamis_evidence *const e = p->evidence;
     const tamis_profile *const f = &e->profile;
-    size_t used = 0;
-    add(key, &used, "%s|%s|%s|%s|%s|%d x %d", TAMIS_VERSION_STRING, p->backend->name, device->model,
-        device->instruction_set, device->driver, device->multiprocessors, p->threads);
-    add(key, &used, "|%s %s %s %s %s %d %d", tamis_operation_name(p->operation), tamis_edge_name(p->edge),
-        tamis_type_name(p->type), tamis_type_name(p->output_type), tamis_type_name(p->value_type), p->has_values,
-        p->keep_softmax);
-    add(key, &used, "|%lld %lld %lld|%s %s|%s %s|%d|%d", (long long)p->inner, (long long)p->width, (long long)p->batch,
-        tamis_index_type_name(p->offset_type), tamis_index_type_name(p->index_type),
-        p->math == TAMIS_MATH_TF32 ? "tf32" : "exact", p->deterministic ? "ordered" : "any order", staged,
-        (int)floor(log2((double)e->expected_calls)));
-    add(key, &used, "|%lld %lld %lld %lld %lld %d", (long long)p->rows, (long long)p->cols, (long long)p->nnz,
-        (long long)f->max, (long long)f->empty_rows, f->sorted);
-    add(key, &used, "|%d %d %d|%d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
-        step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]));
-    if (p->d_is_b) add(key, &used, "|D is B");
-    if (used >= TAMIS_REMEMBERED_KEY) return false;
+    tamis_text text = {.to = key, .bytes = TAMIS_REMEMBERED_KEY};
+    tamis_text_add(&text, "%s|%s|%s|%s|%s|%d x %d", TAMIS_VERSION_STRING, p->backend->name, device->model,
+                   device->instruction_set, device->driver, device->multiprocessors, p->threads);
+    tamis_text_add(&text, "|%s %s %s %s %s %d %d", tamis_operation_name(p->operation), tamis_edge_name(p->edge),
+                   tamis_type_name(p->type), tamis_type_name(p->output_type), tamis_type_name(p->value_type),
+                   p->has_values, p->keep_softmax);
+    tamis_text_add(&text, "|%lld %lld %lld|%s %s|%s %s|%d|%d", (long long)p->inner, (long long)p->width,
+                   (long long)p->batch, tamis_index_type_name(p->offset_type), tamis_index_type_name(p->index_type),
+                   p->math == TAMIS_MATH_TF32 ? "tf32" : "exact", p->deterministic ? "ordered" : "any order", staged,
+                   (int)floor(log2((double)e->expected_calls)));
+    tamis_text_add(&text, "|%lld %lld %lld %lld %lld %d", (long long)p->rows, (long long)p->cols, (long long)p->nnz,
+                   (long long)f->max, (long long)f->empty_rows, f->sorted);
+    tamis_text_add(&text, "|%d %d %d|%d %d %d", step(f->variation), step((double)f->bandwidth), step(f->mean_span),
+                   step(e->fresh_share), step(e->panel_fresh[0]), step(e->panel_fresh[1]));
+    if (p->d_is_b) tamis_text_add(&text, "|D is B");
+    if (text.used >= TAMIS_REMEMBERED_KEY) return false;
     for (char *c = key; *c; c++)
         if (*c == '\t' || *c == '\n' || *c == '\r') *c = ' ';
     return true;

@@ -21,10 +21,11 @@ typedef struct fused_state {
 } fused_state;
 
 static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
-static int lows(const tamis_problem *p) { return tamis_splits(p); }
-static int products(const tamis_problem *p) { return lows(p) ? 3 : p->type == TAMIS_F32 ? 1 : 2; }
-static int64_t slice(const tamis_problem *p) { return lows(p) ? 32 : 64; } /* numbers of a row in a line of A or B */
-static int64_t d_lines(const tamis_problem *p, const fused_state *s) { return s->blocks * (1 + lows(p)); }
+static int products(const tamis_problem *p) { return tamis_splits(p) ? 3 : p->type == TAMIS_F32 ? 1 : 2; }
+static int64_t slice(const tamis_problem *p) {
+    return tamis_splits(p) ? 32 : 64;
+} /* numbers of a row in a line of A or B */
+static int64_t d_lines(const tamis_problem *p, const fused_state *s) { return s->blocks * (1 + tamis_splits(p)); }
 static int64_t longest(const tamis_problem *p, const fused_state *s) { /* row, in whole lines */
     const int64_t inner = s->resident * slice(p), width = s->blocks * BLOCK;
     return inner > width ? inner : width;
@@ -56,8 +57,8 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const double cell =
         f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
     *cells = cells_of(p);
-    const double picoseconds =
-        *cells * cell * gathered * (lows(p) ? 1 : f->fused_wgmma.highs) + (double)panels * f->fused_wgmma.panel_ps;
+    const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
+                               (double)panels * f->fused_wgmma.panel_ps;
     return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds)) + f->fused_wgmma.begin;
 }
 
@@ -144,7 +145,8 @@ static tamis_status prepare(tamis_prepared *p) {
     s->blocks = up(problem->width, BLOCK) / BLOCK;
     choose_memory(s);
     TRY(compile(p, s)); /* while the cells are made */
-    TRY(tamis_split_compile_three(p, SPLIT, &(tamis_split){.numbers = longest(problem, s), .lows = lows(problem)}));
+    TRY(tamis_split_compile_three(p, SPLIT,
+                                  &(tamis_split){.numbers = longest(problem, s), .lows = tamis_splits(problem)}));
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
     TRY(make_masks(p, s));
     share_cells(p, s);

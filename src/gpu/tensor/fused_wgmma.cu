@@ -37,7 +37,6 @@
 #define D_TILES     (BLOCKS * (1 + LOWS)) /* of a cell */
 #define OUTS        (32 * BLOCKS)         /* of a thread */
 #define PART        ((OUTS + 6) * 32 * MULTIPLIERS) /* floats that a group leaves of a panel */
-#define DOUBT       (ELEMENT == 32 ? 8.0f : 0x1p14f) /* times K: smaller scores show what fp16 has not kept of small numbers */
 #define LOG2_E      1.44269504f
 #define LOG2_E_LOW  1.92596303e-8f
 
@@ -285,23 +284,6 @@ FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, 
 
 /* ------------------------------------------------------------------------------------------ the kernels */
 
-#define FUSED_PARAMETERS                                                                                                           \
-    int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, a), int64 a_stride, IN(element, b),         \
-        int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, OUT(output, out), int64 out_stride,               \
-        BATCH_PARAMETERS, real edge_scale, real alpha, real beta, KEEP_PARAMETERS, int32 each, int32 more, IN(int64, records),      \
-        OUT(float, partials), OUT(int32, arrived)
-#define FUSED_MEMBER                                                                                                               \
-    MEMBER(values, values_apart);                                                                                                  \
-    MEMBER(a, a_apart);                                                                                                            \
-    MEMBER(b, b_apart);                                                                                                            \
-    MEMBER(d, d_apart);                                                                                                            \
-    MEMBER(out, out_apart);                                                                                                        \
-    MEMBER(pairs, pairs_apart);                                                                                                    \
-    MEMBER(partials, scratch_apart);                                                                                               \
-    MEMBER(arrived, scratch_apart);                                                                                                \
-    const problem p = {rows,  offsets,  columns, values, a,          a_stride,          b,          b_stride, inner, d, d_stride,  \
-                       width, out,      out_stride, keeps ? pairs : 0, edge_scale, alpha,    beta}
-
 #define NOTE_BYTES(start) (uint32)(((start) < 0 ? 1 : 3) * 4 * SIDE + sizeof(cell_record))
 
 /* What describes a cell, whose columns begin at `start` or are gathered; one thread. */
@@ -316,11 +298,24 @@ FUNCTION void copy_notes(cell_notes *into, int64 c, int32 start, const int64 *re
     copy_bulk(shared_address(&into->cell), records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
 }
 
-KERNEL fused_wgmma(FUSED_PARAMETERS, int64 tiled_rows, int64 tiled, IN(index, lists), IN(int32, together), IN(uint32, masks),
-                   IN(uint32, row_masks),
-                   IN(index, firsts), IN(float, scales), IN(char, split), IN(float, d_scales), IN(char, d_split)) {
+KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, a),
+                   int64 a_stride, IN(element, b), int64 b_stride, int64 inner, IN(element, d), int64 d_stride,
+                   int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real edge_scale, real alpha,
+                   real beta, KEEP_PARAMETERS, int32 each, int32 more, IN(int64, records), OUT(float, partials),
+                   OUT(int32, arrived), int64 tiled_rows, int64 tiled, IN(index, lists), IN(int32, together),
+                   IN(uint32, masks), IN(uint32, row_masks), IN(index, firsts), IN(float, scales), IN(char, split),
+                   IN(float, d_scales), IN(char, d_split)) {
     extern __shared__ __align__(1024) char memory[];
-    FUSED_MEMBER;
+    MEMBER(values, values_apart);
+    MEMBER(a, a_apart);
+    MEMBER(b, b_apart);
+    MEMBER(d, d_apart);
+    MEMBER(out, out_apart);
+    MEMBER(pairs, pairs_apart);
+    MEMBER(partials, scratch_apart);
+    MEMBER(arrived, scratch_apart);
+    const problem p = {rows, offsets, columns, values, a, a_stride, b, b_stride, inner, d, d_stride, width, out,
+                      out_stride, keeps ? pairs : 0, edge_scale, alpha, beta};
     MEMBER(scales, scratch_apart);
     MEMBER(split, 4 * scratch_apart);
     MEMBER(d_scales, scratch_apart);

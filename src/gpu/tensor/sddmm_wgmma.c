@@ -9,9 +9,8 @@
 enum { SIDE = 128, TILE = SIDE * 128, GROUP = 384 };
 
 static int64_t up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
-static bool lows(const tamis_problem *p) { return tamis_splits(p); }
-static int64_t slice(const tamis_problem *p) { return lows(p) ? 32 : 64; }      /* numbers of a row in a line */
-static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, SIDE); } /* of A in a slice */
+static int64_t slice(const tamis_problem *p) { return tamis_splits(p) ? 32 : 64; } /* numbers of a row in a line */
+static int64_t tiled_rows(const tamis_problem *p) { return up(p->rows, SIDE); }    /* of A in a slice */
 static int64_t tiled(const tamis_problem *p) { return tiled_rows(p) + up(p->cols, SIDE); }
 
 /* Slices whose rows of A stay for a whole panel, and else slices that a loop takes at once, of which there are a
@@ -37,7 +36,7 @@ double tamis_wgmma_seconds(const tamis_problem *problem, double cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(problem);
     const double inner = (double)problem->inner, bytes = 2 * (double)tamis_type_size(problem->type);
     const double split = bytes * (double)(problem->rows + problem->cols) * inner;
-    const double share = lows(problem) ? 1 : f->wgmma.highs;
+    const double share = tamis_splits(problem) ? 1 : f->wgmma.highs;
     const double picoseconds = cells * (f->wgmma.cell_ps + share * f->wgmma.cell_column_ps * inner) +
                                (double)problem->nnz * f->wgmma.nonzero_ps;
     return tamis_gpu_streamed(problem, split) + tamis_gpu_filling(problem, tamis_gpu_issue(problem, picoseconds)) +
@@ -62,14 +61,14 @@ static tamis_status compile(tamis_prepared *p, tamis_wgmma *state) {
     const int64_t slots = (MOST - rest) / slot < SLOTS_MOST ? (MOST - rest) / slot : SLOTS_MOST;
     state->shared_bytes = rest + slots * slot;
     tamis_gpu_define_problem(&definitions, p, GROUP, 32);
-    tamis_gpu_define(&definitions, "PRODUCTS", lows(&p->problem) ? 3 : 1);
+    tamis_gpu_define(&definitions, "PRODUCTS", tamis_splits(&p->problem) ? 3 : 1);
     tamis_gpu_define(&definitions, "RESIDENT", resident);
     tamis_gpu_define(&definitions, "SLICES_AT_ONCE", at_once(slices));
     tamis_gpu_define(&definitions, "SLOTS", slots);
     tamis_gpu_define(&definitions, "ALIGNED", state->cells.aligned);
     TRY(tamis_gpu_add_kernel(p, 0, "sddmm_wgmma.cu", "sddmm_wgmma", &definitions, state->shared_bytes));
     return tamis_split_compile(p, 1,
-                               &(tamis_split){.lows = lows(&p->problem),
+                               &(tamis_split){.lows = tamis_splits(&p->problem),
                                               .numbers = slices * slice(&p->problem),
                                               .aligned = state->cells.aligned});
 }

@@ -31,7 +31,6 @@
 #include "copy_kernels.h"
 
 #define LOWS (PRODUCTS == 3) /* lines have highs and lows of 32 of K */
-#define DOUBT (ELEMENT == 32 ? 8.0f : 0x1p14f) /* times K: smaller sums show what fp16 has not kept of small numbers */
 #define CELLS 3            /* that are described at once */
 #define PITCH 136          /* floats from row to row of staged products: no bank conflicts */
 #define MULTIPLIERS 8      /* warps */
@@ -181,14 +180,13 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 cell_count, int32 s
                                   split + ((s + i) * tiled_rows * 128 + panel * TILE), TILE, gate);
                 }
                 if (s == 0 && !ALIGNED) copy_4(shared_address(into->scales + item), scales + tiled_rows + here.own[0]);
-                if (!ALIGNED)
+                if (!ALIGNED) {
                     gather_tile(to, columns_split + s * 128, slices * 128, here, item);
-                else if (item == 0)
-                    copy_bulk(to, columns_split + s * slice_bytes + here.list * 128, TILE, gate);
-                if (!ALIGNED)
                     gate_arrive_with_copies(gate);
-                else if (item == 0)
+                } else if (item == 0) {
+                    copy_bulk(to, columns_split + s * slice_bytes + here.list * 128, TILE, gate);
                     gate_arrive(gate);
+                }
             }
             if (c + 1 < end) {
                 look_ahead(here, record, ALIGNED ? 0 : lists, item);
