@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import lzma
+import subprocess
+import sys
 
 import pytest
 from conftest import SOURCE
@@ -174,3 +176,14 @@ def test_trains_on_cora(model, rate, epochs, least):
         accuracy = (net(pattern, features).argmax(1) == labels)[test].float().mean().item()
     print(f"{model.__name__} on Cora: {100 * accuracy:.1f} % of {len(test)} test nodes")
     assert accuracy > least
+
+
+def test_a_language_model_has_the_same_losses_by_every_method(tmp_path):
+    """The program of the manual, small; it ends with 1 where losses differ. Its picture is drawn from what it printed."""
+    program = SOURCE / "docs" / "examples" / "python" / "language_model.py"
+    done = subprocess.run([sys.executable, program, "--positions", "96", "--kept", "20", "--features", "16", "--steps", "2", "--warm", "0",
+                           "--methods", "tamis", "sdpa", "gather", "torch.sparse", "--plot", tmp_path / "steps.svg"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count('"losses"') == 4, done.stdout
+    assert "torch.sparse" in (tmp_path / "steps.svg").read_text()
