@@ -1,17 +1,19 @@
 /*
- * ALS of explicit ratings by conjugate gradients: of all rows at once with the columns fixed, then the other way round.
+ * ALS for explicit ratings by conjugate gradients: all rows at once with the columns fixed, then all columns with the
+ * rows fixed.
  *
- * It makes  sum over ratings (s_ui - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small. s is (r -
- * mean) / the ratings' deviation, so that one lambda serves all scales; n is the number of ratings of a user or item
- * and ML_PRIOR_RATINGS more (plain lambda: 1). For fixed Y each x_u solves (sum over u's items of y_i y_i^T + lambda
- * n_u) x_u = sum s_ui y_i, whose operator is one fused call (edge mask: <p_u, y_i> at u's items, times y_i) and whose
- * right side is SpMM: no normal matrix is formed. cg_steps steps from the last x_u, each row with step lengths of its
- * own, never make the sum larger.
+ * It minimises  sum over ratings (s_ui - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2.  Here s is (r -
+ * mean) / the ratings' deviation, so that one lambda serves all scales, and n is the number of ratings of a user or
+ * item plus ML_PRIOR_RATINGS (with plain lambda, n is 1). For fixed Y each x_u solves (sum over u's items of y_i y_i^T
+ * + lambda n_u) x_u = sum s_ui y_i. Applying the operator is one fused call (edge mask: <p_u, y_i> at u's items, times
+ * y_i), and the right-hand side is SpMM: no normal matrix is formed. Each half makes cg_steps steps from the last x_u,
+ * with a step length for each row; no step increases the sum.
  *
- * Biases are one more number a row: x_u ends in b_u, which meets a 1 in place of b_i, and the ratings are then less
- * b_i. So both are solved for together, under the same lambda. `regressors` is Y with the last column set to 1.
+ * A bias is one more number in each row: x_u ends in b_u, which meets a 1 in place of b_i, and b_i is subtracted from
+ * the ratings. So factors and biases are solved together, under the same lambda. `regressors` is Y with its last column
+ * set to 1.
  *
- * Memory beside data and factors: four matrices of each side's size, and the ratings less means for either order.
+ * Memory in addition to data and factors: four matrices of each side's size, and the centred ratings in both orders.
  */
 #include "ml/biases.h"
 

@@ -1,6 +1,6 @@
 /*
- * A file in mini-batches. Bags of words are streamed, docword by the documents' numbers and lda-c by its lines; any
- * other format is read whole by the core and cut, its columns and values standing where they are.
+ * Reads a file in mini-batches. Bags of words are streamed: docword by document numbers, lda-c by lines. Other formats
+ * are read whole and then cut; the columns and values stay where they are.
  */
 #include <tamis/structure.h>
 

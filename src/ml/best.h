@@ -1,7 +1,7 @@
 /*
- * The n best of many scores in place: arrays of n columns and n scores are a heap whose root is the worst that is kept,
- * and in the end a list, best first. Of equal scores the lower column is better. NaN and -infinity are never kept: they
- * say nothing to rank by.
+ * Keeps the n best of many scores in place: arrays of n columns and n scores are a heap whose root is the worst score
+ * kept, and finally a list, best first. Of equal scores the lower column is better. NaN and -infinity are never kept,
+ * since they cannot be ranked.
  */
 #ifndef TAMIS_ML_BEST_H
 #define TAMIS_ML_BEST_H

@@ -1,4 +1,4 @@
-/* See biases.h. Work on the host in double, once in a fit or a mini-batch. */
+/* See biases.h. Computed on the host in double, once per fit or mini-batch. */
 #include "ml/biases.h"
 
 #include "ml/numbers.h"

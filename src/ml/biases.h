@@ -1,5 +1,7 @@
-/* Damped biases of rows and columns, which are taken from ratings before factors are fitted to what is left, and the
-   last column of factors, where biases are kept. All biases are in units of the model's scale. */
+/*
+ * Damped biases of rows and columns, which are subtracted from ratings before factors are fitted, and the last column
+ * of the factors, which holds them. All biases are in units of the model's scale.
+ */
 #ifndef TAMIS_ML_BIASES_H
 #define TAMIS_ML_BIASES_H
 

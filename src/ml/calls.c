@@ -1,6 +1,6 @@
 /*
- * Plans and their executions, with the time that each takes: a mark before and after in the device's stream, read when
- * an iteration is over, so that nothing waits in between.
+ * Plans and their executions, with the time of each: the device's stream records an event before and after, and the
+ * events are read at the end of an iteration, so that nothing waits in between.
  */
 #include "ml/model.h"
 

@@ -1,6 +1,6 @@
 /*
- * Data as methods take them: CSR with sorted columns, no duplicates, values always there and checked; what a model
- * keeps of its data, and the fingerprint by which it knows them again.
+ * Data in the form that methods take: checked CSR with sorted columns, no duplicates, and values always present. Also
+ * what a model keeps of its data, and the fingerprint by which it recognises them.
  */
 #include "ml/model.h"
 #include "ml/numbers.h"

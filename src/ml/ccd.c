@@ -1,28 +1,27 @@
 /*
- * CCD++ of explicit ratings (Nisa et al., algorithm 1; Yu, Hsieh, Si, Dhillon 2012): one feature at a time.
+ * CCD++ for explicit ratings (Nisa et al., algorithm 1; Yu, Hsieh, Si, Dhillon 2012): one feature at a time.
  *
- * It makes  sum over ratings (s_ui - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2  small. s is (r -
- * mean) / the ratings' deviation less damped biases of user and item, which are found beforehand (biases.h) and are the
- * last column of the factors; non-negative: r / the root of its mean square. n is the number of ratings of a user or
- * item and ML_PRIOR_RATINGS more (plain lambda: 1). With all features but one fixed, and R^ what they leave of the
- * ratings, each number of that feature has a formula of its own: v_i = sum R^_ui u_u / (lambda n_i + sum u_u^2)  over
- * the item's ratings, and u_u likewise; inner_rounds times in turn. Each step is the least that this number can give,
- * so the sum never rises.
+ * It minimises  sum over ratings (s_ui - x_u.y_i)^2 + lambda sum n_u |x_u|^2 + lambda sum n_i |y_i|^2.  Here s is (r -
+ * mean) / the ratings' deviation minus the damped biases of user and item, which are computed beforehand (biases.h) and
+ * are the last column of the factors. In a non-negative fit, s is r / the root of its mean square. n is the number of
+ * ratings of a user or item plus ML_PRIOR_RATINGS (with plain lambda, n is 1). With all features but one fixed, and R^
+ * the ratings minus the other features' part, each number of that feature has a closed form: v_i = sum R^_ui u_u /
+ * (lambda n_i + sum u_u^2)  over the item's ratings, and likewise u_u; they alternate inner_rounds times. Each step
+ * minimises over one number, so the sum never increases.
  *
- *   R^ = R + u v^T at the ratings     SDDMM, edge mask, K = 1, added to the residual where it lies; with the new
- *                                     feature before it taken out in the same call: K = 2
- *   sum R^_ui u_u                     SpMM of width 1 with the residual as values
- *   sum u_u^2                         SpMM of width 1 with the pattern alone, on squares
- * The residual is kept by rows and by columns. At the start of an iteration it is made anew from the factors (SDDMM,
- * edge residual): so rounding does not pile up, and a fit that goes on from its factors gives the bits of one that did
- * not stop.
+ *   R^ = R + u v^T at the ratings     SDDMM, edge mask, K = 1, added to the residual in place; together with
+ * subtracting the new feature before it, K = 2 sum R^_ui u_u                     SpMM of width 1 with the residual as
+ * values sum u_u^2                         SpMM of width 1 with the pattern alone, on squares The residual is kept by
+ * rows and by columns. Each iteration begins by computing it anew from the factors (SDDMM, edge residual). So rounding
+ * errors do not accumulate, and a fit that continues from its factors gives the same bits as one that never stopped.
  *
- * A feature is a column of the factors, which has no view of its own on OpenCL (it does not begin at the first byte).
- * It is taken out by a product with the unit vector e_t and put back as X + (u - old u) e_t^T, and e_t moves on by a
- * product with a cyclic shift. That reads the factors some three times a feature, where a round reads ratings and
- * vectors four times: little against `inner_rounds` rounds, and no second copy of the factors.
+ * A feature is a column of the factors. On OpenCL a column has no view of its own, since it does not begin at the first
+ * byte. It is extracted by a product with the unit vector e_t and put back as X + (u - old u) e_t^T; e_t moves on by a
+ * product with a cyclic shift. That reads the factors about three times for each feature, while each of the
+ * `inner_rounds` rounds reads ratings and vectors four times. So it costs little, and needs no second copy of the
+ * factors.
  *
- * Memory beside data and factors: the residual in either order, and nine vectors of each side's size.
+ * Memory in addition to data and factors: the residual in both orders, and nine vectors of each side's size.
  */
 #include "ml/biases.h"
 #include "ml/numbers.h"

@@ -1,14 +1,13 @@
 /*
- * Coherence of topics: normalised pointwise mutual information (Bouma 2009; the measure that Roeder, Both and Hinneburg
- * 2015 compare others with) of pairs of a topic's first words, a document being the window in which words occur
- * together or not:
+ * Coherence of topics: normalised pointwise mutual information (Bouma 2009; Roeder, Both and Hinneburg 2015 compare
+ * other measures with it) of all pairs of a topic's first words. Words occur together if one document contains both.
  *
  *   NPMI(v, w) = ln(p(v, w) / (p(v) p(w))) / -ln p(v, w),   p the share of documents with the word, or with both
  *
- * It is 1 for words that only occur together, 0 for independent ones, -1 for words that never meet. No constant is
- * added to the shares: words that both occur but never together have the limit, -1; words that both are in every
- * document have 1; a word in no document says nothing, and its pairs are left out. A topic is the mean over its pairs,
- * and the result the mean over topics that have any.
+ * It is 1 for words that only occur together, 0 for independent ones, and -1 for words that never meet. No constant is
+ * added to the shares. Words that both occur but never together get the limit, -1; words that are both in every
+ * document get 1; a word that is in no document has no information, and its pairs are left out. The coherence of a
+ * topic is the mean over its pairs, and the result is the mean over the topics that have any.
  */
 #include <math.h>
 

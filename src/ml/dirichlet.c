@@ -1,5 +1,7 @@
-/* See dirichlet.h. Functions of gamma are their asymptotic series from 10 on, whose first term left out is below 1e-13
-   there, and recurrences below. */
+/*
+ * See dirichlet.h. From 10 on, functions of gamma are computed by their asymptotic series, whose first omitted term is
+ * below 1e-13 there; below 10, by recurrences.
+ */
 #include "ml/dirichlet.h"
 
 #include <math.h>

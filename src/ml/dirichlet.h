@@ -1,4 +1,4 @@
-/* Sums over Dirichlet distributions, in double on the host: what bounds of LDA and the learning of its alpha need. */
+/* Sums over Dirichlet distributions, in double on the host, for the bounds of LDA and its learned alpha. */
 #ifndef TAMIS_ML_DIRICHLET_H
 #define TAMIS_ML_DIRICHLET_H
 

@@ -1,6 +1,6 @@
 /*
- * Fitting: the loop over iterations that all methods share. It times each, tells the callback and saves checkpoints.
- * Nothing is allocated within an iteration; held-out entries are looked at between two.
+ * Fitting: the loop over iterations that all methods share. It times each iteration, calls the callback and saves
+ * checkpoints. Nothing is allocated within an iteration; held-out entries are scored between iterations.
  */
 #include "ml/fit.h"
 

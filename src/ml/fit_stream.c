@@ -1,6 +1,6 @@
 /*
- * Fits in mini-batches that come one after another: of new rows (partial_fit), or of a stream larger than memory, in
- * passes. What a pass keeps between two batches is the model alone.
+ * Fits in consecutive mini-batches: of new rows (partial_fit), or in passes over a stream larger than memory. Only the
+ * model is kept from one mini-batch to the next.
  */
 #include <math.h>
 

@@ -1,23 +1,23 @@
 /*
  * Gamma-Poisson factors of counts (Canny 2004): F_dw is Poisson with the mean P_dw = <X_d, Y_w>, and the rows' factors
  * X_dk have a gamma prior of shape a and scale b. Shape 1 without a scale is non-negative factorisation under the
- * Kullback-Leibler divergence (Lee and Seung 2001). X is documents x topics, Y words x topics; an iteration is
+ * Kullback-Leibler divergence (Lee and Seung 2001). X is documents x topics, Y words x topics. An iteration is
  *   inner_rounds times  X = (X o E + a - 1) / (column sums of Y + 1 / b),  E = quotient(F, X Y^T) Y     one fused call
  *   Y = Y o (quotient(F, X Y^T)^T X) / column sums of X           one fused call on the transpose: A = Y, B = D = X
- * with F / P by the quotient edge. For a < 1 what would become negative is 0.
+ * where the quotient edge computes F / P. For a < 1, negative results are replaced by 0.
  *
- * Mini-batches only bound the scratch: each keeps its rows of X from pass to pass, and Y changes at the end of a pass
- * by the sums over all of them, so that the objective falls as with all rows at once. Of a stream's mini-batches no X
- * is kept: it begins with ones and takes 10 rounds at least; the numerator and denominator of Y are then running
- * averages a row with rate (1 / t)^rate_decay, t = 2, 3, ... (from 2, because a word that is not in the first
- * mini-batch would have 0 for ever).
+ * Mini-batches only limit the scratch memory: each keeps its rows of X from pass to pass, and Y changes at the end of a
+ * pass by the sums over all of them, so that the objective decreases as with all rows at once. For mini-batches of a
+ * stream, X is not kept: it starts with ones and takes at least 10 rounds. The numerator and denominator of Y are then
+ * running averages over rows with rate (1 / t)^rate_decay, t = 2, 3, ... (t starts at 2, because a word that is missing
+ * from the first mini-batch would stay 0).
  *
- * The loss is the divergence of F from P for each count: (sum P - sum F ln P + sum F ln F - sum F - (a - 1) sum ln X
- * + sum X / b) / sum F. With a = 1 it never rises. A shape above 1 should come with a scale: without one the prior can
- * be made as probable as one likes by a larger X and a smaller Y.
+ * The loss is the divergence of F from P per count: (sum P - sum F ln P + sum F ln F - sum F - (a - 1) sum ln X + sum X
+ * / b) / sum F. With a = 1 it never increases. A shape above 1 should come with a scale: without one, a larger X and a
+ * smaller Y make the prior as probable as one likes.
  *
- * Memory: the data twice, one matrix words x topics (in mini-batches two), one documents of a mini-batch x topics
- * (several mini-batches: two).
+ * Memory: the data twice, one matrix words x topics (with mini-batches two), one of a mini-batch's documents x topics
+ * (with several mini-batches two).
  */
 #include <math.h>
 

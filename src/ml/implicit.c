@@ -1,18 +1,19 @@
 /*
- * Implicit ALS (Hu, Koren, Volinsky 2008) by conjugate gradients: what was used how often, where nothing means no.
+ * Implicit ALS (Hu, Koren, Volinsky 2008) by conjugate gradients: for counts of use, where a missing pair means no
+ * preference.
  *
- * It makes  sum over all pairs c_ui (p_ui - x_u.y_i)^2 + lambda (sum |x_u|^2 + sum |y_i|^2)  small. A stored r has
- * weight c = 1 + confidence |r| and preference p = 1 (r > 0) or 0 (r <= 0, a dislike); all other pairs have c = 1 and p
- * = 0. For fixed Y each x_u solves (Y^T Y + lambda + sum over u's items of (c - 1) y_i y_i^T) x_u = sum over u's items
- * of c p y_i. The pairs that are not stored are in the small dense matrix G = Y^T Y + lambda (tamis_dense_gram, and one
- * product with it a step); the rest of the operator is one fused call, edge scale, with c - 1 as values; the right side
- * is SpMM with c p as values. cg_steps steps from the last x_u, each row with step lengths of its own, never make the
- * sum larger.
+ * It minimises  sum over all pairs c_ui (p_ui - x_u.y_i)^2 + lambda (sum |x_u|^2 + sum |y_i|^2).  A stored r has the
+ * weight c = 1 + confidence |r| and the preference p = 1 (r > 0) or 0 (r <= 0, a dislike); all other pairs have c = 1
+ * and p = 0. For fixed Y each x_u solves (Y^T Y + lambda + sum over u's items of (c - 1) y_i y_i^T) x_u = sum over u's
+ * items of c p y_i. The pairs that are not stored are covered by the small dense matrix G = Y^T Y + lambda
+ * (tamis_dense_gram, and one product with it per step). The rest of the operator is one fused call, edge scale, with c
+ * - 1 as values; the right-hand side is SpMM with c p as values. Each half makes cg_steps steps from the last x_u, with
+ * a step length for each row; no step increases the sum.
  *
- * The loss costs no pass over all pairs: after the items' half it is <Y, A Y - 2 b> + lambda |X|^2 + sum c p, A and b
- * those of the items, since <Y, X^T X Y> is the sum of all squared predictions.
+ * The loss needs no pass over all pairs: after the items' half it is <Y, A Y - 2 b> + lambda |X|^2 + sum c p, with the
+ * items' A and b, since <Y, X^T X Y> is the sum of all squared predictions.
  *
- * Memory beside pattern and factors: c - 1 and c p for either order, three matrices of each side's size.
+ * Memory in addition to pattern and factors: c - 1 and c p in both orders, three matrices of each side's size.
  */
 #include "ml/model.h"
 #include "ml/numbers.h"

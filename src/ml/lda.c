@@ -1,53 +1,55 @@
 /*
- * Latent Dirichlet allocation by online variational Bayes in mini-batches, in BIDMach's form, which Yu et al. and
- * Nisa et al. accelerate (Hoffman, Blei, Bach 2010 is where it comes from). Documents are rows, words columns. The
- * model is L, words x topics: L_wk / sum over w of L_wk = P(word w | topic k).
+ * Latent Dirichlet allocation by online variational Bayes in mini-batches (Hoffman, Blei, Bach 2010), in BIDMach's
+ * form, which Yu et al. and Nisa et al. accelerate. Documents are rows, words columns. The model is L, words x topics:
+ * L_wk / sum over w of L_wk = P(word w | topic k).
  *
- * A mini-batch S, with M = L, its columns divided by their sums:
+ * For a mini-batch S, with M = L, its columns divided by their sums:
  *   U = 1, then inner_rounds times   U = exp(psi(U o E + alpha)),  E = quotient(S, U M^T) M        one fused call each
  *   N = scale M o (quotient(S, U M^T)^T U) + beta                  one fused call on the transpose: A = M, B = D = U
  *   L = (1 - r) L + r N,  r = (1 / (t + rate_offset))^rate_decay for the model's mini-batch t = 1, 2, ...
- * where `scale` is the number of documents in all to that of the mini-batch. U o E + alpha are the parameters of a
- * document's posterior: what transform() gives. maximum_a_posteriori: U = U o E + alpha.
+ * where `scale` is the number of all documents divided by that of the mini-batch. U o E + alpha are the parameters of a
+ * document's posterior; transform() returns them. maximum_a_posteriori: U = U o E + alpha.
  *
- * Where this differs from the equations as given (L = N with normalised columns, no `scale`, r = 1 in the first step),
- * and why. Numbers are perplexities of held-out halves of held-out documents of KOS and AP after 20 passes with 50
- * topics and mini-batches of 256 documents, from a prototype in double, each with the best priors of those tried on
- * these same held-out words (on other documents and on Reuters the defaults kept their distance to scikit-learn):
- *   as given                                            1874 and 3115 (with 512 documents 1688, 2766)
- *   first topics of the corpus's size, `scale`, r < 1    1494 and 2499
+ * This differs from the equations in the papers (L = N with normalised columns, no `scale`, r = 1 in the first step),
+ * for the following reason. The numbers are perplexities of held-out halves of held-out documents of KOS and AP after
+ * 20 passes with 50 topics and mini-batches of 256 documents, from a prototype in double, each with the best priors
+ * among those tried on these same held-out words (on other documents and on Reuters the defaults stayed as far from
+ * scikit-learn): as in the papers                                    1874 and 3115 (with 512 documents 1688, 2766)
+ *   first topics of the corpus's size, `scale`, r < 1   1494 and 2499
  *   the same with M = exp(psi(L) - psi(column sums))    1620 and 2838   (r = 1 at first: 1606, 2868)
- * With r = 1 the first mini-batch's accidents become the topics and are never mended. Among the last two the first is
- * better, spends no digamma on the model, and loses no rare words to exp(psi(beta)), which is 1e-44 for beta = 0.01.
- * Defaults: alpha = 0.1 to 0.15 and beta = 0.1 were best or within 1 % of it with 20 and with 50 topics; rate_decay 0.3
- * to 0.5 and mini-batches of 128 to 256 documents are alike, 0.7 or 512 documents up to 5 % worse on AP.
+ * With r = 1 the accidents of the first mini-batch become the topics and are never corrected. Of the last two, the
+ * first is better, computes no digamma of the model, and loses no rare words to exp(psi(beta)), which is 1e-44 for beta
+ * = 0.01. Defaults: alpha = 0.1 to 0.15 and beta = 0.1 were best or within 1 % of it with 20 and with 50 topics;
+ * rate_decay 0.3 to 0.5 and mini-batches of 128 to 256 documents make no difference; 0.7 or 512 documents are up to 5 %
+ * worse on AP.
  *
- * Rows of M are divided by their sums as well: that changes neither U nor N, and keeps words that no topic likes (small
- * beta, many documents) above the quotient's epsilon.
+ * Rows of M are divided by their sums as well. This changes neither U nor N, and keeps words with a low weight in every
+ * topic (small beta, many documents) above the quotient's epsilon.
  *
- * Documents are variational: they have a Dirichlet distribution each. Topics are plug-in: one number a word, phi_wk =
- * L_wk / its column's sum, which with r = 1 is the most likely one under a prior Dirichlet(1 + beta) of each topic.
+ * Documents are variational: each has a Dirichlet distribution. Topics are plug-in: each word has one number, phi_wk =
+ * L_wk / its column's sum; with r = 1 it is the most likely one under a prior Dirichlet(1 + beta) of each topic.
  *
- * The loss is the negative log-likelihood per word of the training words, -sum S ln P / sum S, P_dw = sum of theta_dk
- * phi_kw: theta the posterior means of the mini-batch's last round, phi from L before its update.
+ * The loss is the negative log-likelihood per word of the training words, -sum S ln P / sum S, with P_dw = sum of
+ * theta_dk phi_kw, where theta are the posterior means of the mini-batch's last round and phi comes from L before its
+ * update.
  *
- * The bound (asked for by `elbo`) is the evidence lower bound of that model per word, of the same theta and phi:
+ * The bound (`elbo`) is the evidence lower bound of that model per word, for the same theta and phi:
  *   sum over words of S ln sum_k exp(E[ln theta_dk]) phi_wk + sum over d of E[ln p(theta_d)] - E[ln q(theta_d)]
  *   + beta sum over words and k of ln phi_wk, of which a mini-batch has its documents' share
- * the last of them ln Dirichlet(phi_k; 1 + beta) but for a constant.
- * With one mini-batch, r = 1 and rounds until documents stand still, no pass makes it smaller; with alpha below 1 a
- * document may have several best posteriors, and now and then another one is found.
+ * The last term is ln Dirichlet(phi_k; 1 + beta) up to a constant. With one mini-batch, r = 1 and enough rounds for
+ * documents to converge, no pass decreases it; with alpha below 1 a document may have several best posteriors, and a
+ * pass may find another one.
  *
- * Learned alpha (learn_row_prior): after a mini-batch a step of Newton's method for the mean of its documents' E[ln
- * theta], r of its length (dirichlet.h). State 0 has the alpha of each topic then.
+ * Learned alpha (learn_row_prior): after each mini-batch, a step of Newton's method for the mean of its documents' E[ln
+ * theta], r times as long (dirichlet.h). State 0 then has the alpha of each topic.
  *
- * The words' P of each mini-batch stay on the device until a pass ends or the model is saved within one; only then
- * their logarithms are added up, in the order of the mini-batches, so that nothing waits in between (but for the bound
- * and a learned alpha).
+ * The P of each mini-batch's words stay on the device until a pass ends or the model is saved within one. Only then are
+ * their logarithms added, in the order of the mini-batches, so that nothing waits in between (except for the bound and
+ * a learned alpha).
  *
- * Memory: P of the data; with either of these one more matrix of a mini-batch's documents x topics, on host and device;
- * the data twice (mini-batches and their transposes), two matrices words x topics, and three documents of a mini-batch
- * x topics.
+ * Memory: P of the data; with the bound or a learned alpha one more matrix of a mini-batch's documents x topics, on
+ * host and device; the data twice (mini-batches and their transposes); two matrices words x topics, and three of a
+ * mini-batch's documents x topics.
  */
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /*
- * Mini-batches: rows are put in order by sorting-free shuffles (Fisher and Yates) on counter-based random numbers, of
- * which stream SHUFFLE is the rows' and stream PASSES + i is pass i's. Memory: the mini-batches together hold the data
- * once, or twice with transposes, of which each has offsets for all columns: cols * 4 bytes a mini-batch, so there
- * should be no more mini-batches than nonzeros / columns.
+ * Mini-batches: rows are ordered by shuffles that need no sort (Fisher and Yates), on counter-based random numbers.
+ * Stream SHUFFLE is for the rows, stream PASSES + i for pass i. Memory: all mini-batches together hold the data once,
+ * or twice with transposes. Each transpose has offsets for all columns, cols * 4 bytes a mini-batch, so there should be
+ * no more mini-batches than nonzeros / columns.
  */
 #include "ml/minibatch.h"
 #include "ml/numbers.h"

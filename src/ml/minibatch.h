@@ -1,7 +1,7 @@
 /*
- * Data cut into mini-batches of rows that lie on the device with their plans, and passes over them in an order that is
- * another one each time. Cut and order depend on the seed, the sizes and the number of the pass alone, so that a fit
- * that was interrupted between two mini-batches goes on as if it had not been.
+ * Data cut into mini-batches of rows on the device, with their plans, and passes over them in a different order each
+ * time. Cut and order depend only on the seed, the sizes and the number of the pass, so that a fit that was interrupted
+ * between two mini-batches continues as if it had not been.
  */
 #ifndef TAMIS_ML_MINIBATCH_H
 #define TAMIS_ML_MINIBATCH_H

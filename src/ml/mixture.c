@@ -1,4 +1,4 @@
-/* The operands of topic models, on the host, with sums in double. */
+/* The operands of topic models, computed on the host with sums in double. */
 #include "ml/mixture.h"
 #include "ml/numbers.h"
 

@@ -1,4 +1,4 @@
-/* What a model keeps: matrices, names; describing and freeing it. */
+/* What a model keeps, matrices and names; describing and freeing it. */
 #include "ml/model.h"
 
 #include <math.h>

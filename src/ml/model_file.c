@@ -1,4 +1,5 @@
-/* What writing and reading models share: the checksum, where the sections are, and what must agree. */
+/* What writing and reading models share: the checksum, the places of the sections, and the rules that must hold between
+ * fields. */
 #include "ml/model_file.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /*
- * tamis_model_load. The file is read whole and its checksum compared before anything in it is believed; then every
- * number is checked all the same, because a checksum keeps out accidents and not intent. Nothing is allocated by a size
- * that the file's own length does not bear out.
+ * tamis_model_load. It reads the whole file and compares the checksum first. Then it still checks every number, because
+ * a checksum protects from accidents, not from intent. No allocation is larger than the length of the file justifies.
  */
 #include <stdio.h>
 #include <string.h>

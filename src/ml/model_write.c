@@ -1,4 +1,4 @@
-/* tamis_model_save. The device's matrices are read piece by piece: no second copy of the model is made. */
+/* tamis_model_save. It downloads the device's matrices piece by piece, so there is no second copy of the model. */
 #include <string.h>
 
 #include "io/output.h"

@@ -1,7 +1,7 @@
 /*
- * A dictionary of names: their bytes one after another, each with a zero behind it, where each begins, and a table of
- * slots (open addressing) that finds one by its content. Indices are given in the order of arrival, so that neither the
- * hash function nor the size of the table can be seen from outside.
+ * A dictionary of names: their bytes one after another, each followed by a zero; the place of each; and a hash table
+ * with open addressing that finds a name by its content. Names are numbered in order of arrival, so that neither the
+ * hash function nor the size of the table is visible from outside.
  */
 #include "ml/names.h"
 

@@ -1,4 +1,4 @@
-/* Single numbers of host arrays whose type is known at run time: fp32 or fp64, indices of either size. */
+/* Access to single numbers of host arrays whose type is known at run time: fp32 or fp64, indices of either size. */
 #ifndef TAMIS_ML_NUMBERS_H
 #define TAMIS_ML_NUMBERS_H
 

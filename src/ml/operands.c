@@ -1,6 +1,6 @@
 /*
- * What predictions are made of. Where they are plain products of factors nothing is copied: the CPU's factors are host
- * memory, and a GPU's stay where they are until somebody asks for them on the host.
+ * The operands of predictions. If predictions are plain products of factors, nothing is copied: the CPU's factors are
+ * in host memory, and a GPU's stay on the device until they are needed on the host.
  */
 #include "ml/model.h"
 #include "ml/numbers.h"

@@ -1,4 +1,4 @@
-/* Options of models, their defaults and checks, and models made of them. */
+/* Options of models: defaults, checks, and making a model from them. */
 #include "ml/model.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * Matrices on the device: dense ones packed and of the model's type; sparse ones as CSR with their transpose where a
- * method wants it. On the CPU a sparse matrix is used where it was converted; a GPU gets copies.
+ * Matrices on the device: packed dense ones of the model's type, and sparse ones as CSR, with their transpose if the
+ * method needs it. The CPU uses a sparse matrix where it was converted; a GPU gets copies.
  */
 #include "base/random.h"
 #include "ml/model.h"

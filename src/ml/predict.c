@@ -1,7 +1,5 @@
-/*
- * New rows in a model's factors, and what a model expects at given places: one SDDMM with edge mask on the model's
- * device.
- */
+/* Factors of new rows, and the values that a model predicts at given places, by one SDDMM with edge mask on the model's
+ * device. */
 #include <string.h>
 
 #include "ml/numbers.h"

@@ -1,6 +1,6 @@
 /*
- * Ratings with any ids: lines of `user item [rating [time]]` into a matrix and two dictionaries. The lines are parsed
- * in their order by one thread, since indices are given in the order of arrival.
+ * Ratings with arbitrary ids: lines of `user item [rating [time]]` become a matrix and two dictionaries. One thread
+ * parses the lines in order, since ids are numbered in order of arrival.
  */
 #include <float.h>
 #include <math.h>

@@ -2,16 +2,17 @@
  * The best columns of many rows.
  *
  * All dot products of a block of rows with a tile of columns are one tamis_dense_multiply on the model's device,
- * columns x rows: B lies as it is, and only the block of A is turned round. That product has the widest vectors that
- * the machine knows, its threads, and a GPU where the model is on one; a loop here would be compiled for the oldest
- * processor. The products of a tile are then looked through while they are in cache (a GPU's come over the bus): for
- * each column, the scores of all rows lie side by side and are compared with the rows' thresholds (the worst that each
- * keeps), which nearly all of them fail together. The heaps are the caller's arrays.
+ * columns x rows: B is used as it is, and only the block of A is transposed. That product uses the widest vectors of
+ * the machine, its threads, and a GPU if the model is on one; a loop here would be compiled for the oldest processor.
+ * The products of a tile are then scanned while they are in cache (a GPU's come over the bus). For each column, the
+ * scores of all rows are next to each other and are compared with the rows' thresholds, the worst score that each row
+ * keeps; nearly all fail together. The heaps are the caller's arrays.
  *
- * A few rows on the CPU are another matter: scan.c.
+ * For a few rows on the CPU see scan.c.
  *
- * Of 100,000 rows x 50,000 columns x 64 the products are about three quarters of the time. Rows are ranked before
- * scores are clamped to the range of ratings: those beyond its end would all be equal. Nothing is allocated for a row.
+ * With 100,000 rows x 50,000 columns x 64 factors the products take about three quarters of the time. Rows are ranked
+ * before scores are clamped to the range of ratings, because all scores beyond its end would be equal. Nothing is
+ * allocated for each row.
  */
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
- * The best columns of one row on the CPU, as a service asks for them: one pass over all columns' factors, as fast as
- * memory gives them. Each thread has a part of the columns and its own heap; the heaps become one in the end. A product
- * for a block of rows (recommend.c) would use one number of each of its vectors.
+ * The best columns of one row on the CPU, for services: one pass over all columns' factors, at the speed of memory.
+ * Each thread has a range of columns and its own heap; the heaps are merged at the end. (A product for a block of rows,
+ * as in recommend.c, would use only one number of each of its vectors.)
  *
- * A dot product is made in LANES sums side by side, the same ones whatever the number of threads, so that a score does
- * not depend on it.
+ * A dot product is computed as LANES sums, the same ones for any number of threads, so that a score does not depend on
+ * that number.
  */
 #include <math.h>
 

@@ -1,15 +1,15 @@
 /*
- * How well held-out entries are foreseen.
+ * Prediction quality on held-out entries.
  *
- * Errors of ratings are those of the clamped predictions. The probability of a word is its prediction over the sum of
- * the row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and no less than 1e-12:
- * one word that a model holds to be impossible shall cost 27.6 nats, not all there are. Of recommendations the relevant
- * columns of a row are its held-out ratings, or where values count something its held-out entries above zero, in either
- * case those from held_out.relevant on where that is asked for; rows without any are left out. Precision divides by
- * `top`, recall by the number of relevant columns, ndcg by the best that so many relevant ones could reach.
+ * Errors of ratings are those of the clamped predictions. The probability of a word is its prediction divided by the
+ * sum of the row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and at least 1e-12:
+ * a word that the model considers impossible costs 27.6 nats, not infinitely many. The relevant columns of a row are
+ * its held-out ratings or, if values are counts, its held-out entries above zero; with held_out.relevant, in either
+ * case only those of at least that value. Rows without relevant columns are left out. Precision divides by `top`,
+ * recall by the number of relevant columns, ndcg by the best value that this number of relevant columns can reach.
  *
- * Of lda there is a second perplexity, of whole documents by the variational bound, which other libraries print: the
- * one of held-out words is smaller, since a bound also pays for the entropy of documents and topics.
+ * lda has a second perplexity, of whole documents by the variational bound, which other libraries print. The perplexity
+ * of held-out words is smaller, since a bound also counts the entropy of documents and topics.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The columns that are not to be recommended, for the rows asked for alone: the work follows what is asked, not the
-   size of all that was ever seen. */
+/* The columns that must not be recommended, for the requested rows only: the work depends on the request, not on the
+ * size of the training data. */
 #include "ml/using.h"
 #include "sparse/index.h"
 

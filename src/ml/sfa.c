@@ -2,33 +2,31 @@
  * Sparse factor analysis of ratings in mini-batches of users (Nisa et al. and their reference 19, as BIDMach computes
  * it).
  *
- * Of a rating its mean and damped biases of user and item are taken (biases.h), and the rest is divided by the ratings'
- * deviation: s. A user's bias is that of its ratings alone, given the items'; those are of all ratings so far. With
- * items m_i and users u it makes
- *   sum over ratings (s_ui - u.m_i)^2 + lambda sum n_u |u|^2 + lambda_m sum n_i |m_i|^2
- * small, n the number of ratings and ML_PRIOR_RATINGS more (plain lambda: 1 of a user, the number of users of an item):
- * for each mini-batch its users are solved for, from zero, by cg_steps steps of preconditioned conjugate gradients
- *   (sum over u's items of m_i m_i^T + lambda n_u) u = sum s_ui m_i         fused call, edge mask; SpMM
- * and the items then make one step of ADAGRAD along (half of) the falling gradient
- *   sum over i's users of (s_ui - u.m_i) u - lambda_m n_i m_i               fused call on the transpose, edge residual
- * where n_i is the mini-batch's share of it, by its users.
+ * The mean and the damped biases of user and item are subtracted from a rating (biases.h), and the rest is divided by
+ * the ratings' deviation: s. A user's bias comes from that user's ratings alone, given the items' biases; these come
+ * from all ratings so far. With items m_i and users u it minimises sum over ratings (s_ui - u.m_i)^2 + lambda sum n_u
+ * |u|^2 + lambda_m sum n_i |m_i|^2 where n is the number of ratings plus ML_PRIOR_RATINGS (with plain lambda: 1 for a
+ * user, the number of users for an item). For each mini-batch its users are solved, from zero, by cg_steps steps of
+ * preconditioned conjugate gradients (sum over u's items of m_i m_i^T + lambda n_u) u = sum s_ui m_i         fused
+ * call, edge mask; SpMM and the items then make one step of ADAGRAD along (half of) the negative gradient sum over i's
+ * users of (s_ui - u.m_i) u - lambda_m n_i m_i               fused call on the transpose, edge residual where n_i is
+ * the mini-batch's share of it, by its number of users.
  *
- * The preconditioner is B = d M^T M + the mean lambda n_u, d the share of ratings that are there (the reference: 50 /
- * items, its typical number of ratings), which is the mean over users of their own matrices. Its Cholesky factor L is
- * made once a pass on the host, in double, and applied by a change of variables: with T = L^-T, items M T and users u =
- * T x it is plain conjugate gradients on x, whose steps tamis_dense_cg_step makes, and lambda becomes lambda T^T T. The
- * reference clamps step lengths at 300; here the matrix is never below lambda n_u T^T T, which bounds them without
- * that.
+ * The preconditioner is B = d M^T M + the mean lambda n_u, where d is the share of ratings that are present (the
+ * reference uses 50 / items, its typical number of ratings). It is the mean over users of their own matrices. Its
+ * Cholesky factor L is computed once a pass on the host, in double, and applied by a change of variables: with T =
+ * L^-T, items M T and users u = T x it is plain conjugate gradients on x, whose steps tamis_dense_cg_step makes, and
+ * lambda becomes lambda T^T T. The reference clamps step lengths at 300; here the matrix is never below lambda n_u T^T
+ * T, which bounds them anyway.
  *
- * States: 0 ADAGRAD's sums of squares, 1 biases, 2 sum and number of an item's ratings, 3 T of the pass under way (so
- * that a fit that was stopped within one goes on with it).
+ * States: 0 ADAGRAD's sums of squares, 1 biases, 2 sum and number of an item's ratings, 3 T of the current pass (so
+ * that a fit that stopped within a pass continues with it).
  *
- * The loss of each mini-batch stays on the device, one number in a vector of as many as there are mini-batches, until a
- * pass ends or the model is saved within one; whenever that is, they are added up in their order on the host, in
- * double.
+ * The loss of each mini-batch stays on the device, one number in a vector with an element for each mini-batch, until a
+ * pass ends or the model is saved within one. They are always added in order on the host, in double.
  *
- * Memory beside data and items: each mini-batch in either order with four plans, six matrices of the largest one's
- * users, one number a rating of it, and two matrices of the items' size.
+ * Memory in addition to data and items: each mini-batch in both orders with four plans, six matrices of the largest
+ * mini-batch's users, one number for each rating of it, and two matrices of the items' size.
  */
 #include "ml/biases.h"
 #include "ml/minibatch.h"

@@ -1,13 +1,13 @@
 /*
- * Splits: what is fitted and what is held out. First it is drawn how much of each entry is held out (`taken`), then the
- * two matrices are made from that. Every draw is Philox's of the seed and a row's (or entry's) number, and is used as
- * an integer or in one rounded operation: threads, machines and compilers cannot change it.
+ * Splits: what is fitted and what is held out. First it draws how much of each entry is held out (`taken`), then it
+ * makes the two matrices. Every draw comes from Philox with the seed and the number of a row or entry, and is used as
+ * an integer or in one rounded operation, so that it does not depend on threads, machine or compiler.
  *
  *   entries    of a row of n, share * n rounded up or down at random so that the mean is share * n, but at most n - 1;
- *              which ones: each choice of that many is equally likely
+ *              each choice of that many is equally likely
  *   leave-one  one of each row of two or more, each equally likely
- *   rows       share * rows rounded, but at least one and not all where there are two rows or more
- *   tokens     each occurrence on its own with probability `share`: of a count c, Binomial(c, share) are held out
+ *   rows       share * rows rounded, but at least one, and not all if there are two rows or more
+ *   tokens     each occurrence by itself with probability `share`: of a count c, Binomial(c, share) are held out
  */
 #include <tamis/structure.h>
 

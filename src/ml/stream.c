@@ -1,5 +1,7 @@
-/* Characters, numbers and lines of a file that is read a block at a time, and the words for what is wrong in it, as
-   io/text.h has them for a file in memory. */
+/*
+ * Characters, numbers and lines of a file that is read block by block, and the messages for what is wrong in it;
+ * io/text.h has the same for a file in memory.
+ */
 #include "ml/stream.h"
 
 #include <stdarg.h>

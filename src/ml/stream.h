@@ -1,5 +1,7 @@
-/* A file read a block at a time from its beginning to its end, as often as one likes, unpacked on the way: bounded
-   memory whatever its size. For what is read whole there is io/source.h. */
+/*
+ * A file that is read block by block from beginning to end, any number of times, and decompressed on the way: bounded
+ * memory for any size. For files that are read whole see io/source.h.
+ */
 #ifndef TAMIS_ML_STREAM_H
 #define TAMIS_ML_STREAM_H
 

@@ -1,9 +1,9 @@
 /*
- * Sums that stay on the device, so that nothing waits for them: tamis/dense.h has its dots on the host, which is right
- * for one at the end of an iteration, but a wait in the middle of one leaves a GPU idle.
+ * Sums that stay on the device, so that nothing waits for them. The dots of tamis/dense.h return their results to the
+ * host, which suits the end of an iteration; in the middle of one, the wait would leave a GPU idle.
  *
- * A vector is one number a line, which is no shape for sums within lines. So vectors have zeros behind them up to a
- * whole line of LINE numbers, and are also a matrix of such lines.
+ * A vector has one number a row, a shape without sums along rows. So vectors are padded with zeros to a multiple of
+ * LINE numbers and are also used as a matrix with rows of LINE numbers.
  */
 #include "ml/sums.h"
 

@@ -1,5 +1,5 @@
-/* What the files that use a fitted model share: checks, and the steps behind the public calls. None of these clears the
-   thread's message. */
+/* What the files that use a fitted model share: checks, and the steps behind the public calls. None of these functions
+ * clears the thread's message. */
 #ifndef TAMIS_ML_USING_H
 #define TAMIS_ML_USING_H
 
