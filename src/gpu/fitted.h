@@ -1,14 +1,14 @@
 /*
- * The fitted numbers of the GPU's cost model: what the probe does not measure. A row of the table is a chip on which
- * they were fitted. All predictors of our methods read them from here; what a method of a paper takes relative to
- * gpu-nonzeros stands in its own row (tamis_gpu_algorithm.relative).
+ * The fitted numbers of the GPU's cost model: what the probe does not measure. Each row of the table belongs to the
+ * chip on which they were fitted. All predictors of our methods read their numbers from here. The time of a paper's
+ * method relative to gpu-nonzeros is in its own row (tamis_gpu_algorithm.relative).
  *
- * A prediction is made of
- *   - bytes that a level of the memory moves, at the rate that the probe has measured for tables of that size;
- *   - issue: what a nonzero, a row or a cell keeps the multiprocessors' load and arithmetic units busy with, as
+ * A prediction adds
+ *   - the bytes that each level of the memory moves, at the rate that the probe measured for tables of that size;
+ *   - issue: the time that a nonzero, a row or a cell occupies the multiprocessors' load and arithmetic units, as
  *     tamis_gpu_cost: picoseconds of the whole device, which depend on the kernel's instructions and are fitted;
- *   - launches, and what begins or ends a kernel.
- * Issue is scaled by the rate of the L2 cache on chips that have no row.
+ *   - launches, and the start and end of a kernel.
+ * On chips without a row, issue is scaled by the rate of the L2 cache.
  */
 #ifndef TAMIS_GPU_FITTED_H
 #define TAMIS_GPU_FITTED_H

@@ -1,4 +1,4 @@
-/* What all methods of the GPU have in common: parameters, definitions, memory, launches. */
+/* What all GPU methods share: parameters, definitions, memory, launches. */
 #include "gpu/method.h"
 
 #include <string.h>

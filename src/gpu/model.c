@@ -1,6 +1,6 @@
 /*
- * The cost model of the GPU: what all predictors share. Each of our methods is a sum of what it moves, at rates that
- * the probe has measured, of what its instructions take beside that, and of launches: see fitted.h.
+ * The cost model of the GPU: what all predictors share. The time of each of our methods is what it moves, at the rates
+ * that the probe measured, plus what its instructions take, plus launches: see fitted.h.
  */
 #include "gpu/model.h"
 

@@ -1,4 +1,4 @@
-/* The cost model of the GPU: what the predictors of the methods share. Times in seconds, sizes in bytes. */
+/* The cost model of the GPU: what the methods' predictors share. Times in seconds, sizes in bytes. */
 #ifndef TAMIS_GPU_MODEL_H
 #define TAMIS_GPU_MODEL_H
 

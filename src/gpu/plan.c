@@ -1,4 +1,7 @@
-/* A method made ready: parameters, softmax, kernels; batches member by member where it takes no more. */
+/*
+ * A method prepared for one problem: parameters, softmax, kernels; batches one member at a time if the method takes no
+ * more.
+ */
 #include "gpu/plan.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Methods made ready for one problem, and executed. */
+/* Methods prepared for one problem, and their execution. */
 #ifndef TAMIS_GPU_PLAN_H
 #define TAMIS_GPU_PLAN_H
 

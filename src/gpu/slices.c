@@ -1,4 +1,4 @@
-/* Slices of K: how long they are and what their launches are given. */
+/* Slices of K: their length, and the arguments of their launches. */
 #include "gpu/slices.h"
 
 #include "base/status.h"

@@ -1,7 +1,7 @@
 /*
- * SDDMM with K in slices, a launch each: rows of B of many kilobytes fit neither L1 nor shared memory in useful
- * numbers, and a table of them not L2. The sums of all but the last launch lie in scratch, as reals; the last one takes
- * the edge.
+ * SDDMM with K in slices, one launch each. Rows of B of many kilobytes fit neither L1 nor shared memory in useful
+ * numbers, and a table of them does not fit L2. All launches but the last keep their sums in scratch, as reals; the
+ * last one applies the edge.
  */
 #ifndef TAMIS_GPU_SLICES_H
 #define TAMIS_GPU_SLICES_H

@@ -1,4 +1,4 @@
-/* Measuring a GPU's ceilings by the kernels of probe.simt: device events, the best of three. */
+/* Measures a GPU's ceilings with the kernels of probe.simt, by device events, the best of three. */
 #include "gpu/ceilings/ceilings.h"
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-/* A GPU's ceilings: what its memory, caches and arithmetic reach. */
+/* A GPU's ceilings: the rates that its memory, caches and arithmetic reach. */
 #ifndef TAMIS_GPU_CEILINGS_CEILINGS_H
 #define TAMIS_GPU_CEILINGS_CEILINGS_H
 

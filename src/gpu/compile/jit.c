@@ -1,6 +1,6 @@
 /*
- * Compiling when first wanted. What plans hold is never unloaded; what they do not hold any more stays until there is
- * much of it. So a plan has to outlive the graphs that were captured from its executions.
+ * Compiles kernels on first use. Modules that plans hold are never unloaded; the others stay until there are many of
+ * them. So a plan must outlive the graphs that were captured from its executions.
  */
 #include "gpu/compile/jit.h"
 

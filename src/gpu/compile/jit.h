@@ -1,4 +1,4 @@
-/* Kernels made for exact constants when they are first wanted: kept for the process, and on disk. */
+/* Kernels for exact constants, compiled on first use and kept for the process and on disk. */
 #ifndef TAMIS_GPU_COMPILE_JIT_H
 #define TAMIS_GPU_COMPILE_JIT_H
 

@@ -1,6 +1,6 @@
 /*
- * An entry is a file named after the hash of its key: a line of format, the key's and the content's lengths and a
- * checksum over both, then the key, then the content. The whole key is compared, so that equal hashes do no harm.
+ * An entry is a file named after the hash of its key: a format line, the lengths of key and content and a checksum of
+ * both, then the key, then the content. The whole key is compared, so equal hashes do no harm.
  */
 #include "gpu/compile/program_cache.h"
 

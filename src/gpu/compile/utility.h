@@ -1,6 +1,6 @@
 /*
- * The kernels that every plan shares (structure, sorting, staging): made on first use, kept for the process, launched
- * one at a time so that plans in several threads can use them. Groups have 256 work-items.
+ * The kernels that all plans share (structure, sorting, staging): compiled on first use and kept for the process. Each
+ * is launched by one thread at a time, so that plans in several threads can use them. Groups have 256 work-items.
  */
 #ifndef TAMIS_GPU_COMPILE_UTILITY_H
 #define TAMIS_GPU_COMPILE_UTILITY_H

@@ -1,6 +1,6 @@
 /*
- * Kernels that a plan wants and that are not compiled yet: each is compiled by a thread of its own while the plan goes
- * on being made, and the plan waits for them all at its end, or before it launches one of its own.
+ * Kernels that a plan needs and that are not compiled yet. Each is compiled in a thread of its own while the plan is
+ * being made. The plan waits for all of them at its end, or before it launches one of its own.
  */
 #ifndef TAMIS_GPU_COMPILE_WANTED_H
 #define TAMIS_GPU_COMPILE_WANTED_H

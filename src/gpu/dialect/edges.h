@@ -1,7 +1,7 @@
 /*
- * Edge operations: what becomes of a sample x = <A_i, B_j> and the stored value s. EDGE is a number of tamis_edge and
- * HAS_VALUES says whether S has values (they mean ones otherwise): constants for a GPU, the kernel's own arguments
- * (edge_kind, has_values) where compiling is slow. So neither may stand in an #if.
+ * Edge operations: they combine a sample x = <A_i, B_j> and the stored value s. EDGE is a number of tamis_edge, and
+ * HAS_VALUES says whether S has values (without them, s is 1). On GPUs both are constants; where compiling is slow they
+ * are the kernel's arguments (edge_kind, has_values). So neither may stand in an #if.
  */
 
 #define EDGE_SCALE      0

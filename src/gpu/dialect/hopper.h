@@ -1,7 +1,7 @@
 /*
- * What compute capability 9.0 has and CUDA C++ does not name: barriers in shared memory that count what has arrived,
- * copies that arrive there by themselves, and products of a group of four warps with operands in shared memory. PTX
- * ISA: mbarrier, cp.async, wgmma. A kernel that includes this is compiled for that chip alone (COMPILE_FOR_CHIP).
+ * Features of compute capability 9.0 that CUDA C++ has no names for: barriers in shared memory that count arrivals,
+ * copies that signal such a barrier, and products of a group of four warps with operands in shared memory. In the PTX
+ * ISA: mbarrier, cp.async, wgmma. A kernel that includes this file is compiled for that chip alone (COMPILE_FOR_CHIP).
  */
 #define COMPILE_FOR_CHIP 1 /* sm_90a, not sm_90 */
 

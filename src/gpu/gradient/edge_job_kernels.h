@@ -1,6 +1,6 @@
 /*
- * What edge_gradient.simt and edge_kept.simt share: the arrays of a call, stretches of nonzeros, and, for softmax,
- * where rows meet them.
+ * Shared by edge_gradient.simt and edge_kept.simt: the arrays of a call, stretches of nonzeros and, for softmax, the
+ * rows that a stretch contains or cuts.
  */
 #include "simt.h"
 #define EDGE       edge_kind /* arguments: one kernel for all edges */

@@ -1,4 +1,4 @@
-/* Edges and their derivatives over samples that are there already, on a GPU. */
+/* Edges and their gradients for existing samples, on a GPU. */
 #ifndef TAMIS_GPU_GRADIENT_GRADIENT_H
 #define TAMIS_GPU_GRADIENT_GRADIENT_H
 

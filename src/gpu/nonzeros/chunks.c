@@ -1,4 +1,4 @@
-/* Host side of chunks.simt: SpMM and fused in equal shares, rows that are cut merged in order. */
+/* Host side of chunks.simt: SpMM and fused in equal shares; rows that are cut are merged in order. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"

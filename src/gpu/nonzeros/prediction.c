@@ -1,4 +1,4 @@
-/* What gpu-nonzeros is predicted to cost, in terms of which the methods of papers are told. */
+/* The predicted time of gpu-nonzeros, to which the methods of papers are compared. */
 #include "gpu/nonzeros/prediction.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What gpu-nonzeros is predicted to cost. */
+/* The predicted time of gpu-nonzeros. */
 #ifndef TAMIS_GPU_NONZEROS_PREDICTION_H
 #define TAMIS_GPU_NONZEROS_PREDICTION_H
 

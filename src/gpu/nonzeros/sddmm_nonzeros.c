@@ -1,4 +1,4 @@
-/* Host side of sddmm_nonzeros.simt: ours, equal nonzeros whatever the rows. */
+/* Host side of sddmm_nonzeros.simt: our own method, equal shares of nonzeros for any rows. */
 #include "base/status.h"
 #include "gpu/nonzeros/nonzeros.h"
 #include "gpu/nonzeros/prediction.h"

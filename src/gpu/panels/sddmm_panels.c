@@ -1,4 +1,4 @@
-/* gpu-panels, the host side of sddmm_panels.simt: ours, rows of B shared by the rows of a panel. */
+/* gpu-panels, the host side of sddmm_panels.simt: our own method, in which the rows of a panel share rows of B. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
- * Tasks for kernels that give a team a row: rows of more than `limit` nonzeros are cut into pieces, which come first;
- * the others follow, by falling length where that is asked for. The lists are made on the device by rows.simt; two
- * numbers come to the host, or, for one call, none: it would wait for them.
+ * Tasks for kernels that give each team a row. Rows of more than `limit` nonzeros are cut into pieces, which come
+ * first; the other rows follow, if asked for by decreasing length. rows.simt makes the lists on the device. Two numbers
+ * are copied to the host; for a one-shot call none, since it would have to wait for them.
  */
 #ifndef TAMIS_GPU_ROWS_CUTS_H
 #define TAMIS_GPU_ROWS_CUTS_H

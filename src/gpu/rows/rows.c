@@ -1,4 +1,4 @@
-/* Host side of rows.simt: SpMM by whole rows, long ones cut and merged (cuts.h). */
+/* Host side of rows.simt: SpMM by whole rows; long rows are cut and merged (cuts.h). */
 #include <math.h>
 #include <stdio.h>
 

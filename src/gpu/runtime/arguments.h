@@ -1,6 +1,6 @@
 /*
- * What a launch gives to a kernel. Arguments have the names that the kernel's text gives its parameters; what it takes
- * and is not given, or is given and does not take, is an error of the launch, and so is a wrong kind.
+ * The arguments of a launch. They have the names of the kernel's parameters in its text. A parameter without an
+ * argument, an argument without a parameter, or a wrong kind is an error of the launch.
  */
 #ifndef TAMIS_GPU_RUNTIME_ARGUMENTS_H
 #define TAMIS_GPU_RUNTIME_ARGUMENTS_H

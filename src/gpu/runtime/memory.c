@@ -1,4 +1,4 @@
-/* Memory of a device, counted, and what the platform would not take back. */
+/* Memory of a device, counted, including what the platform refused to release. */
 #include <pthread.h>
 #include <stdlib.h>
 

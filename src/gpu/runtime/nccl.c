@@ -1,6 +1,6 @@
 /*
- * NCCL, opened at run time: a dozen C functions, whose types are written down here as its header has them. It is
- * searched where the loader looks, and in the packages of pip.
+ * NCCL, opened at run time: a dozen C functions, declared here with the types of its header. It is searched for where
+ * the loader looks and in pip's packages.
  */
 #include "gpu/runtime/nccl.h"
 

@@ -1,5 +1,4 @@
-/* What a kernel takes: the names and kinds of its parameters, as its own text declares them. The host binds by these.
- */
+/* A kernel's parameters: their names and kinds, as its own text declares them. The host binds arguments by them. */
 #ifndef TAMIS_GPU_RUNTIME_SIGNATURE_H
 #define TAMIS_GPU_RUNTIME_SIGNATURE_H
 

@@ -1,4 +1,4 @@
-/* SDDMM with softmax: whatever method made the scores, the rows are normalised by the kernels of softmax.simt. */
+/* SDDMM with softmax: any method computes the scores, and the kernels of softmax.simt normalise the rows. */
 #ifndef TAMIS_GPU_SOFTMAX_SOFTMAX_H
 #define TAMIS_GPU_SOFTMAX_SOFTMAX_H
 

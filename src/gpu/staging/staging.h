@@ -1,4 +1,4 @@
-/* Operands on their way in and out of the kernels' order, in device memory. */
+/* Operands converted to the kernels' order and back, in device memory. */
 #ifndef TAMIS_GPU_STAGING_STAGING_H
 #define TAMIS_GPU_STAGING_STAGING_H
 

@@ -1,6 +1,6 @@
 /*
- * A desk: a piece of device memory and one of the host's that copies need not be staged through, kept for the process,
- * for the few numbers that one call brings from the device. One user at a time.
+ * A desk: a piece of device memory and a pinned piece of host memory, kept for the process, for the few numbers that a
+ * call copies from the device. One user at a time.
  */
 #ifndef TAMIS_GPU_STRUCTURE_DESK_H
 #define TAMIS_GPU_STRUCTURE_DESK_H

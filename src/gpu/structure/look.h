@@ -1,4 +1,4 @@
-/* What a plan has to know of a pattern in device memory: one launch, one copy to the host, one wait. */
+/* What a plan must know of a pattern in device memory: one launch, one copy to the host, one wait. */
 #ifndef TAMIS_GPU_STRUCTURE_LOOK_H
 #define TAMIS_GPU_STRUCTURE_LOOK_H
 

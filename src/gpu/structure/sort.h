@@ -1,4 +1,4 @@
-/* Prefix sums and sorting in device memory. Nothing comes to the host. */
+/* Prefix sums and sorting in device memory. Nothing is copied to the host. */
 #ifndef TAMIS_GPU_STRUCTURE_SORT_H
 #define TAMIS_GPU_STRUCTURE_SORT_H
 

@@ -1,4 +1,4 @@
-/* Checking a pattern on the device, for its own sake. */
+/* Checks a pattern on the device, for calls that want nothing else. */
 #include "gpu/structure/validate.h"
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-/* Checking a pattern on the device, for its own sake. */
+/* Checks a pattern on the device, for calls that want nothing else. */
 #ifndef TAMIS_GPU_STRUCTURE_VALIDATE_H
 #define TAMIS_GPU_STRUCTURE_VALIDATE_H
 

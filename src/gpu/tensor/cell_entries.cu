@@ -1,11 +1,11 @@
 /*
- * What sddmm_wgmma.cu and spmm_wgmma.cu know of cells of `side` rows, 128 or 64, and 128 or 64 columns (1 << `shift`): a record; the
- * entries, row by row, in 16 bits; and for each row what leads from an entry's number in the cell to its place in S, whose
- * columns rise within rows.
+ * Describes cells of `side` rows (128 or 64) and 128 or 64 columns (1 << `shift`) for sddmm_wgmma.cu and spmm_wgmma.cu:
+ * a record; the entries row by row, 16 bits each; and for each row the offset from an entry's number in the cell to its
+ * place in S, whose columns are sorted within rows.
  *
- * Two kinds of cells. Gathered: of the columns that a panel has, made of the index of panels. Aligned: neighbouring
- * columns, where nearly all columns of a panel are taken anyway: of S itself, in two passes and a prefix
- * sum, without a sort (tile_begins, tile_records, tile_entries).
+ * There are two kinds of cells. Gathered cells have columns that occur in a panel; they are made from the index of
+ * panels. Aligned cells have neighbouring columns, for panels that use nearly all columns; they are made from S itself,
+ * in two passes and a prefix sum, without a sort (tile_begins, tile_records, tile_entries).
  */
 #include "simt.h"
 #include "cell_kernels.h"

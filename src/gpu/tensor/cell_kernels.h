@@ -1,5 +1,7 @@
-/* What the kernels of compute capability 9.0 share: what cell_entries.cu writes of each cell, and how groups share
- * cells. */
+/*
+ * Shared by the kernels for compute capability 9.0: what cell_entries.cu writes for each cell, and how groups share
+ * cells.
+ */
 typedef struct cell_record {
     int64 entries, list;        /* where its entries and its columns begin */
     int64 panel, next_panel;    /* its panel, and that of the next cell */

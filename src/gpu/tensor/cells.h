@@ -1,5 +1,7 @@
-/* The cells of gpu-tensor on compute capability 9.0, made by cell_entries.cu: dense blocks of 128 or 64 rows that its
-   kernels multiply whole. */
+/*
+ * The cells of gpu-tensor on compute capability 9.0, which cell_entries.cu makes: dense blocks of 128 or 64 rows that
+ * the kernels multiply as a whole.
+ */
 #ifndef TAMIS_GPU_TENSOR_CELLS_H
 #define TAMIS_GPU_TENSOR_CELLS_H
 

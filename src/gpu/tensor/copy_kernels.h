@@ -1,5 +1,7 @@
-/* How sddmm_wgmma.cu and fused_wgmma.cu copy by cells of SIDE columns: what is known of a cell ahead, and tiles of rows
-   that the columns name. SIDE and COPIERS are theirs. Included after hopper.h and cell_kernels.h. */
+/*
+ * How sddmm_wgmma.cu and fused_wgmma.cu copy cells of SIDE columns: the description of a cell in advance, and tiles of
+ * the rows that its columns name. The kernels define SIDE and COPIERS. Included after hopper.h and cell_kernels.h.
+ */
 /* Times K: smaller products show what fp16 has not kept of rows with small numbers, whose scales are negative. */
 #define DOUBT (ELEMENT == 32 ? 8.0f : 0x1p14f)
 

@@ -1,5 +1,8 @@
-/* Host side of fused_wgmma.cu. Scratch: scales of rows of A and B, these rows split; scales of D's rows, these split;
-   partial rows of panels that groups share, and how many groups have left theirs. */
+/*
+ * Host side of fused_wgmma.cu. Scratch: the scales of the rows of A and B, and these rows split; the scales of D's
+ * rows, and these split; partial rows of panels that several groups share, and the number of groups that have written
+ * theirs.
+ */
 #include <math.h>
 
 #include "base/status.h"

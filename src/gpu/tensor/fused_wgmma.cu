@@ -1,24 +1,25 @@
 /*
- * E = softmax(scale <A, B> + s) D by cells on the tensor cores of compute capability 9.0, in one pass, with the accuracy of
- * fp32: attention with any mask. The scores of a cell of 64 rows and 64 columns never leave the registers.
+ * E = softmax(scale <A, B> + s) D by cells on the tensor cores of compute capability 9.0, in one pass, with the
+ * accuracy of fp32: attention with any mask. The scores of a cell of 64 rows and 64 columns never leave the registers.
  *
- * A group takes a run of cells of a member; GROUPS of them share a multiprocessor, so that one multiplies while others take
- * exponentials. One of its warps copies split rows (split_rows.cu) in tiles of 8 KiB in the order in which they are needed: of B,
- * of A when the panel changes, and of D. Four warps have 16 rows each. They multiply, keep of the scores those that the
- * cell's mask names, follow the largest score and the sum of exponentials of each row, and multiply the exponentials, split
- * into two of fp16, by the rows of D. Sums of 64 of K, or of 64 columns, begin at zero and are added in fp32 registers: tensor
- * cores cut off what they add to a sum (Ootomo and Yokota, arXiv 2203.03341).
+ * A group takes a run of cells of a member. GROUPS of them share a multiprocessor, so that one multiplies while others
+ * compute exponentials. One warp of a group copies split rows (split_rows.cu) in tiles of 8 KiB in the order in which
+ * they are needed: of B, of A when the panel changes, and of D. Four warps have 16 rows each. They multiply, keep the
+ * scores that the cell's mask names, track the largest score and the sum of exponentials of each row, and multiply the
+ * exponentials, each split into two fp16 numbers, by the rows of D. Sums over 64 of K, or over 64 columns, begin at
+ * zero and are added in fp32 registers, because tensor cores truncate when they accumulate (Ootomo and Yokota, arXiv
+ * 2203.03341).
  *
- * Scores are in units of log 2 until a row is done. Exponentials are multiplied by the scale of their row of D, so that its
- * split numbers serve as they are; what brings them into fp16's range is common to the cell. Of a panel that
- * groups share each leaves partial sums, and who comes last brings them together, in order. What is not finite, or so small
- * that fp16 has kept too little of it, is computed again, plainly.
+ * Scores are in units of log 2 until a row is finished. Exponentials are multiplied by the scale of their row of D, so
+ * that the split rows of D can be used unchanged; the factor that brings them into fp16's range is common to the cell.
+ * If several groups share a panel, each leaves partial sums, and the last one combines them in order. Results that are
+ * not finite, or so small that fp16 keeps too few of their bits, are recomputed in fp32.
  *
- * PRODUCTS: 3, of numbers and exponentials that are two of fp16 each; 2, of fp16 and bf16, which one of fp16 holds; 1 with
- * math = tf32. RESIDENT: lines of 128 bytes of a row of A, which stay for a panel.
- * BLOCKS: of 64 columns of D. SLOTS: tiles of the ring in shared memory.
+ * PRODUCTS: 3 if numbers and exponentials are two fp16 numbers each; 2 for fp16 and bf16, which one fp16 number holds;
+ * 1 with math = tf32. RESIDENT: lines of 128 bytes of a row of A that stay for a panel. BLOCKS: of 64 columns of D.
+ * SLOTS: tiles of the ring in shared memory.
  *
- * The right choice for softmax where cells are dense: attention, from about one score in ten on.
+ * The right choice for softmax if cells are dense: attention, from about one score in ten on.
  */
 #include "simt.h"
 #include "edges.h"

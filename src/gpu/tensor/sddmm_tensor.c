@@ -1,6 +1,8 @@
-/* gpu-tensor: ours, panels on tensor cores with the accuracy of fp32; or rounded to TF32 where math allows it. On
-   compute capability 9.0 by sddmm_wgmma.cu and spmm_wgmma.cu; on others SDDMM by sddmm_tensor.cu, whose host side is
-   here. */
+/*
+ * gpu-tensor, our own method: panels on tensor cores with the accuracy of fp32, or rounded to TF32 if math allows it.
+ * On compute capability 9.0 it uses sddmm_wgmma.cu and spmm_wgmma.cu; on other chips SDDMM uses sddmm_tensor.cu, whose
+ * host side is here.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

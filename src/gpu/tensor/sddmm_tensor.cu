@@ -1,30 +1,30 @@
 /*
- * SDDMM by panels on tensor cores, exact to fp32: the whole product of a panel of 128 rows of A and 128 rows of B, of
- * which the nonzeros are then taken.
+ * SDDMM by panels on tensor cores, with the accuracy of fp32: it computes the whole product of a panel of 128 rows of A
+ * and 128 rows of B, and picks the nonzeros from it.
  *
- * The cells are those of sddmm_panels.simt with 128 rows and 128 columns. A group of eight warps makes a cell's
- * 128 x 128 products from slices of 32 of the inner width, brought into shared memory two deep by asynchronous copies;
- * a warp holds 64 x 32 of them. Every fp32 number is split into two of TF32, high and low, and three of the four
- * products are added (low x low is below the last place), the small ones first. The products then go to shared memory,
- * where the cell's nonzeros pick theirs up. Where one is not finite the split itself may be at fault (infinity minus
- * infinity), so that one is computed again, plainly.
+ * The cells are those of sddmm_panels.simt with 128 rows and 128 columns. A group of eight warps computes a cell's 128
+ * x 128 products from slices of 32 of K, which asynchronous copies bring into shared memory, two slices ahead; a warp
+ * holds 64 x 32 products. Every fp32 number is split into two TF32 numbers, high and low. Three of the four products
+ * are added, the small ones first (low x low is below the last place). The products then go to shared memory, from
+ * where the cell's nonzeros take theirs. If one is not finite, the split itself may be the cause (infinity minus
+ * infinity), so it is recomputed in fp32.
  *
- * Tensor cores do not round what they add to a sum, they cut it off: a sum kept there errs in proportion to K (measured
- * on an H200: 0.9e-6 at K = 128, 14e-6 at 2048). So each 8 of K begin at zero there, and what comes of them is added in
- * fp32 registers with rounding to nearest (Ootomo and Yokota, arXiv 2203.03341). Emulated with cores that keep 26 bits,
- * which gives the figures measured of the sum kept there, operands uniform in [-1, 1) and N(0, 1) alike have a relative
- * Frobenius error of 1.0e-7 at K = 32, 1.5e-7 at 256, 2.2e-7 at 1024 and 4.2e-7 at 4096, where fp32 sums in order have
- * 1.0e-7, 3.0e-7, 5.6e-7 and 12e-7; in [0, 1) both have a quarter to a third less. Below K = 32 it stays at about 1e-7,
- * the cutting off, where a sum in order comes down to 0.5e-7.
+ * Tensor cores truncate what they add to a sum: the error of a sum that stays there grows in proportion to K (measured
+ * on an H200: 0.9e-6 at K = 128, 14e-6 at 2048). So each 8 of K begin at zero there, and the result is added in fp32
+ * registers with rounding to nearest (Ootomo and Yokota, arXiv 2203.03341). In an emulation with cores that keep 26
+ * bits, which reproduces the errors measured for sums that stay there, operands uniform in [-1, 1) and N(0, 1) alike
+ * have a relative Frobenius error of 1.0e-7 at K = 32, 1.5e-7 at 256, 2.2e-7 at 1024 and 4.2e-7 at 4096, where fp32
+ * sums in order have 1.0e-7, 3.0e-7, 5.6e-7 and 12e-7; in [0, 1) both have a quarter to a third less. Below K = 32 the
+ * error stays at about 1e-7, from the truncation, while a sum in order goes down to 0.5e-7.
  *
- * PRODUCTS: 3 as above; 1 with math = tf32: both operands rounded to TF32 and multiplied once, the sum kept in the
- * tensor cores, whose cutting off stays below that rounding up to K of some ten thousand.
+ * PRODUCTS: 3 as above; 1 with math = tf32: both operands are rounded to TF32 and multiplied once, and the sum stays in
+ * the tensor cores, whose truncation is smaller than that rounding up to K of about ten thousand.
  *
- * Computes 128 x 128 products for however many nonzeros a cell has: the right choice from about one in fifteen on, which
- * meshes in a good order, attention patterns and matrices of some per cent density have. CUDA only: tensor cores.
+ * Computes 128 x 128 products for any number of nonzeros in a cell: the right choice from about one in fifteen on, as
+ * in meshes with a good order, attention patterns and matrices of some per cent density. CUDA only: tensor cores.
  *
- * Shared memory: 2 stages of 2 x 128 rows of 36 floats, 72 KiB; the products take their place. Registers: 64 for the
- * products of a thread, 16 for those of 8 of K, and all 128 with what comes next.
+ * Shared memory: 2 stages of 2 x 128 rows of 36 floats, 72 KiB; the products reuse it. Registers: 64 for the products
+ * of a thread, 16 for those of 8 of K, and 128 in all.
  */
 #define GROUPS 2
 #include "simt.h"

@@ -1,24 +1,25 @@
 /*
- * SDDMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: the whole product of a panel
- * of 128 rows of A and 128 rows of B, of which the nonzeros are then taken.
+ * SDDMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: it computes the whole
+ * product of a panel of 128 rows of A and 128 rows of B, and picks the nonzeros from it.
  *
- * A group stays on a multiprocessor and takes a run of cells. Four of its warps copy: the split rows of B of a cell
- * (split_rows.cu), 32 of K at a time, into a ring in shared memory, those of A when the panel changes, and what describes
- * the cell. Two times four warps multiply 64 rows each: high x low and low x high first, then high x high, each
- * from zero for each 16 or 32 of K, and add in fp32 registers: tensor cores cut off what they add to a sum, so that a sum kept there errs in
- * proportion to K (Ootomo and Yokota, arXiv 2203.03341). A warp then puts its 16 rows of products into shared memory, and
- * its lanes take those that the cell's entries name, 16 bits each, in P's own order.
+ * A group stays on a multiprocessor and takes a run of cells. Four of its warps copy into a ring in shared memory: the
+ * split rows of B of a cell (split_rows.cu), 32 of K at a time, those of A when the panel changes, and the description
+ * of the cell. Two sets of four warps multiply 64 rows each: high x low and low x high first, then high x high. Each
+ * product begins at zero for each 16 or 32 of K and is added in fp32 registers, because tensor cores truncate when they
+ * accumulate, and the error of a sum that stays there grows in proportion to K (Ootomo and Yokota, arXiv 2203.03341). A
+ * warp then writes its 16 rows of products to shared memory, and its lanes take those that the cell's entries name, 16
+ * bits each, in P's own order.
  *
- * PRODUCTS: 3 as above; 1 where the highs are all there is: of fp16 and bf16, and with math = tf32, which has eleven bits. Then
- * lines have 64 of K, whose products begin at zero.
+ * PRODUCTS: 3 as above; 1 if the highs are everything: for fp16 and bf16, and with math = tf32, which has eleven bits.
+ * Then lines have 64 of K, whose products begin at zero.
  *
- * A product is computed again, plainly, where it is not finite or where it is doubtful: where its row or column has numbers of
- * which fp16 keeps too little, and the product is so small that this could be seen.
+ * A result is recomputed in fp32 if it is not finite or doubtful: if its row or column has numbers of which fp16 keeps
+ * too few bits, and the result is so small that this could be visible.
  *
- * The right choice where cells are dense enough: from about one product in forty on that is wanted. ALIGNED: a cell is 128
+ * The right choice if cells are dense enough: from about one product in forty on that is needed. ALIGNED: a cell is 128
  * neighbouring columns, for patterns whose panels have nearly all of them; one bulk copy brings a tile, and one thread
- * begins all copies. Shared memory: 64 KiB of A (K to 128; longer rows of A come with those of B), a ring of slots of 16 or
- * 32 KiB, 68 KiB of products, 2 KiB for each of three cells.
+ * starts all copies. Shared memory: 64 KiB of A (K to 128; longer rows of A are copied together with those of B), a
+ * ring of slots of 16 or 32 KiB, 68 KiB of products, 2 KiB for each of three cells.
  */
 #define GROUPS 1
 #include "simt.h"

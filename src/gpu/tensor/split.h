@@ -1,4 +1,6 @@
-/* Rows of A and B split into two of fp16 each (split_rows.cu): what the kernels of compute capability 9.0 begin with.
+/*
+ * Rows of A and B split into two fp16 numbers each (split_rows.cu): the first step of the kernels for compute
+ * capability 9.0.
  */
 #ifndef TAMIS_GPU_TENSOR_SPLIT_H
 #define TAMIS_GPU_TENSOR_SPLIT_H

@@ -1,26 +1,26 @@
 /*
- * Rows of A and B for sddmm_wgmma.cu, of B for spmm_wgmma.cu: each number as two of fp16, so that three products of these have the accuracy of
- * one in fp32. A team takes rows: it finds the largest magnitude, scales the row by a power of two such that this lies
- * in [2^13, 2^14), and writes x = high + low / 2^11, which are the upper and the lower eleven bits of x.
+ * Splits rows of A and B for sddmm_wgmma.cu, and of B for spmm_wgmma.cu: each number becomes two fp16 numbers, so that
+ * three products of these have the accuracy of one in fp32. A team takes a row, finds the largest magnitude, scales the
+ * row by a power of two such that this lies in [2^13, 2^14), and writes x = high + low / 2^11, which are the upper and
+ * the lower eleven bits of x.
  *
- * `split` holds lines of 128 bytes, whose 16-byte pieces are exchanged as the products want them (operand_of in hopper.h).
- * For SDDMM: the rows of A and then of B, both filled up to whole tiles of 128; a line has for 32 of K the highs and the
- * lows. The lines of A for a slice of K lie one after another, so that a tile is one copy; those of B likewise where ALIGNED is
- * 1, and else by rows, to be gathered. For SpMM (ACROSS): a line has 64 highs or 64 lows of a row of B. Where ALIGNED the lines of 64
- * rows lie one after another, highs, then lows, for each 64 columns, and rows that fill up are zeros; else a row's lines
- * do.
- * `scales` holds for each what turns it back; negative where the row has a number other than 0 that is scaled to less
- * than 2^-14, of which fp16 keeps fewer bits (see `doubted` in sddmm_wgmma.cu); 0 of a row of zeros; NaN where a number is not
- * finite.
+ * `split` holds lines of 128 bytes, whose 16-byte pieces are permuted as the products need them (operand_of in
+ * hopper.h). For SDDMM it has the rows of A and then those of B, both padded to whole tiles of 128; a line has the
+ * highs and the lows for 32 of K. The lines of A for a slice of K follow one another, so that a tile is one copy. Those
+ * of B are ordered likewise if ALIGNED is 1, otherwise by rows, to be gathered. For SpMM (ACROSS) a line has 64 highs
+ * or 64 lows of a row of B. If ALIGNED, the lines of 64 rows follow one another, highs, then lows, for each 64 columns,
+ * and padding rows are zeros; otherwise a row's lines follow one another. `scales` holds for each row the factor that
+ * undoes the scaling; negative if the row has a nonzero number that is scaled to less than 2^-14, of which fp16 keeps
+ * fewer bits (see `doubted` in sddmm_wgmma.cu); 0 for a row of zeros; NaN if a number is not finite.
  *
- * SLICED (for fused): of all, the lines of a slice lie one after another, those of D's lows after those of its highs.
+ * SLICED (for fused): the lines of a slice of all rows follow one another, those of D's lows after those of its highs.
  *
- * LOWS = 0: the highs alone, of numbers that have no more bits or may be rounded; a line has 64 of them.
+ * LOWS = 0: the highs alone, for numbers that have no more bits or may be rounded; a line has 64 of them.
  *
- * PIECES: 16 bytes each that a lane keeps; 0: a row is too long for that and is read twice. ROWS: of a team, so
- * that their reads wait together.
+ * PIECES: pieces of 16 bytes that a lane keeps; 0 if a row is too long for that and is read twice. ROWS: rows of a
+ * team, so that their reads wait together.
  *
- * Bounded by memory: 4 bytes in and 4 out for each number.
+ * Limited by memory: 4 bytes in and 4 out for each number.
  */
 #include "simt.h"
 #include "cell_kernels.h"

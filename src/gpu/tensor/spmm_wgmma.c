@@ -1,4 +1,7 @@
-/* Host side of spmm_wgmma.cu. Scratch: scales of B's rows, the rows split, partial sums of panels that groups share. */
+/*
+ * Host side of spmm_wgmma.cu. Scratch: the scales of B's rows, the rows split, partial sums of panels that several
+ * groups share.
+ */
 #include "base/status.h"
 #include "gpu/model.h"
 #include "gpu/tensor/split.h"

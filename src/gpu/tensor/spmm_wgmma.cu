@@ -1,24 +1,24 @@
 /*
- * SpMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: cells of 128 rows and 64 columns
- * of S become dense, and are multiplied by the 64 rows of B whose columns they have.
+ * SpMM by cells on the tensor cores of compute capability 9.0, with the accuracy of fp32: cells of 128 rows and 64
+ * columns of S are made dense and multiplied by the 64 rows of B that their columns name.
  *
- * A group stays on a multiprocessor and takes a run of cells, of all columns of C or of SPAN of them. Eight of its
- * warps build: each scatters the numbers of 16 rows of the cell, split into two of fp16 (as split_rows.cu splits rows of B), into
- * a tile of shared memory that was cleared, while the split rows of B are copied beside it, as one piece or
- * gathered. Two times four warps multiply 64 rows each: high x low and low x high first, then high x high, each from
- * zero, and add in fp32 registers, since tensor cores cut off what they add to a sum. A panel that two groups share is
- * left as partial sums, which spmm_merge adds.
+ * A group stays on a multiprocessor and takes a run of cells, for all columns of C or for SPAN of them. Eight of its
+ * warps build a tile: each scatters the numbers of 16 rows of the cell, split into two fp16 numbers (as split_rows.cu
+ * splits rows of B), into a cleared tile of shared memory, while the split rows of B are copied next to it, in one
+ * piece or gathered. Two sets of four warps multiply 64 rows each: high x low and low x high first, then high x high.
+ * Each product begins at zero and is added in fp32 registers, because tensor cores truncate when they accumulate. If
+ * two groups share a panel, they leave partial sums, which spmm_merge adds.
  *
- * What is split must lie near a power of two in common. A row of B has its own, found ahead. Numbers of S are multiplied
- * by that of their row of B, and 16 rows have a guess in common, of eight numbers of each. What does not fit is noticed: it is not
- * finite, or so small that fp16 keeps too little, and then sums of those rows in which that could be seen are computed again,
- * plainly.
+ * Numbers that are split must lie near a common power of two. Each row of B has its own, computed beforehand. Numbers
+ * of S are multiplied by that of their row of B, and 16 rows share a guess, made from eight numbers of each. If a
+ * number does not fit, the kernel notices: the result is not finite, or the number is so small that fp16 keeps too few
+ * of its bits. The sums of rows in which this could be visible are then recomputed in fp32.
  *
- * PRODUCTS: 3 as above; 2 where rows of B are fp16 or bf16, which one of fp16 holds, and numbers of S fp32; 1 where both have
- * 16 bits, and with math = tf32, which has eleven: the highs alone. ALIGNED: a cell is 64 neighbouring columns.
+ * PRODUCTS: 3 as above; 2 if rows of B are fp16 or bf16, which one fp16 number holds, and numbers of S fp32; 1 if both
+ * have 16 bits, and with math = tf32, which has eleven: the highs alone. ALIGNED: a cell is 64 neighbouring columns.
  *
- * The right choice where cells are dense enough: from about one number in fifteen on. Shared memory: STAGES of 32 KiB of S
- * and 16 or 32 KiB of B, 10 KiB beside them.
+ * The right choice if cells are dense enough: from about one number in fifteen on. Shared memory: STAGES of 32 KiB of S
+ * and 16 or 32 KiB of B, and 10 KiB more.
  */
 #define GROUPS 1
 #include "simt.h"

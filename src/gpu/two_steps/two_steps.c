@@ -1,7 +1,7 @@
 /*
- * Fused as SDDMM into scratch and SpMM over it, each by the quickest of our methods: one pass over S saves nnz samples
- * of memory traffic, but is one kernel for two kinds of work, whose registers leave room for fewer teams. Scratch: nnz
- * samples, fp32 where the operands have 16 bits, then what the parts need in turn.
+ * Fused as SDDMM into scratch and SpMM from it, each by the fastest of our methods. One pass over S would save the
+ * memory traffic of nnz samples, but one kernel for two kinds of work needs registers that leave room for fewer teams.
+ * Scratch: nnz samples, in fp32 if the operands have 16 bits, then what the two steps need in turn.
  */
 #include <stdio.h>
 
