@@ -14,6 +14,7 @@ static const tamis_gpu_fitted h200 = {
     .alone = 4e-6,
     .sparse_times = 4,
     .row = {3.3, 0.0722},   /* 13.9 TB/s; the probe's L1 reads 13.2 */
+    .halves = 1.38,         /* fitted on 2026-11-23: gpu-rows 1.27 to 1.62 on five matrices, gpu-nonzeros 1.2 to 1.6 */
     .seen_byte_ps = 0.0702, /* 14.2 TB/s */
     .beyond_share = 0.68,
     .chain = {20e3, 90},
@@ -41,15 +42,15 @@ static const tamis_gpu_fitted h200 = {
              .merge = 3e-6,
              .order = 0.1e-3,
              .order_row = 1e-9},
-    /* Not fitted yet: no measurement of gpu-one-pass exists. `nonzero` is that of SDDMM by gpu-nonzeros, since loads
-       decide, and what handing a weight round and multiplying once more takes of the issue slots; rows as gpu-rows has
-       them, and as much again for a row of A; an exponential for each. */
+    /* Derived, not fitted; twelve predictions were 0.92 to 1.43 of what was measured on 2026-11-23. `nonzero` is that
+       of SDDMM by gpu-nonzeros, since loads decide, plus the issue slots for exchanging a weight and multiplying once
+       more; rows as in gpu-rows, and as much again for a row of A; an exponential for each. */
     .one_pass = {.nonzero = {5.5, 0.064}, .softmax_ps = 2, .row_ps = 100, .row_lane_ps = 15},
     .tensor = {.cell_ps = 14.8e3, .cell_column_ps = 626, .tf32 = 0.5, .nonzero_ps = 2.85, .begin = 6e-6},
     /* Fitted on 2026-11-22 to K of 32 to 128 on matrices 10 to 30 % full, meshes and a gene network. */
     .wgmma = {.cell_ps = 8.5e3, .cell_column_ps = 125, .nonzero_ps = 1.7, .begin = 4e-6, .highs = 0.5},
-    /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices, but `highs`, a guess; gpu-rows' `nonzero` anew, too.
-     */
+    /* Fitted on 2026-11-22 to widths of 32 to 256 on 17 matrices, with gpu-rows' `nonzero`; `highs` on 2026-11-23 to
+       widths of 32 and 128 on five. */
     .spmm_wgmma = {.cell_ps = 13.2e3,
                    .cell_column_ps = 88,
                    .nonzero_ps = 3.5,

@@ -35,6 +35,7 @@ typedef struct tamis_gpu_fitted {
 
     /* a nonzero of SpMM or fused, whose row of B or D is read once */
     tamis_gpu_cost row;
+    double halves; /* the costs of a nonzero with rows of 16 bits, which are converted: so many times their bytes' */
     double seen_byte_ps; /* ps of a byte that `row` already contains: only what is slower than this is added */
     double beyond_share; /* of the new rows, those whose way from L2 or memory is not hidden */
     /* a nonzero of a row that one team walks alone: a chain of loads. Not of the whole device but of that team */
@@ -94,7 +95,7 @@ typedef struct tamis_gpu_fitted {
     struct { /* SpMM there, for each 128 columns of C: cells of 128 x 128 numbers of S, nonzeros, panels; and each
                 column */
         double cell_ps, cell_column_ps, nonzero_ps, panel_ps;
-        double highs;    /* as of SDDMM */
+        double highs;    /* of numbers of 16 bits, or rounded to TF32: share of cell_ps and cell_column_ps */
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
     } spmm_wgmma;

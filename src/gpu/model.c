@@ -15,6 +15,10 @@ double tamis_gpu_issue(const tamis_problem *p, double picoseconds) {
     return picoseconds * 1e-12 * scale;
 }
 
+double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double bytes) {
+    return tamis_gpu_cost_of(cost, bytes) * (tamis_type_size(p->type) == 2 ? tamis_gpu_fitted_for(p)->halves : 1);
+}
+
 double tamis_gpu_launches(const tamis_problem *p, double count) { return count * tamis_gpu_fitted_for(p)->launch; }
 
 /* Bytes a second of random rows out of a table of that many bytes. */
@@ -47,7 +51,8 @@ double tamis_gpu_beyond(const tamis_problem *p, double bytes) {
 }
 
 double tamis_gpu_row_each(const tamis_problem *p, double bytes) {
-    return tamis_gpu_issue(p, tamis_gpu_cost_of(tamis_gpu_fitted_for(p)->row, bytes)) + tamis_gpu_beyond(p, bytes);
+    return tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, tamis_gpu_fitted_for(p)->row, bytes)) +
+           tamis_gpu_beyond(p, bytes);
 }
 
 double tamis_gpu_chain(const tamis_problem *p, double nonzeros, double bytes) {

@@ -8,6 +8,9 @@
 /* Fitted picoseconds of the whole device as seconds on this one. */
 double tamis_gpu_issue(const tamis_problem *p, double picoseconds);
 
+/* Fitted picoseconds of a nonzero whose row has so many bytes, with the conversions of 16-bit types. */
+double tamis_gpu_nonzero_ps(const tamis_problem *p, tamis_gpu_cost cost, double bytes);
+
 /* Seconds of so many launches. */
 double tamis_gpu_launches(const tamis_problem *p, double count);
 

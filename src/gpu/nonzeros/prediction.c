@@ -12,7 +12,7 @@
 static double sddmm_each(const tamis_problem *p, double bytes, double table) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double fresh = p->evidence->fresh_share;
-    const double issue = tamis_gpu_cost_of(f->nonzeros.issue, bytes) + f->nonzeros.issue_new_ps * fresh;
+    const double issue = tamis_gpu_nonzero_ps(p, f->nonzeros.issue, bytes) + f->nonzeros.issue_new_ps * fresh;
     const double rows = (f->nonzeros.l1_byte_ps + f->nonzeros.l1_byte_new_ps * fresh) * bytes *
                         (bytes > f->nonzeros.wide_bytes ? f->nonzeros.wide : 1);
     const double beyond = fmax(0, bytes / tamis_gpu_gather_rate(p, table) - bytes / tamis_gpu_gather_rate(p, 1 << 20));

@@ -187,7 +187,7 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double longest = fmin((double)p->evidence->profile.max, limit);
     const double softmax = p->edge == TAMIS_EDGE_SOFTMAX ? f->one_pass.softmax_ps : 0;
     const double each =
-        tamis_gpu_issue(p, tamis_gpu_cost_of(f->one_pass.nonzero, bytes) + softmax) + tamis_gpu_beyond(p, bytes);
+        tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->one_pass.nonzero, bytes) + softmax) + tamis_gpu_beyond(p, bytes);
     const double row = tamis_gpu_issue(p, f->one_pass.row_ps + f->one_pass.row_lane_ps * (double)usual_team(p));
     const double seconds = (double)p->nnz * each + (double)p->rows * row;
     const bool cuts = (double)p->evidence->profile.max > limit, ordered = p->evidence->profile.variation > 0.5;

@@ -84,7 +84,8 @@ static double panels_each(const tamis_problem *p, int64_t slice) {
     height_of(p, columns, &fresh);
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double nonzeros = columns / fresh, busy = nonzeros / (AT_ONCE * ceil(nonzeros / AT_ONCE));
-    const double once = tamis_gpu_cost_of(f->panels.issue, taken(bytes)) + f->panels.gather_byte_ps * bytes * fresh;
+    const double once =
+        tamis_gpu_nonzero_ps(p, f->panels.issue, taken(bytes)) + f->panels.gather_byte_ps * bytes * fresh;
     const double idle =
         bytes > NARROW ? fmax(1, f->panels.busy / busy) : 1; /* up to there it is part of what was fitted */
     return tamis_gpu_issue(p, slices * once * idle * (bytes > NARROW ? f->panels.steps : 1)) +

@@ -221,7 +221,8 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
     const double width = fmax((double)p->width, 1), slices = ceil(width / (double)usual_slice(p));
     const double bytes = width / slices * size, longest = fmin((double)p->evidence->profile.max, limit);
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
-    const double each = tamis_gpu_issue(p, tamis_gpu_cost_of(f->rows.nonzero, bytes)) + tamis_gpu_beyond(p, bytes);
+    const double each =
+        tamis_gpu_issue(p, tamis_gpu_nonzero_ps(p, f->rows.nonzero, bytes)) + tamis_gpu_beyond(p, bytes);
     const double row = tamis_gpu_issue(p, f->rows.row_ps + f->rows.row_lane_ps * (double)usual_team(p));
     const double seconds = slices * ((double)p->nnz * each + (double)p->rows * row);
     const double tail = tamis_gpu_chain(p, longest, bytes);

@@ -33,7 +33,7 @@ double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells) {
     const double split = 2 * (double)tamis_type_size(problem->type) * (double)problem->cols * width;
     const double spans = (double)up(problem->width, 2 * LINE) / (2 * LINE);
     const double share = tamis_splits(problem) ? 1 : f->spmm_wgmma.highs;
-    const double cell = spans * f->spmm_wgmma.cell_ps + share * f->spmm_wgmma.cell_column_ps * width;
+    const double cell = share * (spans * f->spmm_wgmma.cell_ps + f->spmm_wgmma.cell_column_ps * width);
     const double rest = (double)problem->nnz * f->spmm_wgmma.nonzero_ps +
                         (double)up(problem->rows, ROWS) / ROWS * f->spmm_wgmma.panel_ps;
     const double picoseconds =
