@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "cpu/fitted.h"
+#include "cpu/plan.h"
 #include "cross.h"
 
 enum { ROWS = 23, COLS = 19, WIDEST = 777 };
@@ -248,11 +250,58 @@ static void subnormal_numbers_are_taken_for_zero_by_pairs_alone(void **state) {
     everywhere(subnormals);
 }
 
+/* Where nothing but arithmetic counts, what is predicted follows the rate of pairs: of dot products, and of sums whose
+   weights are bf16. */
+static void pairs_are_predicted_at_their_rate(void **state) {
+    (void)state;
+    static const struct {
+        tamis_operation operation;
+        tamis_type type, values;
+        double dots, sums; /* K = L = 100 each, in one of the two ways or in pairs */
+    } rows[] = {{TAMIS_OP_SDDMM, TAMIS_BF16, TAMIS_BF16, 1, 0},
+                {TAMIS_OP_SPMM, TAMIS_BF16, TAMIS_BF16, 0, 1},
+                {TAMIS_OP_SPMM, TAMIS_BF16, TAMIS_F32, 0, 0},
+                {TAMIS_OP_FUSED, TAMIS_BF16, TAMIS_BF16, 0.5, 0},
+                {TAMIS_OP_SDDMM, TAMIS_F16, TAMIS_F16, 0, 0}};
+    tamis_evidence evidence = {.cache_l1 = 1 << 15, .cache_l2 = 1 << 20};
+    tamis_ceilings *const c = &evidence.ceilings;
+    c->threads = 1;
+    c->fp32_gflops[0] = 1;
+    c->memory_gbs[0] = 1e12;
+    for (int i = 0; i < 6; i++) {
+        c->gather_gbs[0][i] = 1e12;
+        c->gather_bytes[i] = 1 << (15 + 2 * i);
+    }
+    if (!cross_isa_runs("v4-bf16")) return;
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        const bool sddmm = rows[n].operation == TAMIS_OP_SDDMM, spmm = rows[n].operation == TAMIS_OP_SPMM;
+        const tamis_problem multiplied = {.operation = rows[n].operation,
+                                          .type = rows[n].type,
+                                          .output_type = rows[n].type,
+                                          .value_type = rows[n].values,
+                                          .rows = 1,
+                                          .cols = 1000,
+                                          .nnz = 1000000,
+                                          .inner = spmm ? 0 : 100,
+                                          .width = sddmm ? 0 : 100,
+                                          .threads = 1,
+                                          .evidence = &evidence};
+        assert_true(cross_isa_runs("v4"));
+        const double before = tamis_cpu_predict_untiled(&multiplied, 0);
+        assert_true(cross_isa_runs("v4-bf16"));
+        const double now = tamis_cpu_predict_untiled(&multiplied, 0);
+        const double saved =
+            rows[n].dots * (1 - 1 / tamis_cpu_fit.pairs.dots) + rows[n].sums * (1 - 1 / tamis_cpu_fit.pairs.sums);
+        assert_true(fabs(now / before - (1 - saved)) < 1e-4);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_integers_are_exact_at_every_width),
         cmocka_unit_test(infinities_and_nan_go_where_the_formula_takes_them),
         cmocka_unit_test(subnormal_numbers_are_taken_for_zero_by_pairs_alone),
+        cmocka_unit_test(pairs_are_predicted_at_their_rate),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests_name("16bit", tests, NULL, NULL);

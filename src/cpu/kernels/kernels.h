@@ -87,6 +87,7 @@ typedef struct tamis_cpu_kernels {
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
     int64_t segment_bytes;
     int64_t real_bytes; /* 4 or 8: of the type that sums are kept in */
+    bool pairs;         /* one instruction adds two products to each lane */
 } tamis_cpu_kernels;
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */

@@ -85,4 +85,5 @@ const tamis_cpu_kernels TAMIS_KERNEL_TABLE = {
     .partial_bytes = partial_bytes,
     .segment_bytes = sizeof(segment),
     .real_bytes = sizeof(real),
+    .pairs = DOT_PAIRS,
 };
