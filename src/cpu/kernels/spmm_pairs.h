@@ -47,8 +47,9 @@ INLINE void pairs_add(vector *sum, const pairs_call *call, const char *b, const 
     const __m512bh weights = (__m512bh)_mm512_set1_epi32(two);
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
-        const __m512i x = pairs_load(row, k, count, call->last);
-        const __m512i y = single ? _mm512_setzero_si512() : pairs_load(next, k, count, call->last);
+        __m512i x = pairs_load(row, k, count, call->last);
+        __m512i y = single ? _mm512_setzero_si512() : pairs_load(next, k, count, call->last);
+        __asm__("" : "+v"(x), "+v"(y)); /* or gcc 12 reads both from memory for either half */
         sum[2 * k] = (vector)_mm512_dpbf16_ps((__m512)sum[2 * k], weights, (__m512bh)_mm512_unpacklo_epi16(x, y));
         sum[2 * k + 1] =
             (vector)_mm512_dpbf16_ps((__m512)sum[2 * k + 1], weights, (__m512bh)_mm512_unpackhi_epi16(x, y));
@@ -84,12 +85,13 @@ static __attribute__((noinline)) void pairs_store_any(const pairs_call *call, in
 INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, int count) {
     const tamis_cpu_job *const job = call->job;
     const vector alpha = vector_of((real)job->alpha);
+    const __m512i order =
+        _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7); /* four columns of one register, four of the other */
     char *const out = job->out + row * job->out_stride + call->first * 2;
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
-        const __m512i low = (__m512i)(bf16_of_vector(sum[2 * k] * alpha) >> 16);
-        const __m512i high = (__m512i)(bf16_of_vector(sum[2 * k + 1] * alpha) >> 16);
-        const __m512i both = _mm512_packus_epi32(low, high); /* puts back in order what was interleaved */
+        const __m512 low = (__m512)(sum[2 * k] * alpha), high = (__m512)(sum[2 * k + 1] * alpha);
+        const __m512i both = _mm512_permutexvar_epi64(order, (__m512i)_mm512_cvtne2ps_pbh(high, low));
         if (k == count - 1)
             _mm512_mask_storeu_epi16(out + 64 * k, call->last, both);
         else
