@@ -296,11 +296,38 @@ static void pairs_are_predicted_at_their_rate(void **state) {
     }
 }
 
+/* A small alpha makes subnormal results of normal sums: they are rounded like others. */
+static void small_results(fixture *f, tamis_random *random) {
+    static uint16_t out[ROWS * WIDEST];
+    if (f->type != TAMIS_BF16) return;
+    fill(f, 100, random);
+    start(f, 0, false, false);
+    const tamis_dense C = {.data = out, .rows = ROWS, .cols = f->width, .type = f->type};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    o.threads = 1;
+    for (int n = -3; n <= 0; n++) {
+        execution.alpha = ldexp(-1, n == 0 ? 0 : -127 + n);
+        assert_int_equal(tamis_spmm(f->device, &f->S, &f->B, &C, &o, &execution), TAMIS_OK);
+        for (int i = 0; i < ROWS * f->width; i++) {
+            const double sum = sum_of(f, TAMIS_OP_SPMM, i / f->width, i % f->width);
+            assert_true(test_load(out, f->type, i) == execution.alpha * sum);
+        }
+    }
+    stop(f);
+}
+
+static void small_results_are_not_lost(void **state) {
+    (void)state;
+    everywhere(small_results);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_integers_are_exact_at_every_width),
         cmocka_unit_test(infinities_and_nan_go_where_the_formula_takes_them),
         cmocka_unit_test(subnormal_numbers_are_taken_for_zero_by_pairs_alone),
+        cmocka_unit_test(small_results_are_not_lost),
         cmocka_unit_test(pairs_are_predicted_at_their_rate),
     };
     setenv("TAMIS_PROBE", "0", 1);

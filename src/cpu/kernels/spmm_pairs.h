@@ -104,7 +104,8 @@ INLINE void pairs_rows(const pairs_call *call, int count, int wide_columns) {
     const char *const b = job->b + call->first * 2;
     const int sets = count <= 2 ? 2 : 1; /* so that a product need not wait for the one before it */
     const int64_t lines = count, index_bytes = wide_columns ? 8 : 4;
-    const bool plain = !job->real_out && job->beta == 0;
+    /* the conversion of pairs_store takes subnormal numbers for 0, which a small alpha would make of others */
+    const bool plain = !job->real_out && job->beta == 0 && (job->alpha >= 1 || job->alpha <= -1);
     int64_t begin = offset_at(job, call->row);
     for (int64_t row = call->row; row < call->row_end; row++) {
         const int64_t end = offset_at(job, row + 1), n = end - begin;
