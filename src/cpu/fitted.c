@@ -2,7 +2,8 @@
 #include "cpu/fitted.h"
 
 /* Fitted on 2026-11-21 to the cases of docs/performance.md: segments on uniform matrices of 6 to 300 nonzeros each,
-   waits at K = 32 and 128 with 10 to 410, `unseen` over the suites at K = 32. */
+   waits at K = 32 and 128 with 10 to 410, `unseen` over the suites at K = 32. Pairs on 2026-11-23, K = 128 from L1, on
+   a core of family 25 with AVX512_BF16. */
 const tamis_cpu_fitted tamis_cpu_fit = {
     .chip = "AMD EPYC, 2 cores, x86-64-v4",
     .interleaved = 0.45e-9,
@@ -10,6 +11,7 @@ const tamis_cpu_fitted tamis_cpu_fit = {
     .naive = 5e-9,
     .row = 20e-9,
     .whole_rows = 1.01,
+    .pairs = {.dots = 2, .sums = 1.5},
     .prefetch = {.bytes = 10240, .same_bytes = 8192, .least = 4, .short_least = 6, .short_row = 256},
     .tiles = {.nonzero = 0.45e-9,
               .entry = 0.6e-9,

@@ -9,6 +9,9 @@ typedef struct tamis_cpu_fitted {
     double interleaved, one_by_one, naive;
     double row;        /* a row of S */
     double whole_rows; /* cpu-rows: what handing out rows takes, as a factor */
+    struct {
+        double dots, sums; /* products in pairs, in place of one by one: how many times the measured arithmetic rate */
+    } pairs;
 
     struct {
         double bytes;              /* SpMM: of rows of B ahead */

@@ -3,6 +3,7 @@
 
 #include "cpu/fitted.h"
 #include "cpu/plan.h"
+#include "cpu/variants.h"
 
 /* The rate of `threads` cores, from the two that were measured: of one core, and of all. */
 static double at_threads(const double rate[2], int threads, int all) {
@@ -47,10 +48,26 @@ double tamis_cpu_stream_seconds(const tamis_problem *problem) {
     return (double)problem->nnz * bytes / (at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9);
 }
 
+/* The multiply-adds of all nonzeros. */
+static double arithmetic_seconds(const tamis_problem *problem) {
+    const tamis_ceilings *const c = &problem->evidence->ceilings;
+    const double peak =
+        at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
+    double dots = problem->operation == TAMIS_OP_SPMM ? 0 : (double)problem->inner;
+    double sums = problem->operation == TAMIS_OP_SDDMM ? 0 : (double)problem->width;
+    const tamis_cpu_variant *variant = NULL;
+    if (tamis_cpu_variant_choose(&variant) == TAMIS_OK && variant->kernels[problem->type]->pairs) {
+        dots /= tamis_cpu_fit.pairs.dots;
+        /* weights that are samples, or values of fp32, are no bf16 */
+        const bool values = problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type;
+        if (values) sums /= tamis_cpu_fit.pairs.sums;
+    }
+    return 2 * (double)problem->nnz * (dots + sums) / peak;
+}
+
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero) {
     const tamis_ceilings *const c = &problem->evidence->ceilings;
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
-    const double size = (double)tamis_type_size(problem->type);
     const double fresh = problem->evidence->fresh_share;
     const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
     /* where D is B, its rows are read once from afar and once from L1 */
@@ -58,11 +75,9 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double far_rate = tamis_cpu_gather_rate(problem, (double)problem->cols * read);
     const double l1_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l1);
     const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
-    const double peak =
-        at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
-    const double dense = rows * (double)(problem->inner + problem->width) * size;
+    const double dense = rows * (double)(problem->inner + problem->width) * (double)tamis_type_size(problem->type);
     const double moved = nnz * read * (fresh / far_rate + (1 - fresh) / near_rate) + nnz * again / l1_rate +
                          dense / memory + tamis_cpu_stream_seconds(problem);
-    const double flops = 2 * nnz * row_bytes / size / peak;
-    return fmax(moved, flops) + nnz * per_nonzero / problem->threads + rows * tamis_cpu_fit.row / problem->threads;
+    return fmax(moved, arithmetic_seconds(problem)) + nnz * per_nonzero / problem->threads +
+           rows * tamis_cpu_fit.row / problem->threads;
 }

@@ -22,7 +22,8 @@ typedef struct variant_row {
 UNUSED static bool runs_always(void) { return true; }
 
 /* all are declared; those that are not compiled are not used */
-extern const tamis_cpu_kernels tamis_cpu_v4_f32, tamis_cpu_v4_f64, tamis_cpu_v4_f16, tamis_cpu_v4_bf16;
+extern const tamis_cpu_kernels tamis_cpu_v4_f32, tamis_cpu_v4_f64, tamis_cpu_v4_f16, tamis_cpu_v4_bf16,
+    tamis_cpu_v4_bf16_pairs;
 extern const tamis_cpu_probe tamis_cpu_v4_probe_f32, tamis_cpu_v4_probe_f64;
 extern const tamis_cpu_dense tamis_cpu_v4_dense_f32, tamis_cpu_v4_dense_f64;
 
@@ -56,10 +57,17 @@ UNUSED static bool runs_v4(void) {
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl");
 }
+UNUSED static bool runs_v4_bf16(void) { return runs_v4() && __builtin_cpu_supports("avx512bf16"); }
 #endif
 
 static const variant_row variants[] = {
 #if defined(TAMIS_CPU_HAS_V4)
+    {{"x86-64-v4-bf16",
+      {&tamis_cpu_v4_f32, &tamis_cpu_v4_f64, &tamis_cpu_v4_f16, &tamis_cpu_v4_bf16_pairs},
+      {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64},
+      {&tamis_cpu_v4_dense_f32, &tamis_cpu_v4_dense_f64}},
+     "v4-bf16",
+     runs_v4_bf16},
     {{"x86-64-v4",
       {&tamis_cpu_v4_f32, &tamis_cpu_v4_f64, &tamis_cpu_v4_f16, &tamis_cpu_v4_bf16},
       {&tamis_cpu_v4_probe_f32, &tamis_cpu_v4_probe_f64},

@@ -42,7 +42,7 @@ static void compute(fixture *f) {
     assert_int_equal(status, TAMIS_OK);
 }
 
-static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_type type, const double *values) {
+static void prepare(fixture *f, tamis_operation operation, tamis_edge edge, tamis_type type, const double *values) {
     memset(f, 0, sizeof *f);
     for (int i = 0; i <= ROWS; i++) f->offsets[i] = i * COLS;
     for (int t = 0; t < NNZ; t++) f->columns[t] = t % COLS;
@@ -64,8 +64,16 @@ static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_t
                                       .columns = f->columns,
                                       .values = f->values}};
     assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
+}
+
+static void finish(fixture *f) {
     assert_int_equal(tool_oracle_create(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
     compute(f);
+}
+
+static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_type type, const double *values) {
+    prepare(f, operation, edge, type, values);
+    finish(f);
 }
 
 static void drop(fixture *f) {
@@ -337,6 +345,33 @@ static void the_bound_is_scaled_as_the_result_is(void **state) {
     drop(&f);
 }
 
+/* A processor may take subnormal operands of bf16 for 0, not of other types, and nothing that is larger. */
+static void subnormal_numbers_of_bf16_may_be_lost(void **state) {
+    (void)state;
+    double values[NNZ];
+    for (int t = 0; t < NNZ; t++) values[t] = t % COLS == 0 ? 0x1p-127 : 0;
+    for (int operation = 0; operation <= TAMIS_OP_SPMM; operation++) {
+        for (int n = 0; n < 4; n++) {
+            const tool_problem *p = NULL;
+            fixture f;
+            if (types[n] == TAMIS_F16) continue; /* 2^-127 is none of its numbers */
+            prepare(&f, (tamis_operation)operation, TAMIS_EDGE_MASK, types[n], values);
+            p = &f.problem;
+            for (int64_t i = 0; i < COLS * K; i++) tool_element_set(p->B.data, types[n], i, 0x1p100);
+            for (int64_t i = 0; operation == TAMIS_OP_SDDMM && i < ROWS * K; i++) {
+                tool_element_set(p->A.data, types[n], i, i % K == 3 ? 0x1p-127 : 0);
+            }
+            finish(&f);
+            assert_true(compare(&f).passed);
+            const bool bf16 = types[n] == TAMIS_BF16;
+            for (int64_t i = 0; i < f.oracle.items; i++) assert_true(f.oracle.reference[i * f.oracle.width] == 0x1p-27);
+            assert_true(passes_with(&f, 5, 0) == bf16);
+            assert_false(passes_with(&f, 5, 0x1p-18));
+            drop(&f);
+        }
+    }
+}
+
 /* The project's rule, which the other bounds are made of. */
 static void sums_are_held_to_the_rule(void **state) {
     (void)state;
@@ -375,6 +410,7 @@ int main(void) {
         cmocka_unit_test(inputs_rounded_to_tf32_are_right_where_a_plan_rounds),
         cmocka_unit_test(half_types_are_rounded_to_nearest),
         cmocka_unit_test(the_bound_is_scaled_as_the_result_is),
+        cmocka_unit_test(subnormal_numbers_of_bf16_may_be_lost),
         cmocka_unit_test(sums_are_held_to_the_rule),
         cmocka_unit_test(squares_are_summed_over_the_whole_range),
     };

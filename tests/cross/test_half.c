@@ -185,11 +185,20 @@ static unsigned expected(const layout *of, unsigned bits, double parts) {
     return parts > 0.5 ? bits + 1 : bits + bits % 2;
 }
 
+/* Where pairs of bf16 are multiplied, subnormal operands and sums may be taken for 0: the pattern, the gap after it, or
+   half of the gap. */
+static unsigned without_subnormals(const layout *of, unsigned bits, double parts) {
+    if ((bits & ~(unsigned)SIGN) >> of->digits == 0) return 0;
+    return parts * fabs(gap_of(of, bits)) < 0x1p-126 ? bits : expected(of, bits, parts);
+}
+
 /* What was stored for each pattern; zero may have lost its sign, since sums begin with 0. */
 static void check_stored(const layout *of, const uint16_t *stored, const beyond *step, const char *where) {
+    const bool in_pairs = of->type == TAMIS_BF16 && strcmp(getenv("TAMIS_CPU_ISA"), "v4-bf16") == 0;
     for (unsigned bits = 0; bits < PATTERNS; bits++) {
         const unsigned want = expected(of, bits, step->parts), got = stored[bits];
         if (is_nan(of, want) ? is_nan(of, got) : got == want || ((got | want) & ~(unsigned)SIGN) == 0) continue;
+        if (in_pairs && !is_nan(of, want) && got == without_subnormals(of, bits, step->parts)) continue;
         fail_msg("%s on %s, %s of %04x, %s: %04x stored, %04x is right", where, getenv("TAMIS_CPU_ISA"),
                  tamis_type_name(of->type), bits, step->name, got, want);
     }

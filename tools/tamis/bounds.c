@@ -23,6 +23,8 @@ double tool_rounding_tolerance(tamis_math math, double terms) {
     return math == TAMIS_MATH_TF32 ? 0x1p-10 + (terms + 64) * 0x1p-26 : 0;
 }
 
+double tool_flushed(tamis_type type, double x, double y) { return type == TAMIS_BF16 ? x + y : 0; }
+
 double tool_edge_scale(const tool_problem *problem) { return problem->edge_scale != 0 ? problem->edge_scale : 1; }
 
 static double slope_of(const tool_problem *problem) { return problem->edge_slope != 0 ? problem->edge_slope : 0.01; }

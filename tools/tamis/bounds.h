@@ -19,6 +19,10 @@ double tool_sum_tolerance(tamis_type type, double terms);
 /* t(K): what a dot product of `terms` may be off by beside that where its inputs are rounded to TF32, relative. */
 double tool_rounding_tolerance(tamis_math math, double terms);
 
+/* What subnormal operands that count as 0 may take from sums of |x| and |y|, in units of the smallest normal number:
+   that of bf16 alone. */
+double tool_flushed(tamis_type type, double x, double y);
+
 /* The scale, with the library's default for 0. */
 double tool_edge_scale(const tool_problem *problem);
 

@@ -15,6 +15,9 @@
  * that may vanish. |N| / sqrt(K) is what |X| comes to where the K terms have random signs. Where few products happen to
  * cancel to less, |X| shrinks, but the errors do not: they come of the terms and of the partial sums.
  *
+ * bf16 adds h sqrt(K) (|A_i| + |B_j|): what multiplies pairs of bf16 (vdpbf16ps) takes a subnormal a or b, of less than
+ * h, for 0, and loses less than h |b| or h |a| with it; the sums of those are at most sqrt(K) times the norms.
+ *
  * With A and B rounded to TF32 (where that was allowed, and the plan says that it does so) g(K) + t(K) takes the place
  * of g(K), t(K) = 2^-10 + (K + 64) 2^-26: a and b are off by at most 2^-11 of themselves each, a b by (2^-10 + 2^-22)
  * |a b|, and tensor cores cut off their sum by at most 2^-23 of it for each eight of K, and products by less than one
@@ -41,6 +44,7 @@
  *                 p = 0 with no error at all.
  *
  * SpMM, a row of T entries: g(T) sqrt(sum_j s_ij^2 |B_j|^2 / L) + T h for each of its elements.
+ * For bf16, whose subnormal s or b may count as 0 as above, h (|B_j| + |s_ij|) of each entry more.
  * fused, a row of T entries: r = sqrt(sum_j (e_ij^2 + g(T)^2 p_ij^2) |D_j|^2 / L), and T h. Softmax has its c_j alone
  * in r, and exp(c) r + expm1(c) |E_i| / sqrt(L), since all p of the row share the denominator. Never more than sum_j
  * (e_ij + g(T) |p_ij|) |D_j| + T h, which bounds each element however its errors conspire. alpha and beta, unless they
@@ -141,7 +145,14 @@ static double *product_bounds(const tool_problem *problem, const sample *chosen,
     if (inner > 0) share = fmax(share, 1 / sqrt(inner));
     const double factor =
         (tool_sum_tolerance(problem->type, inner) + tool_rounding_tolerance(problem->math, inner)) * share;
-    for (int64_t t = 0; t < chosen->part.nnz; t++) bound[t] = isfinite(x[t]) ? bound[t] * factor + inner * least : 0;
+    for (int64_t i = 0; i < chosen->part.rows; i++) {
+        const double norm = row_norm(&chosen->A.view, i);
+        for (int64_t t = chosen->part.offsets[i]; t < chosen->part.offsets[i + 1]; t++) {
+            const double vanished =
+                inner + tool_flushed(problem->type, norm, norms[chosen->part.columns[t]]) * sqrt(inner);
+            bound[t] = isfinite(x[t]) ? bound[t] * factor + vanished * least : 0;
+        }
+    }
     free(norms);
     return bound;
 }
@@ -199,12 +210,14 @@ static void row_bound(const tool_problem *problem, const sample *chosen, int64_t
                       const double *weights, const double *e, const softmax_errors *softmax, tool_oracle *oracle) {
     const int64_t begin = chosen->part.offsets[i], end = chosen->part.offsets[i + 1];
     const double g = tool_sum_tolerance(problem->type, (double)(end - begin));
-    const double vanished = (double)(end - begin) * tool_arithmetic_of(problem->type).least;
+    const double least = tool_arithmetic_of(problem->type).least;
+    double vanished = (double)(end - begin) * least;
     tool_squares spread = {0}, row = {0};
     double worst = 0, largest = 0;
     for (int64_t t = begin; t < end; t++) {
         const double norm = norms[chosen->part.columns[t]], weight = fabs(weights[t]), error = e ? e[t] : 0;
         if (norm == 0 || !isfinite(weight)) continue;
+        if (!e) vanished += tool_flushed(problem->type, norm, weight) * least;
         tool_squares_add(&spread, hypot(softmax ? softmax->own[t] : error, g * weight) * norm);
         worst += (error + g * weight) * norm;
         largest += (softmax ? 1 : weight) * norm;

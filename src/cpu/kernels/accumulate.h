@@ -292,7 +292,10 @@ static int64_t sum_block_vectors(int64_t left) {
     const int64_t vectors = (left + LANES - 1) / LANES;
     if (left < LANES) return 0;
     int64_t now = vectors >= SUM_BLOCK ? SUM_BLOCK : vectors > 8 ? 8 : vectors;
-    if (TAMIS_KERNEL_TYPE == TAMIS_BF16) return now % 2 == 0 && left < now * LANES ? now - 1 : now;
+    if (TAMIS_KERNEL_TYPE == TAMIS_BF16) {
+        if (now % 2 != 0 || left >= now * LANES) return now;
+        return now == 16 ? 8 : now - 1; /* there is no instance of 15 */
+    }
     if (left > now * LANES && left < (now + 1) * LANES) now = now == 16 ? 8 : now - 1;
     return now;
 }

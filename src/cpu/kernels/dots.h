@@ -17,6 +17,18 @@
 
 #include "cpu/kernels/narrow_dots.h"
 
+/*
+ * bf16 where the processor multiplies pairs (vdpbf16ps): rows are not widened, a register holds two elements a lane,
+ * and a lane's sum becomes (sum + its odd product) + its even product, each rounded to the nearest even. Subnormal
+ * numbers count as 0 there, among inputs and results alike: docs/manual/numerics.md.
+ */
+#if defined(__AVX512BF16__) && !defined(TAMIS_KERNEL_F64)
+#define DOT_PAIRS 1
+#else
+#define DOT_PAIRS 0
+#endif
+#define DOT_LANES (DOT_PAIRS ? 2 * LANES : LANES) /* elements of a row in a register */
+
 /* Vectors of A that registers hold in addition to eight accumulators. */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
 #define DOT_BLOCK 8
@@ -28,22 +40,52 @@ INLINE void prefetch_lines(const char *p, int64_t lines) {
     for (int64_t i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
 }
 
-/* The products of one row of B with `count` vectors of A, element by element, summed into one vector. */
+/* Vector k of a row's whole vectors, of which there are `whole`; p is where it begins. */
+INLINE vector dot_load(const char *p, tamis_type type, int k, int whole) {
+#if DOT_PAIRS
+    (void)type, (void)k, (void)whole;
+    return *(const vector_anywhere *)(const void *)p;
+#else
+    return run_load(p, type, k, whole);
+#endif
+}
+
+/* The first n elements, 0 to DOT_LANES - 1, and zeros. */
+INLINE vector dot_load_tail(const char *p, tamis_type type, int n) {
+#if DOT_PAIRS
+    (void)type;
+    return (vector)_mm512_maskz_loadu_epi16((__mmask32)((1u << n) - 1u), p);
+#else
+    return vector_load_tail(p, type, n);
+#endif
+}
+
+INLINE vector dot_multiply_add(vector sum, vector a, vector b) {
+#if DOT_PAIRS
+    return (vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+#else
+    return sum + a * b;
+#endif
+}
+
+INLINE int64_t dot_lines(int count, tamis_type type) { return (count * DOT_LANES * element_bytes(type) + 63) / 64; }
+
+/* The products of one row of B with `count` vectors of A, summed into one vector. */
 INLINE vector dot_vectors(vector sum, const vector *a, const char *b, int count, int masked, int tail,
                           tamis_type type) {
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
-        const char *p = b + k * LANES * element_bytes(type);
-        sum +=
-            a[k] * (masked && k == count - 1 ? vector_load_tail(p, type, tail) : run_load(p, type, k, count - masked));
+        const char *p = b + k * DOT_LANES * element_bytes(type);
+        sum = dot_multiply_add(
+            sum, a[k], masked && k == count - 1 ? dot_load_tail(p, type, tail) : dot_load(p, type, k, count - masked));
     }
     return sum;
 }
 
 INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int tail, tamis_type type) {
 #pragma GCC unroll 8
-    for (int k = 0; k < count; k++, p += LANES * element_bytes(type))
-        a[k] = masked && k == count - 1 ? vector_load_tail(p, type, tail) : run_load(p, type, k, count - masked);
+    for (int k = 0; k < count; k++, p += DOT_LANES * element_bytes(type))
+        a[k] = masked && k == count - 1 ? dot_load_tail(p, type, tail) : dot_load(p, type, k, count - masked);
 }
 
 /* Rows of `count` vectors, DOT_BLOCK at most; if `masked` is set, the last one is masked. */
@@ -52,10 +94,10 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
     const char *const b = arguments->b;
     const int64_t b_stride = arguments->b_stride;
     const int tail = arguments->tail;
-    const int64_t prefetch = arguments->prefetch;
+    const int64_t prefetch = arguments->prefetch, lines = dot_lines(count, type);
     for (int s = 0; s < segment_count; s++) {
         const segment *const seg = &segments[s];
-        if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, count);
+        if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, lines);
         vector a[DOT_BLOCK];
         dot_load_row(a, arguments->a + seg->row * arguments->a_stride, count, masked, tail, type);
         const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
@@ -65,7 +107,7 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
             vector sums[8];
 #pragma GCC unroll 8
             for (int g = 0; g < 8; g++) {
-                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, count);
+                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, lines);
                 sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, t + g, wide_columns) * b_stride, count,
                                       masked, tail, type);
             }
@@ -75,7 +117,7 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
         if (rest > 0) { /* the accumulators are passed in memory; unused ones give sums that are not read */
             vector sums[8];
             for (int g = 0; g < rest; g++) {
-                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, count);
+                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, lines);
                 sums[g] = dot_vectors(vector_zero(), a, b + column_at(columns, t + g, wide_columns) * b_stride, count,
                                       masked, tail, type);
             }
@@ -94,7 +136,7 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
 /* Any width: blocks of DOT_BLOCK vectors, then single vectors, then the tail, for `group` rows of B at once. */
 INLINE void dots_wide_group(const dot_arguments *arguments, const char *a_row, const char *const *rows, int group,
                             vector *sums, tamis_type type) {
-    const int64_t step = LANES * element_bytes(type);
+    const int64_t step = DOT_LANES * element_bytes(type);
     for (int g = 0; g < group; g++) sums[g] = vector_zero();
     int64_t k = 0;
     for (; k + DOT_BLOCK <= arguments->vectors; k += DOT_BLOCK) {
@@ -104,14 +146,16 @@ INLINE void dots_wide_group(const dot_arguments *arguments, const char *a_row, c
         for (int g = 0; g < group; g++) sums[g] = dot_vectors(sums[g], a, rows[g] + k * step, DOT_BLOCK, 0, 0, type);
     }
     for (; k < arguments->vectors; k++) {
-        const vector a = vector_load(a_row + k * step, type);
+        const vector a = dot_load(a_row + k * step, type, 0, 1);
 #pragma GCC unroll 8
-        for (int g = 0; g < group; g++) sums[g] += a * vector_load(rows[g] + k * step, type);
+        for (int g = 0; g < group; g++)
+            sums[g] = dot_multiply_add(sums[g], a, dot_load(rows[g] + k * step, type, 0, 1));
     }
     if (arguments->tail) {
-        const vector a = vector_load_tail(a_row + k * step, type, arguments->tail);
+        const vector a = dot_load_tail(a_row + k * step, type, arguments->tail);
 #pragma GCC unroll 8
-        for (int g = 0; g < group; g++) sums[g] += a * vector_load_tail(rows[g] + k * step, type, arguments->tail);
+        for (int g = 0; g < group; g++)
+            sums[g] = dot_multiply_add(sums[g], a, dot_load_tail(rows[g] + k * step, type, arguments->tail));
     }
 }
 

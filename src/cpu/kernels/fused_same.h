@@ -30,13 +30,14 @@ typedef struct same_arguments {
     int64_t piece; /* nonzeros */
 } same_arguments;
 
-/* Samples of n nonzeros, a multiple of 4 of them written. Past the end, the last row is read again: it is in L1. */
+/* Samples of n nonzeros, a multiple of 4 of them written; `count` and `masked` as dots.h has them. Past the end, the
+   last row is read again: it is in L1. */
 INLINE void same_dots(const same_arguments *arguments, const vector *a, const char *columns, int64_t n, int64_t ahead,
                       real *x, tamis_type type, int wide_columns, int count, int masked) {
     const char *const b = arguments->dot.b;
     const int64_t b_stride = arguments->dot.b_stride;
     const int tail = arguments->dot.tail;
-    const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
+    const int64_t lines = dot_lines(count, type);
     int64_t t = 0;
     for (; t + 4 < n; t += 8) {
         vector sums[8];
@@ -155,6 +156,8 @@ INLINE void same_samples(const same_arguments *arguments, const same_group *grou
                          int wide_columns, int count, int masked) {
     const tamis_cpu_job *const job = arguments->job;
     const dot_arguments *const dot = &arguments->dot;
+    const int vectors = (count * LANES + DOT_LANES - 1) / DOT_LANES; /* as the dots count them */
+    const int part = masked || count * LANES % DOT_LANES != 0;
     const int64_t last = group->begin + group->total;
     const int64_t ahead = dot->prefetch && last + dot->prefetch <= dot->nnz ? dot->prefetch : 0;
     real *to = x;
@@ -164,9 +167,9 @@ INLINE void same_samples(const same_arguments *arguments, const same_group *grou
         if (row + 3 < arguments->range->row_end) prefetch_lines(dot->a + (row + 3) * dot->a_stride, dot->lines);
         if (n <= 0) continue;
         vector a[DOT_BLOCK];
-        dot_load_row(a, dot->a + row * dot->a_stride, count, masked, dot->tail, type);
+        dot_load_row(a, dot->a + row * dot->a_stride, vectors, part, dot->tail, type);
         same_dots(arguments, a, column_pointer(dot->columns, begin, wide_columns), n, ahead, to, type, wide_columns,
-                  count, masked);
+                  vectors, part);
         to += n;
         begin = end;
     }

@@ -87,6 +87,7 @@ typedef struct tamis_cpu_kernels {
     int64_t (*partial_bytes)(int64_t width); /* bytes of one partial row: width sums, then max and sum of softmax */
     int64_t segment_bytes;
     int64_t real_bytes; /* 4 or 8: of the type that sums are kept in */
+    bool pairs;         /* one instruction adds two products to each lane */
 } tamis_cpu_kernels;
 
 /* Arithmetic rate and read bandwidth from registers and caches, for the probe (src/select). */
@@ -99,7 +100,7 @@ typedef struct tamis_cpu_probe {
 /* One compiled variant: tables by element type. They are used only if tamis_cpu_variant_runs() says that it runs here.
  */
 typedef struct tamis_cpu_variant {
-    const char *name;                    /* "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
+    const char *name; /* "x86-64-v4-bf16", "x86-64-v4", "x86-64-v3", "x86-64-v2", "neon", "generic" */
     const tamis_cpu_kernels *kernels[4]; /* by tamis_type */
     const tamis_cpu_probe *probe[2];     /* fp32, fp64 */
     const tamis_cpu_dense *dense[2];     /* likewise */

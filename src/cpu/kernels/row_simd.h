@@ -12,18 +12,22 @@
 
 #include "cpu/kernels/sddmm.h"
 
+INLINE vector simd_multiply_add(vector sum, const char *a, const char *b, tamis_type type) {
+    return dot_multiply_add(sum, dot_load(a, type, 0, 1), dot_load(b, type, 0, 1));
+}
+
 INLINE real simd_dot(const char *a, const char *b, const dot_arguments *arguments, tamis_type type) {
-    const int64_t step = LANES * element_bytes(type);
+    const int64_t step = DOT_LANES * element_bytes(type);
     vector first = vector_zero(), second = vector_zero();
     int64_t k = 0;
     for (; k + 2 <= arguments->vectors; k += 2) {
-        first += vector_load(a + k * step, type) * vector_load(b + k * step, type);
-        second += vector_load(a + (k + 1) * step, type) * vector_load(b + (k + 1) * step, type);
+        first = simd_multiply_add(first, a + k * step, b + k * step, type);
+        second = simd_multiply_add(second, a + (k + 1) * step, b + (k + 1) * step, type);
     }
-    if (k < arguments->vectors) first += vector_load(a + k * step, type) * vector_load(b + k * step, type), k++;
+    if (k < arguments->vectors) first = simd_multiply_add(first, a + k * step, b + k * step, type), k++;
     if (arguments->tail)
-        second += vector_load_tail(a + k * step, type, arguments->tail) *
-                  vector_load_tail(b + k * step, type, arguments->tail);
+        second = dot_multiply_add(second, dot_load_tail(a + k * step, type, arguments->tail),
+                                  dot_load_tail(b + k * step, type, arguments->tail));
     return vector_sum(first + second);
 }
 

@@ -22,8 +22,8 @@ static dot_arguments dot_arguments_of(const tamis_cpu_job *job, tamis_type type)
                            .a_stride = job->a_stride,
                            .b_stride = job->b_stride,
                            .columns = job->columns,
-                           .vectors = job->inner / LANES,
-                           .tail = (int)(job->inner % LANES),
+                           .vectors = job->inner / DOT_LANES,
+                           .tail = (int)(job->inner % DOT_LANES),
                            .prefetch = job->prefetch,
                            .nnz = job->nnz,
                            .lines = (row_bytes + 63) / 64};

@@ -26,7 +26,7 @@ typedef struct dot_arguments {
     const char *a, *b;
     int64_t a_stride, b_stride;
     const void *columns;
-    int64_t vectors;  /* whole vectors of a row */
+    int64_t vectors;  /* whole vectors of a row, of DOT_LANES elements */
     int tail;         /* elements after them */
     int64_t prefetch; /* look-ahead in nonzeros, 0 for none */
     int64_t nnz;

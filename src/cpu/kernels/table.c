@@ -10,6 +10,7 @@
 #include "cpu/kernels/row_simd.h"
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
+#include "cpu/kernels/spmm_pairs.h"
 
 extern const tamis_cpu_kernels TAMIS_KERNEL_TABLE;
 
@@ -25,7 +26,16 @@ static void softmax(const tamis_cpu_job *job, const tamis_cpu_range *range, int 
     softmax_rows_range(job, range, TAMIS_KERNEL_TYPE, stage);
 }
 
-static void spmm(const tamis_cpu_job *job, const tamis_cpu_range *range) { spmm_range(job, range, TAMIS_KERNEL_TYPE); }
+static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    spmm_range(job, range, TAMIS_KERNEL_TYPE);
+}
+
+static void spmm(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    if (pairs_take(job))
+        spmm_pairs_range(job, range, spmm_any);
+    else
+        spmm_any(job, range);
+}
 
 static void fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     if (same_takes(job))
@@ -75,4 +85,5 @@ const tamis_cpu_kernels TAMIS_KERNEL_TABLE = {
     .partial_bytes = partial_bytes,
     .segment_bytes = sizeof(segment),
     .real_bytes = sizeof(real),
+    .pairs = DOT_PAIRS,
 };

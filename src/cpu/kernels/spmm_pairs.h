@@ -1,0 +1,236 @@
+/*
+ * SpMM of bf16 where the processor multiplies pairs (dots.h, DOT_PAIRS): two nonzeros of a row of S at a time.
+ *
+ *   B_column(t)      [ b0 b1 b2 b3 ... ]   interleaved within    lane k += s(t + 1) c_k, then += s(t) b_k
+ *   B_column(t + 1)  [ c0 c1 c2 c3 ... ]   128 bits
+ *
+ * That is two shuffles and two products for 64 elements, in place of four operations that widen them and four products;
+ * and the two values of S, which are bf16 too, are one 32-bit word that is repeated as it lies in memory. So values are
+ * not widened in advance, and rows of S need no list of segments. A block of up to 256 columns of the output row stays
+ * in registers. Moves: a row of B per nonzero, each row of C once.
+ *
+ * Rows that threads share, tiles, values of fp32 and narrow rows take spmm.h. Subnormal numbers count as 0, as in
+ * dots.h.
+ */
+#ifndef TAMIS_CPU_KERNELS_SPMM_PAIRS_H
+#define TAMIS_CPU_KERNELS_SPMM_PAIRS_H
+
+#include "cpu/kernels/spmm.h"
+
+#if DOT_PAIRS
+
+/* Registers of B of a block, with two of sums each; below PAIRS_LEAST columns, half of a register would be empty. */
+enum { PAIRS_BLOCK = 8, PAIRS_COLUMNS = 32, PAIRS_LEAST = 17 };
+
+typedef struct pairs_call {
+    const tamis_cpu_job *job;
+    int64_t row, row_end;
+    int64_t first;      /* column */
+    __mmask32 last;     /* the columns of the last register */
+    const char *values; /* of S, value_step bytes apart: 0 if all are the pair at `values` */
+    int64_t value_step;
+} pairs_call;
+
+INLINE __m512i pairs_load(const char *row, int k, int count, __mmask32 last) {
+    if (k == count - 1) return _mm512_maskz_loadu_epi16(last, row + 64 * k);
+    return _mm512_loadu_si512(row + 64 * k);
+}
+
+/* The nonzeros at `columns` and after it; with single, the first alone. */
+INLINE void pairs_add(vector *sum, const pairs_call *call, const char *b, const char *columns, const char *values,
+                      int count, int single, int wide_columns) {
+    const int64_t b_stride = call->job->b_stride;
+    const char *const row = b + column_at(columns, 0, wide_columns) * b_stride;
+    const char *const next = single ? row : b + column_at(columns, 1, wide_columns) * b_stride;
+    int32_t two = 0;
+    memcpy(&two, values, single ? 2 : 4);
+    const __m512bh weights = (__m512bh)_mm512_set1_epi32(two);
+#pragma GCC unroll 8
+    for (int k = 0; k < count; k++) {
+        __m512i x = pairs_load(row, k, count, call->last);
+        __m512i y = single ? _mm512_setzero_si512() : pairs_load(next, k, count, call->last);
+        __asm__("" : "+v"(x), "+v"(y)); /* or gcc 12 reads both from memory for either half */
+        sum[2 * k] = (vector)_mm512_dpbf16_ps((__m512)sum[2 * k], weights, (__m512bh)_mm512_unpacklo_epi16(x, y));
+        sum[2 * k + 1] =
+            (vector)_mm512_dpbf16_ps((__m512)sum[2 * k + 1], weights, (__m512bh)_mm512_unpackhi_epi16(x, y));
+    }
+}
+
+/* Whatever pairs_store leaves out. Not inlined, since it runs once per row. */
+static __attribute__((noinline)) void pairs_store_any(const pairs_call *call, int64_t row, const vector *sum,
+                                                      int count) {
+    const tamis_cpu_job *const job = call->job;
+    const tamis_type type = job->real_out ? REAL : TAMIS_BF16;
+    const int64_t size = element_bytes(type), left = job->width - call->first;
+    char *out = job->out + row * job->out_stride + call->first * size;
+    for (int k = 0; k < 2 * count; k++, out += LANES * size) {
+        const vector low = sum[k / 2 * 2], high = sum[k / 2 * 2 + 1];
+        vector x =
+            k % 2 == 0
+                ? __builtin_shufflevector(low, high, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)
+                : __builtin_shufflevector(low, high, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+        const int64_t n = left - k * LANES;
+        if (n <= 0) return;
+        x *= (real)job->alpha;
+        if (n < LANES) {
+            if (job->beta != 0) x += (real)job->beta * vector_load_tail(out, type, (int)n);
+            vector_store_tail(out, type, (int)n, x);
+        } else {
+            if (job->beta != 0) x += (real)job->beta * vector_load(out, type);
+            vector_store(out, type, x);
+        }
+    }
+}
+
+INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, int count) {
+    const tamis_cpu_job *const job = call->job;
+    const vector alpha = vector_of((real)job->alpha);
+    const __m512i order =
+        _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7); /* four columns of one register, four of the other */
+    char *const out = job->out + row * job->out_stride + call->first * 2;
+#pragma GCC unroll 8
+    for (int k = 0; k < count; k++) {
+        const __m512 low = (__m512)(sum[2 * k] * alpha), high = (__m512)(sum[2 * k + 1] * alpha);
+        const __m512i both = _mm512_permutexvar_epi64(order, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+        if (k == count - 1)
+            _mm512_mask_storeu_epi16(out + 64 * k, call->last, both);
+        else
+            _mm512_storeu_si512(out + 64 * k, both);
+    }
+}
+
+INLINE void pairs_rows(const pairs_call *call, int count, int wide_columns) {
+    const tamis_cpu_job *const job = call->job;
+    const char *const b = job->b + call->first * 2;
+    const int sets = count <= 2 ? 2 : 1; /* so that a product need not wait for the one before it */
+    const int64_t lines = count, index_bytes = wide_columns ? 8 : 4;
+    /* the conversion of pairs_store takes subnormal numbers for 0, which a small alpha would make of others */
+    const bool plain = !job->real_out && job->beta == 0 && (job->alpha >= 1 || job->alpha <= -1);
+    int64_t begin = offset_at(job, call->row);
+    for (int64_t row = call->row; row < call->row_end; row++) {
+        const int64_t end = offset_at(job, row + 1), n = end - begin;
+        const int64_t ahead = job->prefetch && end + job->prefetch <= job->nnz ? job->prefetch : 0;
+        const char *columns = column_pointer(job->columns, begin, wide_columns);
+        const char *values = call->values + begin * call->value_step;
+        vector sum[2 * PAIRS_BLOCK], more[4];
+#pragma GCC unroll 16
+        for (int k = 0; k < 2 * count; k++) sum[k] = vector_zero();
+        int64_t t = 0;
+        if (sets == 2) {
+#pragma GCC unroll 4
+            for (int k = 0; k < 2 * count; k++) more[k] = vector_zero();
+            for (; t + 4 <= n; t += 4, columns += 4 * index_bytes, values += 4 * call->value_step) {
+                if (ahead)
+                    for (int i = 0; i < 4; i++)
+                        prefetch_lines(b + column_at(columns, ahead + i, wide_columns) * job->b_stride, lines);
+                pairs_add(sum, call, b, columns, values, count, 0, wide_columns);
+                pairs_add(more, call, b, columns + 2 * index_bytes, values + 2 * call->value_step, count, 0,
+                          wide_columns);
+            }
+#pragma GCC unroll 4
+            for (int k = 0; k < 2 * count; k++) sum[k] += more[k];
+        }
+        for (; t + 2 <= n; t += 2, columns += 2 * index_bytes, values += 2 * call->value_step) {
+            if (ahead)
+                for (int i = 0; i < 2; i++)
+                    prefetch_lines(b + column_at(columns, ahead + i, wide_columns) * job->b_stride, lines);
+            pairs_add(sum, call, b, columns, values, count, 0, wide_columns);
+        }
+        if (t < n) {
+            if (ahead) prefetch_lines(b + column_at(columns, ahead, wide_columns) * job->b_stride, lines);
+            pairs_add(sum, call, b, columns, values, count, 1, wide_columns);
+        }
+        if (plain)
+            pairs_store(call, row, sum, count);
+        else {
+            vector kept[2 * PAIRS_BLOCK]; /* `sum` itself stays in registers */
+#pragma GCC unroll 16
+            for (int k = 0; k < 2 * count; k++) kept[k] = sum[k];
+            pairs_store_any(call, row, kept, count);
+        }
+        begin = end;
+    }
+}
+
+typedef void pairs_instance(const pairs_call *call);
+
+/* The instances, by the width of column indices and the registers of a block. */
+static void pairs_32_1(const pairs_call *call) { pairs_rows(call, 1, 0); }
+static void pairs_32_2(const pairs_call *call) { pairs_rows(call, 2, 0); }
+static void pairs_32_3(const pairs_call *call) { pairs_rows(call, 3, 0); }
+static void pairs_32_4(const pairs_call *call) { pairs_rows(call, 4, 0); }
+static void pairs_32_5(const pairs_call *call) { pairs_rows(call, 5, 0); }
+static void pairs_32_6(const pairs_call *call) { pairs_rows(call, 6, 0); }
+static void pairs_32_7(const pairs_call *call) { pairs_rows(call, 7, 0); }
+static void pairs_32_8(const pairs_call *call) { pairs_rows(call, 8, 0); }
+static void pairs_64_1(const pairs_call *call) { pairs_rows(call, 1, 1); }
+static void pairs_64_2(const pairs_call *call) { pairs_rows(call, 2, 1); }
+static void pairs_64_3(const pairs_call *call) { pairs_rows(call, 3, 1); }
+static void pairs_64_4(const pairs_call *call) { pairs_rows(call, 4, 1); }
+static void pairs_64_5(const pairs_call *call) { pairs_rows(call, 5, 1); }
+static void pairs_64_6(const pairs_call *call) { pairs_rows(call, 6, 1); }
+static void pairs_64_7(const pairs_call *call) { pairs_rows(call, 7, 1); }
+static void pairs_64_8(const pairs_call *call) { pairs_rows(call, 8, 1); }
+
+static pairs_instance *const pairs_instances[2][PAIRS_BLOCK] = {
+    {pairs_32_1, pairs_32_2, pairs_32_3, pairs_32_4, pairs_32_5, pairs_32_6, pairs_32_7, pairs_32_8},
+    {pairs_64_1, pairs_64_2, pairs_64_3, pairs_64_4, pairs_64_5, pairs_64_6, pairs_64_7, pairs_64_8}};
+
+static bool pairs_take(const tamis_cpu_job *job) {
+    return !job->tiles && !job->explicit_simd && !job->real_values && job->width >= PAIRS_LEAST;
+}
+
+/* Whole rows; those of several blocks one by one, so that the second block finds columns and rows of B in L1. */
+static void pairs_whole_rows(pairs_call call, int64_t row, int64_t row_end) {
+    static const uint16_t ones[2] = {0x3f80, 0x3f80};
+    const tamis_cpu_job *const job = call.job;
+    const int64_t block = (int64_t)PAIRS_BLOCK * PAIRS_COLUMNS, rows = job->width <= block ? row_end - row : 1;
+    call.values = job->values ? job->values : (const char *)ones;
+    call.value_step = job->values ? 2 : 0;
+    for (; row < row_end; row += rows) {
+        call.row = row;
+        call.row_end = row + rows;
+        for (call.first = 0; call.first < job->width; call.first += block) {
+            const int64_t left = job->width - call.first < block ? job->width - call.first : block;
+            const int64_t count = (left + PAIRS_COLUMNS - 1) / PAIRS_COLUMNS;
+            call.last = (__mmask32)(UINT32_MAX >> (count * PAIRS_COLUMNS - left));
+            pairs_instances[job->wide_columns][count - 1](&call);
+        }
+    }
+}
+
+/* `any` does rows that are cut: their partial sums lie as spmm.h has them, which adds them up. */
+static void spmm_pairs_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
+                             void (*any)(const tamis_cpu_job *job, const tamis_cpu_range *range)) {
+    int64_t row = range->row_begin, row_end = range->row_end;
+    if (row == row_end) return;
+    if (row + 1 == row_end && (range->head_cut || range->tail_cut)) {
+        any(job, range);
+        return;
+    }
+    if (range->head_cut) {
+        tamis_cpu_range head = *range;
+        head.row_end = ++row;
+        head.nonzero_end = offset_at(job, row);
+        head.tail_cut = false;
+        any(job, &head);
+    }
+    if (range->tail_cut) {
+        tamis_cpu_range tail = *range;
+        tail.row_begin = --row_end;
+        tail.nonzero_begin = offset_at(job, row_end);
+        tail.head_cut = false;
+        any(job, &tail);
+    }
+    pairs_whole_rows((pairs_call){.job = job}, row, row_end);
+}
+
+#else
+static bool pairs_take(const tamis_cpu_job *job) { return (void)job, false; }
+static void spmm_pairs_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
+                             void (*any)(const tamis_cpu_job *job, const tamis_cpu_range *range)) {
+    any(job, range);
+}
+#endif
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * Kernels of fp16 and bf16 on numbers whose sums are exact, so that not one bit may differ, whatever the order: small
+ * integers at every width that makes another kernel, rows of S of no to many nonzeros, rows of dense matrices that
+ * begin anywhere. Then one number in them that is subnormal, infinite or NaN: docs/manual/numerics.md says which of
+ * them a processor that multiplies pairs of bf16 may take for 0.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cpu/fitted.h"
+#include "cpu/plan.h"
+#include "cross.h"
+
+enum { ROWS = 23, COLS = 19, WIDEST = 777 };
+
+/* Around the widths of registers of every instruction set, and of blocks of them. */
+static const int widths[] = {1,  2,  4,  5,  7,  8,   9,   15,  16,  17,  24,  31,  32,  33,  40,  47,  48,  49,
+                             63, 64, 65, 95, 96, 127, 128, 129, 160, 200, 255, 256, 257, 288, 300, 511, 512, 777};
+enum { WIDTHS = sizeof widths / sizeof *widths };
+
+static const char *const algorithms[] = {"cpu-nonzeros", "cpu-rows", "cpu-tiled", "esimd-row-simd"};
+
+typedef struct fixture {
+    tamis_device *device;
+    const char *isa;
+    tamis_type type;
+    int width, nnz;
+    int32_t offsets[ROWS + 1], narrow[ROWS * COLS];
+    int64_t wide[ROWS * COLS];
+    double a[ROWS * WIDEST], b[COLS * WIDEST], d[COLS * WIDEST], s[ROWS * COLS];
+    tamis_sparse S;
+    tamis_dense A, B, D;
+    void *blocks[4]; /* of exactly their sizes */
+} fixture;
+
+/* Packed doubles as a matrix of the type with padded rows that begins `odd` elements into its block. */
+static tamis_dense stored(const fixture *f, const double *from, int64_t rows, int odd, void **block) {
+    const int64_t stride = f->width + odd;
+    *block = malloc((size_t)(rows * stride + odd) * 2);
+    if (!*block) abort();
+    for (int64_t i = 0; i < rows * stride + odd; i++) test_store(*block, f->type, i, (double)NAN);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < f->width; k++)
+            test_store(*block, f->type, odd + i * stride + k, from[i * f->width + k]);
+    return (tamis_dense){
+        .data = (char *)*block + 2 * odd, .rows = rows, .cols = f->width, .stride = stride, .type = f->type};
+}
+
+/* Row i of S has i % 12 nonzeros and one has all columns. */
+static void fill(fixture *f, int width, tamis_random *random) {
+    f->width = width;
+    f->nnz = 0;
+    for (int i = 0; i < ROWS; i++) {
+        const int count = i == ROWS / 2 ? COLS : i % 12;
+        for (int n = 0; n < count; n++) {
+            f->wide[f->nnz] = f->narrow[f->nnz] = (i + n) % COLS;
+            f->s[f->nnz++] = (double)tamis_random_below(random, 5) - 2;
+        }
+        f->offsets[i + 1] = f->nnz;
+    }
+    for (int i = 0; i < ROWS * width; i++) f->a[i] = (double)tamis_random_below(random, 5) - 2;
+    for (int i = 0; i < COLS * width; i++) f->b[i] = (double)tamis_random_below(random, 5) - 2;
+    for (int i = 0; i < COLS * width; i++) f->d[i] = (double)tamis_random_below(random, 3) - 1;
+}
+
+static void start(fixture *f, int odd, bool wide, bool d_is_b) {
+    f->A = stored(f, f->a, ROWS, odd, &f->blocks[0]);
+    f->B = stored(f, f->b, COLS, odd, &f->blocks[1]);
+    f->D = stored(f, f->d, COLS, odd, &f->blocks[2]);
+    if (d_is_b) {
+        f->D = f->B;
+        memcpy(f->d, f->b, sizeof f->b);
+    }
+    if (!(f->blocks[3] = malloc((size_t)f->nnz * 2))) abort();
+    for (int t = 0; t < f->nnz; t++) test_store(f->blocks[3], f->type, t, f->s[t]);
+    f->S = (tamis_sparse){.rows = ROWS,
+                          .cols = COLS,
+                          .nnz = f->nnz,
+                          .value_type = f->type,
+                          .index_type = wide ? TAMIS_I64 : TAMIS_I32,
+                          .offsets = f->offsets,
+                          .columns = wide ? (const void *)f->wide : f->narrow,
+                          .values = f->blocks[3]};
+}
+
+static void stop(fixture *f) {
+    for (int i = 0; i < 4; i++) free(f->blocks[i]);
+}
+
+/* <A_i, B_j> and so on, in double: exact for all numbers of this file. */
+static double dot_of(const fixture *f, int i, int j) {
+    double sum = 0;
+    for (int k = 0; k < f->width; k++) sum += f->a[i * f->width + k] * f->b[j * f->width + k];
+    return sum;
+}
+
+/* Element l of row i of S B, or of the fused product. */
+static double sum_of(const fixture *f, tamis_operation operation, int i, int l) {
+    double sum = 0;
+    for (int t = f->offsets[i]; t < f->offsets[i + 1]; t++) {
+        const int j = f->narrow[t];
+        sum += operation == TAMIS_OP_SPMM ? f->s[t] * f->b[j * f->width + l] : dot_of(f, i, j) * f->d[j * f->width + l];
+    }
+    return sum;
+}
+
+/* The outputs are fp32, so that nothing is rounded. */
+static void compute(const fixture *f, tamis_operation operation, const char *algorithm, int threads, float *out) {
+    const tamis_dense view = {.data = out, .rows = ROWS, .cols = f->width, .type = TAMIS_F32};
+    tamis_options o = with_edge(TAMIS_EDGE_MASK);
+    o.algorithm = algorithm;
+    o.threads = threads;
+    tamis_status status;
+    if (operation == TAMIS_OP_SDDMM) {
+        const tamis_dense P = samples_of(&f->S, out, TAMIS_F32);
+        status = tamis_sddmm(f->device, &f->S, &f->A, &f->B, &P, &o, NULL);
+    } else if (operation == TAMIS_OP_SPMM) {
+        status = tamis_spmm(f->device, &f->S, &f->B, &view, &o, NULL);
+    } else {
+        status = tamis_fused(f->device, &f->S, &f->A, &f->B, &f->D, &view, &o, NULL);
+    }
+    if (status != TAMIS_OK) fail_msg("%s", tamis_last_error());
+}
+
+typedef bool accepts(const fixture *f, double right, double found);
+
+static bool is_exact(const fixture *f, double right, double found) {
+    (void)f;
+    return found == right;
+}
+
+static void check(const fixture *f, tamis_operation operation, accepts *right_enough) {
+    static float out[ROWS * WIDEST];
+    double want[ROWS * WIDEST];
+    int count = 0;
+    for (int i = 0; i < ROWS; i++) {
+        if (operation == TAMIS_OP_SDDMM)
+            for (int t = f->offsets[i]; t < f->offsets[i + 1]; t++) want[count++] = dot_of(f, i, f->narrow[t]);
+        else
+            for (int l = 0; l < f->width; l++) want[count++] = sum_of(f, operation, i, l);
+    }
+    for (int n = 0; n < 4; n++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            for (int i = 0; i < count; i++) out[i] = NAN;
+            compute(f, operation, algorithms[n], threads, out);
+            for (int i = 0; i < count; i++)
+                if (!right_enough(f, want[i], (double)out[i]))
+                    fail_msg("%s of %s by %s on %s, %d threads, width %d, element %d: %g, %g is right",
+                             tamis_operation_name(operation), tamis_type_name(f->type), algorithms[n], f->isa, threads,
+                             f->width, i, (double)out[i], want[i]);
+        }
+}
+
+typedef void body(fixture *f, tamis_random *random);
+
+/* On every instruction set that runs here, in both types. */
+static void everywhere(body *run) {
+    static fixture f;
+    static const tamis_type types[] = {TAMIS_F16, TAMIS_BF16};
+    int runnable = 0;
+    for (int i = 0; i < CROSS_ISAS; i++) {
+        if (!cross_isa_runs(cross_isas[i])) continue;
+        f.isa = cross_isas[i];
+        assert_int_equal(tamis_device_open("cpu", &f.device), TAMIS_OK);
+        for (int n = 0; n < 2; n++) {
+            tamis_random random = tamis_random_start(17, (uint64_t)n);
+            f.type = types[n];
+            run(&f, &random);
+        }
+        tamis_device_close(f.device);
+        runnable++;
+    }
+    assert_true(runnable > 0);
+}
+
+static void integers(fixture *f, tamis_random *random) {
+    for (int w = 0; w < WIDTHS; w++)
+        for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
+            fill(f, widths[w], random);
+            start(f, (w + operation) % 3, w % 4 == 3, operation == TAMIS_OP_FUSED && w % 2);
+            check(f, (tamis_operation)operation, is_exact);
+            stop(f);
+        }
+}
+
+static void sums_of_integers_are_exact_at_every_width(void **state) {
+    (void)state;
+    everywhere(integers);
+}
+
+/* What is not finite stays so; what does not touch it stays exact. */
+static bool is_of_the_class(const fixture *f, double right, double found) {
+    (void)f;
+    return isfinite(right) ? found == right : isnan(right) ? isnan(found) : !isfinite(found);
+}
+
+static void specials(fixture *f, tamis_random *random) {
+    const double list[] = {(double)INFINITY, -(double)INFINITY, (double)NAN};
+    for (int w = 0; w < WIDTHS; w++)
+        for (int n = 0; n < 3; n++) {
+            fill(f, widths[w], random);
+            const int last = f->width - 1; /* next to what a mask leaves out */
+            f->b[3 * f->width + last] = list[n];
+            f->a[7 * f->width + (w % 2 ? 0 : last)] = list[n];
+            start(f, w % 2, false, false);
+            check(f, TAMIS_OP_SDDMM, is_of_the_class);
+            check(f, TAMIS_OP_SPMM, is_of_the_class);
+            stop(f);
+        }
+}
+
+static void infinities_and_nan_go_where_the_formula_takes_them(void **state) {
+    (void)state;
+    everywhere(specials);
+}
+
+/* One subnormal number of bf16 in each sum, times 2^100; all other products are 0. */
+static bool is_there_or_zero(const fixture *f, double right, double found) {
+    const bool pairs = strcmp(f->isa, "v4-bf16") == 0;
+    return found == right || (pairs && found == 0);
+}
+
+static void subnormals(fixture *f, tamis_random *random) {
+    if (f->type != TAMIS_BF16) return; /* those of fp16 are normal numbers of fp32 */
+    for (int w = 0; w < WIDTHS; w++) {
+        fill(f, widths[w], random);
+        const int at = (w * 5) % f->width;
+        for (int i = 0; i < ROWS * f->width; i++) f->a[i] = i % f->width == at ? ldexp(1 + i % 64, -133) : 0;
+        for (int i = 0; i < COLS * f->width; i++) f->b[i] = 0x1p100;
+        for (int i = 0; i < ROWS; i++)
+            for (int t = f->offsets[i]; t < f->offsets[i + 1]; t++)
+                f->s[t] = t == f->offsets[i] + i % 5 ? ldexp(1 + i, -133) : 0;
+        start(f, w % 2, w % 4 == 3, false);
+        check(f, TAMIS_OP_SDDMM, is_there_or_zero);
+        check(f, TAMIS_OP_SPMM, is_there_or_zero);
+        stop(f);
+    }
+}
+
+static void subnormal_numbers_are_taken_for_zero_by_pairs_alone(void **state) {
+    (void)state;
+    everywhere(subnormals);
+}
+
+/* Where nothing but arithmetic counts, what is predicted follows the rate of pairs: of dot products, and of sums whose
+   weights are bf16. */
+static void pairs_are_predicted_at_their_rate(void **state) {
+    (void)state;
+    static const struct {
+        tamis_operation operation;
+        tamis_type type, values;
+        double dots, sums; /* K = L = 100 each, in one of the two ways or in pairs */
+    } rows[] = {{TAMIS_OP_SDDMM, TAMIS_BF16, TAMIS_BF16, 1, 0},
+                {TAMIS_OP_SPMM, TAMIS_BF16, TAMIS_BF16, 0, 1},
+                {TAMIS_OP_SPMM, TAMIS_BF16, TAMIS_F32, 0, 0},
+                {TAMIS_OP_FUSED, TAMIS_BF16, TAMIS_BF16, 0.5, 0},
+                {TAMIS_OP_SDDMM, TAMIS_F16, TAMIS_F16, 0, 0}};
+    tamis_evidence evidence = {.cache_l1 = 1 << 15, .cache_l2 = 1 << 20};
+    tamis_ceilings *const c = &evidence.ceilings;
+    c->threads = 1;
+    c->fp32_gflops[0] = 1;
+    c->memory_gbs[0] = 1e12;
+    for (int i = 0; i < 6; i++) {
+        c->gather_gbs[0][i] = 1e12;
+        c->gather_bytes[i] = 1 << (15 + 2 * i);
+    }
+    if (!cross_isa_runs("v4-bf16")) return;
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        const bool sddmm = rows[n].operation == TAMIS_OP_SDDMM, spmm = rows[n].operation == TAMIS_OP_SPMM;
+        const tamis_problem multiplied = {.operation = rows[n].operation,
+                                          .type = rows[n].type,
+                                          .output_type = rows[n].type,
+                                          .value_type = rows[n].values,
+                                          .rows = 1,
+                                          .cols = 1000,
+                                          .nnz = 1000000,
+                                          .inner = spmm ? 0 : 100,
+                                          .width = sddmm ? 0 : 100,
+                                          .threads = 1,
+                                          .evidence = &evidence};
+        assert_true(cross_isa_runs("v4"));
+        const double before = tamis_cpu_predict_untiled(&multiplied, 0);
+        assert_true(cross_isa_runs("v4-bf16"));
+        const double now = tamis_cpu_predict_untiled(&multiplied, 0);
+        const double saved =
+            rows[n].dots * (1 - 1 / tamis_cpu_fit.pairs.dots) + rows[n].sums * (1 - 1 / tamis_cpu_fit.pairs.sums);
+        assert_true(fabs(now / before - (1 - saved)) < 1e-4);
+    }
+}
+
+/* A small alpha makes subnormal results of normal sums: they are rounded like others. */
+static void small_results(fixture *f, tamis_random *random) {
+    static uint16_t out[ROWS * WIDEST];
+    if (f->type != TAMIS_BF16) return;
+    fill(f, 100, random);
+    start(f, 0, false, false);
+    const tamis_dense C = {.data = out, .rows = ROWS, .cols = f->width, .type = f->type};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    o.threads = 1;
+    for (int n = -3; n <= 0; n++) {
+        execution.alpha = ldexp(-1, n == 0 ? 0 : -127 + n);
+        assert_int_equal(tamis_spmm(f->device, &f->S, &f->B, &C, &o, &execution), TAMIS_OK);
+        for (int i = 0; i < ROWS * f->width; i++) {
+            const double sum = sum_of(f, TAMIS_OP_SPMM, i / f->width, i % f->width);
+            assert_true(test_load(out, f->type, i) == execution.alpha * sum);
+        }
+    }
+    stop(f);
+}
+
+static void small_results_are_not_lost(void **state) {
+    (void)state;
+    everywhere(small_results);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_of_integers_are_exact_at_every_width),
+        cmocka_unit_test(infinities_and_nan_go_where_the_formula_takes_them),
+        cmocka_unit_test(subnormal_numbers_are_taken_for_zero_by_pairs_alone),
+        cmocka_unit_test(small_results_are_not_lost),
+        cmocka_unit_test(pairs_are_predicted_at_their_rate),
+    };
+    setenv("TAMIS_PROBE", "0", 1);
+    return cmocka_run_group_tests_name("16bit", tests, NULL, NULL);
+}
