@@ -28,6 +28,9 @@
    block finds them in L1. */
 enum { SUM_GROUP_BYTES = 8192 };
 
+/* Nonzeros of a mean row from which several sets of sums pay off, if registers hold them. */
+enum { SUM_LONG_ROW = 24 };
+
 /*
  * A block of `count` vectors, from element `first` on. If `over` is set, the last vector is not after the one before it
  * but at `last` bytes, where it ends with the row: a few columns are in both. Rows of less than a vector have `tail`.
@@ -155,9 +158,58 @@ typedef struct sum_call {
     int64_t blocks; /* of SUM_BLOCK vectors one after another, for sum_rows; else 1 */
 } sum_call;
 
-/* Whole rows that are stored in the type of the inputs and not added to what is there: nearly all. If a row takes
+/* Rows up to `end_row` of one block, one nonzero after another, with nothing tested but the end of the row: a row of a
+   few nonzeros costs as much as a mispredicted branch. Returns the nonzero after them. */
+INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row, int64_t t, tamis_type type,
+                              int wide_columns, int wide_offsets, int ones, int64_t ahead, const sum_shape *shape) {
+    const sum_arguments *const arguments = call->arguments;
+    const int64_t b_stride = arguments->b_stride, out_stride = arguments->out_stride;
+    const int64_t first = call->first * element_bytes(type), count = shape->count;
+    const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
+    const char *const b = arguments->b + first, *const columns = arguments->columns,
+                      *const offsets = arguments->offsets;
+    const real *const w = ones ? NULL : call->weights - column_at(offsets, call->row, wide_offsets);
+    const real alpha = arguments->alpha;
+    char *out = arguments->out + row * out_stride + first;
+    for (; row < end_row; row++, out += out_stride) {
+        const int64_t end = column_at(offsets, row + 1, wide_offsets);
+        vector sum[SUM_BLOCK];
+#pragma GCC unroll 16
+        for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        for (; t < end; t++) {
+            const char *const from = b + column_at(columns, t, wide_columns) * b_stride;
+            const vector weight = vector_of(ones ? 1 : w[t]);
+            if (ahead) prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, lines);
+#pragma GCC unroll 16
+            for (int k = 0; k < count; k++)
+                sum[k] += ones ? sum_load(from, shape, type, k) : weight * sum_load(from, shape, type, k);
+        }
+        sum_store(out, shape, type, sum, alpha, 0);
+    }
+    return t;
+}
+
+/* The same with and without prefetching: the last rows have nothing ahead of them. */
+INLINE void sum_rows_short(const sum_call *call, tamis_type type, int wide_columns, int wide_offsets, int ones,
+                           const sum_shape *shape) {
+    const sum_arguments *const arguments = call->arguments;
+    int64_t t = column_at(arguments->offsets, call->row, wide_offsets);
+    const int64_t end = call->row + call->count;
+    int64_t ahead_end = call->row;
+    if (arguments->prefetch) {
+        ahead_end = end;
+        while (ahead_end > call->row &&
+               column_at(arguments->offsets, ahead_end, wide_offsets) > arguments->prefetch_end)
+            ahead_end--;
+        t = sum_short_rows(call, call->row, ahead_end, t, type, wide_columns, wide_offsets, ones, arguments->prefetch,
+                           shape);
+    }
+    sum_short_rows(call, ahead_end, end, t, type, wide_columns, wide_offsets, ones, 0, shape);
+}
+
+/* Several sets of sums, or blocks: for rows of so many nonzeros that what a row costs does not count. If a row takes
    several whole blocks, the second finds the row's columns, and often its rows of B, in L1. */
-INLINE void sum_rows(const sum_call *call, tamis_type type, int wide_columns, const sum_shape *shape) {
+INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_columns, int ones, const sum_shape *shape) {
     const sum_arguments *const arguments = call->arguments;
     const int64_t b_stride = arguments->b_stride, out_stride = arguments->out_stride;
     const int64_t block_bytes = shape->count * LANES * element_bytes(type), first = call->first * element_bytes(type);
@@ -165,7 +217,9 @@ INLINE void sum_rows(const sum_call *call, tamis_type type, int wide_columns, co
     const char *const offsets = arguments->offsets;
     int64_t begin = column_at(offsets, call->row, arguments->wide_offsets);
     const char *columns = column_pointer(arguments->columns, begin, wide_columns);
-    const real *w = call->weights;
+    static const real one = 1;
+    const int64_t step = ones ? 0 : 1; /* a constant */
+    const real *w = ones ? &one : call->weights;
     char *out = arguments->out + call->row * out_stride;
     for (int64_t row = call->row + 1; row <= call->row + call->count; row++, out += out_stride) {
         const int64_t end = column_at(offsets, row, arguments->wide_offsets), n = end - begin;
@@ -175,18 +229,38 @@ INLINE void sum_rows(const sum_call *call, tamis_type type, int wide_columns, co
             vector sum[SUM_BLOCK];
 #pragma GCC unroll 16
             for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
-            sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, 1, ahead, type, wide_columns, shape);
+            sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, ahead, type, wide_columns, shape);
             sum_store(out + at, shape, type, sum, arguments->alpha, 0);
             at += block_bytes;
         } while (shape->count == SUM_BLOCK && at < blocks_end);
         columns = column_pointer(columns, n, wide_columns);
-        w += n;
+        w += n * step;
         begin = end;
     }
 }
 
+/* Whole rows that are stored in the type of the inputs and not added to what is there: nearly all. */
+INLINE void sum_rows_of(const sum_call *call, tamis_type type, int wide_columns, int ones, const sum_shape *shape) {
+    const sum_arguments *const arguments = call->arguments;
+    const int64_t nonzeros = column_at(arguments->offsets, call->row + call->count, arguments->wide_offsets) -
+                             column_at(arguments->offsets, call->row, arguments->wide_offsets);
+    if (shape->count == SUM_BLOCK || (shape->count <= 3 && nonzeros >= SUM_LONG_ROW * call->count))
+        sum_rows_long(call, type, wide_columns, ones, shape);
+    else if (arguments->wide_offsets)
+        sum_rows_short(call, type, wide_columns, 1, ones, shape);
+    else
+        sum_rows_short(call, type, wide_columns, 0, ones, shape);
+}
+
+INLINE void sum_rows(const sum_call *call, tamis_type type, int wide_columns, const sum_shape *shape) {
+    if (call->arguments->ones)
+        sum_rows_of(call, type, wide_columns, 1, shape);
+    else
+        sum_rows_of(call, type, wide_columns, 0, shape);
+}
+
 INLINE int sum_takes_rows(const sum_arguments *arguments, const segment *segments) {
-    return !segments && !arguments->ones && !arguments->real_out && arguments->beta == 0;
+    return !segments && !arguments->real_out && arguments->beta == 0;
 }
 
 INLINE segment sum_whole_row(const sum_arguments *arguments, int64_t row) {
