@@ -135,7 +135,8 @@ typedef struct tamis_group_report {
     double exchange_seconds;   /* 1d-fetch, which plans do: the rows that are needed */
     double replicated_seconds; /* static-split, paper 004's: all rows of B to all ranks */
     double together_seconds;   /* an execution, exchange included */
-    double alone_seconds;      /* of the whole on one rank: the sum of what the ranks compute */
+    double alone_seconds;      /* of the whole on one rank: the sum of what the ranks compute, with all threads of a
+                                  CPU that they share */
     int64_t back_bytes; /* of one row of partial sums that goes back to its owner: with options.transpose; else 0 */
     uint64_t reserved[1];
 } tamis_group_report;

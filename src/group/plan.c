@@ -59,6 +59,16 @@ typedef struct making {
 
 /* ------------------------------------------------------------------------------------------ step 1 */
 
+/* Ranks of one process share the device's. */
+static void share_threads(making *m) {
+    tamis_options *const o = &m->plan->options;
+    const int sharing = m->plan->group->sharing;
+    m->plan->divided = 1;
+    if (m->given->threads != 0) return;
+    if (!tamis_group_on_device(m->plan->group)) m->plan->divided = o->threads < sharing ? o->threads : sharing;
+    o->threads = o->threads > sharing ? o->threads / sharing : 1;
+}
+
 static tamis_status check(making *m) {
     tamis_options *const o = &m->plan->options;
     TRY(tamis_options_read(m->given, m->plan->group->device, o));
@@ -71,10 +81,7 @@ static tamis_status check(making *m) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(m->S->format));
     if (m->own_rows < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "own_rows = %lld: expected 0 or more", (long long)m->own_rows);
-    if (m->given->threads == 0 && o->threads > m->plan->group->sharing) /* ranks of one process share them */
-        o->threads /= m->plan->group->sharing;
-    else if (m->given->threads == 0)
-        o->threads = 1;
+    share_threads(m);
     return TAMIS_OK;
 }
 
@@ -242,7 +249,7 @@ static void add_ending(tamis_group_report *report, const ending *theirs) {
     raise_to(&report->exchange_seconds, theirs->price.exchange);
     raise_to(&report->replicated_seconds, theirs->price.replicated);
     raise_to(&report->together_seconds, theirs->price.together);
-    report->alone_seconds += theirs->price.local;
+    report->alone_seconds += theirs->price.alone;
 }
 
 static void fill_report(making *m) {

@@ -24,6 +24,7 @@ struct tamis_group_plan {
     bool overlaps;                    /* two pieces: the first is computed while the ghost rows are on their way */
     tamis_piece pieces[TAMIS_PIECES]; /* of a gradient, the first has the pattern alone */
     tamis_gradient *gradient;
+    int divided;         /* among so many ranks the device's threads have been: one alone has them all */
     int64_t values_skip; /* elements of an execution's values before the first: S was a slice of rows */
     int64_t *send_starts, *receive_starts; /* in bytes, of the exchange under way */
 
@@ -85,6 +86,7 @@ bool tamis_group_overlaps(const tamis_group_plan *plan);
 /* What a rank is predicted to take, in seconds; 0: not known. */
 typedef struct tamis_group_price {
     double local, exchange, replicated, together;
+    double alone; /* local, with the threads that one rank alone has */
 } tamis_group_price;
 tamis_group_price tamis_group_price_of(const tamis_group_plan *plan);
 

@@ -75,7 +75,7 @@ tamis_group_price tamis_group_price_of(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_shard_is(plan->shard);
     const double own = local_seconds(plan->pieces[TAMIS_PIECE_FIRST].plan);
     const double ghost = plan->overlaps ? local_seconds(plan->pieces[TAMIS_PIECE_GHOST].plan) : 0;
-    tamis_group_price price = {.local = own + ghost};
+    tamis_group_price price = {.local = own + ghost, .alone = (own + ghost) / plan->divided};
     price.exchange = seconds_of_rows(plan, is->ghost_rows, is->send_rows);
     price.replicated = seconds_of_rows(plan, plan->report.cols - is->own_rows, is->own_rows * (is->ranks - 1));
     if (!plan->overlaps)

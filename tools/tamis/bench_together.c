@@ -51,8 +51,9 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     double seconds = 0;
     s->comparison.passed = true; /* unless the first process finds otherwise */
     if (looks_on(s)) return TAMIS_OK;
-    tamis_status status =
-        tool_gang_open(&s->devices, s->alone ? 0 : tool_gang_link(one->settings->link), problem, &planning, &s->gang);
+    tamis_status status = s->alone ? tool_gang_open(&s->devices, 0, problem, &planning, &s->gang)
+                                   : tool_gang_open_best(&s->devices, tool_gang_link(one->settings->link), problem,
+                                                         &planning, one->settings->spread, &s->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&s->gang, &s->local, &s->exchange);
     if (status == TAMIS_OK) status = tool_gang_execute(&s->gang, 1, &seconds);
     if (status != TAMIS_OK) return status;
@@ -108,7 +109,10 @@ static void print_row(const tool_bench_case *one, const side *sides) {
     const bool right = sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed;
     printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", operation, (long long)problem->inner,
            tamis_type_name(problem->type), one_time.text, all_time.text, together > 0 ? alone / together : 0,
-           tool_word_count(exchange->ghosts).text, served, exchange->overlaps ? "yes" : "no ",
+           tool_word_count(exchange->ghosts).text, served,
+           sides[TOGETHER].gang.choice.stays ? "stays on one"
+           : exchange->overlaps              ? "yes"
+                                             : "no ",
            !one->oracle ? "not checked"
            : right      ? ""
                         : "WRONG");
@@ -134,6 +138,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     tool_json_text(json, "devices", names);
     tool_json_text(json, "model", one->device->description.model);
     tool_json_integer(json, "ranks", exchange->ranks);
+    tool_json_bool(json, "stays", sides[TOGETHER].gang.choice.stays);
     tool_json_text(json, "algorithm", sides[TOGETHER].local.algorithm);
     tool_json_text(json, "alone_algorithm", sides[ALONE].local.algorithm);
     tool_json_bool(json, "overlaps", exchange->overlaps);

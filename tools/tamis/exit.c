@@ -37,7 +37,7 @@ static void write_message(const char *kind, const char *format, va_list argument
     char text[2048];
     vsnprintf(text, sizeof text, format, arguments);
     if (!*kind) memcpy(last_message, text, sizeof text);
-    if (rank > 0 && (*kind || strstr(text, "rank "))) return;
+    if (rank > 0 && (*kind || strstr(text, "rank ") || strstr(text, "the group has failed"))) return;
     tool_progress_clear();
     fflush(stdout);
     fprintf(stderr, "tamis%s%s: %s", command_name ? " " : "", command_name ? command_name : "", kind);

@@ -20,10 +20,17 @@ typedef struct tool_line {
     int64_t starts;
 } tool_line;
 
+/* Whether the first device computes all of it, and the predictions behind that in seconds, 0 where there are none. */
+typedef struct tool_spread {
+    bool stays;
+    double alone, together;
+} tool_spread;
+
 typedef struct tool_gang {
     int ranks; /* all of them */
     bool processes;
-    int here; /* those of this process: all, or one */
+    int here;           /* those of this process: all, or one */
+    tool_spread choice; /* of tool_gang_open_best */
     tool_rank *at;
     const tool_problem *whole;
     int64_t *first_rows; /* of all ranks, and the number of rows */
@@ -38,6 +45,15 @@ static inline int tool_gang_link(int link) { return tool_ranks_transport() ? TOO
 tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
                             const tamis_options *planning, tool_gang *gang);
 void tool_gang_close(tool_gang *gang);
+
+/* The same, or on the first device alone where it is predicted to be no slower than all (gang_choice.c); `spread` is
+   one of tool_spreads, by which it may be all of them always. Of processes it is all. */
+tamis_status tool_gang_open_best(const tool_chosen *devices, int link, const tool_problem *problem,
+                                 const tamis_options *planning, int spread, tool_gang *gang);
+
+/* What that decides for an open gang of all devices. */
+tamis_status tool_gang_predict(const tool_gang *gang, const tool_chosen *devices, const tool_problem *problem,
+                               const tamis_options *planning, int spread, tool_spread *choice);
 
 /* `count` executions from the output as it is on the host, which gets the result of the last, of processes that of rank
    0; with a beta they are one

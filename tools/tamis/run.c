@@ -22,7 +22,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap, link, transport;
+    int edge, type, math, device, algorithm, effort, overlap, link, transport, spread;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -63,6 +63,9 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"spread", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", AT(spread), 0, 0,
+     &tool_spreads},
     {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
      "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
      AT(transport), 0, 0, &tool_transports},
@@ -238,8 +241,8 @@ static tamis_options planning_of(const work *job) {
 static int execute_together(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    tamis_status status =
-        tool_gang_open(&job->set->devices, tool_gang_link(job->set->link), problem, &planning, &job->gang);
+    tamis_status status = tool_gang_open_best(&job->set->devices, tool_gang_link(job->set->link), problem, &planning,
+                                              job->set->spread, &job->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
     job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
     job->report.check_seconds = 0;
@@ -317,6 +320,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_text(&json, "math", tool_maths.name((int)job->report.math));
     if (job->gang.ranks > 0) {
         tool_json_integer(&json, "ranks", job->gang.ranks);
+        tool_json_bool(&json, "stays", job->gang.choice.stays);
         tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
         tool_json_number(&json, "imbalance", job->exchange.imbalance);
     }
@@ -374,7 +378,11 @@ static void print_text(const work *job, const tool_floor *floor) {
            tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
-    if (job->gang.ranks > 0) {
+    if (job->gang.choice.stays) {
+        printf("  stays on the first device: %s predicted alone, %s on all %d\n",
+               tool_word_seconds(job->gang.choice.alone).text, tool_word_seconds(job->gang.choice.together).text,
+               job->set->devices.count);
+    } else if (job->gang.ranks > 0) {
         printf("  exchanged: %lld rows of B; the largest share of nonzeros is %.2f times the mean\n",
                (long long)job->exchange.ghosts, job->exchange.imbalance);
     }
