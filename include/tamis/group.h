@@ -78,9 +78,9 @@ typedef struct tamis_group_plan tamis_group_plan;
  * The rows of the whole S are those of rank 0, then those of rank 1, and so on. own_rows is the number of rows of B and
  * D that this rank has, also in the order of ranks; together they must be S.cols. Either may be 0.
  * options are those of tamis_plan_create. All ranks must agree on what is computed: operation, edge and its parameters,
- * type, inner, width and batch. The rest, such as threads and algorithm, is each rank's own. options.transpose must be
- * false. The pattern is copied; S's values must live as long as the plan. A GPU copies the values too: later changes of
- * them go unseen, and executions with other values pass them.
+ * type, inner, width, batch and transpose. The rest, such as threads and algorithm, is each rank's own. The pattern is
+ * copied; S's values must live as long as the plan. A GPU copies the values too: later changes of them go unseen, and
+ * executions with other values pass them.
  *
  * options.overlap: with ALWAYS, a rank computes the entries with columns of its own while the other rows are on their
  * way, and then adds the rest: SpMM and fused as C = own part, C = C + rest. Not where softmax needs whole rows, where
@@ -93,6 +93,11 @@ TAMIS_API tamis_status tamis_group_plan_create(tamis_group *group, const tamis_s
 TAMIS_API void tamis_group_plan_destroy(tamis_group_plan *plan); /* NULL is allowed; not collective */
 
 /*
+ * With options.transpose, SpMM and fused compute with S^T, of which each rank has columns. B and D then go with its
+ * rows of S; A, C and E have own_rows rows. Each rank computes what its columns add to any row of the output. Sums of
+ * others' rows go to their owners, which add them in the order of ranks: the same bits each time. They are exchanged in
+ * the type that sums are kept in (fp32 for 16 bits), and rounded once. execution.generation then belongs to A.
+ *
  * Executions, like those of <tamis/tamis.h>. Each rank passes its rows: A, C, E and P belong to its rows of S, in S's
  * order, and B and D have own_rows rows. execution may be NULL; its values belong to this rank's S.
  * Members of a batch are exchanged together. If B and D are the same matrix, its rows are exchanged once.
@@ -130,8 +135,10 @@ typedef struct tamis_group_report {
     double exchange_seconds;   /* 1d-fetch, which plans do: the rows that are needed */
     double replicated_seconds; /* static-split, paper 004's: all rows of B to all ranks */
     double together_seconds;   /* an execution, exchange included */
-    double alone_seconds;      /* of the whole on one rank: the sum of what the ranks compute */
-    uint64_t reserved[2];
+    double alone_seconds;      /* of the whole on one rank: the sum of what the ranks compute, with all threads of a
+                                  CPU that they share */
+    int64_t back_bytes; /* of one row of partial sums that goes back to its owner: with options.transpose; else 0 */
+    uint64_t reserved[1];
 } tamis_group_report;
 
 /* Describes a plan. */
@@ -141,6 +148,44 @@ TAMIS_API tamis_status tamis_group_plan_describe(const tamis_group_plan *plan, t
    `bytes`, including a final zero. *needed (may be NULL) is the full length including the zero. text may be NULL if
    bytes is 0. */
 TAMIS_API tamis_status tamis_group_plan_explain(const tamis_group_plan *plan, char *text, size_t bytes, size_t *needed);
+
+/* ---------------------------------------------------------------------------------------------- gradients */
+
+/* What the backward calls of an operation need on a group: see <tamis/gradient.h>. One call at a time. */
+typedef struct tamis_group_gradient tamis_group_gradient;
+
+/*
+ * Makes a gradient for the operation that a group's plan with the same arguments computes; neither needs the other.
+ * Errors are those of tamis_group_plan_create. There is none of softmax with options.transpose
+ * (TAMIS_ERROR_UNSUPPORTED), of which each row is on several ranks.
+ */
+TAMIS_API tamis_status tamis_group_gradient_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
+                                                   const tamis_options *options, tamis_group_gradient **gradient);
+TAMIS_API void tamis_group_gradient_destroy(tamis_group_gradient *gradient); /* NULL is allowed; not collective */
+
+/* The bytes of workspace that a backward call needs on this rank. */
+TAMIS_API tamis_status tamis_group_gradient_workspace_size(const tamis_group_gradient *gradient, size_t *bytes);
+
+/*
+ * Backward calls, like those of <tamis/gradient.h>, collective. Each gradient has the rows of the matrix that it
+ * belongs to: dA, dP and dS are computed from this rank's rows of S alone; dB and dD have own_rows rows, to which the
+ * nonzeros of all ranks add. With the transpose it is dA that all add to, and dB, dD and dS that are this rank's alone.
+ * Outputs that are NULL are not computed; those that all ranks add to must be wanted on all or on none. The sums of
+ * others go to their owners in the type that sums are kept in, and are added in the order of ranks: the same bits each
+ * time. execution.softmax_rows is that of this rank's rows, as a group's plan wrote it. execution.generation says which
+ * B and D these are, and is not looked at with the transpose.
+ */
+TAMIS_API tamis_status tamis_group_sddmm_backward(const tamis_group_gradient *gradient, const tamis_dense *dP,
+                                                  const tamis_dense *A, const tamis_dense *B, const tamis_dense *dA,
+                                                  const tamis_dense *dB, const tamis_dense *dS,
+                                                  const tamis_execution *execution);
+TAMIS_API tamis_status tamis_group_spmm_backward(const tamis_group_gradient *gradient, const tamis_dense *dC,
+                                                 const tamis_dense *B, const tamis_dense *dB, const tamis_dense *dS,
+                                                 const tamis_execution *execution);
+TAMIS_API tamis_status tamis_group_fused_backward(const tamis_group_gradient *gradient, const tamis_dense *dE,
+                                                  const tamis_dense *A, const tamis_dense *B, const tamis_dense *D,
+                                                  const tamis_dense *dA, const tamis_dense *dB, const tamis_dense *dD,
+                                                  const tamis_dense *dS, const tamis_execution *execution);
 
 #ifdef __cplusplus
 }

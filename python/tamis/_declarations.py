@@ -201,7 +201,7 @@ class tamis_group_report(Structure):
                 ("ghosts", c_int64), ("ghosts_most", c_int64), ("row_bytes", c_int64), ("buffer_bytes", c_size_t),
                 ("setup_seconds", c_double), ("overlaps", c_bool), ("exchange_seconds", c_double),
                 ("replicated_seconds", c_double), ("together_seconds", c_double), ("alone_seconds", c_double),
-                ("reserved", c_uint64 * 2)]
+                ("back_bytes", c_int64), ("reserved", c_uint64 * 1)]
 
 
 class tamis_convert_options(Structure):
@@ -421,6 +421,18 @@ TAMIS_FUNCTIONS = {
     "tamis_group_plan_local": (c_void_p, [c_void_p]),
     "tamis_group_plan_describe": (c_int, [c_void_p, POINTER(tamis_group_report)]),
     "tamis_group_plan_explain": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t)]),
+    "tamis_group_gradient_create": (c_int, [c_void_p, POINTER(tamis_sparse), c_int64, POINTER(tamis_options),
+                                            POINTER(c_void_p)]),
+    "tamis_group_gradient_destroy": (None, [c_void_p]),
+    "tamis_group_gradient_workspace_size": (c_int, [c_void_p, POINTER(c_size_t)]),
+    "tamis_group_sddmm_backward": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                           POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                           POINTER(tamis_execution)]),
+    "tamis_group_spmm_backward": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                          POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_group_fused_backward": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                           POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                           POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_execution)]),
     "tamis_owned_sparse_view": (POINTER(tamis_sparse), [c_void_p]),
     "tamis_owned_dense_view": (POINTER(tamis_dense), [c_void_p]),
     "tamis_owned_sparse_free": (None, [c_void_p]),

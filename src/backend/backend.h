@@ -178,6 +178,28 @@ typedef struct tamis_gathering {
     const void *rows; /* int64, in the backend's memory; NULL: 0, 1, 2, ... */
 } tamis_gathering;
 
+/*
+ * Sums of rows, in this order and so with the same bits each time: of `own` and `others`, each of whose rows is `apart`
+ * elements behind the one before, in what `type` is summed in.
+ *   row i of `to` = factor * (row i of own + rows places[starts[i]] .. places[starts[i + 1] - 1] of others) + keep * to
+ * `weighted`: each of these rows is a part of a softmax over more entries than it has. Its largest score and its sum of
+ * exponentials are `pair` elements behind its first one; the parts are merged. `merged` gets the pair of each row of
+ * `to`, one after another.
+ */
+typedef struct tamis_row_sum {
+    tamis_type type; /* of `to` */
+    int threads;
+    tamis_layout layout; /* of `to`; the others are row-major */
+    tamis_place own, others, to;
+    int64_t apart, stride; /* in elements */
+    int64_t cols, count;
+    const void *starts, *places; /* int64, in the backend's memory */
+    double factor, keep;         /* with keep = 0 `to` is not read */
+    bool weighted;
+    int64_t pair;
+    tamis_place merged; /* base NULL: not wanted */
+} tamis_row_sum;
+
 /* What a rank sends to each other one and receives from it, in device memory: bytes starts[r] .. starts[r + 1] - 1. */
 typedef struct tamis_messages {
     int rank, ranks;
@@ -274,6 +296,7 @@ struct tamis_backend {
     tamis_status (*transpose)(void *device, void *stream, const tamis_transposition *transposition);
     tamis_status (*permute)(void *device, void *stream, const tamis_permutation *permutation);
     tamis_status (*gather)(void *device, void *stream, const tamis_gathering *gathering);
+    tamis_status (*add_rows)(void *device, void *stream, const tamis_row_sum *sum);
 
     const tamis_messenger *messenger;   /* NULL: none */
     const tamis_dense_functions *dense; /* NULL: none */

@@ -293,8 +293,9 @@ static void describe_operands(const tamis_views *views, run *r) {
     const tamis_problem *const p = &r->plan->problem;
     const tamis_staging *const s = &r->plan->staging;
     const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
-    r->a = (operand){"A", views->A, p->rows, p->inner, o->type, o->a_layout, "a_layout", s->a, 0};
-    r->b = (operand){"B", views->B, p->cols, spmm ? p->width : p->inner, o->type, o->b_layout, "b_layout", s->b, 0};
+    r->a = (operand){"A", views->A, p->rows, p->inner, o->type, o->a_layout, "a_layout", s->a, views->skip_a};
+    r->b = (operand){"B",        views->B, p->cols,      spmm ? p->width : p->inner, o->type, o->b_layout,
+                     "b_layout", s->b,     views->skip_b};
     const tamis_dense *const D = o->d_is_b && !views->D ? views->B : views->D;
     r->d = (operand){"D", D, p->cols, p->width, o->type, o->d_layout, "d_layout", s->d, views->skip_d};
     r->out = (operand){spmm ? "C" : "E", views->out,      p->rows, p->width,       o->output_type,
@@ -313,7 +314,7 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
     TRY(tamis_execution_check_stream(plan->device, &r->given));
     describe_operands(views, r);
     TRY(check_operands(r));
-    r->d_is_b = operation == TAMIS_OP_FUSED && views->skip_d == 0 && tamis_dense_same(r->b.view, r->d.view);
+    r->d_is_b = operation == TAMIS_OP_FUSED && views->skip_d == views->skip_b && tamis_dense_same(r->b.view, r->d.view);
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, tamis_plan_needs_values(plan),
                           &r->given));
     TRY(tamis_softmax_rows_check(plan->device, &plan->options, plan->problem.rows, &r->given));

@@ -7,11 +7,10 @@
  *
  * SpMM needs two plans over S itself.
  */
-#include <tamis/gradient.h>
+#include "core/gradient.h"
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "core/plan.h"
 
 /* The type of samples (x, dp) and weights (p, dx) between the steps: that of sums, never rounded to 16 bits. */
 static tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }
@@ -24,6 +23,7 @@ struct tamis_gradient {
     tamis_source *source;  /* of options.allocator; NULL: the backend's own */
     tamis_options options; /* defaults filled in; its pointers to strings are not kept */
     tamis_sparse S;        /* the caller's view */
+    bool partial;          /* see core/gradient.h */
     int64_t rows, cols;    /* of op(S) */
     tamis_row_order order; /* of T; no arrays where T is S */
     tamis_row_order turned_order;
@@ -36,6 +36,15 @@ struct tamis_gradient {
 };
 
 static bool by_samples(const tamis_gradient *g) { return g->options.operation != TAMIS_OP_SPMM; }
+
+/* Whether the output of that plan is a part of sums. */
+static bool is_partial(const tamis_gradient *g, int which) {
+    return g->partial && (g->options.transpose ? which == TO_A : which == TO_B || which == TO_D);
+}
+
+static tamis_type output_type_of(const tamis_gradient *g, int which) {
+    return is_partial(g, which) ? between_type(&g->options) : g->options.type;
+}
 
 static bool has_values(const tamis_gradient *g) {
     return g->S.values && tamis_needs_values(g->options.operation, g->options.edge);
@@ -72,6 +81,7 @@ static tamis_status make_multiplier(tamis_gradient *g, int which, const tamis_sp
                                     int64_t width, tamis_layout b_layout, tamis_layout output_layout) {
     tamis_options o = part_of(g, TAMIS_OP_SPMM);
     o.transpose = transpose;
+    o.output_type = output_type_of(g, which);
     o.width = width;
     o.b_layout = b_layout;
     o.output_layout = output_layout;
@@ -253,16 +263,13 @@ static tamis_status make_from(tamis_gradient *g, const tamis_sparse *S, const ta
     return status;
 }
 
-tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
-                                   tamis_gradient **gradient) {
+tamis_status tamis_gradient_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
+                                 bool partial, tamis_gradient **gradient) {
     tamis_status status = TAMIS_OK;
     tamis_gradient *made = NULL;
-    tamis_clear_error();
-    if (!gradient) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: expected an address for the result");
-    *gradient = NULL;
-    TRY(tamis_device_check(device));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a gradient", (void **)&made));
     made->device = device;
+    made->partial = partial;
     tamis_destroy_passed(device);
     TRY_GOTO(failed, make_from(made, S, options));
     *gradient = made;
@@ -270,6 +277,15 @@ tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, 
 failed:
     release(made);
     return status;
+}
+
+tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
+                                   tamis_gradient **gradient) {
+    tamis_clear_error();
+    if (!gradient) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: expected an address for the result");
+    *gradient = NULL;
+    TRY(tamis_device_check(device));
+    return tamis_gradient_make(device, S, options, false, gradient);
 }
 
 tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes) {
@@ -287,12 +303,11 @@ typedef struct back {
     const tamis_gradient *g;
     tamis_execution given; /* with the values and workspace in use */
     tamis_loan loan;
-    const tamis_dense *dP, *dE, *A, *B, *D; /* for SpMM, dE is dC */
-    const tamis_dense *dA, *dB, *dD, *dS;
+    tamis_back_views x;
 } back;
 
 static tamis_status check_matrix(const back *b, const char *name, const tamis_dense *view, int64_t rows, int64_t cols,
-                                 tamis_layout layout, const char *option, bool output) {
+                                 tamis_layout layout, const char *option) {
     const tamis_operand x = {.name = name,
                              .view = view,
                              .rows = rows,
@@ -300,8 +315,21 @@ static tamis_status check_matrix(const back *b, const char *name, const tamis_de
                              .type = b->g->options.type,
                              .layout = layout,
                              .option = option};
-    if (output && !view) return TAMIS_OK; /* the caller does not want it */
-    return tamis_operand_check(b->g->device, &x, output ? b->g->options.batch : 1);
+    return tamis_operand_check(b->g->device, &x, 1);
+}
+
+/* That of a plan. */
+static tamis_status check_output(const back *b, int plan, const char *name, const tamis_dense *view, int64_t rows,
+                                 int64_t cols, tamis_layout layout, const char *option) {
+    const tamis_operand x = {.name = name,
+                             .view = view,
+                             .rows = rows,
+                             .cols = cols,
+                             .type = output_type_of(b->g, plan),
+                             .layout = layout,
+                             .option = option};
+    if (!view) return TAMIS_OK; /* the caller does not want it */
+    return tamis_operand_check(b->g->device, &x, b->g->options.batch);
 }
 
 static tamis_status check_samples(const back *b, const char *name, const tamis_dense *view, tamis_type type,
@@ -312,13 +340,13 @@ static tamis_status check_samples(const back *b, const char *name, const tamis_d
 }
 
 static tamis_status check_values_wanted(const back *b) {
-    if (!b->dS) return TAMIS_OK;
+    if (!b->x.dS) return TAMIS_OK;
     if (!b->g->S.values)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "dS is not NULL, but S has no values: they have no gradient");
     if (!has_values(b->g))
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "dS is not NULL, but the mask edge does not read S's values: they have no gradient");
-    return check_samples(b, "dS", b->dS, b->g->S.value_type, true);
+    return check_samples(b, "dS", b->x.dS, b->g->S.value_type, true);
 }
 
 static tamis_status check_views(const back *b) {
@@ -326,15 +354,15 @@ static tamis_status check_views(const back *b) {
     const tamis_options *const o = &g->options;
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
     const int64_t b_cols = spmm ? o->width : o->inner;
-    if (o->operation == TAMIS_OP_SDDMM) TRY(check_samples(b, "dP", b->dP, o->output_type, false));
-    if (!spmm) TRY(check_matrix(b, "A", b->A, g->rows, o->inner, o->a_layout, "a_layout", false));
-    TRY(check_matrix(b, "B", b->B, g->cols, b_cols, o->b_layout, "b_layout", false));
-    if (fused) TRY(check_matrix(b, "D", b->D, g->cols, o->width, o->d_layout, "d_layout", false));
+    if (o->operation == TAMIS_OP_SDDMM) TRY(check_samples(b, "dP", b->x.dP, o->output_type, false));
+    if (!spmm) TRY(check_matrix(b, "A", b->x.A, g->rows, o->inner, o->a_layout, "a_layout"));
+    TRY(check_matrix(b, "B", b->x.B, g->cols, b_cols, o->b_layout, "b_layout"));
+    if (fused) TRY(check_matrix(b, "D", b->x.D, g->cols, o->width, o->d_layout, "d_layout"));
     if (spmm || fused)
-        TRY(check_matrix(b, spmm ? "dC" : "dE", b->dE, g->rows, o->width, o->output_layout, "output_layout", false));
-    TRY(check_matrix(b, "dA", b->dA, g->rows, o->inner, o->a_layout, "a_layout", true));
-    TRY(check_matrix(b, "dB", b->dB, g->cols, b_cols, o->b_layout, "b_layout", true));
-    TRY(check_matrix(b, "dD", b->dD, g->cols, o->width, o->d_layout, "d_layout", true));
+        TRY(check_matrix(b, spmm ? "dC" : "dE", b->x.dE, g->rows, o->width, o->output_layout, "output_layout"));
+    TRY(check_output(b, TO_A, "dA", b->x.dA, g->rows, o->inner, o->a_layout, "a_layout"));
+    TRY(check_output(b, TO_B, "dB", b->x.dB, g->cols, b_cols, o->b_layout, "b_layout"));
+    TRY(check_output(b, TO_D, "dD", b->x.dD, g->cols, o->width, o->d_layout, "d_layout"));
     return check_values_wanted(b);
 }
 
@@ -369,8 +397,8 @@ static tamis_execution execution_of(const back *b, double alpha, double beta) {
     return x;
 }
 
-/* Writes the samples <left_i, right_j> at the nonzeros of T to place `to` of the workspace. */
-static tamis_status sample(const back *b, int plan, const tamis_dense *left, const tamis_dense *right, int64_t to) {
+/* Samples <A_i, B_j> of the operands given in `views` at the nonzeros of T, to place `to` of the workspace. */
+static tamis_status sample(const back *b, int plan, tamis_views views, int64_t to) {
     const tamis_gradient *const g = b->g;
     const tamis_type type = between_type(&g->options);
     const tamis_execution execution = execution_of(b, 1, 0);
@@ -380,16 +408,16 @@ static tamis_status sample(const back *b, int plan, const tamis_dense *left, con
                                  .type = type,
                                  .location = g->S.location,
                                  .batch_stride = g->S.nnz};
-    const tamis_views views = {.A = left, .B = right, .out = &samples, .skip_out = elements_to(to, type)};
+    views.out = &samples;
+    views.skip_out = elements_to(to, type);
     return tamis_plan_run(g->plans[plan], TAMIS_OP_SDDMM, &views, &execution);
 }
 
-/* out = alpha * W right + beta * out, where W is T or U with weights from the workspace. */
-static tamis_status multiply(const back *b, int plan, int64_t weights, const tamis_dense *right, const tamis_dense *out,
-                             double alpha) {
+/* out = alpha * W B + beta * out, with B and out of `views`, where W is T or U with weights from the workspace. */
+static tamis_status multiply(const back *b, int plan, int64_t weights, tamis_views views, double alpha) {
     const tamis_gradient *const g = b->g;
-    tamis_execution execution = execution_of(b, alpha, b->given.beta);
-    const tamis_views views = {.B = right, .out = out, .skip_values = elements_to(weights, between_type(&g->options))};
+    tamis_execution execution = execution_of(b, alpha, is_partial(g, plan) ? 0 : b->given.beta);
+    views.skip_values = elements_to(weights, between_type(&g->options));
     execution.values = b->given.workspace;
     execution.values_stride = g->S.nnz;
     return tamis_plan_run(g->plans[plan], TAMIS_OP_SPMM, &views, &execution);
@@ -423,7 +451,7 @@ static tamis_edge_array outside(const back *b, const tamis_dense *X) {
 
 static tamis_edge_array values_of(const back *b) {
     const tamis_gradient *const g = b->g;
-    const int64_t skip = g->S.offset_base * (int64_t)tamis_type_size(g->options.type);
+    const int64_t skip = (b->x.skip_values + g->S.offset_base) * (int64_t)tamis_type_size(g->options.type);
     if (!has_values(g)) return (tamis_edge_array){.apart = 0};
     return (tamis_edge_array){tamis_place_at(b->given.values, (size_t)skip), b->given.values_stride, g->options.type,
                               g->order.permutation != NULL};
@@ -436,7 +464,7 @@ typedef struct needs {
 
 static needs needs_of(const back *b) {
     const tamis_edge edge = b->g->options.edge;
-    needs n = {.p = b->dD != NULL, .dx = b->dA || b->dB, .ds = b->dS != NULL};
+    needs n = {.p = b->x.dD != NULL, .dx = b->x.dA || b->x.dB, .ds = b->x.dS != NULL};
     n.dp = n.dx || n.ds;
     n.x = n.p || (n.dx && tamis_edge_dx_needs_x(edge)) || (n.ds && tamis_edge_ds_needs_x(edge));
     return n;
@@ -465,70 +493,92 @@ static tamis_status differentiate(const back *b, const needs *n) {
                           .ds_keep = b->given.beta,
                           .parts = {b->given.workspace, g->parts}};
     if (n->x) job.x = inside(b, g->x, between);
-    if (n->dp) job.dp = b->dP ? outside(b, b->dP) : inside(b, g->dp, between);
+    if (n->dp) job.dp = b->x.dP ? outside(b, b->x.dP) : inside(b, g->dp, between);
     if (n->p) job.p = inside(b, g->dp, between);
     if (n->dx) job.dx = inside(b, g->x, between);
-    if (n->ds) job.ds = outside(b, b->dS);
+    if (n->ds) job.ds = outside(b, b->x.dS);
     return g->S.nnz > 0 ? g->device->backend->edges->run(&job) : TAMIS_OK;
 }
 
 /* SDDMM and fused. */
 static tamis_status go_back(const back *b) {
     const tamis_gradient *const g = b->g;
+    const tamis_back_views *const x = &b->x;
     const needs n = needs_of(b);
-    if (n.x) TRY(sample(b, SAMPLE, b->A, b->B, g->x));
-    if (n.dp && b->dE) TRY(sample(b, OUTER, b->dE, b->D, g->dp));
+    const tamis_views products = {.A = x->A, .skip_a = x->skip_a, .B = x->B, .skip_b = x->skip_b};
+    const tamis_views outer = {.A = x->dE, .skip_a = x->skip_e, .B = x->D, .skip_b = x->skip_d};
+    const tamis_views to_a = {.B = x->B, .skip_b = x->skip_b, .out = x->dA};
+    const tamis_views to_b = {.B = x->A, .skip_b = x->skip_a, .out = x->dB};
+    const tamis_views to_d = {.B = x->dE, .skip_b = x->skip_e, .out = x->dD, .skip_out = x->skip_dd};
+    if (n.x) TRY(sample(b, SAMPLE, products, g->x));
+    if (n.dp && x->dE) TRY(sample(b, OUTER, outer, g->dp));
     if (n.p || n.dx || n.ds) TRY(differentiate(b, &n));
-    if (b->dA) TRY(multiply(b, TO_A, g->x, b->B, b->dA, 1));
-    if (b->dB) {
+    if (x->dA) TRY(multiply(b, TO_A, g->x, to_a, 1));
+    if (x->dB) {
         TRY(turn(b, g->x));
-        TRY(multiply(b, TO_B, g->turned, b->A, b->dB, 1));
+        TRY(multiply(b, TO_B, g->turned, to_b, 1));
     }
-    if (!b->dD) return TAMIS_OK;
+    if (!x->dD) return TAMIS_OK;
     TRY(turn(b, g->dp));
-    return multiply(b, TO_D, g->turned, b->dE, b->dD, b->given.alpha);
+    return multiply(b, TO_D, g->turned, to_d, b->given.alpha);
 }
 
 static tamis_status go_back_spmm(const back *b) {
     const tamis_gradient *const g = b->g;
+    const tamis_back_views *const x = &b->x;
     tamis_execution execution = execution_of(b, b->given.alpha, b->given.beta);
     const bool transpose = g->options.transpose;
-    const tamis_views samples = {.A = transpose ? b->B : b->dE, .B = transpose ? b->dE : b->B, .out = b->dS};
-    const tamis_views product = {.B = b->dE, .out = b->dB};
-    if (b->dS) TRY(tamis_plan_run(g->plans[OUTER], TAMIS_OP_SDDMM, &samples, &execution));
-    if (!b->dB) return TAMIS_OK;
+    const tamis_views samples = {.A = transpose ? x->B : x->dE,
+                                 .skip_a = transpose ? x->skip_b : x->skip_e,
+                                 .B = transpose ? x->dE : x->B,
+                                 .skip_b = transpose ? x->skip_e : x->skip_b,
+                                 .out = x->dS};
+    const tamis_views product = {.B = x->dE, .skip_b = x->skip_e, .out = x->dB, .skip_values = x->skip_values};
+    if (x->dS) TRY(tamis_plan_run(g->plans[OUTER], TAMIS_OP_SDDMM, &samples, &execution));
+    if (!x->dB) return TAMIS_OK;
+    if (is_partial(g, TO_B)) execution.beta = 0;
     execution.values = b->given.values;
     execution.values_stride = b->given.values_stride;
     return tamis_plan_run(g->plans[TO_B], TAMIS_OP_SPMM, &product, &execution);
 }
 
-static tamis_status run(back *b, tamis_operation operation, const tamis_execution *execution) {
-    TRY(begin(b, operation, execution));
-    const tamis_status status = operation == TAMIS_OP_SPMM ? go_back_spmm(b) : go_back(b);
-    tamis_workspace_give_back(b->g->device, &b->loan);
+tamis_status tamis_gradient_run(const tamis_gradient *gradient, tamis_operation operation,
+                                const tamis_back_views *views, const tamis_execution *execution) {
+    back b = {.g = gradient, .x = *views};
+    TRY(begin(&b, operation, execution));
+    const tamis_status status = operation == TAMIS_OP_SPMM ? go_back_spmm(&b) : go_back(&b);
+    tamis_workspace_give_back(b.g->device, &b.loan);
     return status;
+}
+
+tamis_status tamis_gradient_check_run(const tamis_gradient *gradient, tamis_operation operation,
+                                      const tamis_back_views *views, const tamis_execution *execution) {
+    back b = {.g = gradient, .x = *views};
+    TRY(begin(&b, operation, execution));
+    tamis_workspace_give_back(b.g->device, &b.loan);
+    return TAMIS_OK;
 }
 
 tamis_status tamis_sddmm_backward(const tamis_gradient *gradient, const tamis_dense *dP, const tamis_dense *A,
                                   const tamis_dense *B, const tamis_dense *dA, const tamis_dense *dB,
                                   const tamis_dense *dS, const tamis_execution *execution) {
-    back b = {.g = gradient, .dP = dP, .A = A, .B = B, .dA = dA, .dB = dB, .dS = dS};
+    const tamis_back_views views = {.dP = dP, .A = A, .B = B, .dA = dA, .dB = dB, .dS = dS};
     tamis_clear_error();
-    return run(&b, TAMIS_OP_SDDMM, execution);
+    return tamis_gradient_run(gradient, TAMIS_OP_SDDMM, &views, execution);
 }
 
 tamis_status tamis_spmm_backward(const tamis_gradient *gradient, const tamis_dense *dC, const tamis_dense *B,
                                  const tamis_dense *dB, const tamis_dense *dS, const tamis_execution *execution) {
-    back b = {.g = gradient, .dE = dC, .B = B, .dB = dB, .dS = dS};
+    const tamis_back_views views = {.dE = dC, .B = B, .dB = dB, .dS = dS};
     tamis_clear_error();
-    return run(&b, TAMIS_OP_SPMM, execution);
+    return tamis_gradient_run(gradient, TAMIS_OP_SPMM, &views, execution);
 }
 
 tamis_status tamis_fused_backward(const tamis_gradient *gradient, const tamis_dense *dE, const tamis_dense *A,
                                   const tamis_dense *B, const tamis_dense *D, const tamis_dense *dA,
                                   const tamis_dense *dB, const tamis_dense *dD, const tamis_dense *dS,
                                   const tamis_execution *execution) {
-    back b = {.g = gradient, .dE = dE, .A = A, .B = B, .D = D, .dA = dA, .dB = dB, .dD = dD, .dS = dS};
+    const tamis_back_views views = {.dE = dE, .A = A, .B = B, .D = D, .dA = dA, .dB = dB, .dD = dD, .dS = dS};
     tamis_clear_error();
-    return run(&b, TAMIS_OP_FUSED, execution);
+    return tamis_gradient_run(gradient, TAMIS_OP_FUSED, &views, execution);
 }

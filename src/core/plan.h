@@ -126,7 +126,8 @@ void tamis_workspace_give_back(const tamis_device *device, const tamis_loan *loa
 /* The operands of an operation; those that it does not have are NULL. */
 typedef struct tamis_views {
     const tamis_dense *A, *B, *D, *out;
-    int64_t skip_d, skip_out, skip_values; /* elements before D, before out and before the execution's values */
+    /* elements before each, and before the execution's values */
+    int64_t skip_a, skip_b, skip_d, skip_out, skip_values;
 } tamis_views;
 
 tamis_status tamis_plan_run(const tamis_plan *plan, tamis_operation operation, const tamis_views *views,

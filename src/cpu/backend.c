@@ -104,6 +104,7 @@ const tamis_backend tamis_cpu_backend = {
     .transpose = tamis_cpu_transpose,
     .permute = tamis_cpu_permute,
     .gather = tamis_cpu_gather,
+    .add_rows = tamis_cpu_add_rows,
     .dense = &tamis_cpu_dense_functions,
     .edges = &tamis_cpu_edge_functions,
 };

@@ -32,6 +32,9 @@ tamis_status tamis_cpu_look(const tamis_problem *problem, tamis_evidence *eviden
 /* gather.c: rows of a matrix, one after another. */
 tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering);
 
+/* add_rows.c: sums of rows. */
+tamis_status tamis_cpu_add_rows(void *device, void *stream, const tamis_row_sum *sum);
+
 /* staging.c: copies operands that kernels cannot use in place: column-major matrices, and values that are not in row
    order. */
 tamis_status tamis_cpu_ready(void *device, tamis_type type, bool transposes, bool permutes);

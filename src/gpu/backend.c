@@ -182,6 +182,7 @@ const tamis_backend tamis_cuda_backend = {
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
     .gather = tamis_gpu_gather,
+    .add_rows = tamis_gpu_add_rows,
     .messenger = &tamis_nccl_messenger,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
@@ -231,6 +232,7 @@ const tamis_backend tamis_opencl_backend = {
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
     .gather = tamis_gpu_gather,
+    .add_rows = tamis_gpu_add_rows,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
 };

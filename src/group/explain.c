@@ -32,15 +32,21 @@ static void write_exchange(tamis_text *w, const tamis_group_plan *plan) {
         "would bring %lld\n",
         (long long)r->ghost_rows, (long long)r->row_bytes, r->sources, r->sources == 1 ? "" : "s",
         (long long)r->send_rows, r->targets, (long long)(r->cols - r->own_rows));
+    if (r->back_bytes > 0)
+        tamis_text_add(w,
+                       "sums         sends %lld rows of %lld bytes back to their owners, adds %lld to its own rows\n",
+                       (long long)r->ghost_rows, (long long)r->back_bytes, (long long)r->send_rows);
     tamis_text_add(w, "all ranks    receive %lld rows, the most %lld\n", (long long)r->ghosts,
                    (long long)r->ghosts_most);
     tamis_text_add(w, "buffers      %zu bytes\n", r->buffer_bytes);
 }
 
-/* What an algorithm receives on this rank, and takes on the slowest. */
+/* What an algorithm receives on this rank, rows and sums of rows, and takes on the slowest. */
 static void write_algorithm(tamis_text *w, const tamis_group_plan *plan, const char *name, const char *what,
-                            int64_t rows, int messages, double seconds) {
-    const int64_t words = rows * (plan->report.row_bytes / (int64_t)tamis_type_size(plan->options.type));
+                            int64_t rows, int64_t sums, int messages, double seconds) {
+    const tamis_type type = plan->options.type;
+    const int64_t words = rows * (plan->report.row_bytes / (int64_t)tamis_type_size(type)) +
+                          sums * (plan->report.back_bytes / (int64_t)tamis_type_size(tamis_sum_type(type)));
     tamis_text_add(w, "%-12s %s: this rank receives %lld words in %d message%s", name, what, (long long)words, messages,
                    messages == 1 ? "" : "s");
     if (seconds > 0) tamis_text_add(w, "; %.3g ms predicted", 1e3 * seconds);
@@ -50,10 +56,14 @@ static void write_algorithm(tamis_text *w, const tamis_group_plan *plan, const c
 /* The plan's own algorithm and the baseline, and whether one device would do. */
 static void write_prices(tamis_text *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
+    const bool fetches = r->row_bytes > 0, sums = r->back_bytes > 0;
+    const int others = r->ranks - 1;
     write_algorithm(w, plan, "1d-fetch", r->overlaps ? "used, while the own part is computed" : "used", r->ghost_rows,
-                    r->sources, r->exchange_seconds);
-    write_algorithm(w, plan, "static-split", "not used (paper 004: B is replicated)", r->cols - r->own_rows,
-                    r->ranks - 1, r->replicated_seconds);
+                    r->send_rows, (fetches ? r->sources : 0) + (sums ? r->targets : 0), r->exchange_seconds);
+    write_algorithm(w, plan, "static-split",
+                    sums ? "not used (paper 004: A is replicated, and all add to all rows)"
+                         : "not used (paper 004: B is replicated)",
+                    r->cols - r->own_rows, r->own_rows * others, others * (fetches + sums), r->replicated_seconds);
     if (!(r->together_seconds > 0) || !(r->alone_seconds > 0)) return;
     const double ratio = r->alone_seconds / r->together_seconds;
     tamis_text_add(w, "predicted    %.3g ms together, %.3g ms on one rank alone: ", 1e3 * r->together_seconds,

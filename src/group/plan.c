@@ -24,6 +24,8 @@ enum {
     FACT_WIDTH,
     FACT_BATCH,
     FACT_D_IS_B,
+    FACT_TRANSPOSE,
+    FACT_BACKWARD,
     EQUAL_FACTS,
     FACT_OWN_ROWS = EQUAL_FACTS,
     FACT_ROWS,
@@ -31,9 +33,9 @@ enum {
     FACTS
 };
 
-static const char *const fact_names[EQUAL_FACTS] = {"S.cols",        "options.operation", "options.edge",
-                                                    "options.type",  "options.inner",     "options.width",
-                                                    "options.batch", "options.d_is_b"};
+static const char *const fact_names[EQUAL_FACTS] = {
+    "S.cols",        "options.operation", "options.edge",   "options.type",      "options.inner",
+    "options.width", "options.batch",     "options.d_is_b", "options.transpose", "a gradient instead of a plan"};
 
 enum { EDGE_NUMBERS = 3 };
 
@@ -57,22 +59,29 @@ typedef struct making {
 
 /* ------------------------------------------------------------------------------------------ step 1 */
 
+/* Ranks of one process share the device's. */
+static void share_threads(making *m) {
+    tamis_options *const o = &m->plan->options;
+    const int sharing = m->plan->group->sharing;
+    m->plan->divided = 1;
+    if (m->given->threads != 0) return;
+    if (!tamis_group_on_device(m->plan->group)) m->plan->divided = o->threads < sharing ? o->threads : sharing;
+    o->threads = o->threads > sharing ? o->threads / sharing : 1;
+}
+
 static tamis_status check(making *m) {
     tamis_options *const o = &m->plan->options;
     TRY(tamis_options_read(m->given, m->plan->group->device, o));
-    if (o->transpose)
-        return tamis_fail(
-            TAMIS_ERROR_UNSUPPORTED,
-            "options.transpose = true: groups do not multiply by the transpose; distribute the transpose");
+    if (m->plan->backward && o->transpose && o->operation == TAMIS_OP_FUSED && o->edge == TAMIS_EDGE_SOFTMAX)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.transpose = true: groups have no gradient of softmax with it, since each row of S^T "
+                          "is on several ranks; distribute the transpose");
     TRY(tamis_sparse_check_host(m->S, "S"));
     if (m->S->format != TAMIS_CSR)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(m->S->format));
     if (m->own_rows < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "own_rows = %lld: expected 0 or more", (long long)m->own_rows);
-    if (m->given->threads == 0 && o->threads > m->plan->group->sharing) /* ranks of one process share them */
-        o->threads /= m->plan->group->sharing;
-    else if (m->given->threads == 0)
-        o->threads = 1;
+    share_threads(m);
     return TAMIS_OK;
 }
 
@@ -86,6 +95,8 @@ static facts facts_of(const making *m) {
                              [FACT_WIDTH] = o->width,
                              [FACT_BATCH] = o->batch,
                              [FACT_D_IS_B] = o->d_is_b,
+                             [FACT_TRANSPOSE] = o->transpose,
+                             [FACT_BACKWARD] = m->plan->backward,
                              [FACT_OWN_ROWS] = m->own_rows,
                              [FACT_ROWS] = m->S->rows,
                              [FACT_NNZ] = m->S->nnz},
@@ -183,14 +194,24 @@ static tamis_status exchange_requests(making *m) {
 
 /* ------------------------------------------------------------------------------------------ step 4 */
 
+/* What an exchanged row has, in elements: of what is fetched, and of partial sums. */
 static tamis_status count_row_bytes(tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
-    int64_t width;
-    if (__builtin_add_overflow(o->inner, o->width, &width) || __builtin_mul_overflow(width, o->batch, &width) ||
-        __builtin_mul_overflow(width, (int64_t)tamis_type_size(o->type), &plan->report.row_bytes))
+    const bool forward = !plan->backward, softmax = o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+    int64_t both, fetched, back;
+    if (__builtin_add_overflow(o->inner, o->width, &both) || __builtin_add_overflow(both, 2, &back) ||
+        __builtin_mul_overflow(back, o->batch, &fetched) ||
+        __builtin_mul_overflow(fetched, (int64_t)sizeof(double), &fetched))
         return tamis_fail(TAMIS_ERROR_OVERFLOW,
                           "options.inner = %lld, width = %lld, batch = %lld: the bytes of a row do not fit 64 bits",
                           (long long)o->inner, (long long)o->width, (long long)o->batch);
+    fetched = o->transpose && forward ? o->inner : both;
+    if (o->transpose)
+        back = forward ? o->width + (softmax ? 2 : 0) : o->inner;
+    else
+        back = forward ? 0 : both;
+    plan->report.row_bytes = fetched * o->batch * (int64_t)tamis_type_size(o->type);
+    plan->report.back_bytes = back * o->batch * (int64_t)tamis_type_size(tamis_sum_type(o->type));
     return TAMIS_OK;
 }
 
@@ -199,7 +220,7 @@ static tamis_status make_rest(making *m) {
     TRY(tamis_shard_set_requests(plan->shard, m->asked, m->asked_rows));
     TRY(count_row_bytes(plan));
     plan->report.cols = m->S->cols;
-    plan->overlaps = tamis_group_overlaps(plan);
+    plan->overlaps = !plan->backward && tamis_group_overlaps(plan);
     TRY(tamis_group_make_pieces(plan, &plan->options));
     return tamis_group_make_buffers(plan);
 }
@@ -228,7 +249,7 @@ static void add_ending(tamis_group_report *report, const ending *theirs) {
     raise_to(&report->exchange_seconds, theirs->price.exchange);
     raise_to(&report->replicated_seconds, theirs->price.replicated);
     raise_to(&report->together_seconds, theirs->price.together);
-    report->alone_seconds += theirs->price.local;
+    report->alone_seconds += theirs->price.alone;
 }
 
 static void fill_report(making *m) {
@@ -283,23 +304,23 @@ static tamis_status make(making *m) {
     return TAMIS_OK;
 }
 
-static tamis_status begin(making *m, tamis_group_plan **plan) {
-    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: expected an address for the result");
+static tamis_status begin(making *m, const char *name, tamis_group_plan **plan) {
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an address for the result", name);
     *plan = NULL;
     return tamis_allocate_zeroed(1, sizeof *m->plan, "a group's plan", (void **)&m->plan);
 }
 
-tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
-                                     const tamis_options *options, tamis_group_plan **plan) {
+tamis_status tamis_group_plan_make(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
+                                   const tamis_options *options, const char *name, tamis_group_plan **plan) {
     tamis_status status = TAMIS_OK;
     making m = {.S = S, .own_rows = own_rows, .given = options};
     const facts none = {{0}, {0}};
     const double start = tamis_clock_seconds();
-    tamis_clear_error();
     if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group = NULL: open one with tamis_group_open_local");
-    status = begin(&m, plan);
+    status = begin(&m, name, plan);
     if (status != TAMIS_OK) return tamis_group_share(group, status, &none, sizeof none);
     m.plan->group = group;
+    m.plan->backward = strcmp(name, "gradient") == 0;
     TRY_GOTO(done, make(&m));
     m.plan->options.algorithm = m.plan->options.parameters = NULL;
     m.plan->options.allocator = NULL;
@@ -313,6 +334,12 @@ done:
     tamis_release(m.asked_rows);
     if (status != TAMIS_OK) tamis_group_plan_destroy(m.plan);
     return status;
+}
+
+tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
+                                     const tamis_options *options, tamis_group_plan **plan) {
+    tamis_clear_error();
+    return tamis_group_plan_make(group, S, own_rows, options, "plan", plan);
 }
 
 void tamis_group_plan_destroy(tamis_group_plan *plan) {

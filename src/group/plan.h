@@ -2,7 +2,7 @@
 #ifndef TAMIS_GROUP_PLAN_H
 #define TAMIS_GROUP_PLAN_H
 
-#include "core/plan.h"
+#include "core/gradient.h"
 #include "group/group.h"
 #include "group/shard.h"
 
@@ -20,8 +20,11 @@ struct tamis_group_plan {
     tamis_group *group;
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
     tamis_shard *shard;
-    bool overlaps; /* two pieces: the first is computed while the ghost rows are on their way */
-    tamis_piece pieces[TAMIS_PIECES];
+    bool backward;                    /* of a tamis_group_gradient: no pieces but a gradient */
+    bool overlaps;                    /* two pieces: the first is computed while the ghost rows are on their way */
+    tamis_piece pieces[TAMIS_PIECES]; /* of a gradient, the first has the pattern alone */
+    tamis_gradient *gradient;
+    int divided;         /* among so many ranks the device's threads have been: one alone has them all */
     int64_t values_skip; /* elements of an execution's values before the first: S was a slice of rows */
     int64_t *send_starts, *receive_starts; /* in bytes, of the exchange under way */
 
@@ -34,20 +37,27 @@ struct tamis_group_plan {
      * block, which is received in place. Without ghost rows there is no X: the piece reads the caller's B and D.
      */
     void *rows;
+    /* where partial sums go back to their owners: those that this rank computes, own rows before ghost rows; what
+       comes, in the order of shard.sends; and for each own row the numbers of those that are for it. Of a softmax also
+       the pairs (tamis_execution.softmax_rows) of what this rank computes. See group/trade.h. */
+    void *partial, *received, *pairs;
+    void *sum_starts, *sum_places;
 
     /* of GPUs */
     void *stream;                    /* of the exchange */
     void *called, *arrived;          /* events: where the caller's stream was, and that the rows are there */
     void *host_send, *host_received; /* pinned, where rows pass through the host */
 
-    uint64_t generation;    /* of the rows in X; 0: of none */
-    int64_t kept_b, kept_d; /* members of B and D in them */
+    uint64_t generation; /* of the rows in X; 0: of none */
+    int64_t kept[2];     /* members of the matrices in them */
     tamis_group_report report;
 };
 
 /* Whether the first piece reads the caller's B and D. */
 static inline bool tamis_group_in_place(const tamis_group_plan *plan) {
-    return plan->overlaps || tamis_shard_is(plan->shard)->ghost_rows == 0;
+    const tamis_shard_description *const is = tamis_shard_is(plan->shard);
+    /* a gradient's outputs have the layouts of its inputs, and those that go back are row-major */
+    return plan->overlaps || (is->ghost_rows == 0 && !(plan->backward && is->send_rows > 0));
 }
 
 /* Rows of X before the ghost rows. */
@@ -55,11 +65,20 @@ static inline int64_t tamis_group_own_rows_of_x(const tamis_group_plan *plan) {
     return tamis_group_in_place(plan) ? 0 : tamis_shard_is(plan->shard)->own_rows;
 }
 
+/* plan.c: what tamis_group_plan_create does, and tamis_group_gradient_create; `name` is the result's, "plan" or
+   "gradient". */
+tamis_status tamis_group_plan_make(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
+                                   const tamis_options *options, const char *name, tamis_group_plan **plan);
+
 /* place.c: the local plans and the buffers, in the device's memory. `algorithm` and the like as the caller's options
    have them. */
 tamis_status tamis_group_make_pieces(tamis_group_plan *plan, const tamis_options *options);
 tamis_status tamis_group_make_buffers(tamis_group_plan *plan);
 void tamis_group_release_places(tamis_group_plan *plan);
+
+/* transposed.c: an execution of a plan with options.transpose. */
+tamis_status tamis_group_run_transposed(tamis_group_plan *plan, tamis_operation operation, const tamis_views *views,
+                                        const tamis_execution *execution);
 
 /* price.c: whether a rank computes its own part while rows are on their way. */
 bool tamis_group_overlaps(const tamis_group_plan *plan);
@@ -67,6 +86,7 @@ bool tamis_group_overlaps(const tamis_group_plan *plan);
 /* What a rank is predicted to take, in seconds; 0: not known. */
 typedef struct tamis_group_price {
     double local, exchange, replicated, together;
+    double alone; /* local, with the threads that one rank alone has */
 } tamis_group_price;
 tamis_group_price tamis_group_price_of(const tamis_group_plan *plan);
 

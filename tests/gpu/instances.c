@@ -193,6 +193,7 @@ tamis_status instance_utilities(fake_device *device) {
             return tamis_fail(TAMIS_ERROR_INTERNAL, "ceiling %zu: %g of one thread, %g of all", i, pairs[i][0],
                               pairs[i][1]);
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_ready(d, (tamis_type)type, true, true));
+    for (int type = 0; type <= TAMIS_BF16; type++) TRY(tamis_gpu_add_rows_ready(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)
         TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,

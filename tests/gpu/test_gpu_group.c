@@ -51,6 +51,7 @@ typedef struct member {
     void *memory[2];
     tamis_dense B, C;
     tamis_overlap overlap;
+    bool transpose;             /* sums of rows go back instead of rows there */
     uint64_t generations[RUNS]; /* of the executions */
     tamis_status made, run[RUNS];
     int failed;        /* number of the first call that failed, the plan's is 0; RUNS + 1: none */
@@ -79,6 +80,7 @@ static void *member_main(void *memory) {
     o.operation = TAMIS_OP_SPMM;
     o.width = WIDTH;
     o.overlap = m->overlap;
+    o.transpose = m->transpose;
     m->made = tamis_group_plan_create(m->group, &m->S, EACH, &o, &m->plan);
     keep_message(m, m->made, 0);
     for (int i = 0; i < RUNS && m->made == TAMIS_OK; i++) {
@@ -205,6 +207,22 @@ static void copies_through_the_host(const void *overlap) {
     CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
+/* Sums of rows: one copy a rank in each execution, behind what computes them and before what adds them. */
+static void sums_between_devices(const void *nothing) {
+    member members[RANKS];
+    (void)nothing;
+    use_fake();
+    members_open(members, TAMIS_OVERLAP_AUTO);
+    for (int r = 0; r < RANKS; r++) members[r].transpose = true;
+    open_local(members, 30);
+    members_run(members);
+    for (int r = 0; r < RANKS; r++) CHECK(members[r].run[2] == TAMIS_OK);
+    CHECK(calls("cuMemcpyPeerAsync") == 3L * RANKS);
+    close_groups(members);
+    members_close(members);
+    CHECK(note("wrong") == 0 && note("live") <= RANKS);
+}
+
 /* ------------------------------------------------------------------------------------------ NCCL */
 
 /* Messages instead of copies. */
@@ -291,11 +309,12 @@ static void expect_failure(const member *members) {
 }
 
 /* The n-th call of a function fails with an error that no later call gets over. */
-static void each_call_fails(const void *function) {
+static void each_call_fails_of(const void *function, bool transpose) {
     member members[RANKS];
     int well = 0, failed = 0;
     use_fake();
     members_open(members, TAMIS_OVERLAP_ALWAYS);
+    for (int r = 0; r < RANKS; r++) members[r].transpose = transpose;
     open_local(members, 30);
     members_run(members); /* what lives as long as the process */
     close_groups(members);
@@ -325,6 +344,9 @@ static void each_call_fails(const void *function) {
     members_close(members);
 }
 
+static void each_call_fails(const void *function) { each_call_fails_of(function, false); }
+static void each_call_fails_transposed(const void *function) { each_call_fails_of(function, true); }
+
 int main(int argc, char **argv) {
     int failures = 0;
     if (argc < 3) return 2;
@@ -335,6 +357,7 @@ int main(int argc, char **argv) {
     failures += !process_run("copies between devices, while computing", copies_between_devices, "");
     failures += !process_run("copies through the host", copies_through_the_host, NULL);
     failures += !process_run("copies through the host, while computing", copies_through_the_host, "");
+    failures += !process_run("sums between devices", sums_between_devices, NULL);
     failures += !process_run("messages by NCCL", messages_by_nccl, NULL);
     failures += !process_run("messages by NCCL, while computing", messages_by_nccl, "");
     failures += !process_run("NCCL is missing", nccl_is_missing, "/nowhere/libnccl.so.2");
@@ -349,6 +372,10 @@ int main(int argc, char **argv) {
     failures += !process_run("waiting for an event fails", each_call_fails, "cuStreamWaitEvent");
     failures += !process_run("a kernel fails", each_call_fails, "cuLaunchKernel");
     failures += !process_run("any call fails", each_call_fails, "*");
+    failures += !process_run("a copy of sums fails", each_call_fails_transposed, "cuMemcpyPeerAsync");
+    failures += !process_run("an event fails, with sums", each_call_fails_transposed, "cuEventRecord");
+    failures += !process_run("waiting for an event fails, with sums", each_call_fails_transposed, "cuStreamWaitEvent");
+    failures += !process_run("a kernel fails, with sums", each_call_fails_transposed, "cuLaunchKernel");
     printf("%d failed\n", failures);
     return failures != 0;
 }

@@ -94,6 +94,27 @@ static const char *disagree(tamis_group *group) {
     return c[0] == (float)(3 * (ranks - 1 - rank)) && c[1] == 3 ? NULL : "the product is wrong";
 }
 
+/* dB of row j comes from rank ranks - 1 - j. */
+static const char *differentiate(tamis_group *group) {
+    const int32_t columns[] = {ranks - 1 - rank};
+    const tamis_sparse S = {
+        .rows = 1, .cols = ranks, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_gradient *gradient;
+    float b[] = {(float)rank, 1}, dc[] = {2, (float)rank}, db[2], ds = 0;
+    const tamis_dense B = {.data = b, .rows = 1, .cols = 2}, dC = {.data = dc, .rows = 1, .cols = 2};
+    const tamis_dense dB = {.data = db, .rows = 1, .cols = 2}, dS = {.data = &ds, .rows = 1, .cols = 1};
+    o.operation = TAMIS_OP_SPMM;
+    o.width = 2;
+    if (tamis_group_gradient_create(group, &S, 1, &o, &gradient) != TAMIS_OK) return says("gradient");
+    if (tamis_group_spmm_backward(gradient, &dC, &B, &dB, &dS, NULL) != TAMIS_OK) return says("backward");
+    tamis_group_gradient_destroy(gradient);
+    if (db[0] != 6 || db[1] != (float)(3 * (ranks - 1 - rank))) return "dB is wrong";
+    return ds == (float)(2 * (ranks - 1 - rank) + rank) ? NULL : "dS is wrong";
+}
+
+static const char *goes_back(void) { return on_a_group(60, differentiate); }
+
 static const char *reports_disagreement(void) { return on_a_group(60, disagree); }
 
 /* The last rank aborts; the others wait for it. */
@@ -156,6 +177,7 @@ static const struct {
     const char *(*run)(void);
 } tests[] = {{"carries data", carries_data},
              {"computes", computes},
+             {"goes back", goes_back},
              {"reports disagreement", reports_disagreement},
              {"refuses arguments", refuses_arguments},
              {"hears of an abort", hears_of_an_abort},

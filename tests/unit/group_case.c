@@ -7,6 +7,8 @@
 #include <string.h>
 #include <tamis/structure.h>
 
+#include "sparse/index.h"
+
 tamis_location group_case_location = TAMIS_HOST;
 
 const group_case group_cases[] = {
@@ -44,19 +46,21 @@ typedef struct part {
     tamis_operation operation;
     tamis_edge edge;
     tamis_type type;
+    bool transpose; /* p.S is op(S) */
     problem p;
-    tamis_sparse S; /* a slice */
+    tamis_sparse whole, S; /* what is distributed: p.S or its transpose; a slice of it */
+    void *turned[3];       /* the transpose's offsets, columns and values */
     tamis_dense A, B, D, out;
     int64_t first_row, first_entry, own_rows;
-    void *samples, *zeros;
+    void *samples, *zeros, *softmax_rows;
     test_call call;
 } part;
 
 static _Thread_local char message[256];
 
 static const char *wrong(const part *x, const char *what) {
-    snprintf(message, sizeof message, "%s, %s, %s, %s: %.150s", x->c->name, tamis_operation_name(x->operation),
-             tamis_edge_name(x->edge), tamis_type_name(x->type), what);
+    snprintf(message, sizeof message, "%s, %s%s, %s, %s: %.150s", x->c->name, tamis_operation_name(x->operation),
+             x->transpose ? " with the transpose" : "", tamis_edge_name(x->edge), tamis_type_name(x->type), what);
     return message;
 }
 
@@ -115,18 +119,55 @@ static void draw(part *x) {
     x->call.options.edge_epsilon = 0.25;
 }
 
+/* The transpose of p.S, whose entries have an order of their own, and so have their values. */
+static void turn(part *x) {
+    const tamis_sparse *const S = &x->p.S;
+    const int64_t size = (int64_t)tamis_type_size(S->value_type);
+    int64_t *const next = calloc((size_t)S->cols + 2, sizeof *next);
+    x->turned[0] = calloc((size_t)S->cols + 1, sizeof(int64_t));
+    x->turned[1] = calloc((size_t)S->nnz + 1, sizeof(int64_t));
+    x->turned[2] = calloc((size_t)(BATCH * S->nnz + 1), (size_t)size);
+    if (!next || !x->turned[0] || !x->turned[1] || !x->turned[2]) abort();
+    for (int64_t t = 0; t < S->nnz; t++) next[tamis_index_load(S->columns, S->index_type, t) + 1]++;
+    for (int64_t j = 0; j < S->cols; j++) next[j + 1] += next[j];
+    for (int64_t j = 0; j <= S->cols; j++) tamis_index_store(x->turned[0], S->offset_type, j, next[j]);
+    for (int64_t i = 0; i < S->rows; i++)
+        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, i);
+             t < tamis_index_load(S->offsets, S->offset_type, i + 1); t++) {
+            const int64_t to = next[tamis_index_load(S->columns, S->index_type, t)]++;
+            tamis_index_store(x->turned[1], S->index_type, to, i);
+            for (int64_t m = 0; S->values && m < (S->batch_stride ? x->p.options.batch : 1); m++)
+                test_store(x->turned[2], S->value_type, m * S->nnz + to,
+                           test_load(S->values, S->value_type, m * S->batch_stride + t));
+        }
+    free(next);
+    x->whole = *S;
+    x->whole.rows = S->cols;
+    x->whole.cols = S->rows;
+    x->whole.offsets = x->turned[0];
+    x->whole.columns = x->turned[1];
+    if (S->values) x->whole.values = x->turned[2];
+}
+
 static bool take_part(part *x, int rank, int ranks) {
     const bool last = x->c->flags & GROUP_ALL_LAST;
-    const int64_t end = last ? (rank == ranks - 1 ? x->c->rows : 0) : cut(x->c->rows, rank + 1, ranks);
-    const int64_t first_own = last ? (rank == 0 ? 0 : x->c->cols) : cut(x->c->cols, rank, ranks);
-    x->first_row = last ? 0 : cut(x->c->rows, rank, ranks);
-    x->own_rows = (last ? x->c->cols : cut(x->c->cols, rank + 1, ranks)) - first_own;
-    if (tamis_slice(&x->p.S, x->first_row, end - x->first_row, 0, 0, &x->S) != TAMIS_OK) return false;
+    x->whole = x->p.S;
+    if (x->transpose) turn(x);
+    const tamis_sparse *const W = &x->whole;
+    const int64_t first = last ? 0 : cut(W->rows, rank, ranks);
+    const int64_t rows = (last ? (rank == ranks - 1 ? W->rows : 0) : cut(W->rows, rank + 1, ranks)) - first;
+    const int64_t first_own = last ? (rank == 0 ? 0 : W->cols) : cut(W->cols, rank, ranks);
+    x->own_rows = (last ? W->cols : cut(W->cols, rank + 1, ranks)) - first_own;
+    if (tamis_slice(W, first, rows, 0, 0, &x->S) != TAMIS_OK) return false;
     x->first_entry = x->S.offset_base;
-    x->A = rows_of(&x->p.A, x->first_row, end - x->first_row);
-    x->B = rows_of(x->operation == TAMIS_OP_SPMM ? &x->p.D : &x->p.B, first_own, x->own_rows);
-    x->D = rows_of(&x->p.D, first_own, x->own_rows);
-    x->out = rows_of(&x->p.out, x->first_row, end - x->first_row);
+    /* A and the output go with the rows of op(S), B and D with its columns */
+    const int64_t left = x->transpose ? first_own : first, left_rows = x->transpose ? x->own_rows : rows;
+    const int64_t right = x->transpose ? first : first_own, right_rows = x->transpose ? rows : x->own_rows;
+    x->first_row = left;
+    x->A = rows_of(&x->p.A, left, left_rows);
+    x->B = rows_of(x->operation == TAMIS_OP_SPMM ? &x->p.D : &x->p.B, right, right_rows);
+    x->D = rows_of(&x->p.D, right, right_rows);
+    x->out = rows_of(&x->p.out, left, left_rows);
     const size_t bytes = tamis_type_size(x->type) * (size_t)(x->p.options.batch * (x->p.S.nnz + 1));
     x->samples = calloc(bytes, 1);
     x->zeros = calloc(bytes, 1);
@@ -210,6 +251,39 @@ static bool same_outputs(const part *x, double *const *outputs) {
     return true;
 }
 
+/* The largest score of each row, which is exact where scores are integers, and the sum of exponentials: of n terms,
+   each of which has been multiplied once or twice. */
+static const char *compare_pairs(const part *x) {
+    const tamis_sparse *const S = &x->p.S;
+    const double u = x->type == TAMIS_F64 ? 0x1p-53 : 0x1p-24, scale = x->call.options.edge_scale;
+    const tamis_type type = x->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32;
+    if (!x->softmax_rows || !(x->c->flags & GROUP_INTEGERS)) return NULL;
+    for (int64_t m = 0; m < x->p.options.batch; m++)
+        for (int64_t i = 0; i < x->out.rows; i++) {
+            const int64_t row = x->first_row + i;
+            const int64_t begin = tamis_index_load(S->offsets, S->offset_type, row);
+            const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
+            double most = -INFINITY, sum = 0;
+            for (int pass = 0; pass < 2; pass++)
+                for (int64_t t = begin; t < end; t++) {
+                    const int64_t j = tamis_index_load(S->columns, S->index_type, t);
+                    double y = S->values ? test_load(S->values, x->type, m * S->batch_stride + t) : 0;
+                    for (int64_t k = 0; k < x->c->inner; k++)
+                        y += scale * test_load(x->p.A.data, x->type, test_position(&x->p.A, m, row, k)) *
+                             test_load(x->p.B.data, x->type, test_position(&x->p.B, m, j, k));
+                    if (pass == 0)
+                        most = fmax(most, y);
+                    else
+                        sum += exp(y - most);
+                }
+            const double got_most = test_load(x->softmax_rows, type, 2 * (m * x->out.rows + i));
+            const double got_sum = test_load(x->softmax_rows, type, 2 * (m * x->out.rows + i) + 1);
+            if (got_most != most || fabs(got_sum - sum) > ((double)(end - begin) + 20) * u * sum)
+                return wrong(x, "the pairs of softmax");
+        }
+    return NULL;
+}
+
 /* Two executions from the same old output. */
 static const char *run_twice(part *x, tamis_group_plan *plan) {
     const int64_t batch = x->p.options.batch;
@@ -217,6 +291,7 @@ static const char *run_twice(part *x, tamis_group_plan *plan) {
     const char *failed = NULL;
     for (int64_t m = 0; m < batch; m++) old[m] = outputs_of(x, m);
     failed = execute(x, plan) == TAMIS_OK ? compare(x, old) : wrong(x, tamis_last_error());
+    if (!failed) failed = compare_pairs(x);
     for (int64_t m = 0; m < batch; m++) first[m] = outputs_of(x, m);
     put_back(x, old);
     if (!failed && execute(x, plan) != TAMIS_OK) failed = wrong(x, tamis_last_error());
@@ -229,8 +304,8 @@ static const char *run_twice(part *x, tamis_group_plan *plan) {
 }
 
 const char *group_case_run(tamis_group *group, const group_case *c, tamis_operation operation, tamis_edge edge,
-                           tamis_type type) {
-    part x = {.c = c, .operation = operation, .edge = edge, .type = type};
+                           tamis_type type, bool transpose) {
+    part x = {.c = c, .operation = operation, .edge = edge, .type = type, .transpose = transpose};
     tamis_group_description about;
     tamis_group_plan *plan = NULL;
     const char *failed = NULL;
@@ -244,6 +319,12 @@ const char *group_case_run(tamis_group *group, const group_case *c, tamis_operat
         o.width = c->width;
         o.batch = x.p.options.batch;
         o.a_layout = o.b_layout = o.d_layout = o.output_layout = x.p.A.layout;
+        o.transpose = transpose;
+        if (operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX && group_case_location == TAMIS_HOST) {
+            o.keep_softmax = true;
+            x.softmax_rows = calloc((size_t)(2 * BATCH * (x.out.rows + 1)), sizeof(double));
+            x.call.execution.softmax_rows = x.softmax_rows;
+        }
         o.threads = 1 + (about.rank + (int)operation) % 2;
         o.overlap = (about.rank + (int)operation + (int)edge + (int)(c - group_cases)) % 2 ? TAMIS_OVERLAP_ALWAYS
                                                                                            : TAMIS_OVERLAP_AUTO;
@@ -256,6 +337,8 @@ const char *group_case_run(tamis_group *group, const group_case *c, tamis_operat
     tamis_group_plan_destroy(plan);
     free(x.samples);
     free(x.zeros);
+    free(x.softmax_rows);
+    for (int i = 0; i < 3; i++) free(x.turned[i]);
     problem_free(&x.p);
     return failed;
 }
@@ -265,12 +348,14 @@ const char *group_case_run_all(tamis_group *group, int first, int step) {
     int number = 0;
     for (int i = 0; i < group_case_count; i++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-            for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
-                const bool exact = group_cases[i].flags & GROUP_INTEGERS;
-                if (number++ % step != first % step) continue;
-                const char *const failed = group_case_run(group, &group_cases[i], (tamis_operation)operation,
-                                                          (tamis_edge)edge, types[exact ? number % 2 : number % 5]);
-                if (failed) return failed;
-            }
+            for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++)
+                for (int transpose = 0; transpose <= (operation != TAMIS_OP_SDDMM); transpose++) {
+                    const bool exact = group_cases[i].flags & GROUP_INTEGERS;
+                    if (number++ % step != first % step) continue;
+                    const char *const failed =
+                        group_case_run(group, &group_cases[i], (tamis_operation)operation, (tamis_edge)edge,
+                                       types[exact ? number % 2 : number % 5], transpose);
+                    if (failed) return failed;
+                }
     return NULL;
 }

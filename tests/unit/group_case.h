@@ -36,7 +36,7 @@ extern const int group_case_count;
 /* Runs one case on this rank of a group, as all other ranks do at the same time: twice, with the same bits. NULL, or
    what is wrong, valid until the thread's next call. */
 const char *group_case_run(tamis_group *group, const group_case *c, tamis_operation operation, tamis_edge edge,
-                           tamis_type type);
+                           tamis_type type, bool transpose);
 
 /* Every `step`-th, from number `first` on, of all cases with each operation and edge, in types that change from one to
    the next. */

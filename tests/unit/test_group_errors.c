@@ -18,7 +18,7 @@ enum { RANKS = 3 };
 /* A rank's part of a 3 x 6 problem: row r of S with two nonzeros, rows 2 r and 2 r + 1 of B and D. */
 typedef struct share {
     int32_t offsets[2], columns[2];
-    float values[2], a[SMALL_K], b[2 * SMALL_K], d[2 * SMALL_L], p[2], out[SMALL_L];
+    float values[2], a[SMALL_K], b[2 * SMALL_K], d[2 * SMALL_L], p[2], out[2 * SMALL_L];
     tamis_sparse S;
     tamis_dense A, B, D, P, E;
     int64_t own_rows;
@@ -94,7 +94,7 @@ static const fault faults[] = {
     {other_operation, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.operation = 1, but 2 on rank 0"},
     {other_slope, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.edge_slope = 0.5, but 0.01"},
     {other_batch, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.batch = 2, but 1 on rank 0"},
-    {transposed, true, TAMIS_ERROR_UNSUPPORTED, "rank 1: options.transpose = true"},
+    {transposed, true, TAMIS_ERROR_ARGUMENT, "rank 1: options.transpose = 1, but 0 on rank 0"},
     {no_algorithm, true, TAMIS_ERROR_ARGUMENT, "rank 1: algorithm = \"fastest\" does not exist"},
     {other_values, true, TAMIS_ERROR_ARGUMENT, "rank 1: S.value_type = fp64"},
     {no_b, false, TAMIS_ERROR_ARGUMENT, "rank 1: B.data = NULL"},
@@ -266,12 +266,51 @@ static void refuses_groups(void **state) {
     tamis_group_close(NULL);
 }
 
+/* Rank r has columns r and 5 - r of S^T's rows: it adds to rows of C that others own, and they to its. */
+static void transposed_prices(group_rank *self) {
+    share s = share_of(self->rank);
+    tamis_group_plan *plan = NULL;
+    tamis_group_report report;
+    char text[2000];
+    static const char *const sums[] = {"sums         sends 1 rows of 12 bytes back to their owners, adds 1 to its own",
+                                       "sums         sends 2 rows of 12 bytes back to their owners, adds 2 to its own",
+                                       "sums         sends 2 rows of 12 bytes back to their owners, adds 2 to its own"};
+    point(&s);
+    s.options.transpose = true;
+    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    works(self, tamis_group_plan_describe(plan, &report));
+    if (report.row_bytes != 4 * SMALL_K || report.back_bytes != 4 * SMALL_L)
+        group_says(self, "a row has %lld bytes, sums %lld", (long long)report.row_bytes, (long long)report.back_bytes);
+    works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
+    if (!strstr(text, sums[self->rank]) || !strstr(text, "static-split not used (paper 004: A is replicated, and all"))
+        group_says(self, "explain: %.280s", text);
+    tamis_group_plan_destroy(plan);
+}
+
+static void explains_sums(void **state) {
+    tamis_group *groups[RANKS];
+    (void)state;
+    open_groups(groups, 30);
+    group_run(RANKS, groups, transposed_prices, NULL);
+    close_groups(groups);
+}
+
 /* ------------------------------------------------------------------------------------------ memory */
+
+static bool transposes; /* S^T with softmax, whose plan has the most buffers */
 
 static void make_and_run(group_rank *self) {
     share s = share_of(self->rank);
     tamis_group_plan *plan;
     point(&s);
+    if (transposes) { /* A and E have the rows of B, and B and D that of S */
+        s.options.transpose = true;
+        s.options.edge = TAMIS_EDGE_SOFTMAX;
+        s.A.data = s.b;
+        s.B.data = s.a;
+        s.A.rows = s.E.rows = 2;
+        s.B.rows = s.D.rows = 1;
+    }
     tamis_status status = tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan);
     if (status == TAMIS_OK) {
         status = tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL);
@@ -284,11 +323,11 @@ static void make_and_run(group_rank *self) {
 }
 
 /* The n-th allocation of all ranks together fails, and all after it: all get the same status, and nothing is leaked. */
-static void memory_is_short(void **state) {
+static void memory_is_short_for(bool transpose) {
     tamis_group *groups[RANKS];
     tamis_status status[RANKS] = {TAMIS_ERROR_MEMORY};
     int64_t n = 0;
-    (void)state;
+    transposes = transpose;
     open_groups(groups, 30);
     const int64_t live = tamis_memory_live();
     while (status[0] == TAMIS_ERROR_MEMORY) {
@@ -302,6 +341,12 @@ static void memory_is_short(void **state) {
     assert_int_equal(status[0], TAMIS_OK);
     assert_true(n > (int64_t)RANKS * 15); /* the plan, its lists, its shard, its local plan, its buffers */
     close_groups(groups);
+}
+
+static void memory_is_short(void **state) {
+    (void)state;
+    memory_is_short_for(false);
+    memory_is_short_for(true);
 }
 
 static void opening_without_memory(void **state) {
@@ -381,9 +426,13 @@ static void notices_who_leaves(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_rank_is_wrong),      cmocka_unit_test(all_ranks_are_wrong),
-        cmocka_unit_test(refuses_groups),         cmocka_unit_test(memory_is_short),
-        cmocka_unit_test(opening_without_memory), cmocka_unit_test(waits_for_a_limited_time),
+        cmocka_unit_test(one_rank_is_wrong),
+        cmocka_unit_test(all_ranks_are_wrong),
+        cmocka_unit_test(explains_sums),
+        cmocka_unit_test(refuses_groups),
+        cmocka_unit_test(memory_is_short),
+        cmocka_unit_test(opening_without_memory),
+        cmocka_unit_test(waits_for_a_limited_time),
         cmocka_unit_test(notices_who_leaves),
     };
     setenv("TAMIS_PROBE", "0", 1);

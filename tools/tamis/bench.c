@@ -10,6 +10,7 @@
 #include "exit.h"
 #include "peers.h"
 #include "progress.h"
+#include "ranks.h"
 #include "text.h"
 
 #define AT(field) offsetof(tool_bench_settings, field)
@@ -29,6 +30,12 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"spread", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", AT(spread), 0, 0,
+     &tool_spreads},
+    {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
+     "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
+     AT(transport), 0, 0, &tool_transports},
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
     {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: a built-in one, or a file", AT(suite), 0, 0, NULL},
@@ -138,9 +145,10 @@ static int check_together(const tool_bench_settings *settings) {
 static int run_bench(const void *given, int count, char **operands) {
     tool_bench_settings settled = *(const tool_bench_settings *)given;
     const tool_bench_settings *settings = &settled;
-    if (settled.together.count > 0) settled.devices = (tool_chosen){.count = 1, .at = {settled.together.at[0]}};
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
-    int code = check_settings(settings);
+    int code = tool_ranks_begin(settings->transport, settings->link, &settled.together);
+    if (settled.together.count > 0) settled.devices = (tool_chosen){.count = 1, .at = {settled.together.at[0]}};
+    if (code == 0) code = check_settings(settings);
     if (code == 0) code = check_together(settings);
     if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE ... or --suite NAME is missing");
     if (code) return code;

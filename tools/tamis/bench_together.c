@@ -15,8 +15,9 @@ enum { ALONE, TOGETHER, SIDES, BURST_MOST = 1000 };
 /* A sample is so long that what starting and waiting take is little of it. */
 static const double sample_seconds = 0.005;
 
-/* One device, or all of them. */
+/* One device, which of several processes is that of the first, or all of them. */
 typedef struct side {
+    bool alone;
     tool_chosen devices;
     tool_gang gang;
     tamis_plan_report local;
@@ -40,18 +41,25 @@ static tamis_options planning_of(const tool_bench_case *one) {
     return planning;
 }
 
+/* Whether this process has no part in it. */
+static bool looks_on(const side *s) { return s->alone && tool_rank_number() > 0; }
+
 /* Makes the plans, and compares a first result. */
 static tamis_status prepare(const tool_bench_case *one, side *s) {
     const tool_problem *problem = &one->problem;
     const tamis_options planning = planning_of(one);
     double seconds = 0;
-    tamis_status status =
-        tool_gang_open(&s->devices, s->devices.count > 1 ? one->settings->link : 0, problem, &planning, &s->gang);
+    s->comparison.passed = true; /* unless the first process finds otherwise */
+    if (looks_on(s)) return TAMIS_OK;
+    tamis_status status = s->alone ? tool_gang_open(&s->devices, 0, problem, &planning, &s->gang)
+                                   : tool_gang_open_best(&s->devices, tool_gang_link(one->settings->link), problem,
+                                                         &planning, one->settings->spread, &s->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&s->gang, &s->local, &s->exchange);
     if (status == TAMIS_OK) status = tool_gang_execute(&s->gang, 1, &seconds);
     if (status != TAMIS_OK) return status;
     tool_spoil(&problem->output, NULL);
-    if (one->oracle) s->comparison = tool_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL);
+    if (one->oracle && tool_rank_number() == 0)
+        s->comparison = tool_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL);
     status = tool_gang_time(&s->gang, 1, 1, &seconds); /* the first one has warmed up */
     const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
     s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
@@ -63,11 +71,12 @@ static tamis_status measure(const tool_bench_case *one, side *sides) {
     const double start = tool_seconds();
     tamis_status status = TAMIS_OK;
     for (int64_t i = 0; i < one->settings->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
-        if (i >= 5 && tool_seconds() - start > one->settings->seconds) break;
+        if (i >= 5 && tool_ranks_most(tool_seconds() - start) > one->settings->seconds) break;
         for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
             double seconds = 0;
-            status = tool_gang_time(&sides[s].gang, 1, sides[s].burst, &seconds);
+            if (!looks_on(&sides[s])) status = tool_gang_time(&sides[s].gang, 1, sides[s].burst, &seconds);
             tool_samples_add(&sides[s].samples, seconds);
+            if (sides[s].alone) status = tool_ranks_agree(status); /* the others wait meanwhile */
         }
     }
     for (int s = 0; s < SIDES; s++) sides[s].time = tool_samples_summary(&sides[s].samples);
@@ -100,7 +109,10 @@ static void print_row(const tool_bench_case *one, const side *sides) {
     const bool right = sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed;
     printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", operation, (long long)problem->inner,
            tamis_type_name(problem->type), one_time.text, all_time.text, together > 0 ? alone / together : 0,
-           tool_word_count(exchange->ghosts).text, served, exchange->overlaps ? "yes" : "no ",
+           tool_word_count(exchange->ghosts).text, served,
+           sides[TOGETHER].gang.choice.stays ? "stays on one"
+           : exchange->overlaps              ? "yes"
+                                             : "no ",
            !one->oracle ? "not checked"
            : right      ? ""
                         : "WRONG");
@@ -126,6 +138,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     tool_json_text(json, "devices", names);
     tool_json_text(json, "model", one->device->description.model);
     tool_json_integer(json, "ranks", exchange->ranks);
+    tool_json_bool(json, "stays", sides[TOGETHER].gang.choice.stays);
     tool_json_text(json, "algorithm", sides[TOGETHER].local.algorithm);
     tool_json_text(json, "alone_algorithm", sides[ALONE].local.algorithm);
     tool_json_bool(json, "overlaps", exchange->overlaps);
@@ -158,9 +171,12 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
 
 int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
     const tool_chosen *together = &one->settings->together;
-    side sides[SIDES] = {{.devices = {.count = 1, .at = {together->at[0]}}}, {.devices = *together}};
+    side sides[SIDES] = {{.alone = true, .devices = {.count = 1, .at = {together->at[0]}}}, {.devices = *together}};
     tamis_status status = TAMIS_OK;
-    for (int s = 0; s < SIDES && status == TAMIS_OK; s++) status = prepare(one, &sides[s]);
+    for (int s = 0; s < SIDES && status == TAMIS_OK; s++) {
+        status = prepare(one, &sides[s]);
+        if (sides[s].alone) status = tool_ranks_agree(status);
+    }
     if (status == TAMIS_OK) status = measure(one, sides);
     int code = status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
     if (code == 0 && !tool_interrupted()) {

@@ -14,6 +14,7 @@
 #include "mirror.h"
 #include "oracle.h"
 #include "progress.h"
+#include "ranks.h"
 #include "source.h"
 #include "spoil.h"
 #include "submatrix.h"
@@ -24,7 +25,7 @@ typedef struct settings {
     tool_chosen together; /* several devices that share each problem */
     tool_integers inner, widths;
     int64_t limit, seed;
-    int overlap, link;
+    int overlap, link, transport;
     bool verbose, quick;
     tool_reading reading;
     const char *json;
@@ -53,6 +54,9 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
+     "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
+     AT(transport), 0, 0, &tool_transports},
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
     {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (including baselines), or names", AT(algorithms), 0,
@@ -231,7 +235,7 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     tamis_plan *plan = NULL;
     tamis_status status = prepare_output(problem, operands, (uint64_t)run->set->seed);
     if (status == TAMIS_OK && run->set->together.count > 0) {
-        status = tool_gang_once(&run->set->together, run->set->link, problem, &planning);
+        status = tool_gang_once(&run->set->together, tool_gang_link(run->set->link), problem, &planning);
     } else if (status == TAMIS_OK) {
         status = tamis_plan_create(run->device->device, &mirror->problem.S, &planning, &plan);
         if (status == TAMIS_OK) status = tool_mirror_put(mirror);
@@ -241,6 +245,8 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     verdict result;
     if (status != TAMIS_OK) {
         result = failed_call(status);
+    } else if (tool_rank_number() > 0) { /* the first compares */
+        result = (verdict){.kind = PASSED};
     } else {
         tool_spoil(&problem->output, operands->output.memory);
         const tool_comparison comparison =
@@ -277,7 +283,8 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     if (!json) return;
     tool_json_problem(json, problem, run->matrix);
     tool_json_text(json, "device", run->device->description.name);
-    if (run->set->together.count > 0) tool_json_integer(json, "ranks", run->set->together.count);
+    if (run->set->together.count > 0)
+        tool_json_integer(json, "ranks", tool_ranks_transport() ? tool_rank_count() : run->set->together.count);
     tool_json_text(json, "algorithm", algorithm);
     tool_json_integer(json, "threads", how->threads);
     tool_json_text(json, "arrangement", how->name);
@@ -547,6 +554,8 @@ static int run_check(const void *given, int count, char **operands) {
     settle_widths(&settled);
     const settings *set = &settled;
     check_run run = {.set = set};
+    const int joined = tool_ranks_begin(set->transport, set->link, &settled.together);
+    if (joined) return joined;
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;
     tool_interrupt_catch();

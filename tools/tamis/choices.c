@@ -117,6 +117,16 @@ static const char *arrangement_at(int i) {
     return pick(names, 4, i);
 }
 
+static const char *transport_at(int i) {
+    static const char *const names[] = {"threads", "mpi"};
+    return pick(names, 2, i);
+}
+
+static const char *spread_at(int i) {
+    static const char *const names[] = {"auto", "always"};
+    return pick(names, 2, i);
+}
+
 static const char *cache_action_at(int i) {
     static const char *const names[] = {"info", "clear"};
     return pick(names, 2, i);
@@ -141,6 +151,8 @@ const tool_choices tool_layouts = {"a layout", layout_at, NULL};
 const tool_choices tool_maths = {"a precision", math_at, NULL};
 const tool_choices tool_efforts = {"an effort", effort_at, NULL};
 const tool_choices tool_overlaps = {"an answer", overlap_at, NULL};
+const tool_choices tool_transports = {"a transport", transport_at, NULL};
+const tool_choices tool_spreads = {"an answer", spread_at, NULL};
 const tool_choices tool_links = {"a link", link_at, NULL};
 const tool_choices tool_formats = {"a format", format_at, NULL};
 const tool_choices tool_index_types = {"an index type", index_at, NULL};

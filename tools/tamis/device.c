@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exit.h"
+#include "ranks.h"
 
 static bool starts(const char *name, const char *with) { return strncmp(name, with, strlen(with)) == 0; }
 
@@ -27,6 +28,7 @@ tamis_status tool_device_try(int choice, tool_device *device) {
 int tool_device_open(int choice, bool ceilings, tool_device *device) {
     tamis_status status = tool_device_try(choice, device);
     if (status == TAMIS_OK && ceilings) status = tamis_device_ceilings(device->device, &device->ceilings);
+    status = tool_ranks_agree(status);
     if (status == TAMIS_OK) return 0;
     const int code = tool_library_error(status, NULL);
     tool_device_close(device);

@@ -27,12 +27,22 @@ void tool_set_command(const char *name) { command_name = name; }
 static void write_message(const char *kind, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
+static int rank = 0;
+static char last_message[2048];
+
+void tool_set_rank(int number) { rank = number; }
+const char *tool_last_message(void) { return last_message; }
+
 static void write_message(const char *kind, const char *format, va_list arguments) {
+    char text[2048];
+    vsnprintf(text, sizeof text, format, arguments);
+    if (!*kind) memcpy(last_message, text, sizeof text);
+    if (rank > 0 && (*kind || strstr(text, "rank ") || strstr(text, "the group has failed"))) return;
     tool_progress_clear();
     fflush(stdout);
     fprintf(stderr, "tamis%s%s: %s", command_name ? " " : "", command_name ? command_name : "", kind);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    if (rank > 0) fprintf(stderr, "rank %d: ", rank);
+    fprintf(stderr, "%s\n", text);
 }
 
 void tool_error(const char *format, ...) {
@@ -54,7 +64,7 @@ static bool is_quiet = false;
 void tool_set_quiet(bool quiet) { is_quiet = quiet; }
 
 void tool_note(const char *format, ...) {
-    if (is_quiet) return;
+    if (is_quiet || rank > 0) return;
     va_list arguments;
     va_start(arguments, format);
     write_message("", format, arguments);

@@ -35,6 +35,11 @@ void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tool_set_quiet(bool quiet);
 
+/* The number of this process among several that compute together. But for the first, messages name it, notes and
+   warnings are left out, and so are errors that name a rank: those are known to all, and the first one says them. */
+void tool_set_rank(int rank);
+const char *tool_last_message(void); /* of tool_error and the like; "" before any */
+
 /* The same with code 2 and a hint at --help. */
 int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

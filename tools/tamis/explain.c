@@ -22,7 +22,7 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads;
-    int edge, type, math, device, algorithm, effort, overlap;
+    int edge, type, math, device, algorithm, effort, overlap, transport, spread;
     tool_chosen together; /* several devices that share each problem */
     tool_reading reading;
     bool json, verbose, share;
@@ -47,6 +47,12 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"spread", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", AT(spread), 0, 0,
+     &tool_spreads},
+    {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
+     "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
+     AT(transport), 0, 0, &tool_transports},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -250,14 +256,21 @@ static int explain_together(const settings *set, const tool_device *device, cons
     const tamis_options planning = planning_of(set, device, problem);
     tool_problem pattern = *problem;
     tool_gang gang = {0};
+    tool_spread choice = {.stays = false};
     pattern.D.data = NULL;
     pattern.S.value_type = pattern.type;
     printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
            tool_uses_edge(problem->operation) ? " " : "",
            tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
            tamis_type_name(problem->type));
-    tamis_status status = tool_gang_open(&set->together, 0, &pattern, &planning, &gang);
+    tamis_status status = tool_gang_open(&set->together, tool_gang_link(0), &pattern, &planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_explain(&gang);
+    if (status == TAMIS_OK)
+        status = tool_gang_predict(&gang, &set->together, &pattern, &planning, set->spread, &choice);
+    if (status == TAMIS_OK && choice.alone > 0)
+        printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
+               choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,
+               set->together.count, tool_word_seconds(choice.together).text);
     const int code =
         status == TAMIS_OK ? TOOL_OK : tool_library_error(status, tamis_operation_name(problem->operation));
     tool_gang_close(&gang);
@@ -337,8 +350,11 @@ static int explain_source(const settings *set, const tool_device *device, const 
 }
 
 static int run_explain(const void *given, int count, char **operands) {
-    const settings *set = given;
+    settings settled = *(const settings *)given;
+    const settings *set = &settled;
     (void)count;
+    const int joined = tool_ranks_begin(set->transport, 0, &settled.together);
+    if (joined) return joined;
     if (set->together.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
     tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);

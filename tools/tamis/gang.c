@@ -1,4 +1,4 @@
-/* Ranks as threads: each has its rows of every operand, in the arrays of the whole. */
+/* Ranks as threads, or one of a process: each has its rows of every operand, in the arrays of the whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,7 @@ struct tool_rank {
     tamis_status (*call)(tool_rank *rank); /* under way */
     const tamis_options *planning;
     int count, burst; /* of samples, and of executions in each */
+    bool processes;   /* the others are such */
     bool copies;      /* the output, before and after them */
     double *seconds;
     tamis_status status;
@@ -140,6 +141,7 @@ static tamis_status fetch_output(const tool_rank *rank) {
 static tamis_status take_sample(tool_rank *rank, double *seconds) {
     tamis_status status = tamis_stream_synchronize(rank->device.device, NULL);
     wait_at(rank->line);
+    if (rank->processes) (void)tool_ranks_most(0); /* their starting line */
     const double start = tool_seconds();
     for (int i = 0; i < rank->burst && status == TAMIS_OK; i++) status = execute(rank);
     if (status == TAMIS_OK) status = tamis_stream_synchronize(rank->device.device, NULL);
@@ -174,6 +176,7 @@ static void *work(void *memory) {
 /* A failure of one is that of all; who names its own cause comes before who only hears of it. The message gets back to
    this thread. */
 static tamis_status run_all(tool_gang *gang, tamis_status (*call)(tool_rank *rank)) {
+    if (gang->processes) return tool_ranks_agree(call(gang->at));
     pthread_t *threads = tool_allocate((size_t)gang->ranks, sizeof *threads);
     tamis_status status = TAMIS_OK;
     int started = 0;
@@ -200,6 +203,8 @@ static tamis_status run_all(tool_gang *gang, tamis_status (*call)(tool_rank *ran
 }
 
 static tamis_status open_groups(tool_gang *gang, int link) {
+    if (link == TOOL_OF_PROCESSES)
+        return tool_ranks_agree(tamis_group_open(gang->at->device.device, tool_ranks_transport(), &gang->at->group));
     tamis_device *devices[TOOL_LIST_LIMIT];
     tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
     tamis_transport_options options = TAMIS_TRANSPORT_OPTIONS_INIT;
@@ -214,8 +219,10 @@ static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
     const tamis_sparse *S = &problem->S;
     int64_t *first = tool_allocate((size_t)gang->ranks + 1, sizeof *first);
     tamis_status status = tamis_partition(S, gang->ranks, first);
-    for (int r = 0; r < gang->ranks && status == TAMIS_OK; r++) {
-        tool_rank *rank = &gang->at[r];
+    gang->first_rows = first;
+    for (int i = 0; i < gang->here && status == TAMIS_OK; i++) {
+        tool_rank *rank = &gang->at[i];
+        const int r = gang->processes ? tool_rank_number() : i;
         const bool square = S->rows == S->cols;
         const int64_t end = square ? first[r + 1] : S->cols * (r + 1) / gang->ranks;
         rank->first_row = first[r];
@@ -225,33 +232,37 @@ static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
         rank->first_entry = rank->S.offset_base - S->offset_base;
         if (status == TAMIS_OK) take_rows(rank, problem);
     }
-    free(first);
     return status;
 }
 
 tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
                             const tamis_options *planning, tool_gang *gang) {
+    const bool processes = link == TOOL_OF_PROCESSES;
+    const int here = devices->count, ranks = processes ? tool_rank_count() : here;
     if (problem->S.format != TAMIS_CSR)
         return tamis_transport_fail(TAMIS_ERROR_UNSUPPORTED, "several devices take csr only");
-    *gang = (tool_gang){.ranks = devices->count, .at = tool_allocate((size_t)devices->count, sizeof *gang->at)};
+    *gang = (tool_gang){.ranks = ranks, .here = here, .at = tool_allocate((size_t)here, sizeof *gang->at)};
+    gang->whole = problem;
+    gang->processes = processes;
     pthread_mutex_init(&gang->line.lock, NULL);
     pthread_cond_init(&gang->line.start, NULL);
-    for (int r = 0; r < gang->ranks; r++) {
-        const tamis_status status = tool_device_try(devices->at[r], &gang->at[r].device);
-        if (status != TAMIS_OK) return status;
-    }
-    tamis_status status = share_rows(gang, problem);
+    tamis_status status = TAMIS_OK;
+    for (int r = 0; r < here && status == TAMIS_OK; r++) status = tool_device_try(devices->at[r], &gang->at[r].device);
+    if (status == TAMIS_OK) status = share_rows(gang, problem);
+    if (processes) status = tool_ranks_agree(status);
     if (status == TAMIS_OK) status = open_groups(gang, link);
-    for (int r = 0; r < gang->ranks; r++) {
+    for (int r = 0; r < here; r++) {
         gang->at[r].planning = planning;
         gang->at[r].line = &gang->line;
+        gang->at[r].processes = processes;
     }
+    expect_at(&gang->line, here);
     if (status == TAMIS_OK) status = run_all(gang, copy_operands);
     return status == TAMIS_OK ? run_all(gang, make_plan) : status;
 }
 
 void tool_gang_close(tool_gang *gang) {
-    for (int r = 0; r < gang->ranks; r++) {
+    for (int r = 0; r < gang->here; r++) {
         tool_rank *rank = &gang->at[r];
         tamis_group_plan_destroy(rank->plan);
         tamis_group_close(rank->group);
@@ -264,27 +275,62 @@ void tool_gang_close(tool_gang *gang) {
         pthread_mutex_destroy(&gang->line.lock);
     }
     free(gang->at);
+    free(gang->first_rows);
     *gang = (tool_gang){0};
 }
 
+/* Rows of the output of other processes, to rank 0. */
+static tamis_status collect_output(tool_gang *gang, const tool_problem *whole) {
+    const bool sddmm = whole->operation == TAMIS_OP_SDDMM;
+    const tamis_dense *output = &whole->output;
+    const int64_t size = (int64_t)tamis_type_size(output->type), line = output->cols * size;
+    int64_t *starts = tool_allocate((size_t)gang->ranks + 1, sizeof *starts);
+    for (int r = 0; r <= gang->ranks; r++) {
+        const int64_t row = gang->first_rows[r];
+        starts[r] =
+            line * (sddmm ? tool_index_get(whole->S.offsets, whole->S.offset_type, row) - whole->S.offset_base : row);
+    }
+    const int64_t own = gang->at->output.rows;
+    const bool first = tool_rank_number() == 0;
+    char *memory = tool_large_allocate((size_t)(first ? starts[gang->ranks] : own * line) + 1);
+    tamis_dense packed = *output;
+    packed.layout = TAMIS_ROW_MAJOR;
+    packed.stride = output->cols;
+    packed.data = memory;
+    packed.rows = own;
+    if (!first) copy_elements(&gang->at->output, &packed);
+    const tamis_status status = tool_ranks_collect(memory, memory, starts);
+    if (first && status == TAMIS_OK) { /* those behind its own */
+        const tamis_dense rest = rows_of(output, own, output->rows - own);
+        packed.data = memory + starts[1];
+        packed.rows = rest.rows;
+        copy_elements(&packed, &rest);
+    }
+    free(memory);
+    free(starts);
+    return tool_ranks_agree(status);
+}
+
 static tamis_status sample(tool_gang *gang, int count, int burst, bool copies, double *seconds) {
-    double *all = tool_allocate((size_t)gang->ranks * (size_t)count, sizeof *all);
-    for (int r = 0; r < gang->ranks; r++) {
+    double *all = tool_allocate((size_t)gang->here * (size_t)count, sizeof *all);
+    const bool processes = gang->processes;
+    for (int r = 0; r < gang->here; r++) {
         tool_rank *rank = &gang->at[r];
         rank->count = count;
         rank->burst = burst;
         rank->copies = copies;
         rank->seconds = all + (size_t)r * (size_t)count;
     }
-    const tamis_status status = run_all(gang, execute_all);
+    tamis_status status = run_all(gang, execute_all);
     for (int i = 0; i < count; i++) {
         seconds[i] = 0;
-        for (int r = 0; r < gang->ranks; r++) {
+        for (int r = 0; r < gang->here; r++) {
             if (gang->at[r].seconds[i] > seconds[i]) seconds[i] = gang->at[r].seconds[i];
         }
+        if (processes && status == TAMIS_OK) seconds[i] = tool_ranks_most(seconds[i]);
     }
     free(all);
-    return status;
+    return processes && copies && status == TAMIS_OK ? collect_output(gang, gang->whole) : status;
 }
 
 tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds) {

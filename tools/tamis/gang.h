@@ -1,4 +1,5 @@
-/* One operation on several devices of this process: a rank of a group, and a thread, for each. */
+/* One operation on several devices of this process, a rank of a group and a thread for each; or with --transport mpi on
+   those of several processes, each with one. */
 #ifndef TOOL_GANG_H
 #define TOOL_GANG_H
 
@@ -7,6 +8,7 @@
 
 #include "options.h"
 #include "problem.h"
+#include "ranks.h"
 
 typedef struct tool_rank tool_rank;
 
@@ -18,20 +20,43 @@ typedef struct tool_line {
     int64_t starts;
 } tool_line;
 
+/* Whether the first device computes all of it, and the predictions behind that in seconds, 0 where there are none. */
+typedef struct tool_spread {
+    bool stays;
+    double alone, together;
+} tool_spread;
+
 typedef struct tool_gang {
-    int ranks;
+    int ranks; /* all of them */
+    bool processes;
+    int here;           /* those of this process: all, or one */
+    tool_spread choice; /* of tool_gang_open_best */
     tool_rank *at;
+    const tool_problem *whole;
+    int64_t *first_rows; /* of all ranks, and the number of rows */
     tool_line line;
 } tool_gang;
 
 /* Opens the devices, copies the operands there, and makes the ranks' plans: rows of S with equal nonzeros; rows of B
    like those of a square S, else equal numbers. Operands of the problem are on the host. After an error too it is to be
-   closed. link: a tamis_link. */
+   closed. link: a tamis_link; TOOL_OF_PROCESSES: those of --transport mpi, of which devices has this one's. */
+enum { TOOL_OF_PROCESSES = -1 };
+static inline int tool_gang_link(int link) { return tool_ranks_transport() ? TOOL_OF_PROCESSES : link; }
 tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
                             const tamis_options *planning, tool_gang *gang);
 void tool_gang_close(tool_gang *gang);
 
-/* `count` executions from the output as it is on the host, which gets the result of the last; with a beta they are one
+/* The same, or on the first device alone where it is predicted to be no slower than all (gang_choice.c); `spread` is
+   one of tool_spreads, by which it may be all of them always. Of processes it is all. */
+tamis_status tool_gang_open_best(const tool_chosen *devices, int link, const tool_problem *problem,
+                                 const tamis_options *planning, int spread, tool_gang *gang);
+
+/* What that decides for an open gang of all devices. */
+tamis_status tool_gang_predict(const tool_gang *gang, const tool_chosen *devices, const tool_problem *problem,
+                               const tamis_options *planning, int spread, tool_spread *choice);
+
+/* `count` executions from the output as it is on the host, which gets the result of the last, of processes that of rank
+   0; with a beta they are one
    at a time. The seconds of each, from all ranks' start to the end of the last rank. */
 tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exit.h"
+#include "ranks.h"
 
 tool_json tool_json_start(FILE *out, bool pretty) { return (tool_json){.out = out, .pretty = pretty}; }
 
@@ -117,7 +118,7 @@ void tool_json_finish(tool_json *json) {
 
 int tool_lines_open(tool_lines *lines, const char *path) {
     *lines = (tool_lines){.path = path};
-    if (!path) return 0;
+    if (!path || tool_rank_number() > 0) return 0;
     lines->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
     if (lines->out) return 0;
     tool_error("%s: cannot be written: %s", path, strerror(errno));

@@ -12,6 +12,7 @@
 #include "model_options.h"
 #include "outputs.h"
 #include "progress.h"
+#include "ranks.h"
 #include "text.h"
 
 static int unknown(const char *what, const char *name, const char *const *names) {
@@ -204,6 +205,7 @@ int main(int count, char **arguments) {
     tool_train_options_prepare();
     int code = dispatch(count, arguments);
     tool_progress_clear();
+    code = tool_ranks_end(code);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         tool_error("standard output cannot be written");
         if (code == TOOL_OK) code = TOOL_FILE;

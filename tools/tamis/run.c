@@ -13,6 +13,7 @@
 #include "oracle.h"
 #include "outputs.h"
 #include "progress.h"
+#include "ranks.h"
 #include "source.h"
 #include "spoil.h"
 #include "text.h"
@@ -21,7 +22,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap, link;
+    int edge, type, math, device, algorithm, effort, overlap, link, transport, spread;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -62,6 +63,12 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"spread", 0, TOOL_CHOICE, "WHEN", "auto",
+     "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", AT(spread), 0, 0,
+     &tool_spreads},
+    {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
+     "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
+     AT(transport), 0, 0, &tool_transports},
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
@@ -234,7 +241,8 @@ static tamis_options planning_of(const work *job) {
 static int execute_together(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    tamis_status status = tool_gang_open(&job->set->devices, job->set->link, problem, &planning, &job->gang);
+    tamis_status status = tool_gang_open_best(&job->set->devices, tool_gang_link(job->set->link), problem, &planning,
+                                              job->set->spread, &job->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
     job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
     job->report.check_seconds = 0;
@@ -272,7 +280,7 @@ static int execute(work *job) {
 }
 
 static int compare(work *job) {
-    if (!job->set->check) return 0;
+    if (!job->set->check || tool_rank_number() > 0) return 0;
     tool_oracle oracle;
     tool_problem problem = job->problem;
     problem.math = job->report.math; /* not what was allowed, but what ran */
@@ -286,7 +294,7 @@ static int compare(work *job) {
 
 static int write_output(const work *job) {
     const char *path = job->set->output;
-    if (!path) return 0;
+    if (!path || tool_rank_number() > 0) return 0;
     const tool_problem *problem = &job->problem;
     tamis_status status;
     if (problem->operation == TAMIS_OP_SDDMM) {
@@ -312,6 +320,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_text(&json, "math", tool_maths.name((int)job->report.math));
     if (job->gang.ranks > 0) {
         tool_json_integer(&json, "ranks", job->gang.ranks);
+        tool_json_bool(&json, "stays", job->gang.choice.stays);
         tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
         tool_json_number(&json, "imbalance", job->exchange.imbalance);
     }
@@ -357,8 +366,9 @@ static void print_text(const work *job, const tool_floor *floor) {
     if (fused) printf(", L = %lld", (long long)problem->width);
     printf(", %s\n", tamis_type_name(problem->type));
     printf("  %s on ", job->report.algorithm);
-    for (int r = 0; r < job->gang.ranks; r++)
+    for (int r = 0; r < job->gang.here; r++)
         printf("%s%s", r > 0 ? "," : "", tool_devices.name(job->set->devices.at[r]));
+    if (job->gang.processes) printf(" in %d process%s", job->gang.ranks, job->gang.ranks == 1 ? "" : "es");
     if (job->gang.ranks == 0) printf("%s", job->device.description.name);
     if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");
     if (job->gang.ranks > 1) printf(" each");
@@ -368,7 +378,11 @@ static void print_text(const work *job, const tool_floor *floor) {
            tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
-    if (job->gang.ranks > 0) {
+    if (job->gang.choice.stays) {
+        printf("  stays on the first device: %s predicted alone, %s on all %d\n",
+               tool_word_seconds(job->gang.choice.alone).text, tool_word_seconds(job->gang.choice.together).text,
+               job->set->devices.count);
+    } else if (job->gang.ranks > 0) {
         printf("  exchanged: %lld rows of B; the largest share of nonzeros is %.2f times the mean\n",
                (long long)job->exchange.ghosts, job->exchange.imbalance);
     }
@@ -404,7 +418,8 @@ static int run_job(work *job, char **operands) {
 }
 
 static int run_run(const void *given, int count, char **operands) {
-    const settings *set = given;
+    settings settled = *(const settings *)given;
+    const settings *set = &settled;
     (void)count;
     work job = {.set = set};
     job.problem = (tool_problem){.edge = (tamis_edge)set->edge,
@@ -421,6 +436,7 @@ static int run_run(const void *given, int count, char **operands) {
     job.problem.operation = (tamis_operation)operation;
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
     int code = set->output ? tool_output_ending("--output", set->output, endings) : 0;
+    if (code == 0) code = tool_ranks_begin(set->transport, set->link, &settled.devices);
     if (code) return code;
     tool_interrupt_catch();
     code = run_job(&job, operands);

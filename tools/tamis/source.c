@@ -11,6 +11,7 @@
 #include "exit.h"
 #include "generate.h"
 #include "progress.h"
+#include "ranks.h"
 #include "text.h"
 
 static const char prefix[] = "generate:";
@@ -109,7 +110,7 @@ int tool_source_open(const char *spec, const tamis_read_options *options, tool_s
                                                                    : read_source(spec, options, source);
     source->seconds = tool_seconds() - start;
     if (code == 0) source->S = tamis_owned_sparse_view(source->matrix);
-    return code;
+    return tool_ranks_agree_code(code);
 }
 
 void tool_source_close(tool_source *source) {

@@ -39,6 +39,15 @@ TAMIS_API tamis_status tamis_mpi_open(MPI_Comm communicator, const tamis_transpo
  */
 TAMIS_API void tamis_mpi_close(tamis_transport *transport);
 
+/*
+ * For programs that are not compiled with MPI and open this library at run time, as `tamis --transport mpi` does:
+ * tamis_mpi_start initialises MPI if nobody has, and opens a transport over MPI_COMM_WORLD. tamis_mpi_stop closes it
+ * and finalises MPI if the former has initialised it. After the transport has failed, or any rank has called its
+ * `abort`, that ends all processes with MPI_Abort and this code instead.
+ */
+TAMIS_API tamis_status tamis_mpi_start(const tamis_transport_options *options, tamis_transport *transport);
+TAMIS_API void tamis_mpi_stop(tamis_transport *transport, int code);
+
 #ifdef __cplusplus
 }
 #endif

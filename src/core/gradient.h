@@ -1,0 +1,32 @@
+/* Gradients as groups of devices use them: of a part of a matrix, whose outputs are parts of sums. */
+#ifndef TAMIS_CORE_GRADIENT_H
+#define TAMIS_CORE_GRADIENT_H
+
+#include <tamis/gradient.h>
+
+#include "core/plan.h"
+
+/* The operands of a backward call; those that the operation does not have, and outputs that are not wanted, are NULL.
+   For SpMM, dE is dC. */
+typedef struct tamis_back_views {
+    const tamis_dense *dP, *dE, *A, *B, *D;
+    const tamis_dense *dA, *dB, *dD, *dS;
+    /* elements before each, and before the execution's values */
+    int64_t skip_e, skip_a, skip_b, skip_d, skip_dd, skip_values;
+} tamis_back_views;
+
+/*
+ * What tamis_gradient_create does. With `partial`, the gradients of the matrices that have a row for each of S's
+ * columns (B and D; with the transpose A) are parts of sums that the caller completes: they are overwritten, whatever
+ * execution.beta is, and have the type that sums are kept in.
+ */
+tamis_status tamis_gradient_make(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
+                                 bool partial, tamis_gradient **gradient);
+
+/* A backward call, and its checks alone. */
+tamis_status tamis_gradient_run(const tamis_gradient *gradient, tamis_operation operation,
+                                const tamis_back_views *views, const tamis_execution *execution);
+tamis_status tamis_gradient_check_run(const tamis_gradient *gradient, tamis_operation operation,
+                                      const tamis_back_views *views, const tamis_execution *execution);
+
+#endif

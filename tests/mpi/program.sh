@@ -1,0 +1,57 @@
+#!/bin/sh
+# The program over processes: program.sh MPIRUN PROGRAM LIBRARY MATRIX WORKDIR. Results against the oracle and with one
+# process's bits; and what goes wrong on one rank ends all, with its number, soon.
+set -u
+mpirun=$1 program=$2 library=$3 matrix=$4 work=$5
+export TAMIS_MPI=$library OMP_NUM_THREADS=1 TAMIS_TIME_LIMIT=30
+mkdir -p "$work"
+failures=0
+fail() {
+    echo "FAILED: $*"
+    [ ! -f "$work/log" ] || cat "$work/log"
+    failures=$((failures + 1))
+}
+# expect CODE TEXT RANKS COMMAND...: zero or not, and what is said
+expect() {
+    code=$1 text=$2 ranks=$3
+    shift 3
+    timeout 100 "$mpirun" -np "$ranks" "$@" >"$work/log" 2>&1
+    got=$?
+    if [ "$code" = 0 ]; then [ $got -eq 0 ] || fail "$* ended with $got"; else [ $got -ne 0 ] && [ $got -ne 124 ] || fail "$* ended with $got"; fi
+    grep -q -e "$text" "$work/log" || fail "$* does not say '$text'"
+    [ "$(grep -c -e "$text" "$work/log")" = 1 ] || fail "$* says '$text' more than once"
+}
+# a command whose argument is another one on one rank: rank OTHER ARGUMENT OTHERWISE
+on_rank() { echo "x=$3; [ \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK} = $1 ] && x=$2;"; }
+
+for ranks in 1 2 3 5; do
+    expect 0 '^[1-9][0-9]* passed, 0 failed' $ranks "$program" check "$matrix" --transport mpi --quick --inner 5 --type fp32,fp16 \
+        --edge scale,softmax --algorithm auto
+done
+expect 0 '"ranks": 3' 3 "$program" run sddmm "$matrix" --transport mpi --inner 16 --check --json
+expect 0 'over mpi' 2 "$program" explain "$matrix" --transport mpi --op spmm --inner 16 --devices cpu,cpu
+expect 0 'speed-up' 2 "$program" bench "$matrix" --transport mpi --op spmm --inner 16 --seconds 0.1 --repeat 6
+
+# one file, written by one process, with one process's bits
+"$program" generate fem --rows 300 --nnz 3000 -o "$work/mesh.mtx" >/dev/null 2>&1
+"$program" run spmm "$work/mesh.mtx" --inner 8 --algorithm cpu-rows -o "$work/one.npy" >/dev/null
+expect 0 'written to' 3 "$program" run spmm "$work/mesh.mtx" --inner 8 --algorithm cpu-rows --transport mpi -o "$work/three.npy"
+cmp "$work/one.npy" "$work/three.npy" || fail 'three processes write another result than one'
+# what is spoiled is noticed
+TAMIS_SPOIL=result expect 1 'WRONG' 3 "$program" run spmm "$matrix" --transport mpi --inner 8 --check
+
+expect 1 'rank 2: .*missing.mtx: cannot open' 3 sh -c "$(on_rank 2 "$work/missing.mtx" "$matrix") exec $program run spmm \$x --inner 8 --transport mpi"
+expect 1 'rank 1: --width = 9, but 8 on rank 0' 3 sh -c "$(on_rank 1 9 8) exec $program run spmm $matrix --inner \$x --transport mpi"
+# a file that cannot be written is found before there are ranks
+timeout 100 "$mpirun" -np 2 "$program" run spmm "$matrix" --inner 8 --transport mpi -o "$work/no/such/folder/c.npy" >"$work/log" 2>&1 &&
+    fail 'a file was written to no folder'
+grep -q 'no/such/folder' "$work/log" || fail 'no word of the folder'
+# one that is killed in the midst of it
+expect 1 'signal 9\|: *137' 3 sh -c "x=; [ \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK} = 1 ] && x='timeout -s KILL 2'; exec \$x $program run spmm $matrix --inner 8 --transport mpi --repeat 1000000"
+# without the library
+TAMIS_MPI=/nowhere/libtamis_mpi.so "$program" run spmm "$matrix" --transport mpi >"$work/log" 2>&1
+[ $? -eq 4 ] && grep -q 'libtamis_mpi cannot be opened (/nowhere' "$work/log" || fail 'a missing library'
+"$program" run spmm "$matrix" --transport mpi --link nccl >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q 'link does not go with --transport mpi' "$work/log" || fail 'a link'
+echo "$failures failed"
+[ $failures -eq 0 ]

@@ -1,0 +1,525 @@
+/*
+ * Gradients on groups of threads against the oracle: each case of gradient_case.h is cut into the ranks' rows, and all
+ * write their rows of the outputs, which are then compared as a whole. On integers the result has the bits of one
+ * device's. test_group_gradient STEP DEVICE DEVICE: every STEP-th case on ranks that take turns with two devices, each
+ * with buffers of its own.
+ */
+#include "cmocka_first.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/structure.h>
+
+#include "base/memory.h"
+#include "cpu_device.h"
+#include "gradient_case.h"
+#include "group_threads.h"
+#include "sparse/element.h"
+#include "support/brief.h"
+
+static tamis_random dice;
+
+/* One call on all ranks. */
+typedef struct call {
+    gradient_case *c;
+    int wanted, number;
+    bool keep;   /* forward first, which leaves the rows of softmax */
+    bool uneven; /* the last rank has all rows of S, the first all of the others */
+    tamis_status *statuses;
+    tamis_device *const *devices; /* two; NULL: the CPU */
+} call;
+
+static bool heads(void) { return tamis_random_below(&dice, 2); }
+
+static int64_t cut(int64_t total, int rank, int ranks) { return total * rank / ranks; }
+
+static tamis_dense rows_of(const gradient_matrix *X, int64_t first, int64_t rows) {
+    tamis_dense view = X->there;
+    const int64_t stride = view.stride ? view.stride : view.cols;
+    const int64_t skip = view.layout == TAMIS_ROW_MAJOR ? first * stride : first;
+    view.rows = rows;
+    view.data = (char *)view.data + skip * (int64_t)tamis_type_size(view.type);
+    return view;
+}
+
+/* A rank's rows. */
+typedef struct share {
+    tamis_sparse S;
+    tamis_dense in[INS], out[OUTS];
+    const tamis_dense *wanted[OUTS];
+    int64_t own_rows;
+    tamis_options options;
+    tamis_execution execution;
+    void *rows;               /* of softmax */
+    void *memory[INS + OUTS]; /* on devices */
+} share;
+
+static bool take(share *s, const call *x, int rank, int ranks) {
+    const gradient_case *const c = x->c;
+    const tamis_sparse *const W = &c->S_here;
+    const bool sddmm = c->operation == TAMIS_OP_SDDMM, transpose = c->options.transpose;
+    const int64_t first = x->uneven ? 0 : cut(W->rows, rank, ranks);
+    const int64_t rows = (x->uneven ? (rank == ranks - 1 ? W->rows : 0) : cut(W->rows, rank + 1, ranks)) - first;
+    const int64_t own = x->uneven ? (rank == 0 ? 0 : W->cols) : cut(W->cols, rank, ranks);
+    s->own_rows = (x->uneven ? W->cols : cut(W->cols, rank + 1, ranks)) - own;
+    if (tamis_slice(W, first, rows, 0, 0, &s->S) != TAMIS_OK) return false;
+    const int64_t entry = s->S.offset_base - W->offset_base;
+    const int64_t left = transpose ? own : first, left_rows = transpose ? s->own_rows : rows;
+    const int64_t right = transpose ? first : own, right_rows = transpose ? rows : s->own_rows;
+    s->in[IN_A] = rows_of(&c->in[IN_A], left, left_rows);
+    s->in[IN_B] = rows_of(&c->in[IN_B], right, right_rows);
+    s->in[IN_D] = rows_of(&c->in[IN_D], right, right_rows);
+    s->in[IN_OUT] = sddmm ? rows_of(&c->in[IN_OUT], entry, s->S.nnz) : rows_of(&c->in[IN_OUT], left, left_rows);
+    s->out[OUT_A] = rows_of(&c->out[OUT_A], left, left_rows);
+    s->out[OUT_B] = rows_of(&c->out[OUT_B], right, right_rows);
+    s->out[OUT_D] = rows_of(&c->out[OUT_D], right, right_rows);
+    s->out[OUT_S] = rows_of(&c->out[OUT_S], entry, s->S.nnz);
+    for (int k = 0; k < OUTS; k++) s->wanted[k] = x->wanted & 1 << k ? &s->out[k] : NULL;
+    s->options = c->options;
+    s->options.threads = 1 + rank % 2;
+    s->execution = c->there;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ rows on a device */
+
+static int64_t position(const tamis_dense *X, int64_t member, int64_t i, int64_t j) {
+    const int64_t stride = X->stride ? X->stride : X->layout == TAMIS_ROW_MAJOR ? X->cols : X->rows;
+    return member * X->batch_stride + (X->layout == TAMIS_ROW_MAJOR ? i * stride + j : j * stride + i);
+}
+
+/* The same without gaps, each member with elements of its own. */
+static tamis_dense packed(const tamis_dense *X, void *data) {
+    tamis_dense view = *X;
+    view.data = data;
+    view.stride = X->layout == TAMIS_ROW_MAJOR ? X->cols : X->rows;
+    view.batch_stride = X->rows * X->cols;
+    return view;
+}
+
+static void copy_elements(const tamis_dense *from, const tamis_dense *to, int64_t members) {
+    for (int64_t m = 0; m < members; m++)
+        for (int64_t i = 0; i < to->rows; i++)
+            for (int64_t j = 0; j < to->cols; j++)
+                tamis_element_store(to->data, to->type, position(to, m, i, j),
+                                    tamis_element_load(from->data, from->type, position(from, m, i, j)));
+}
+
+/* Operands and outputs as they are to the rank's device, and the outputs back. */
+static void send_rows(tamis_device *on, share *s, share *there, int64_t members) {
+    *there = *s;
+    for (int i = 0; i < INS + OUTS; i++) {
+        const tamis_dense *const from = i < INS ? &s->in[i] : &s->out[i - INS];
+        tamis_dense *const to = i < INS ? &there->in[i] : &there->out[i - INS];
+        const size_t bytes = (size_t)(members * from->rows * from->cols) * tamis_type_size(from->type);
+        void *const host = malloc(bytes + 1);
+        if (!host || tamis_device_allocate(on, bytes + 1, &there->memory[i]) != TAMIS_OK) abort();
+        const tamis_dense staged = packed(from, host);
+        copy_elements(from, &staged, members);
+        if (bytes > 0 && tamis_device_upload(on, NULL, there->memory[i], 0, host, bytes) != TAMIS_OK) abort();
+        free(host);
+        *to = packed(from, there->memory[i]);
+        to->location = TAMIS_DEVICE;
+        if (i >= INS && s->wanted[i - INS]) there->wanted[i - INS] = to;
+    }
+}
+
+static void fetch_rows(tamis_device *on, const share *s, const share *there, int64_t members) {
+    for (int k = 0; k < OUTS; k++) {
+        const tamis_dense *const to = &s->out[k];
+        const size_t bytes = (size_t)(members * to->rows * to->cols) * tamis_type_size(to->type);
+        void *const host = malloc(bytes + 1);
+        if (!host) abort();
+        if (bytes > 0 && tamis_device_download(on, NULL, host, there->memory[INS + k], 0, bytes) != TAMIS_OK) abort();
+        const tamis_dense staged = packed(to, host);
+        if (s->wanted[k]) copy_elements(&staged, to, members);
+        free(host);
+    }
+    for (int i = 0; i < INS + OUTS; i++) tamis_device_free(on, there->memory[i]);
+}
+
+/* ------------------------------------------------------------------------------------------ a rank's calls */
+
+/* The forward call, for its rows of softmax. */
+static tamis_status forward(tamis_group *group, share *s, const call *x) {
+    const bool sddmm = x->c->operation == TAMIS_OP_SDDMM;
+    const int64_t batch = x->c->shape.batch, count = sddmm ? s->S.nnz : s->S.rows * s->in[IN_D].cols;
+    void *const memory = calloc((size_t)(batch * count) + 1, sizeof(double));
+    const tamis_dense out = {.data = memory,
+                             .rows = sddmm ? s->S.nnz : s->S.rows,
+                             .cols = sddmm ? 1 : s->in[IN_D].cols,
+                             .type = x->c->type,
+                             .layout = sddmm ? TAMIS_ROW_MAJOR : s->options.output_layout,
+                             .batch_stride = count};
+    tamis_group_plan *plan = NULL;
+    tamis_execution execution = s->execution;
+    s->rows = calloc((size_t)(2 * batch * s->S.rows) + 1, sizeof(double));
+    if (!memory || !s->rows) abort();
+    execution.beta = 0;
+    execution.softmax_rows = s->rows;
+    s->options.keep_softmax = true;
+    tamis_status status = tamis_group_plan_create(group, &s->S, s->own_rows, &s->options, &plan);
+    if (status == TAMIS_OK && sddmm)
+        status = tamis_group_plan_sddmm(plan, &s->in[IN_A], &s->in[IN_B], &out, &execution);
+    else if (status == TAMIS_OK)
+        status = tamis_group_plan_fused(plan, &s->in[IN_A], &s->in[IN_B], &s->in[IN_D], &out, &execution);
+    tamis_group_plan_destroy(plan);
+    free(memory);
+    s->execution.softmax_rows = s->rows;
+    return status;
+}
+
+static tamis_status go_back(const tamis_group_gradient *g, tamis_operation operation, const share *s) {
+    const tamis_dense *const A = &s->in[IN_A], *const B = &s->in[IN_B], *const D = &s->in[IN_D];
+    const tamis_dense *const G = &s->in[IN_OUT], *const *const out = s->wanted;
+    const tamis_execution *const e = &s->execution;
+    switch (operation) {
+    case TAMIS_OP_SDDMM: return tamis_group_sddmm_backward(g, G, A, B, out[OUT_A], out[OUT_B], out[OUT_S], e);
+    case TAMIS_OP_SPMM: return tamis_group_spmm_backward(g, G, B, out[OUT_B], out[OUT_S], e);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_group_fused_backward(g, G, A, B, D, out[OUT_A], out[OUT_B], out[OUT_D], out[OUT_S], e);
+}
+
+static void run_rank(group_rank *self) {
+    const call *const x = self->context;
+    tamis_device *const on = x->devices ? x->devices[self->rank % 2] : NULL;
+    share host = {.rows = NULL}, device_share, *s = &host;
+    tamis_group_gradient *gradient = NULL;
+    tamis_status status = TAMIS_OK;
+    if (!take(&host, x, self->rank, self->ranks)) abort();
+    if (on) {
+        send_rows(on, &host, &device_share, x->c->shape.batch);
+        s = &device_share;
+    }
+    if (x->keep) status = forward(self->group, s, x);
+    if (status == TAMIS_OK)
+        status = tamis_group_gradient_create(self->group, &s->S, s->own_rows, &s->options, &gradient);
+    if (status == TAMIS_OK) status = go_back(gradient, x->c->operation, s);
+    /* once more into what is there by now */
+    if (status == TAMIS_OK && s->execution.beta == 0) status = go_back(gradient, x->c->operation, s);
+    if (status != TAMIS_OK) group_says(self, "case %d: %.200s", x->number, tamis_last_error());
+    tamis_group_gradient_destroy(gradient);
+    if (on) fetch_rows(on, &host, s, x->c->shape.batch);
+    free(s->rows);
+}
+
+static gradient_shape draw_shape(tamis_operation operation, int number) {
+    static const int64_t widths[] = {1, 2, 7, 16, 33, 64};
+    gradient_shape s = {.rows = 1 + tamis_random_below(&dice, 50),
+                        .cols = 1 + tamis_random_below(&dice, 50),
+                        .nnz = tamis_random_below(&dice, 500),
+                        .hub = heads() ? 0.6 : 0,
+                        .slice = heads(),
+                        .transpose = operation != TAMIS_OP_SDDMM && number % 2,
+                        .format = TAMIS_CSR,
+                        .index_type = heads() ? TAMIS_I64 : TAMIS_I32,
+                        .offset_type = heads() ? TAMIS_I64 : TAMIS_I32,
+                        .inner = widths[tamis_random_below(&dice, 6)],
+                        .width = widths[tamis_random_below(&dice, 6)],
+                        .batch = 1 + tamis_random_below(&dice, 3),
+                        .with_values = tamis_random_below(&dice, 4) > 0,
+                        .given_values = heads(),
+                        .shared = heads(),
+                        .layouts = heads() ? (int)tamis_random_below(&dice, 16) : 0,
+                        .padding = heads() ? tamis_random_below(&dice, 5) : 0};
+    if (heads()) s.width = s.inner;
+    if (number % 9 == 4) s.rows = 1 + number % 4; /* fewer than ranks */
+    return s;
+}
+
+static int outputs_of(const gradient_case *c) {
+    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
+    return of[c->operation] | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
+}
+
+static tamis_group **open_groups(tamis_device *const *devices, int count, int ranks, double time_limit) {
+    static tamis_group *groups[GROUP_RANKS];
+    tamis_device *all[GROUP_RANKS];
+    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
+    o.time_limit = time_limit;
+    for (int r = 0; r < ranks; r++) all[r] = devices[r % count];
+    gradient_works(tamis_group_open_local(all, ranks, &o, groups));
+    return groups;
+}
+
+static void close_groups(tamis_group **groups, int ranks) {
+    for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
+}
+
+/* Every step-th of the cases on one group. */
+static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devices, int step) {
+    static const double betas[] = {0, 1, -0.5};
+    int number = 0;
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 5 : TAMIS_EDGE_SOFTMAX); edge++)
+            for (int type = 0; type <= TAMIS_BF16; type++) {
+                if (number++ % step != ranks % step) continue;
+                const bool spmm = operation == TAMIS_OP_SPMM, softmax = !spmm && edge == TAMIS_EDGE_SOFTMAX;
+                gradient_shape shape = draw_shape((tamis_operation)operation, number / step);
+                if (softmax) shape.transpose = false;
+                call x = {.number = number, .devices = devices};
+                if (devices) shape.given_values = false;
+                x.c = gradient_case_make(device, (tamis_operation)operation, spmm ? TAMIS_EDGE_SCALE : (tamis_edge)edge,
+                                         (tamis_type)type, &shape, betas[tamis_random_below(&dice, 3)], &dice);
+                x.uneven = tamis_random_below(&dice, 5) == 0;
+                x.keep = softmax && !devices && heads();
+                gradient_case_expect(x.c);
+                for (int pass = 0; pass < 2; pass++) {
+                    x.wanted = outputs_of(x.c);
+                    if (pass == 1) x.wanted &= (int)tamis_random_below(&dice, 16);
+                    gradient_case_poison(x.c);
+                    group_run(ranks, groups, run_rank, &x);
+                    gradient_case_check(x.c, x.wanted, pass ? "some outputs" : "all outputs");
+                }
+                gradient_case_free(x.c);
+            }
+}
+
+static void all_cases(void **state) {
+    static const int ranks[] = {1, 2, 3, 5, 8};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        tamis_group **const groups = open_groups(&device, 1, ranks[i], 60);
+        run_cases(groups, ranks[i], NULL, test_rounds(4, 19));
+        close_groups(groups, ranks[i]);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ integers */
+
+static void round_all(const gradient_matrix *x) {
+    const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(x->here.type));
+    for (int64_t i = 0; i < count; i++)
+        tamis_element_store(x->array.host, x->here.type, i,
+                            rint(3 * tamis_element_load(x->array.host, x->here.type, i)));
+}
+
+/* Sums without rounding: the same bits as one device, whoever added. */
+static void integers(void **state) {
+    static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_RESIDUAL};
+    tamis_group **const groups = open_groups(&device, 1, 5, 60);
+    (void)state;
+    for (int number = 0; number < 36; number++) {
+        const tamis_operation operation = (tamis_operation)(number % 3);
+        gradient_shape shape = draw_shape(operation, number);
+        shape.with_values = true;
+        const tamis_edge edge = operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : edges[number / 3 % 3];
+        call x = {.number = number};
+        x.c = gradient_case_make(device, operation, edge, number % 2 ? TAMIS_F32 : TAMIS_F64, &shape, 0, &dice);
+        x.c->there.alpha = x.c->here.alpha = 2;
+        for (int i = 0; i < INS; i++) round_all(&x.c->in[i]);
+        const int64_t values = (int64_t)(x.c->values.bytes / tamis_type_size(x.c->value_type));
+        for (int64_t t = 0; t < values; t++)
+            tamis_element_store(x.c->values.host, x.c->value_type, t,
+                                rint(3 * tamis_element_load(x.c->values.host, x.c->value_type, t)));
+        x.wanted = outputs_of(x.c);
+        tamis_gradient *gradient = NULL;
+        void *alone[OUTS];
+        gradient_case_poison(x.c);
+        gradient_works(tamis_gradient_create(device, &x.c->S_there, &x.c->options, &gradient));
+        gradient_works(gradient_case_run(x.c, gradient, x.wanted));
+        tamis_gradient_destroy(gradient);
+        for (int k = 0; k < OUTS; k++) {
+            alone[k] = malloc(x.c->out[k].array.bytes + 1);
+            if (!alone[k]) abort();
+            memcpy(alone[k], x.c->out[k].array.host, x.c->out[k].array.bytes);
+        }
+        gradient_case_poison(x.c);
+        group_run(5, groups, run_rank, &x);
+        for (int k = 0; k < OUTS; k++) {
+            const gradient_matrix *const out = &x.c->out[k];
+            const int64_t count = (int64_t)(out->array.bytes / tamis_type_size(out->here.type));
+            for (int64_t i = 0; i < count && x.wanted & 1 << k; i++) { /* -0 and 0 are one number, NaN is a gap */
+                const double one = tamis_element_load(alone[k], out->here.type, i);
+                const double all = tamis_element_load(out->array.host, out->here.type, i);
+                if (one != all && !(isnan(one) && isnan(all)))
+                    fail_msg("case %d, output %d, element %lld: %.17g, one device %.17g", number, k, (long long)i, all,
+                             one);
+            }
+            free(alone[k]);
+        }
+        gradient_case_free(x.c);
+    }
+    close_groups(groups, 5);
+}
+
+/* ------------------------------------------------------------------------------------------ generations */
+
+/* dS of SpMM needs B, dB does not: a generation belongs to the rows that have been exchanged. */
+static void keep_rows(group_rank *self) {
+    static const struct {
+        float b;
+        bool ds;
+        uint64_t generation;
+        float used; /* in dS */
+    } runs[] = {{1, true, 3, 1}, {2, true, 3, 1}, {4, false, 4, 0}, {5, true, 4, 5}, {6, true, 0, 6}, {7, true, 4, 7}};
+    const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
+    const float values[] = {2};
+    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_gradient *gradient = NULL;
+    o.operation = TAMIS_OP_SPMM;
+    o.width = 1;
+    if (tamis_group_gradient_create(self->group, &S, 1, &o, &gradient) != TAMIS_OK) {
+        group_says(self, "%.200s", tamis_last_error());
+        return;
+    }
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        float b = runs[i].b, dc = (float)(3 + self->rank), db = -1, ds = 0;
+        const tamis_dense B = {.data = &b, .rows = 1, .cols = 1}, dC = {.data = &dc, .rows = 1, .cols = 1};
+        const tamis_dense dB = {.data = &db, .rows = 1, .cols = 1}, dS = {.data = &ds, .rows = 1, .cols = 1};
+        tamis_execution execution = TAMIS_EXECUTION_INIT;
+        execution.generation = runs[i].generation;
+        const tamis_status status =
+            tamis_group_spmm_backward(gradient, &dC, &B, &dB, runs[i].ds ? &dS : NULL, &execution);
+        if (status != TAMIS_OK) group_says(self, "run %zu: %.150s", i, tamis_last_error());
+        if (db != (float)(2 * (4 - self->rank))) group_says(self, "run %zu: dB = %g", i, (double)db);
+        if (ds != dc * runs[i].used) group_says(self, "run %zu: dS = %g", i, (double)ds);
+    }
+    tamis_group_gradient_destroy(gradient);
+}
+
+static void rows_are_kept(void **state) {
+    tamis_group **const groups = open_groups(&device, 1, 2, 30);
+    (void)state;
+    group_run(2, groups, keep_rows, NULL);
+    close_groups(groups, 2);
+}
+
+/* ------------------------------------------------------------------------------------------ errors */
+
+static bool says(group_rank *self, tamis_status status, tamis_status expected, const char *text) {
+    if (status == expected && strstr(tamis_last_error(), text)) return true;
+    group_says(self, "%s (%.120s) instead of %s (%.100s)", tamis_status_name(status), tamis_last_error(),
+               tamis_status_name(expected), text);
+    return false;
+}
+
+static void wrong_calls(group_rank *self) {
+    const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
+    float numbers[8] = {1, 2, 3, 4}, others[8];
+    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = numbers};
+    const tamis_dense X = {.data = numbers, .rows = 1, .cols = 2}, wide = {.data = numbers, .rows = 1, .cols = 3};
+    const tamis_dense dX = {.data = others, .rows = 1, .cols = 2}, dY = {.data = others + 2, .rows = 1, .cols = 2};
+    const tamis_dense *const B = self->rank == 1 ? &wide : &X;
+    const tamis_dense *const dB = self->rank == 1 ? NULL : &dX;
+    tamis_group *const group = self->group;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_group_gradient *g = NULL;
+    tamis_group_plan *plan = NULL;
+    size_t bytes;
+    o.operation = TAMIS_OP_FUSED;
+    o.edge = TAMIS_EDGE_SOFTMAX;
+    o.inner = 2;
+    o.transpose = true;
+    says(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_ERROR_UNSUPPORTED,
+         "rank 0: options.transpose = true: groups have no gradient of softmax with it");
+    o.transpose = self->rank == 1;
+    o.edge = TAMIS_EDGE_SCALE;
+    says(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_ERROR_ARGUMENT,
+         "rank 1: options.transpose = 1, but 0 on rank 0");
+    o.transpose = false;
+    says(self,
+         self->rank == 1 ? tamis_group_gradient_create(group, &S, 1, &o, &g)
+                         : tamis_group_plan_create(group, &S, 1, &o, &plan),
+         TAMIS_ERROR_ARGUMENT, "rank 1: a gradient instead of a plan = 1, but 0 on rank 0");
+    says(self, tamis_group_gradient_create(group, &S, 1, &o, NULL), TAMIS_ERROR_ARGUMENT, "rank 0: gradient = NULL");
+    says(self, tamis_group_gradient_create(NULL, &S, 1, &o, &g), TAMIS_ERROR_ARGUMENT, "group = NULL");
+    if (!says(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_OK, "")) return;
+    says(self, tamis_group_spmm_backward(g, &X, &X, &dX, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+         "rank 0: gradient was made for fused: it cannot differentiate spmm");
+    says(self, tamis_group_fused_backward(g, &X, &X, B, &X, NULL, &dX, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+         "rank 1: B.cols = 3: expected 2");
+    says(self, tamis_group_fused_backward(g, &X, &X, &X, &X, NULL, dB, &dY, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+         "rank 1: asks for other gradients of distributed matrices than rank 0");
+    says(self, tamis_group_fused_backward(NULL, &X, &X, &X, &X, NULL, &dX, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+         "gradient = NULL");
+    says(self, tamis_group_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    says(self, tamis_group_gradient_workspace_size(g, &bytes), TAMIS_OK, "");
+    if (bytes == 0) group_says(self, "the workspace has no bytes");
+    says(self, tamis_group_fused_backward(g, &X, &X, &X, &X, NULL, &dX, &dY, NULL, NULL), TAMIS_OK, "");
+    tamis_group_gradient_destroy(g);
+    tamis_group_gradient_destroy(NULL);
+}
+
+static void ranks_are_wrong(void **state) {
+    tamis_group **const groups = open_groups(&device, 1, 2, 30);
+    (void)state;
+    group_run(2, groups, wrong_calls, NULL);
+    close_groups(groups, 2);
+}
+
+/* The n-th allocation of all ranks together fails, and all after it: all get an error, and nothing is leaked. */
+static void short_of_memory(group_rank *self) {
+    const call *const x = self->context;
+    share s = {.rows = NULL};
+    tamis_group_gradient *gradient = NULL;
+    if (!take(&s, x, self->rank, self->ranks)) abort();
+    tamis_status status = tamis_group_gradient_create(self->group, &s.S, s.own_rows, &s.options, &gradient);
+    if (status == TAMIS_OK) status = go_back(gradient, x->c->operation, &s);
+    x->statuses[self->rank] = status;
+    if (status != TAMIS_OK && !strstr(tamis_last_error(), "no memory for")) group_says(self, "%s", tamis_last_error());
+    tamis_group_gradient_destroy(gradient);
+}
+
+static void memory_is_short(void **state) {
+    gradient_shape shape = draw_shape(TAMIS_OP_FUSED, 0);
+    (void)state;
+    shape.rows = shape.cols = 12;
+    shape.nnz = 60;
+    shape.layouts = 0;
+    call x = {.c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_EXP, TAMIS_F32, &shape, 0, &dice)};
+    x.wanted = outputs_of(x.c);
+    tamis_group **const groups = open_groups(&device, 1, 2, 30);
+    const int64_t live = tamis_memory_live();
+    tamis_status statuses[2] = {TAMIS_ERROR_MEMORY};
+    int64_t n = 0;
+    x.statuses = statuses;
+    while (statuses[0] != TAMIS_OK) {
+        assert_true(++n < 1000);
+        tamis_memory_fail_at(n);
+        group_run(2, groups, short_of_memory, &x);
+        tamis_memory_fail_at(0);
+        assert_int_equal(tamis_memory_live(), live);
+        assert_true(statuses[0] == statuses[1] && (statuses[0] == TAMIS_OK || statuses[0] == TAMIS_ERROR_MEMORY));
+    }
+    assert_true(n > 2 * 25); /* the shard, the gradient's patterns and plans, the lists and buffers of sums */
+    close_groups(groups, 2);
+    gradient_case_free(x.c);
+}
+
+/* ------------------------------------------------------------------------------------------ devices */
+
+static char **names;
+
+static void cases_on_devices(void **state) {
+    tamis_device *two[2];
+    (void)state;
+    for (int d = 0; d < 2; d++) gradient_works(tamis_device_open(names[2 + d], &two[d]));
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        tamis_group **const groups = open_groups(two, 2, ranks, 300); /* kernels are compiled meanwhile */
+        run_cases(groups, ranks, two, atoi(names[1]));
+        close_groups(groups, ranks);
+    }
+    for (int d = 0; d < 2; d++) tamis_device_close(two[d]);
+}
+
+static int close_device(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest on_devices[] = {cmocka_unit_test(cases_on_devices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(integers),
+                                       cmocka_unit_test(rows_are_kept), cmocka_unit_test(ranks_are_wrong),
+                                       cmocka_unit_test(memory_is_short)};
+    setenv("TAMIS_PROBE", "0", 1);
+    dice = tamis_random_start(17, 4);
+    names = argv;
+    return argc > 3 ? cmocka_run_group_tests(on_devices, set_up, close_device)
+                    : cmocka_run_group_tests(tests, set_up, tear_down);
+}
