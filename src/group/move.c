@@ -77,6 +77,8 @@ static tamis_status begin_through_host(tamis_move *m) {
     if (bytes > 0)
         TRY(device->backend->copy_out(device->handle, plan->stream, plan->host_send,
                                       (tamis_place){m->send, m->send_first}, (size_t)bytes));
+    else /* what was received last may still be on its way to the device */
+        TRY(device->backend->finish(device->handle, plan->stream));
     return tamis_group_exchange_begin(plan->group, &m->transfer);
 }
 
