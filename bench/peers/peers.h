@@ -32,7 +32,7 @@ struct tool_peer {
 /* Where a peer computes; a sum of these. */
 enum { TOOL_PEER_CPU = 1, TOOL_PEER_CUDA = 2 };
 
-/* One row for each peer, in the order of tool_peer_names. */
+/* One row for each peer. */
 typedef struct tool_peer_kind {
     const char *library; /* as --peers takes it */
     const char *name;    /* as tables show it, and --baseline takes it */

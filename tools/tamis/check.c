@@ -307,7 +307,7 @@ static int wanted_algorithms(const check_run *run, tamis_operation operation, co
                 if (serves(&algorithm, run, operation)) names[count++] = algorithm.name;
             }
         } else if (count < TOOL_LIST_LIMIT) {
-            const char *name = choice == 0 ? NULL : tool_algorithms.name(choice);
+            const char *name = choice == 0 ? NULL : tool_choice_name(&tool_algorithms, choice);
             tamis_algorithm_description algorithm;
             if (!name || tool_device_algorithm(run->device, name, &algorithm)) names[count++] = name;
         }

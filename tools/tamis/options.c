@@ -35,8 +35,8 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
     tool_text list = {0};
     const char *names[80] = {NULL};
     int count = 0;
-    for (; count < 79 && choices->name(count); count++) {
-        names[count] = choices->name(count);
+    for (; count < 79 && tool_choice_name(choices, count); count++) {
+        names[count] = tool_choice_name(choices, count);
         if (choices == &tool_devices && !tool_device_is_present(count)) continue;
         tool_text_add(&list, "%s%s", count ? ", " : "", names[count]);
     }
@@ -152,7 +152,9 @@ tool_word tool_option_text(const tool_option *option, const void *settings) {
     case TOOL_INTEGER: snprintf(word.text, sizeof word.text, "%lld", (long long)*(const int64_t *)at); break;
     case TOOL_INT: snprintf(word.text, sizeof word.text, "%d", *(const int *)at); break;
     case TOOL_REAL: snprintf(word.text, sizeof word.text, "%.10g", *(const double *)at); break;
-    case TOOL_CHOICE: snprintf(word.text, sizeof word.text, "%s", option->choices->name(*(const int *)at)); break;
+    case TOOL_CHOICE:
+        snprintf(word.text, sizeof word.text, "%s", tool_choice_name(option->choices, *(const int *)at));
+        break;
     default: break;
     }
     return word;
