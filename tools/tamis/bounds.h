@@ -19,9 +19,6 @@ double tool_sum_tolerance(tamis_type type, double terms);
 /* t(K): what a dot product of `terms` may be off by beside that where its inputs are rounded to TF32, relative. */
 double tool_rounding_tolerance(tamis_math math, double terms);
 
-/* The scale, with the library's default for 0. */
-double tool_edge_scale(const tool_problem *problem);
-
 /* e_ij of an edge other than softmax, where p = edge(s, x) and x is known within d; infinite where nothing bounds it.
  */
 double tool_edge_bound(const tool_problem *problem, double s, double x, double d, double p);

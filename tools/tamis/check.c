@@ -230,7 +230,6 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
                    const verdict *result) {
     static const char *const words[] = {"passed", "FAILED", "skipped"};
     static const char *const names[] = {"passed", "failed", "skipped"};
-    const bool edge = tool_uses_edge(problem->operation);
     run->passed += result->kind == PASSED;
     run->failed += result->kind == FAILED;
     run->skipped += result->kind == SKIPPED;
@@ -239,10 +238,9 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     const bool on_lines = run->lines.out == stdout;
     if (!on_lines && (run->set->verbose || failure_shown)) {
         tool_progress_clear();
-        printf("%s  %s  %s%s%s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], run->matrix,
-               tamis_operation_name(problem->operation), edge ? " " : "", edge ? tamis_edge_name(problem->edge) : "",
-               (long long)problem->inner, (long long)problem->width, problem->d_is_b ? ", D is B" : "",
-               tamis_type_name(problem->type), algorithm, how->name);
+        printf("%s  %s  %s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], run->matrix,
+               tool_problem_name(problem).text, (long long)problem->inner, (long long)problem->width,
+               problem->d_is_b ? ", D is B" : "", tamis_type_name(problem->type), algorithm, how->name);
         if (result->kind == PASSED) printf(": %.1e of %.1e", result->comparison.error, result->comparison.tolerance);
         printf("%s%s\n", *result->reason ? ": " : "", result->reason);
         run->shown += result->kind == FAILED;

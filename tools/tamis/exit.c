@@ -70,7 +70,7 @@ int tool_usage_error(const char *format, ...) {
     return TOOL_USAGE;
 }
 
-int tool_exit_of(tamis_status status) {
+static int exit_of(tamis_status status) {
     static const tool_exit codes[] = {
         [TAMIS_OK] = TOOL_OK,
         [TAMIS_ERROR_ARGUMENT] = TOOL_USAGE,
@@ -130,7 +130,7 @@ int tool_library_error(tamis_status status, const char *context) {
     } else {
         tool_error("%s", message);
     }
-    return tool_exit_of(status);
+    return exit_of(status);
 }
 
 void *tool_allocate(size_t count, size_t size) {

@@ -40,7 +40,6 @@ int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* Reports a failed call of the library ("CONTEXT: message") and returns the exit code that belongs to its status. */
 int tool_library_error(tamis_status status, const char *context);
-int tool_exit_of(tamis_status status);
 
 /* Zeroed memory; the program ends with code 5 when there is none. */
 void *tool_allocate(size_t count, size_t size);

@@ -161,9 +161,7 @@ static void print_plan_text(const tamis_plan *plan) {
 static void print_text(const explained *one, const settings *set) {
     const tool_problem *problem = one->problem;
     const tamis_plan_report *report = &one->report;
-    printf("\n%s", tamis_operation_name(problem->operation));
-    if (tool_uses_edge(problem->operation)) printf(" %s", tamis_edge_name(problem->edge));
-    printf(", K = %lld", (long long)problem->inner);
+    printf("\n%s, K = %lld", tool_problem_name(problem).text, (long long)problem->inner);
     if (problem->operation == TAMIS_OP_FUSED) printf(", L = %lld", (long long)problem->width);
     printf(", %s, ", tamis_type_name(problem->type));
     if (!one->gpu) printf("%d thread%s, ", report->threads, report->threads == 1 ? "" : "s");

@@ -349,9 +349,7 @@ static void print_comparison(const tool_comparison *comparison) {
 static void print_text(const work *job, const tool_floor *floor) {
     const tool_problem *problem = &job->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
-    printf("%s%s%s of %s (%s x %s, %s nonzeros), K = %lld", tamis_operation_name(problem->operation),
-           tool_uses_edge(problem->operation) ? " " : "",
-           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", job->source.name,
+    printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, job->source.name,
            tool_word_count(problem->S.rows).text, tool_word_count(problem->S.cols).text,
            tool_word_count(problem->S.nnz).text, (long long)problem->inner);
     if (fused) printf(", L = %lld", (long long)problem->width);
