@@ -21,7 +21,7 @@ static const tamis_file_row rows[] = {
     {TAMIS_FILE_SMTX, false, false, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
     {TAMIS_FILE_LDAC, false, false, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
     {TAMIS_FILE_DOCWORD, false, true, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
-    {TAMIS_FILE_METIS, false, false, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
+    {TAMIS_FILE_METIS, false, true, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
     {TAMIS_FILE_EDGES, false, true, "edges", ".txt .el .edges .tsv .wel ?.csv", tamis_sniff_edges, tamis_read_edges},
     {TAMIS_FILE_RATINGS, false, true, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings,
      tamis_read_rating_lines},

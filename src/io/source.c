@@ -139,6 +139,13 @@ tamis_status tamis_source_rest(tamis_source *source) {
     return fill(source);
 }
 
+int64_t tamis_source_room(const tamis_source *source, const char *p) {
+    const tamis_unpacker *const from = &source->from;
+    if (source->ended) return source->text.end - p;
+    const int64_t times = from->packer ? MOST_RATIO : 1;
+    return from->told > 0 && from->told < INT64_MAX / 2 / times ? from->told * times : INT64_MAX / 2;
+}
+
 double tamis_source_share(const tamis_source *source) {
     const tamis_unpacker *const from = &source->from;
     const int64_t used = from->taken - (from->end - from->at);

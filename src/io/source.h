@@ -35,6 +35,8 @@ tamis_status tamis_source_from_memory(const char *name, const void *data, size_t
 tamis_status tamis_source_next(tamis_source *source);
 /* All that is left behind the window. */
 tamis_status tamis_source_rest(tamis_source *source);
+/* At most so many bytes of content from `p`, which is in the text, to the end of the file. */
+int64_t tamis_source_room(const tamis_source *source, const char *p);
 /* How much of the file has been read, 0 to 1; 1 where that is not known. */
 double tamis_source_share(const tamis_source *source);
 

@@ -207,6 +207,29 @@ static void reads_windows(void **state) {
     assert_int_equal(tamis_memory_live(), live);
 }
 
+/* A ring of vertices, each with its two neighbours; comments between them. */
+static void reads_windows_of_a_graph(void **state) {
+    (void)state;
+    enum { VERTICES = 300000 };
+    char *const text = malloc(64 + (size_t)VERTICES * LINE_ROOM);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, "%% a ring\n%d %d\n", VERTICES, VERTICES);
+    for (int i = 0; i < VERTICES; i++) {
+        used += (size_t)sprintf(text + used, "%d %d\n", (i + VERTICES - 1) % VERTICES + 1, (i + 1) % VERTICES + 1);
+        if (i % 1000 == 0) used += (size_t)sprintf(text + used, "%% vertex %d\n", i);
+    }
+    expect_same("a.graph", text, used, TAMIS_CSR, "csr 300000x300000 600000| 0 299999| 0 1| 1 0| 1 2|");
+    size_t more = used + (size_t)sprintf(text + used, "%% the end\n\n7\n");
+    expect_same("a.graph", text, more, TAMIS_CSR, "a.graph:300305: found '7', expected the end of the file after");
+    used -= 9; /* the last vertex */
+    expect_same("a.graph", text, used, TAMIS_CSR,
+                "a.graph:300302: found the end of the file, expected the line of vertex");
+    more = used + (size_t)sprintf(text + used, "1\n");
+    expect_same("a.graph", text, more, TAMIS_CSR,
+                "a.graph:2: 300000 edges need 600000 neighbours, but the file lists 599999");
+    free(text);
+}
+
 /* The last line of all has what is wrong, or an id that 32 bits do not hold. */
 static void windows_know_their_lines(void **state) {
     (void)state;
@@ -233,11 +256,17 @@ static void windows_know_their_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_docword),    cmocka_unit_test(refuses_bad_docword),
-        cmocka_unit_test(reads_ldac),       cmocka_unit_test(refuses_bad_ldac),
-        cmocka_unit_test(reads_ratings),    cmocka_unit_test(refuses_bad_ratings),
-        cmocka_unit_test(names_of_formats), cmocka_unit_test(chooses_the_format),
-        cmocka_unit_test(reads_windows),    cmocka_unit_test(windows_know_their_lines),
+        cmocka_unit_test(reads_docword),
+        cmocka_unit_test(refuses_bad_docword),
+        cmocka_unit_test(reads_ldac),
+        cmocka_unit_test(refuses_bad_ldac),
+        cmocka_unit_test(reads_ratings),
+        cmocka_unit_test(refuses_bad_ratings),
+        cmocka_unit_test(names_of_formats),
+        cmocka_unit_test(chooses_the_format),
+        cmocka_unit_test(reads_windows),
+        cmocka_unit_test(windows_know_their_lines),
+        cmocka_unit_test(reads_windows_of_a_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
