@@ -73,7 +73,8 @@ size_t tool_peer_free_host_memory(void);
 /* For peers: one of CUDA's data types, or -1. */
 int tool_peer_type(tamis_type type);
 
-/* For peers: one symbol of a library, and where its address goes. Fills them all; the first that is missing, or NULL.
+/* For peers, and whoever opens a library at run time: one symbol of a library, and where its address goes. Fills them
+ * all; the first that is missing, or NULL.
  */
 typedef struct tool_peer_symbol {
     const char *name;

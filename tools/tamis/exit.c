@@ -140,6 +140,11 @@ void *tool_allocate(size_t count, size_t size) {
     exit(TOOL_MEMORY);
 }
 
+char *tool_copy(const char *text) {
+    const size_t bytes = text ? strlen(text) + 1 : 0;
+    return text ? memcpy(tool_allocate(bytes, 1), text, bytes) : NULL;
+}
+
 void *tool_grow(void *memory, size_t count, size_t size) {
     const bool overflows = size > 0 && count > SIZE_MAX / size;
     const size_t bytes = overflows ? 0 : count * size;

@@ -44,5 +44,6 @@ int tool_library_error(tamis_status status, const char *context);
 /* Zeroed memory; the program ends with code 5 when there is none. */
 void *tool_allocate(size_t count, size_t size);
 void *tool_grow(void *memory, size_t count, size_t size);
+char *tool_copy(const char *text); /* NULL of NULL */
 
 #endif
