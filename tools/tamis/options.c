@@ -181,6 +181,21 @@ static int unknown_option(const tool_option *options, const char *name) {
                             nearest ? nearest : "", nearest ? "?)" : "");
 }
 
+/* `value`: what stands in the same word, or NULL: then it is the next one, which *at goes to. */
+static int take_value(const tool_option *option, void *settings, const char *described, const char *value, int count,
+                      char **arguments, int *at) {
+    if (tool_option_is_flag(option)) {
+        if (value) return tool_usage_error("%s takes no value", described);
+        return tool_option_set(option, settings, "yes", described);
+    }
+    if (!value && option->value == TOOL_PATH_MAYBE) value = "";
+    if (!value) {
+        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
+        value = arguments[++*at];
+    }
+    return tool_option_set(option, settings, value, described);
+}
+
 static int parse_long(const tool_option *options, void *settings, int count, char **arguments, int *at) {
     const char *name = arguments[*at] + 2;
     const size_t length = strcspn(name, "=");
@@ -196,16 +211,7 @@ static int parse_long(const tool_option *options, void *settings, int count, cha
         }
     }
     if (!option) return unknown_option(options, described + 2);
-    if (tool_option_is_flag(option)) {
-        if (value) return tool_usage_error("%s takes no value", described);
-        return tool_option_set(option, settings, "yes", described);
-    }
-    if (!value && option->value == TOOL_PATH_MAYBE) value = "";
-    if (!value) {
-        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
-        value = arguments[++*at];
-    }
-    return tool_option_set(option, settings, value, described);
+    return take_value(option, settings, described, value, count, arguments, at);
 }
 
 static int parse_short(const tool_option *options, void *settings, int count, char **arguments, int *at) {
@@ -215,16 +221,7 @@ static int parse_short(const tool_option *options, void *settings, int count, ch
     if (!option->name) return tool_usage_error("unknown option -%c", *letters);
     char described[8];
     snprintf(described, sizeof described, "-%c", *letters);
-    if (tool_option_is_flag(option)) {
-        if (letters[1]) return tool_usage_error("%s takes no value", described);
-        return tool_option_set(option, settings, "yes", described);
-    }
-    const char *value = letters[1] ? letters + 1 : NULL;
-    if (!value) {
-        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
-        value = arguments[++*at];
-    }
-    return tool_option_set(option, settings, value, described);
+    return take_value(option, settings, described, letters[1] ? letters + 1 : NULL, count, arguments, at);
 }
 
 int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
