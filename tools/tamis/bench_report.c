@@ -215,7 +215,8 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
         }
         if (result->compared && !result->comparison.passed) {
             /* what another library gets wrong is to be known, but no defect of ours */
-            (result->peer ? tool_warning : tool_error)(
+            tool_message(
+                result->peer ? "warning: " : "",
                 "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g, expected "
                 "%.9g",
                 one->source->name, result->algorithm, result->late ? " after it was measured" : "",

@@ -24,48 +24,23 @@ static const char *command_name = NULL;
 
 void tool_set_command(const char *name) { command_name = name; }
 
-static void write_message(const char *kind, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-
-static void write_message(const char *kind, const char *format, va_list arguments) {
+void tool_message(const char *kind, const char *format, ...) {
+    va_list arguments;
     tool_progress_clear();
     fflush(stdout);
     fprintf(stderr, "tamis%s%s: %s", command_name ? " " : "", command_name ? command_name : "", kind);
+    va_start(arguments, format);
     vfprintf(stderr, format, arguments);
+    va_end(arguments);
     fputc('\n', stderr);
-}
-
-void tool_error(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("", format, arguments);
-    va_end(arguments);
-}
-
-void tool_warning(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("warning: ", format, arguments);
-    va_end(arguments);
 }
 
 static bool is_quiet = false;
 
 void tool_set_quiet(bool quiet) { is_quiet = quiet; }
+bool tool_is_quiet(void) { return is_quiet; }
 
-void tool_note(const char *format, ...) {
-    if (is_quiet) return;
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("", format, arguments);
-    va_end(arguments);
-}
-
-int tool_usage_error(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("", format, arguments);
-    va_end(arguments);
+int tool_usage_hint(void) {
     fprintf(stderr, "Try 'tamis%s%s --help'.\n", command_name ? " " : "", command_name ? command_name : "");
     return TOOL_USAGE;
 }
