@@ -13,7 +13,6 @@ pkg-config        finds libraries
 zlib1g-dev        .gz files, .npz
 liblzma-dev       .xz files
 libzstd-dev       .zst files
-libpng-dev        tamis spy writes .png files
 librandom123-dev  random numbers that agree on every machine'
 
 test='

@@ -125,7 +125,7 @@ static tamis_status number_graph(const tamis_reading *reading, tamis_entries *en
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     entries->rows = entries->cols = size;
     TRY(check_ids(reading, entries));
-    TRY(tamis_entries_narrow(entries)); /* of ids of 64 bits, which would stand beside the result */
+    tamis_entries_narrow(entries); /* of ids of 64 bits, which would stand beside the result */
     if (reading->options.undirected) TRY(tamis_entries_mirror(entries, 1));
     return TAMIS_OK;
 }
@@ -147,7 +147,7 @@ tamis_status tamis_read_rating_lines(const tamis_reading *reading, tamis_owned_s
     tamis_status status = TAMIS_OK;
     if (reading->options.relabel) status = tamis_relabel_separately(reading, &entries);
     if (status == TAMIS_OK) status = check_ids(reading, &entries);
-    if (status == TAMIS_OK) status = tamis_entries_narrow(&entries);
+    if (status == TAMIS_OK) tamis_entries_narrow(&entries);
     if (status != TAMIS_OK) {
         tamis_entries_free(&entries);
         return status;

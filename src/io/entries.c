@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "sparse/matrix.h"
+#include "io/rows.h"
+#include "sparse/order.h"
 
 tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
                                   tamis_entries *entries) {
@@ -30,24 +31,41 @@ void tamis_entries_free(tamis_entries *entries) {
     *entries = (tamis_entries){0};
 }
 
-static tamis_status narrow(int64_t count, int64_t capacity, const char *what, void **indices) {
+/* In place: an index of 32 bits is not behind where the one of 64 was. */
+static void narrow(int64_t count, void *indices) {
+    for (int64_t t = 0; t < count; t++) {
+        int64_t wide;
+        memcpy(&wide, (char *)indices + (size_t)t * sizeof wide, sizeof wide);
+        const int32_t index = (int32_t)wide;
+        memcpy((char *)indices + (size_t)t * sizeof index, &index, sizeof index);
+    }
+}
+
+void tamis_entries_narrow(tamis_entries *entries) {
+    const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
+    if (entries->index_type == TAMIS_I32 || tamis_needs_wide(size)) return;
+    narrow(entries->count, entries->row_indices);
+    narrow(entries->count, entries->columns);
+    entries->index_type = TAMIS_I32;
+}
+
+static tamis_status widen(int64_t count, int64_t capacity, const char *what, void **indices) {
     void *memory = NULL;
-    const int64_t *const wide = *indices;
-    TRY(tamis_allocate(capacity, sizeof(int32_t), what, &memory));
-    int32_t *const narrow = memory;
-    for (int64_t t = 0; t < count; t++) narrow[t] = (int32_t)wide[t];
+    const int32_t *const narrow = *indices;
+    TRY(tamis_allocate(capacity, sizeof(int64_t), what, &memory));
+    int64_t *const wide = memory;
+    for (int64_t t = 0; t < count; t++) wide[t] = narrow[t];
     tamis_release(*indices);
-    *indices = narrow;
+    *indices = wide;
     return TAMIS_OK;
 }
 
 /* On failure the entries are of no more use. */
-tamis_status tamis_entries_narrow(tamis_entries *entries) {
-    const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
-    if (entries->index_type == TAMIS_I32 || tamis_needs_wide(size)) return TAMIS_OK;
-    TRY(narrow(entries->count, entries->capacity, "the row indices", &entries->row_indices));
-    TRY(narrow(entries->count, entries->capacity, "the column indices", &entries->columns));
-    entries->index_type = TAMIS_I32;
+tamis_status tamis_entries_widen(tamis_entries *entries) {
+    if (entries->index_type == TAMIS_I64) return TAMIS_OK;
+    TRY(widen(entries->count, entries->capacity, "the row indices", &entries->row_indices));
+    TRY(widen(entries->count, entries->capacity, "the column indices", &entries->columns));
+    entries->index_type = TAMIS_I64;
     return TAMIS_OK;
 }
 
@@ -63,7 +81,8 @@ void tamis_entries_move(const tamis_entries *entries, int64_t to, int64_t from, 
     move_part(entries->values, tamis_type_size(entries->value_type), to, from, count);
 }
 
-static tamis_status grow(tamis_entries *entries, int64_t capacity) {
+tamis_status tamis_entries_reserve(tamis_entries *entries, int64_t capacity) {
+    if (capacity <= entries->capacity) return TAMIS_OK;
     const size_t index_size = tamis_index_size(entries->index_type);
     TRY(tamis_reallocate(entries->capacity, capacity, index_size, "the row indices", &entries->row_indices));
     TRY(tamis_reallocate(entries->capacity, capacity, index_size, "the column indices", &entries->columns));
@@ -81,7 +100,7 @@ tamis_status tamis_entries_mirror(tamis_entries *entries, double sign) {
     for (int64_t t = 0; t < count; t++)
         mirrored += tamis_index_load(entries->row_indices, type, t) != tamis_index_load(entries->columns, type, t);
     if (mirrored == 0) return TAMIS_OK;
-    if (count + mirrored > entries->capacity) TRY(grow(entries, count + mirrored));
+    TRY(tamis_entries_reserve(entries, count + mirrored));
     int64_t to = count;
     for (int64_t t = 0; t < count; t++) {
         const int64_t row = tamis_index_load(entries->row_indices, type, t);
@@ -93,6 +112,89 @@ tamis_status tamis_entries_mirror(tamis_entries *entries, double sign) {
     return TAMIS_OK;
 }
 
+static tamis_sparse view_of(const tamis_reading *reading, const tamis_entries *entries) {
+    return (tamis_sparse){.format = TAMIS_COO,
+                          .location = TAMIS_HOST,
+                          .rows = entries->rows,
+                          .cols = entries->cols,
+                          .nnz = entries->count,
+                          .index_type = entries->index_type,
+                          .offset_type = reading->options.offset_type,
+                          .value_type = entries->values ? entries->value_type : reading->options.value_type,
+                          .row_indices = entries->row_indices,
+                          .columns = entries->columns,
+                          .values = entries->values};
+}
+
+/* ------------------------------------------------------------------------------------------- rows */
+
+static bool rows_rise(const tamis_entries *entries) {
+    for (int64_t t = 1; t < entries->count; t++)
+        if (tamis_index_load(entries->row_indices, entries->index_type, t) <
+            tamis_index_load(entries->row_indices, entries->index_type, t - 1))
+            return false;
+    return true;
+}
+
+/* Where each row begins, of rows that rise. */
+static void count_rows(const tamis_entries *entries, int64_t *offsets) {
+    int64_t row = 0;
+    for (int64_t t = 0; t < entries->count; t++)
+        for (const int64_t to = tamis_index_load(entries->row_indices, entries->index_type, t); row <= to; row++)
+            offsets[row] = t;
+    for (; row <= entries->rows; row++) offsets[row] = entries->count;
+}
+
+/* One array after the other, so that the old and the new ones are never all there. */
+static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entries, int64_t *offsets) {
+    const struct {
+        void **array;
+        size_t size;
+        const char *what;
+    } parts[] = {{&entries->columns, tamis_index_size(entries->index_type), "the column indices"},
+                 {&entries->values, tamis_type_size(entries->value_type), "the values"}};
+    for (int i = 0; i < 2 && *parts[i].array; i++) {
+        const tamis_sparse view = view_of(reading, entries);
+        void *grouped = NULL;
+        TRY(tamis_allocate(entries->count, parts[i].size, parts[i].what, &grouped));
+        const tamis_status status =
+            tamis_group(&view, false, reading->threads, TAMIS_I64, offsets,
+                        &(tamis_reordered){i == 0 ? grouped : NULL, i == 1 ? grouped : NULL, NULL});
+        tamis_release(*parts[i].array);
+        *parts[i].array = grouped;
+        TRY(status);
+    }
+    return TAMIS_OK;
+}
+
+/* The entries as rows, in the order of the file within each; empties *entries, also on failure. */
+static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entries, tamis_rows *list) {
+    tamis_status status = TAMIS_OK;
+    void *offsets = NULL;
+    TRY_GOTO(end, tamis_check_sizes(reading, entries->rows, entries->cols, entries->count));
+    TRY_GOTO(end, tamis_allocate(entries->rows + 1, sizeof(int64_t), "the row offsets", &offsets));
+    if (rows_rise(entries))
+        count_rows(entries, offsets);
+    else
+        TRY_GOTO(end, group_rows(reading, entries, offsets));
+    *list = (tamis_rows){.rows = entries->rows,
+                         .cols = entries->cols,
+                         .count = entries->count,
+                         .offsets = offsets,
+                         .index_type = entries->index_type,
+                         .value_type = entries->value_type,
+                         .columns = entries->columns,
+                         .values = entries->values,
+                         .sort = true};
+    entries->columns = entries->values = offsets = NULL;
+end:
+    tamis_release(offsets);
+    tamis_entries_free(entries);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- the result */
+
 /* Nothing to convert: the arrays themselves can be the result. */
 static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *entries) {
     const bool values_fit =
@@ -102,23 +204,18 @@ static bool is_wanted(const tamis_read_options *wanted, const tamis_entries *ent
 }
 
 tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix) {
-    const tamis_read_options *const wanted = &reading->options;
-    const tamis_sparse view = {.format = TAMIS_COO,
-                               .location = TAMIS_HOST,
-                               .rows = entries->rows,
-                               .cols = entries->cols,
-                               .nnz = entries->count,
-                               .index_type = entries->index_type,
-                               .offset_type = wanted->offset_type,
-                               .value_type = entries->values ? entries->value_type : wanted->value_type,
-                               .row_indices = entries->row_indices,
-                               .columns = entries->columns,
-                               .values = entries->values};
+    tamis_source_close(reading->source); /* the text is of no more use */
+    if (reading->options.format == TAMIS_CSR) {
+        tamis_rows list;
+        TRY(take_rows(reading, entries, &list));
+        return tamis_rows_finish(reading, &list, matrix);
+    }
+    const tamis_sparse view = view_of(reading, entries);
     tamis_entries taken = *entries;
     *entries = (tamis_entries){0};
-    if (is_wanted(wanted, &taken))
+    if (is_wanted(&reading->options, &taken))
         return tamis_owned_sparse_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
-    const tamis_status status = tamis_convert_read(reading, &view, wanted->format == TAMIS_CSR, matrix);
+    const tamis_status status = tamis_convert_read(reading, &view, false, matrix);
     tamis_entries_free(&taken);
     return status;
 }

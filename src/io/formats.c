@@ -11,18 +11,19 @@
    stands the beginning of a name, which decides without a look at the content; after a question mark an ending that
    belongs to another format unless the content says so. */
 static const tamis_file_row rows[] = {
-    {TAMIS_FILE_AUTO, false, "auto", "", NULL, NULL},
-    {TAMIS_FILE_MATRIX_MARKET, true, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market, tamis_read_matrix_market},
-    {TAMIS_FILE_HARWELL_BOEING, false, "harwell-boeing", ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
+    {TAMIS_FILE_AUTO, false, false, "auto", "", NULL, NULL},
+    {TAMIS_FILE_MATRIX_MARKET, true, true, "matrix-market", ".mtx .mm", tamis_sniff_matrix_market,
+     tamis_read_matrix_market},
+    {TAMIS_FILE_HARWELL_BOEING, false, false, "harwell-boeing", ".rsa .rua .rra .rza .psa .pua .pra .hb .rb",
      tamis_sniff_harwell_boeing, tamis_read_harwell_boeing},
-    {TAMIS_FILE_NPZ, true, "npz", ".npz", tamis_sniff_npz, tamis_read_npz},
-    {TAMIS_FILE_NPY, true, "npy", ".npy", tamis_sniff_npy, NULL},
-    {TAMIS_FILE_SMTX, false, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
-    {TAMIS_FILE_LDAC, false, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
-    {TAMIS_FILE_DOCWORD, false, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
-    {TAMIS_FILE_METIS, false, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
-    {TAMIS_FILE_EDGES, false, "edges", ".txt .el .edges .tsv .wel ?.csv", tamis_sniff_edges, tamis_read_edges},
-    {TAMIS_FILE_RATINGS, false, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings,
+    {TAMIS_FILE_NPZ, true, false, "npz", ".npz", tamis_sniff_npz, tamis_read_npz},
+    {TAMIS_FILE_NPY, true, false, "npy", ".npy", tamis_sniff_npy, NULL},
+    {TAMIS_FILE_SMTX, false, false, "smtx", ".smtx", tamis_sniff_smtx, tamis_read_smtx},
+    {TAMIS_FILE_LDAC, false, false, "ldac", ".ldac .dat", tamis_sniff_ldac, tamis_read_ldac},
+    {TAMIS_FILE_DOCWORD, false, true, "docword", "*docword. .docword", tamis_sniff_docword, tamis_read_docword},
+    {TAMIS_FILE_METIS, false, true, "metis", ".graph .metis", tamis_sniff_metis, tamis_read_metis},
+    {TAMIS_FILE_EDGES, false, true, "edges", ".txt .el .edges .tsv .wel ?.csv", tamis_sniff_edges, tamis_read_edges},
+    {TAMIS_FILE_RATINGS, false, true, "ratings", ".csv .ratings .data .tsv .dat", tamis_sniff_ratings,
      tamis_read_rating_lines},
 };
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -7,6 +7,7 @@
 typedef struct tamis_file_row {
     tamis_file_format format;
     bool signature; /* what `sniff` knows is of no other format */
+    bool lines;     /* the reader takes one window of lines after the other */
     const char *name;
     const char *endings;
     tamis_sniffer *sniff;

@@ -1,8 +1,9 @@
 /*
- * One nonzero a line, in parallel. The text is cut at line ends into chunks. A first pass counts the lines of each
- * chunk that may hold an entry, which gives every chunk its place in the result; a second pass parses the chunks, each
- * into its place; gaps left by comments are closed at the end. A thread that meets an error only notes where: the
- * message, with its line number, is made by the calling thread, for the first error in the file.
+ * One nonzero a line, in parallel, window after window of the file, so that only the entries need memory as large as
+ * it. A window is cut at line ends into chunks. A first pass counts the lines of each chunk that may hold an entry,
+ * which gives every chunk its place in the result; a second pass parses the chunks, each into its place; gaps left by
+ * comments are closed at the end. A thread that meets an error only notes where: the message, with its line number, is
+ * made by the calling thread, for the first error in the file.
  */
 #include "io/lines.h"
 
@@ -24,7 +25,8 @@ typedef enum line_fault {
     FAULT_VALUE,
     FAULT_EXTRA,
     FAULT_SEPARATOR,
-    FAULT_END
+    FAULT_END,
+    FAULT_DIAGONAL
 } line_fault;
 
 typedef struct line_chunk {
@@ -38,6 +40,8 @@ typedef struct line_chunk {
 typedef struct line_work {
     const tamis_reading *reading;
     const tamis_line_rule *rule;
+    const tamis_text *text; /* the window */
+    double before, now;     /* the share of the file that was read before it, and with it */
     tamis_entries *entries;
     line_chunk *chunks;
     int64_t chunk_count;
@@ -99,6 +103,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     q = tamis_parse_index(p, &line->column);
     if (!q || line->column < rule->base || line->column - rule->base >= rule->cols)
         return no_field(line, FAULT_COLUMN, p);
+    if (rule->no_diagonal && line->row == line->column) return no_field(line, FAULT_DIAGONAL, p);
     if (rule->value != TAMIS_LINE_NO_VALUE) {
         p = skip_separator(q, rule->separator);
         if (!p) return no_separator(line, FAULT_VALUE, q);
@@ -181,20 +186,21 @@ static void run_chunks(void *context, int thread, int threads) {
         if (number > atomic_load(&work->failed)) return;
         parse_chunk(work, chunk);
         if (chunk->fault != FAULT_NONE) lower_to(&work->failed, number);
-        if (thread == 0 && !tamis_progress_go_on(&work->reading->progress, (double)number / (double)work->chunk_count))
-            atomic_store(&work->cancelled, true);
+        const double share = work->before + (work->now - work->before) * (double)number / (double)work->chunk_count;
+        if (thread == 0 && !tamis_progress_go_on(&work->reading->progress, share)) atomic_store(&work->cancelled, true);
     }
 }
 
 static void run(line_work *work, bool counting) {
     work->counting = counting;
     atomic_store(&work->next, 0);
+    atomic_store(&work->failed, INT64_MAX);
     const int64_t most = work->chunk_count;
     tamis_threads_run(work->reading->threads < most ? work->reading->threads : (int)most, run_chunks, work);
 }
 
 static tamis_status cut(line_work *work, const char *body) {
-    const tamis_text *const text = &work->reading->text;
+    const tamis_text *const text = work->text;
     const int64_t bytes = text->end - body;
     int64_t size = bytes / ((int64_t)work->reading->threads * CHUNKS_PER_THREAD) + 1;
     if (size < TAMIS_LINES_CHUNK) size = TAMIS_LINES_CHUNK;
@@ -222,16 +228,15 @@ static const char *separator_name(char separator) {
 
 static tamis_status index_fault(const line_work *work, const char *at, const char *name, int64_t size) {
     const tamis_line_rule *const rule = work->rule;
-    if (size == INT64_MAX)
-        return tamis_text_fail(&work->reading->text, at, "%s of %lld or more", name, (long long)rule->base);
-    if (size == 0) return tamis_text_fail(&work->reading->text, at, "no entry in an empty matrix");
-    return tamis_text_fail(&work->reading->text, at, "%s from %lld to %lld", name, (long long)rule->base,
+    if (size == INT64_MAX) return tamis_text_fail(work->text, at, "%s of %lld or more", name, (long long)rule->base);
+    if (size == 0) return tamis_text_fail(work->text, at, "no entry in an empty matrix");
+    return tamis_text_fail(work->text, at, "%s from %lld to %lld", name, (long long)rule->base,
                            (long long)(rule->base + size - 1));
 }
 
 static tamis_status report_fault(const line_work *work, const line_chunk *chunk) {
     const tamis_line_rule *const rule = work->rule;
-    const tamis_text *const text = &work->reading->text;
+    const tamis_text *const text = work->text;
     const char *const at = chunk->fault_at;
     switch (chunk->fault) {
     case FAULT_ROW: return index_fault(work, at, rule->row_name, rule->rows);
@@ -239,63 +244,118 @@ static tamis_status report_fault(const line_work *work, const line_chunk *chunk)
     case FAULT_VALUE: return tamis_text_fail(text, at, "%s", rule->value_name);
     case FAULT_EXTRA: return tamis_text_fail(text, at, "a number (a time)");
     case FAULT_SEPARATOR: return tamis_text_fail(text, at, "%s and the next number", separator_name(rule->separator));
+    case FAULT_DIAGONAL:
+        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, at,
+                                 "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
     default: return tamis_text_fail(text, at, "the end of the line");
     }
 }
 
-const char *tamis_find_line(const tamis_text *text, const tamis_line_rule *rule, const char *body, int64_t number) {
-    const char *p = find_entry(rule, body, text->end);
-    for (; p && number > 0; number--) p = find_entry(rule, tamis_next_line(text, p), text->end);
+/* Where entry `number` (from 0) of a chunk stands. */
+static const char *find_line(const line_work *work, const line_chunk *chunk, int64_t number) {
+    const tamis_text *const text = work->text;
+    const char *p = find_entry(work->rule, chunk->begin, text->end);
+    for (; p && number > 0; number--) p = find_entry(work->rule, tamis_next_line(text, p), text->end);
     return p ? p : text->end;
 }
 
-/* Closes the gaps, looks for the first error and checks the number of entries. */
-static tamis_status gather(line_work *work) {
+/* Closes the gaps, looks for the first error, and notes how large the matrix is so far. */
+static tamis_status gather(const line_work *work) {
     tamis_entries *const entries = work->entries;
     const tamis_line_rule *const rule = work->rule;
-    const tamis_text *const text = &work->reading->text;
-    int64_t rows = 0, cols = 0;
-    entries->count = 0;
     for (int64_t i = 0; i < work->chunk_count; i++) {
-        line_chunk *const chunk = &work->chunks[i];
+        const line_chunk *const chunk = &work->chunks[i];
         if (rule->count >= 0 && entries->count + chunk->count > rule->count)
-            return tamis_text_fail(text, tamis_find_line(text, rule, chunk->begin, rule->count - entries->count),
+            return tamis_text_fail(work->text, find_line(work, chunk, rule->count - entries->count),
                                    "the end of the file after entry %lld, the last", (long long)rule->count);
         if (chunk->fault != FAULT_NONE) return report_fault(work, chunk);
         tamis_entries_move(entries, entries->count, chunk->place, chunk->count);
         entries->count += chunk->count;
-        if (chunk->row_most >= rows) rows = chunk->row_most + 1;
-        if (chunk->column_most >= cols) cols = chunk->column_most + 1;
+        if (chunk->row_most >= entries->rows) entries->rows = chunk->row_most + 1;
+        if (chunk->column_most >= entries->cols) entries->cols = chunk->column_most + 1;
     }
-    if (rule->count >= 0 && entries->count < rule->count)
-        return tamis_text_fail(text, text->end, "entry %lld of %lld", (long long)entries->count + 1,
-                               (long long)rule->count);
-    entries->rows = rule->rows == INT64_MAX ? rows : rule->rows;
-    entries->cols = rule->cols == INT64_MAX ? cols : rule->cols;
     return TAMIS_OK;
+}
+
+/* Room for these entries; and for those of the windows to come, as many as there are by this share of the file. */
+static int64_t room_for(const line_work *work, int64_t needed) {
+    enum { MARGIN = 8 };
+    if (work->now >= 1) return work->reading->source->ended ? needed : needed + needed / 2;
+    const double guess = (double)needed / work->now;
+    const int64_t room = guess < 1e18 ? (int64_t)guess + (int64_t)guess / MARGIN : needed;
+    const int64_t told = work->rule->count;
+    return told >= needed && told < room ? told : room;
+}
+
+static tamis_status make_room(const line_work *work, int64_t needed) {
+    const tamis_line_rule *const rule = work->rule;
+    tamis_entries *const entries = work->entries;
+    if (entries->capacity > 0)
+        return needed <= entries->capacity ? TAMIS_OK : tamis_entries_reserve(entries, room_for(work, needed));
+    const bool any = rule->rows == INT64_MAX;
+    const bool wide =
+        any ? work->reading->options.relabel : tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols);
+    const bool with_values = rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
+    return tamis_entries_create(work->reading, room_for(work, needed), wide, with_values, entries);
+}
+
+static bool too_wide(const line_work *work) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < work->chunk_count; i++) {
+        const line_chunk *const chunk = &work->chunks[i];
+        most = chunk->row_most > most ? chunk->row_most : most;
+        most = chunk->column_most > most ? chunk->column_most : most;
+    }
+    return work->entries->index_type == TAMIS_I32 && most > INT32_MAX;
+}
+
+/* Ids of any size: 32 bits do until one does not fit, whose window is then parsed once more. */
+static tamis_status parse_window(line_work *work) {
+    run(work, true);
+    int64_t needed = work->entries->count;
+    for (int64_t i = 0; i < work->chunk_count; i++) {
+        work->chunks[i].place = needed;
+        needed += work->chunks[i].count;
+        work->chunks[i].count = 0;
+    }
+    TRY(make_room(work, needed));
+    run(work, false);
+    if (!atomic_load(&work->cancelled) && too_wide(work)) {
+        TRY(tamis_entries_widen(work->entries));
+        run(work, false);
+    }
+    if (atomic_load(&work->cancelled)) return tamis_progress_cancelled(work->reading->text.name);
+    return gather(work);
+}
+
+static tamis_status read_window(line_work *work, const char *body) {
+    const tamis_source *const source = work->reading->source;
+    work->before = work->now;
+    work->now = source->ended ? 1 : tamis_source_share(source);
+    TRY(cut(work, body));
+    const tamis_status status = parse_window(work);
+    tamis_release(work->chunks);
+    return status;
 }
 
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries) {
+    tamis_source *const source = reading->source;
     tamis_status status = TAMIS_OK;
-    line_work work = {.reading = reading, .rule = rule, .entries = entries, .failed = INT64_MAX};
+    line_work work = {.reading = reading, .rule = rule, .text = &source->text, .entries = entries};
     *entries = (tamis_entries){0};
-    TRY_GOTO(end, cut(&work, body));
-    run(&work, true);
-    int64_t capacity = 0;
-    for (int64_t i = 0; i < work.chunk_count; i++) {
-        work.chunks[i].place = capacity;
-        capacity += work.chunks[i].count;
-        work.chunks[i].count = 0;
+    TRY_GOTO(failed, read_window(&work, body));
+    while (!source->ended) {
+        TRY_GOTO(failed, tamis_source_next(source));
+        TRY_GOTO(failed, read_window(&work, source->text.begin));
     }
-    const bool wide = tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols);
-    const bool with_values = rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
-    TRY_GOTO(end, tamis_entries_create(reading, capacity, wide, with_values, entries));
-    run(&work, false);
-    if (atomic_load(&work.cancelled)) TRY_GOTO(end, tamis_progress_cancelled(reading->text.name));
-    TRY_GOTO(end, gather(&work));
-end:
-    tamis_release(work.chunks);
-    if (status != TAMIS_OK) tamis_entries_free(entries);
+    if (rule->count >= 0 && entries->count < rule->count)
+        TRY_GOTO(failed, tamis_text_fail(&source->text, source->text.end, "entry %lld of %lld",
+                                         (long long)entries->count + 1, (long long)rule->count));
+    if (rule->rows != INT64_MAX) entries->rows = rule->rows;
+    if (rule->cols != INT64_MAX) entries->cols = rule->cols;
+    return TAMIS_OK;
+failed:
+    tamis_entries_free(entries);
     return status;
 }

@@ -14,16 +14,14 @@ typedef struct tamis_line_rule {
     const char *row_name, *column_name, *value_name; /* with their article: "a row index" */
     tamis_line_value value;
     bool keep_values;
-    int extra;     /* further numbers in a line, read past */
-    int64_t count; /* entries there must be; -1: any */
+    bool no_diagonal; /* of a skew-symmetric matrix */
+    int extra;        /* further numbers in a line, read past */
+    int64_t count;    /* entries there must be; -1: any */
 } tamis_line_rule;
 
-/* Parses the lines from `body` to the end of the text. The entries are in the order of the file; rows and cols are set
+/* Parses the lines from `body` to the end of the file. The entries are in the order of the file; rows and cols are set
    to the rule's, or, where any index is allowed, to the largest index + 1. */
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries);
-
-/* Where entry `number` (from 0) of the body stands: for messages about an entry that was parsed without complaint. */
-const char *tamis_find_line(const tamis_text *text, const tamis_line_rule *rule, const char *body, int64_t number);
 
 #endif

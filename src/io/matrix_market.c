@@ -192,18 +192,6 @@ static tamis_status read_array_entries(const tamis_reading *reading, const marke
 
 /* ---- coordinates */
 
-static tamis_status check_skew(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
-                               const tamis_entries *entries) {
-    for (int64_t t = 0; t < entries->count; t++) {
-        if (tamis_index_load(entries->row_indices, entries->index_type, t) !=
-            tamis_index_load(entries->columns, entries->index_type, t))
-            continue;
-        return tamis_text_refuse(TAMIS_ERROR_FORMAT, &reading->text, tamis_find_line(&reading->text, rule, body, t),
-                                 "an entry on the diagonal of a skew-symmetric matrix; expected one below it");
-    }
-    return TAMIS_OK;
-}
-
 static tamis_status read_coordinates(const tamis_reading *reading, const market_header *header,
                                      tamis_entries *entries) {
     static const tamis_line_value values[] = {TAMIS_LINE_REAL, TAMIS_LINE_INTEGER, TAMIS_LINE_NO_VALUE};
@@ -217,9 +205,9 @@ static tamis_status read_coordinates(const tamis_reading *reading, const market_
                                   .value_name = header->field == FIELD_INTEGER ? "an integer" : "a number",
                                   .value = values[header->field],
                                   .keep_values = tamis_wants_values(reading),
+                                  .no_diagonal = header->symmetry == SKEW,
                                   .count = header->count};
     TRY(tamis_read_lines(reading, &rule, header->body, entries));
-    if (header->symmetry == SKEW) TRY(check_skew(reading, &rule, header->body, entries));
     if (header->symmetry != GENERAL) TRY(tamis_entries_mirror(entries, header->symmetry == SKEW ? -1 : 1));
     return TAMIS_OK;
 }

@@ -10,7 +10,8 @@
 typedef struct graph_header {
     int64_t vertices, edges, skipped; /* skipped: numbers before the neighbours of each vertex */
     bool weighted;
-    const char *edges_at, *body;
+    int64_t line; /* of the sizes */
+    const char *body;
 } graph_header;
 
 enum { MOST_CONSTRAINTS = 1 << 20, REPORT_EVERY = 1 << 16 };
@@ -39,11 +40,11 @@ static tamis_status take_format(const tamis_text *text, const char **p, int64_t 
     return TAMIS_OK;
 }
 
-static tamis_status take_header(const tamis_text *text, graph_header *header) {
+static tamis_status take_header(const tamis_reading *reading, graph_header *header) {
+    const tamis_text *const text = &reading->text;
     const char *p = tamis_skip_comments(text, text->begin, "%");
-    *header = (graph_header){0};
+    *header = (graph_header){.line = tamis_text_line(text, p)};
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST, "a vertex count", &header->vertices));
-    header->edges_at = tamis_skip_blanks(p);
     TRY(tamis_text_index(text, &p, 0, TAMIS_SIZE_MOST / 2, "an edge count", &header->edges));
     int64_t sizes = 0, weights = 0, constraints = 1;
     if (!tamis_at_line_end(text, tamis_skip_blanks(p))) {
@@ -54,11 +55,10 @@ static tamis_status take_header(const tamis_text *text, graph_header *header) {
     TRY(tamis_text_line_end(text, &p, "the sizes"));
     header->skipped = sizes + weights * constraints;
     header->body = p;
-    const int64_t room = text->end - p + 1; /* a line end a vertex, two bytes a neighbour */
+    const int64_t room = tamis_source_room(reading->source, p) + 1; /* a line end a vertex, two bytes a neighbour */
     if (header->vertices > room || header->edges * 2 > room / 2 + 1)
-        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->edges_at,
-                                 "%lld vertices and %lld edges are more than the file can hold",
-                                 (long long)header->vertices, (long long)header->edges);
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%lld: %lld vertices and %lld edges are more than the file can hold",
+                          text->name, (long long)header->line, (long long)header->vertices, (long long)header->edges);
     return TAMIS_OK;
 }
 
@@ -108,11 +108,22 @@ static tamis_status take_vertex(const tamis_text *text, const graph_header *head
     }
 }
 
+/* From p on, past comments and on to the next windows: the line of a vertex, or the end of the file. */
+static tamis_status find_vertex(tamis_source *source, const char **p) {
+    *p = skip_percent_lines(&source->text, *p);
+    while (*p >= source->text.end && !source->ended) {
+        TRY(tamis_source_next(source));
+        *p = skip_percent_lines(&source->text, source->text.begin);
+    }
+    return TAMIS_OK;
+}
+
 static tamis_status take_vertices(const tamis_reading *reading, const graph_header *header, tamis_rows *list) {
-    const tamis_text *const text = &reading->text;
+    tamis_source *const source = reading->source;
+    const tamis_text *const text = &source->text;
     const char *p = header->body;
     for (int64_t vertex = 0; vertex < header->vertices; vertex++) {
-        p = skip_percent_lines(text, p);
+        TRY(find_vertex(source, &p));
         if (p >= text->end)
             return tamis_text_fail(text, p, "the line of vertex %lld of %lld", (long long)vertex + 1,
                                    (long long)header->vertices);
@@ -122,16 +133,20 @@ static tamis_status take_vertices(const tamis_reading *reading, const graph_head
             TRY(tamis_progress_step(&reading->progress, (double)vertex / (double)header->vertices, text->name));
     }
     TRY(tamis_text_file_end(text, p, "%", "the last vertex"));
+    while (!source->ended) {
+        TRY(tamis_source_next(source));
+        TRY(tamis_text_file_end(text, text->begin, "%", "the last vertex"));
+    }
     if (list->count != header->edges * 2)
-        return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->edges_at,
-                                 "%lld edges need %lld neighbours, but the file lists %lld", (long long)header->edges,
-                                 (long long)header->edges * 2, (long long)list->count);
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%lld: %lld edges need %lld neighbours, but the file lists %lld",
+                          text->name, (long long)header->line, (long long)header->edges, (long long)header->edges * 2,
+                          (long long)list->count);
     return TAMIS_OK;
 }
 
 tamis_status tamis_read_metis(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     graph_header header;
-    TRY(take_header(&reading->text, &header));
+    TRY(take_header(reading, &header));
     tamis_rows list;
     TRY(tamis_rows_create(reading, header.vertices, header.edges * 2, tamis_needs_wide(header.vertices),
                           header.weighted && tamis_wants_values(reading), &list));

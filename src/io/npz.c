@@ -51,7 +51,7 @@ static tamis_status load_array(const tamis_text *archive, const char *member, ar
 
 static void close_array(archive_array *array) { tamis_zip_release(&array->member); }
 
-/* As soon as they are copied: before the matrix is made from the copy. */
+/* What an error left open. */
 static void close_arrays(sparse_archive *sparse) {
     close_array(&sparse->data);
     close_array(&sparse->first);
@@ -110,10 +110,10 @@ static tamis_status look_at_indices(const tamis_text *archive, const char *membe
     return TAMIS_OK;
 }
 
-/* Opens data too, whose length is the number of entries. `lines`: the second array's length is one more, -1: also the
-   number of entries. */
-static tamis_status open_arrays(const tamis_text *archive, const char *first, const char *second, int64_t lines,
-                                sparse_archive *sparse) {
+/* Looks at data too, whose length is the number of entries. `lines`: the second array's length is one more, -1: also
+   the number of entries. */
+static tamis_status look_at_arrays(const tamis_text *archive, const char *first, const char *second, int64_t lines,
+                                   sparse_archive *sparse) {
     TRY(look_at_array(archive, "data.npy", &sparse->data));
     TRY(tamis_npy_need_number(&sparse->data.npy));
     TRY(look_at_indices(archive, first, &sparse->first));
@@ -128,9 +128,7 @@ static tamis_status open_arrays(const tamis_text *archive, const char *first, co
     if (lines >= 0 && sparse->second.npy.count != lines + 1)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld offsets, expected %lld", sparse->second.name,
                           (long long)sparse->second.npy.count, (long long)lines + 1);
-    TRY(load_array(archive, "data.npy", &sparse->data));
-    TRY(load_array(archive, first, &sparse->first));
-    return load_array(archive, second, &sparse->second);
+    return TAMIS_OK;
 }
 
 static tamis_status take_index(const archive_array *array, int64_t at, int64_t low, int64_t high, int64_t *index) {
@@ -140,41 +138,75 @@ static tamis_status take_index(const archive_array *array, int64_t at, int64_t l
                       (long long)*index, (long long)low, (long long)high);
 }
 
+/* ------------------------------------------------------------------------------------------- one array after the other
+ */
+
 /* The offsets of `lines` rows (csr) or columns (csc): sets nnz to the last. */
-static tamis_status take_offsets(sparse_archive *sparse, int64_t lines, int64_t *offsets) {
-    const archive_array *const indptr = &sparse->second;
+static tamis_status take_offsets(const tamis_text *archive, sparse_archive *sparse, int64_t lines, int64_t *offsets) {
+    archive_array *const indptr = &sparse->second;
     int64_t before = 0;
+    TRY(load_array(archive, "indptr.npy", indptr));
     for (int64_t i = 0; i <= lines; i++) {
         TRY(take_index(indptr, i, before, i == 0 ? 0 : sparse->nnz, &offsets[i]));
         before = offsets[i];
     }
     sparse->nnz = before;
+    close_array(indptr);
     return TAMIS_OK;
 }
 
-static tamis_status fill_rows(const sparse_archive *sparse, tamis_rows *list) {
-    int64_t column = 0;
-    for (int64_t t = 0; t < sparse->nnz; t++) {
-        TRY(take_index(&sparse->first, t, 0, sparse->cols - 1, &column));
-        tamis_rows_add(list, column, list->values ? tamis_npy_real(&sparse->data.npy, t) : 0);
+/* Puts what was unpacked in the place of *to, where its elements are what *to is to hold: no copy beside it. */
+static bool take_over(archive_array *array, char kind, size_t size, int64_t count, void **to) {
+    tamis_npy *const npy = &array->npy;
+    if (!array->member.owned || npy->kind != kind || (size_t)npy->size != size || npy->swapped) return false;
+    memmove(array->member.owned, npy->data, (size_t)count * size);
+    tamis_release(*to);
+    npy->data = *to = array->member.owned;
+    array->member.owned = NULL;
+    return true;
+}
+
+/* Indices below `size`. */
+static tamis_status take_indices(const tamis_text *archive, const char *member, archive_array *array, int64_t count,
+                                 int64_t size, tamis_index_type type, void **to) {
+    TRY(load_array(archive, member, array));
+    const bool taken = take_over(array, 'i', tamis_index_size(type), count, to);
+    for (int64_t t = 0; t < count; t++) {
+        int64_t index = 0;
+        TRY(take_index(array, t, 0, size - 1, &index));
+        if (!taken) tamis_index_store(*to, type, t, index);
     }
+    close_array(array);
+    return TAMIS_OK;
+}
+
+static tamis_status take_values(const tamis_text *archive, sparse_archive *sparse, tamis_type type, void **to) {
+    if (!*to) return TAMIS_OK;
+    TRY(load_array(archive, "data.npy", &sparse->data));
+    const bool taken = take_over(&sparse->data, 'f', tamis_type_size(type), sparse->nnz, to);
+    for (int64_t t = 0; t < sparse->nnz && !taken; t++)
+        tamis_element_store(*to, type, t, tamis_npy_real(&sparse->data.npy, t));
+    close_array(&sparse->data);
     return TAMIS_OK;
 }
 
 static tamis_status read_csr(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse->rows, sparse));
+    const tamis_text *const archive = &reading->text;
+    tamis_status status = TAMIS_OK;
     tamis_rows list;
+    TRY(look_at_arrays(archive, "indices.npy", "indptr.npy", sparse->rows, sparse));
     TRY(tamis_rows_create(reading, sparse->rows, sparse->nnz, tamis_needs_wide(sparse->cols),
                           tamis_wants_values(reading), &list));
     list.cols = sparse->cols;
-    tamis_status status = take_offsets(sparse, sparse->rows, list.offsets);
-    if (status == TAMIS_OK) status = fill_rows(sparse, &list);
-    close_arrays(sparse);
-    if (status != TAMIS_OK) {
-        tamis_rows_free(&list);
-        return status;
-    }
+    TRY_GOTO(failed, take_offsets(archive, sparse, sparse->rows, list.offsets));
+    list.count = sparse->nnz;
+    TRY_GOTO(failed, take_indices(archive, "indices.npy", &sparse->first, list.count, list.cols, list.index_type,
+                                  &list.columns));
+    TRY_GOTO(failed, take_values(archive, sparse, list.value_type, &list.values));
     return tamis_rows_finish(reading, &list, matrix);
+failed:
+    tamis_rows_free(&list);
+    return status;
 }
 
 static tamis_status create_entries(const tamis_reading *reading, const sparse_archive *sparse, tamis_entries *entries) {
@@ -186,54 +218,51 @@ static tamis_status create_entries(const tamis_reading *reading, const sparse_ar
     return TAMIS_OK;
 }
 
-static tamis_status fill_coo(const sparse_archive *sparse, const tamis_entries *entries) {
-    int64_t row = 0, column = 0;
-    for (int64_t t = 0; t < sparse->nnz; t++) {
-        TRY(take_index(&sparse->second, t, 0, sparse->rows - 1, &row));
-        TRY(take_index(&sparse->first, t, 0, sparse->cols - 1, &column));
-        tamis_entries_set(entries, t, row, column, entries->values ? tamis_npy_real(&sparse->data.npy, t) : 0);
-    }
-    return TAMIS_OK;
-}
-
 static tamis_status read_coo(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    TRY(open_arrays(&reading->text, "col.npy", "row.npy", -1, sparse));
+    const tamis_text *const archive = &reading->text;
+    tamis_status status = TAMIS_OK;
     tamis_entries entries;
+    TRY(look_at_arrays(archive, "col.npy", "row.npy", -1, sparse));
     TRY(create_entries(reading, sparse, &entries));
-    const tamis_status status = fill_coo(sparse, &entries);
-    close_arrays(sparse);
-    if (status != TAMIS_OK) {
-        tamis_entries_free(&entries);
-        return status;
-    }
+    TRY_GOTO(failed, take_indices(archive, "row.npy", &sparse->second, sparse->nnz, sparse->rows, entries.index_type,
+                                  &entries.row_indices));
+    TRY_GOTO(failed, take_indices(archive, "col.npy", &sparse->first, sparse->nnz, sparse->cols, entries.index_type,
+                                  &entries.columns));
+    TRY_GOTO(failed, take_values(archive, sparse, entries.value_type, &entries.values));
     return tamis_entries_finish(reading, &entries, matrix);
+failed:
+    tamis_entries_free(&entries);
+    return status;
 }
 
-static tamis_status fill_csc(const sparse_archive *sparse, const int64_t *offsets, const tamis_entries *entries) {
-    int64_t row = 0;
-    for (int64_t column = 0; column < sparse->cols; column++) {
-        for (int64_t t = offsets[column]; t < offsets[column + 1]; t++) {
-            TRY(take_index(&sparse->first, t, 0, sparse->rows - 1, &row));
-            tamis_entries_set(entries, t, row, column, entries->values ? tamis_npy_real(&sparse->data.npy, t) : 0);
-        }
-    }
-    return TAMIS_OK;
+/* The column of each entry, from the offsets of the columns. */
+static tamis_status take_columns(const tamis_text *archive, sparse_archive *sparse, tamis_entries *entries) {
+    tamis_status status = TAMIS_OK;
+    void *memory = NULL;
+    TRY(tamis_allocate(sparse->cols + 1, sizeof(int64_t), "the column offsets", &memory));
+    int64_t *const offsets = memory;
+    TRY_GOTO(end, take_offsets(archive, sparse, sparse->cols, offsets));
+    for (int64_t column = 0; column < sparse->cols; column++)
+        for (int64_t t = offsets[column]; t < offsets[column + 1]; t++)
+            tamis_index_store(entries->columns, entries->index_type, t, column);
+    entries->count = sparse->nnz;
+end:
+    tamis_release(offsets);
+    return status;
 }
 
 static tamis_status read_csc(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
-    TRY(open_arrays(&reading->text, "indices.npy", "indptr.npy", sparse->cols, sparse));
+    const tamis_text *const archive = &reading->text;
     tamis_status status = TAMIS_OK;
-    tamis_entries entries = {0};
-    void *offsets = NULL;
-    TRY_GOTO(failed, tamis_allocate(sparse->cols + 1, sizeof(int64_t), "the column offsets", &offsets));
-    TRY_GOTO(failed, take_offsets(sparse, sparse->cols, offsets));
-    TRY_GOTO(failed, create_entries(reading, sparse, &entries));
-    TRY_GOTO(failed, fill_csc(sparse, offsets, &entries));
-    tamis_release(offsets);
-    close_arrays(sparse);
+    tamis_entries entries;
+    TRY(look_at_arrays(archive, "indices.npy", "indptr.npy", sparse->cols, sparse));
+    TRY(create_entries(reading, sparse, &entries));
+    TRY_GOTO(failed, take_columns(archive, sparse, &entries));
+    TRY_GOTO(failed, take_indices(archive, "indices.npy", &sparse->first, sparse->nnz, sparse->rows, entries.index_type,
+                                  &entries.row_indices));
+    TRY_GOTO(failed, take_values(archive, sparse, entries.value_type, &entries.values));
     return tamis_entries_finish(reading, &entries, matrix);
 failed:
-    tamis_release(offsets);
     tamis_entries_free(&entries);
     return status;
 }

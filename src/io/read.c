@@ -12,6 +12,17 @@
 /* Shares of the whole that the progress callback sees. */
 static const double LOADED = 0.25, PARSED = 0.9;
 
+#ifndef TAMIS_READ_WINDOW
+#define TAMIS_READ_WINDOW (2 << 20) /* the fuzz build makes it a few bytes */
+#endif
+
+static int threads_of(const tamis_read_options *options) {
+    return options->threads > 0 ? options->threads : tamis_threads_default();
+}
+
+/* Some chunks of lines for each thread. */
+static int64_t window_of(const tamis_read_options *options) { return (int64_t)threads_of(options) * TAMIS_READ_WINDOW; }
+
 static tamis_status take_options(const tamis_read_options *given, tamis_read_options *options) {
     *options = (tamis_read_options)TAMIS_READ_OPTIONS_INIT;
     if (!given) return TAMIS_OK;
@@ -37,27 +48,41 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
     return TAMIS_OK;
 }
 
-static tamis_status read_text(const tamis_text *text, const tamis_read_options *options, tamis_progress progress,
+/* A window serves readers of lines whose data begin in its first half: what comes before them is in it as a whole. */
+static bool can_take_windows(const tamis_source *source, const tamis_file_row *row) {
+    const tamis_text *const text = &source->text;
+    const char *const data = tamis_skip_comments(text, text->begin, "%#");
+    return row && row->lines && data - text->begin < (text->end - text->begin) / 2;
+}
+
+static const tamis_file_row *find_row(const tamis_source *source, const tamis_read_options *options) {
+    const bool given = options->file_format != TAMIS_FILE_AUTO;
+    return given ? tamis_file_row_of(options->file_format) : tamis_find_format(&source->text);
+}
+
+static tamis_status read_text(tamis_source *source, const tamis_read_options *options, tamis_progress progress,
                               tamis_owned_sparse **matrix) {
-    const tamis_file_row *const row =
-        options->file_format == TAMIS_FILE_AUTO ? tamis_find_format(text) : tamis_file_row_of(options->file_format);
+    const tamis_text *const text = &source->text;
+    const tamis_file_row *row = find_row(source, options);
+    if (!source->ended && !can_take_windows(source, row)) {
+        TRY(tamis_source_rest(source));
+        row = find_row(source, options);
+    }
     if (!row)
         return tamis_text_fail(text, text->begin,
                                "the beginning of a matrix: neither the name nor the content identifies its format");
     TRY(tamis_check_signature(text, row->format));
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
-    progress.low = LOADED;
+    progress.low = source->ended ? LOADED : 0;
     progress.high = PARSED;
-    const tamis_reading reading = {.text = *text,
-                                   .options = *options,
-                                   .progress = progress,
-                                   .threads = options->threads > 0 ? options->threads : tamis_threads_default()};
+    const tamis_reading reading = {
+        .text = *text, .source = source, .options = *options, .progress = progress, .threads = threads_of(options)};
     tamis_owned_sparse *result = NULL;
     TRY(row->read(&reading, &result));
     if (progress.report && !progress.report(progress.context, 1)) {
         tamis_owned_sparse_free(result);
-        return tamis_progress_cancelled(text->name);
+        return tamis_progress_cancelled(reading.text.name);
     }
     *matrix = result;
     return TAMIS_OK;
@@ -71,8 +96,8 @@ tamis_status tamis_read_sparse(const char *path, const tamis_read_options *optio
     TRY(take_options(options, &whole));
     const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
     tamis_source source;
-    TRY(tamis_source_open(path, &progress, &source));
-    const tamis_status status = read_text(&source.text, &whole, progress, matrix);
+    TRY(tamis_source_open_window(path, window_of(&whole), &progress, &source));
+    const tamis_status status = read_text(&source, &whole, progress, matrix);
     tamis_source_close(&source);
     return status;
 }
@@ -87,8 +112,8 @@ tamis_status tamis_read_sparse_memory(const char *name, const void *data, size_t
     TRY(take_options(options, &whole));
     const tamis_progress progress = {whole.progress, whole.progress_context, 0, LOADED};
     tamis_source source;
-    TRY(tamis_source_from_memory(name, data, bytes, &progress, &source));
-    const tamis_status status = read_text(&source.text, &whole, progress, matrix);
+    TRY(tamis_source_from_memory(name, data, bytes, window_of(&whole), &progress, &source));
+    const tamis_status status = read_text(&source, &whole, progress, matrix);
     tamis_source_close(&source);
     return status;
 }
@@ -127,7 +152,7 @@ tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t 
     if (!data && bytes > 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "data = NULL: expected %zu bytes", bytes);
     const tamis_progress progress = {0};
     tamis_source source;
-    TRY(tamis_source_from_memory(name, data, bytes, &progress, &source));
+    TRY(tamis_source_from_memory(name, data, bytes, 0, &progress, &source));
     const tamis_status status = read_dense_text(&source.text, type, array);
     tamis_source_close(&source);
     return status;

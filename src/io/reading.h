@@ -6,10 +6,11 @@
 
 #include "base/status.h"
 #include "io/progress.h"
-#include "io/text.h"
+#include "io/source.h"
 
 typedef struct tamis_reading {
-    tamis_text text;
+    tamis_text text;      /* of the first window, for readers of lines: gone with the second one but for its name */
+    tamis_source *source; /* which has the next ones */
     tamis_read_options options; /* whole, whatever size the caller's had */
     tamis_progress progress;
     int threads; /* 1 or more */

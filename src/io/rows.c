@@ -2,7 +2,7 @@
 #include "io/rows.h"
 
 #include "base/memory.h"
-#include "sparse/matrix.h"
+#include "sparse/order.h"
 
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list) {
@@ -30,11 +30,27 @@ void tamis_rows_free(tamis_rows *list) {
     *list = (tamis_rows){0};
 }
 
+static tamis_sparse view_of(const tamis_rows *list) {
+    return (tamis_sparse){.format = TAMIS_CSR,
+                          .location = TAMIS_HOST,
+                          .rows = list->rows,
+                          .cols = list->cols,
+                          .nnz = list->count,
+                          .index_type = list->index_type,
+                          .offset_type = TAMIS_I64,
+                          .value_type = list->value_type,
+                          .offsets = list->offsets,
+                          .columns = list->columns,
+                          .values = list->values};
+}
+
 /* The rows as they are, where they are what is asked for: no second copy of them. */
-static bool is_asked_for(const tamis_read_options *options, const tamis_rows *list) {
+static bool is_asked_for(const tamis_read_options *options, const tamis_rows *list, const tamis_sparse *view) {
+    int64_t duplicates;
     return options->format == TAMIS_CSR && options->duplicates == TAMIS_DUPLICATES_KEEP &&
            options->index_type == list->index_type &&
-           (list->values ? options->value_type == list->value_type : options->values != TAMIS_VALUES_ONES);
+           (list->values ? options->value_type == list->value_type : options->values != TAMIS_VALUES_ONES) &&
+           (!list->sort || tamis_is_sorted(view, 0, &duplicates));
 }
 
 /* *offsets: an array that is not `list`'s any more. */
@@ -70,19 +86,10 @@ failed:
 }
 
 tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
-    if (is_asked_for(&reading->options, list)) return hand_over(reading, list, matrix);
-    const tamis_sparse view = {.format = TAMIS_CSR,
-                               .location = TAMIS_HOST,
-                               .rows = list->rows,
-                               .cols = list->cols,
-                               .nnz = list->count,
-                               .index_type = list->index_type,
-                               .offset_type = TAMIS_I64,
-                               .value_type = list->value_type,
-                               .offsets = list->offsets,
-                               .columns = list->columns,
-                               .values = list->values};
-    const tamis_status status = tamis_convert_read(reading, &view, false, matrix);
+    const tamis_sparse view = view_of(list);
+    tamis_source_close(reading->source); /* the text is of no more use */
+    if (is_asked_for(&reading->options, list, &view)) return hand_over(reading, list, matrix);
+    const tamis_status status = tamis_convert_read(reading, &view, list->sort, matrix);
     tamis_rows_free(list);
     return status;
 }

@@ -11,6 +11,7 @@ typedef struct tamis_rows {
     tamis_index_type index_type;
     tamis_type value_type;
     void *columns, *values; /* values NULL: a pattern */
+    bool sort;              /* the result's columns rise in each row; else their order is kept */
 } tamis_rows;
 
 /* Room for that many rows and entries. wide: 64-bit columns. */
@@ -24,8 +25,7 @@ static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value
     list->count++;
 }
 
-/* Turns the rows into the matrix that the options ask for, the order within each row kept; empties *list, also on
-   failure. */
+/* Turns the rows into the matrix that the options ask for; empties *list, also on failure. */
 tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reading a whole file. It is read rather than mapped: a mapped file that another program cuts short would end this
-   process, and pipes cannot be mapped. */
+/* Reading a file, whole or window by window. It is read rather than mapped: a mapped file that another program cuts
+   short would end this process, and pipes cannot be mapped. */
 #include "io/source.h"
 
 #include <string.h>
@@ -12,85 +12,149 @@
    (gzip). Up to ALWAYS_FINE bytes are unpacked from anything. */
 enum { MOST_RATIO = 1200, ALWAYS_FINE = 256 << 20, STEP = 8 << 20, FIRST_BLOCK = 64 << 10 };
 
-/* A growing block of bytes that always has room for the padding. */
-typedef struct growing {
-    char *data;
-    int64_t size, capacity;
-} growing;
-
-static tamis_status reserve(growing *bytes, int64_t capacity, const char *name) {
+/* The memory always has room for the padding too. */
+static tamis_status reserve(tamis_source *source, int64_t capacity) {
     if (capacity > INT64_MAX / 2 - TAMIS_TEXT_PADDING)
-        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", name,
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", source->text.name,
                           (long long)capacity);
-    void *memory = bytes->data;
+    void *memory = source->memory;
     if (memory)
-        TRY(tamis_reallocate(bytes->capacity + TAMIS_TEXT_PADDING, capacity + TAMIS_TEXT_PADDING, 1,
+        TRY(tamis_reallocate(source->capacity + TAMIS_TEXT_PADDING, capacity + TAMIS_TEXT_PADDING, 1,
                              "the file's content", &memory));
     else
         TRY(tamis_allocate(capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
-    bytes->data = memory;
-    bytes->capacity = capacity;
+    source->memory = memory;
+    source->capacity = capacity;
     return TAMIS_OK;
 }
 
 /* Room for more: called when all of it is used. */
-static tamis_status grow(growing *bytes, const tamis_unpacker *from) {
+static tamis_status grow(tamis_source *source) {
+    const tamis_unpacker *const from = &source->from;
     const int64_t input = from->told > 0 ? from->told : from->taken;
-    if (from->packer && bytes->size >= ALWAYS_FINE && bytes->size / MOST_RATIO >= input)
-        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: expands to more than %d times its size: this is not a matrix",
-                          from->name, MOST_RATIO);
-    if (bytes->capacity > 0) return reserve(bytes, bytes->capacity * 2, from->name);
-    const int64_t times = from->packer && input < INT64_MAX / 16 ? 4 : 1;
-    return reserve(bytes, input * times + FIRST_BLOCK, from->name);
+    if (source->capacity > 0) return reserve(source, source->capacity * 2);
+    const int64_t times = from->packer && input < INT64_MAX / 16 ? 4 : 1, whole = input * times + FIRST_BLOCK;
+    return reserve(source, source->window > 0 && source->window < whole ? source->window : whole);
 }
 
-/* All of it, zeros behind it; closes `from`. */
-static tamis_status read_all(tamis_unpacker *from, const tamis_progress *progress, tamis_source *source) {
-    tamis_status status = TAMIS_OK;
-    growing content = {0};
-    do {
-        size_t got = 0;
-        if (content.size == content.capacity) TRY_GOTO(failed, grow(&content, from));
-        const int64_t room = content.capacity - content.size;
-        TRY_GOTO(failed,
-                 tamis_unpacker_read(from, content.data + content.size, (size_t)(room < STEP ? room : STEP), &got));
-        content.size += (int64_t)got;
-        const int64_t used = from->taken - (from->end - from->at);
-        if (from->told > 0 && used <= from->told)
-            TRY_GOTO(failed, tamis_progress_step(progress, (double)used / (double)from->told, from->name));
-    } while (!from->ended);
-    memset(content.data + content.size, 0, TAMIS_TEXT_PADDING);
-    const bool marked = content.size >= 3 && memcmp(content.data, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
-    source->memory = content.data;
-    source->text =
-        (tamis_text){.name = from->name, .begin = content.data + (marked ? 3 : 0), .end = content.data + content.size};
-    tamis_unpacker_close(from);
+static tamis_status check_ratio(const tamis_source *source) {
+    const tamis_unpacker *const from = &source->from;
+    const int64_t input = from->told > 0 ? from->told : from->taken, size = source->passed + source->size;
+    if (from->packer && size >= ALWAYS_FINE && size / MOST_RATIO >= input)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: expands to more than %d times its size: this is not a matrix",
+                          from->name, MOST_RATIO);
     return TAMIS_OK;
-failed:
-    tamis_release(content.data);
-    tamis_unpacker_close(from);
+}
+
+/* Behind the last line end in memory; NULL where there is none. */
+static char *find_end(const tamis_source *source) {
+    char *end = source->memory + source->size;
+    while (end > source->memory && end[-1] != '\n') end--;
+    return end > source->memory ? end : NULL;
+}
+
+static bool has_window(const tamis_source *source) {
+    return source->window > 0 && source->size >= source->window && find_end(source);
+}
+
+/* What was read of the line behind a window stands behind the window's padding. */
+static void set_text(tamis_source *source) {
+    const bool marked = source->passed == 0 && source->size >= 3 &&
+                        memcmp(source->memory, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
+    char *const end = source->ended ? source->memory + source->size : find_end(source);
+    memmove(end + TAMIS_TEXT_PADDING, end, (size_t)(source->memory + source->size - end));
+    memset(end, 0, TAMIS_TEXT_PADDING);
+    source->text.begin = source->memory + (marked ? 3 : 0);
+    source->text.end = end;
+}
+
+/* Reads on until there is a window, or all. */
+static tamis_status fill(tamis_source *source) {
+    tamis_unpacker *const from = &source->from;
+    while (!from->ended && !has_window(source)) {
+        size_t got = 0;
+        if (source->size == source->capacity) TRY(grow(source));
+        const int64_t room = source->capacity - source->size;
+        TRY(check_ratio(source));
+        TRY(tamis_unpacker_read(from, source->memory + source->size, (size_t)(room < STEP ? room : STEP), &got));
+        source->size += (int64_t)got;
+        if (source->window == 0) TRY(tamis_progress_step(&source->progress, tamis_source_share(source), from->name));
+    }
+    source->ended = from->ended;
+    set_text(source);
+    if (source->ended) tamis_unpacker_close(from);
+    return TAMIS_OK;
+}
+
+/* Takes `from`, which is open. */
+static tamis_status begin(const tamis_unpacker *from, int64_t window, const tamis_progress *progress,
+                          tamis_source *source) {
+    *source = (tamis_source){.text.name = from->name, .window = window, .from = *from, .progress = *progress};
+    const tamis_status status = fill(source);
+    if (status != TAMIS_OK) tamis_source_close(source);
     return status;
 }
 
-tamis_status tamis_source_open(const char *path, const tamis_progress *progress, tamis_source *source) {
+tamis_status tamis_source_open_window(const char *path, int64_t window, const tamis_progress *progress,
+                                      tamis_source *source) {
     tamis_unpacker from;
     *source = (tamis_source){0};
     TRY(tamis_unpacker_open(path, &from));
-    return read_all(&from, progress, source);
+    return begin(&from, window, progress, source);
 }
 
-tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, const tamis_progress *progress,
-                                      tamis_source *source) {
+tamis_status tamis_source_open(const char *path, const tamis_progress *progress, tamis_source *source) {
+    return tamis_source_open_window(path, 0, progress, source);
+}
+
+tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
+                                      const tamis_progress *progress, tamis_source *source) {
     tamis_unpacker from;
     *source = (tamis_source){0};
     if (bytes > (size_t)(INT64_MAX / 4))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "bytes = %zu: more than the address space", bytes);
     TRY(tamis_unpacker_open_memory(name, data, bytes, &from));
-    return read_all(&from, progress, source);
+    return begin(&from, window, progress, source);
+}
+
+/* Puts what stands behind the window to `to`. */
+static void bring_rest(tamis_source *source, char *to) {
+    const char *const end = source->text.end;
+    memmove(to, end + TAMIS_TEXT_PADDING, (size_t)(source->memory + source->size - end));
+}
+
+tamis_status tamis_source_next(tamis_source *source) {
+    const int64_t used = source->text.end - source->memory;
+    source->text.lines_before = tamis_text_line(&source->text, source->text.end) - 1;
+    bring_rest(source, source->memory);
+    source->passed += used;
+    source->size -= used;
+    return fill(source);
+}
+
+tamis_status tamis_source_rest(tamis_source *source) {
+    if (source->ended) return TAMIS_OK;
+    bring_rest(source, source->memory + (source->text.end - source->memory));
+    source->window = 0;
+    return fill(source);
+}
+
+int64_t tamis_source_room(const tamis_source *source, const char *p) {
+    const tamis_unpacker *const from = &source->from;
+    if (source->ended) return source->text.end - p;
+    const int64_t times = from->packer ? MOST_RATIO : 1;
+    return from->told > 0 && from->told < INT64_MAX / 2 / times ? from->told * times : INT64_MAX / 2;
+}
+
+double tamis_source_share(const tamis_source *source) {
+    const tamis_unpacker *const from = &source->from;
+    const int64_t used = from->taken - (from->end - from->at);
+    return from->told > 0 && used <= from->told ? (double)used / (double)from->told : 1;
 }
 
 void tamis_source_close(tamis_source *source) {
     tamis_release(source->memory);
+    if (source->from.name) tamis_unpacker_close(&source->from);
     *source = (tamis_source){0};
 }
 

@@ -1,4 +1,6 @@
-/* A file's content in memory: read whole, unpacked where it is .gz, .xz or .zst. */
+/* A file's content in memory, unpacked where it is .gz, .xz or .zst: all of it, or a window of whole lines that moves
+ * on.
+ */
 #ifndef TAMIS_IO_SOURCE_H
 #define TAMIS_IO_SOURCE_H
 
@@ -6,17 +8,37 @@
 
 #include "io/progress.h"
 #include "io/text.h"
+#include "io/unpack.h"
 
 typedef struct tamis_source {
     tamis_text text;
-    char *memory; /* what tamis_source_close frees */
+    bool ended;             /* the file has nothing behind the text */
+    char *memory;           /* what tamis_source_close frees */
+    int64_t size, capacity; /* bytes of the file in memory, and room */
+    int64_t window;         /* the least bytes of a window; 0: all */
+    int64_t passed;         /* bytes of the content before the text */
+    tamis_unpacker from;
+    tamis_progress progress; /* of reading */
 } tamis_source;
 
+/* All of it. */
 TAMIS_PRIVATE_API tamis_status tamis_source_open(const char *path, const tamis_progress *progress,
                                                  tamis_source *source);
-tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, const tamis_progress *progress,
+TAMIS_PRIVATE_API void tamis_source_close(tamis_source *source); /* of one that is zero, too */
+
+/* The first window alone: lines that come to `window` bytes, or one that is longer. 0: all of it. */
+tamis_status tamis_source_open_window(const char *path, int64_t window, const tamis_progress *progress,
                                       tamis_source *source);
-TAMIS_PRIVATE_API void tamis_source_close(tamis_source *source);
+tamis_status tamis_source_from_memory(const char *name, const void *data, size_t bytes, int64_t window,
+                                      const tamis_progress *progress, tamis_source *source);
+/* The next window in the place of this one. */
+tamis_status tamis_source_next(tamis_source *source);
+/* All that is left behind the window. */
+tamis_status tamis_source_rest(tamis_source *source);
+/* At most so many bytes of content from `p`, which is in the text, to the end of the file. */
+int64_t tamis_source_room(const tamis_source *source, const char *p);
+/* How much of the file has been read, 0 to 1; 1 where that is not known. */
+double tamis_source_share(const tamis_source *source);
 
 /* The name without .gz, .xz or .zst: the length of what remains. */
 TAMIS_PRIVATE_API size_t tamis_unpacked_name_length(const char *name);

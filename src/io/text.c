@@ -10,7 +10,7 @@
 enum { SHOWN = 32 }; /* characters of a bad token that a message quotes */
 
 int64_t tamis_text_line(const tamis_text *text, const char *at) {
-    int64_t line = 1;
+    int64_t line = 1 + text->lines_before;
     for (const char *p = text->begin; p < at; p++) line += *p == '\n';
     return line;
 }

@@ -1,4 +1,4 @@
-/* A whole file in memory, and the words for what is wrong in it. */
+/* A file in memory, whole or a window of its lines, and the words for what is wrong in it. */
 #ifndef TAMIS_IO_TEXT_H
 #define TAMIS_IO_TEXT_H
 
@@ -18,6 +18,7 @@ enum { TAMIS_TEXT_PADDING = 64 };
 typedef struct tamis_text {
     const char *name;
     const char *begin, *end;
+    int64_t lines_before; /* of the file, before `begin` */
 } tamis_text;
 
 /* "NAME:LINE: found 'token at `at`', expected <format>", TAMIS_ERROR_FORMAT. */

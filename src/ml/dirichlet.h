@@ -18,11 +18,11 @@ double ml_dirichlet_gain(const double *prior, const double *posterior, int64_t n
 
 /*
  * One step of Newton's method towards the prior under which documents with the mean E_q[ln theta_k] = mean_logs[k] are
- * most likely: Minka, "Estimating a Dirichlet distribution" (2000), section 1, whose Hessian is a diagonal matrix and
+ * most likely: Minka, "Estimating a Dirichlet distribution" (2000), whose Hessian is a diagonal matrix and
  * one of rank 1. The step is taken `rate` (0 to 1) of its length, as Hoffman, Blei and Bach, "Online learning for
- * latent Dirichlet allocation" (2010), section 2.2, do with a mini-batch's, and half as far again and again until the
- * likelihood does not fall. No number falls below ML_PRIOR_LEAST: exp(psi(x)), about exp(-1 / x), is there a
- * number that fp32 holds with digits to spare.
+ * latent Dirichlet allocation" (2010), do with a mini-batch's (under "Hyperparameter estimation"), and half as far
+ * again and again until the likelihood does not fall. No number falls below ML_PRIOR_LEAST: exp(psi(x)), about exp(-1 /
+ * x), is there a number that fp32 holds with digits to spare.
  */
 #define ML_PRIOR_LEAST 0.02
 void ml_dirichlet_step(double *prior, const double *mean_logs, int64_t n, double rate);

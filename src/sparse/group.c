@@ -72,6 +72,17 @@ TAMIS_INLINE void scatter_indices(void *to, tamis_index_type to_type, const void
         tamis_index_store(to, to_type, places[i], tamis_index_load(from, from_type, begin + i));
 }
 
+static void scatter_columns(const grouping *g, const void *from, tamis_index_type from_type, int64_t begin, int count,
+                            const int64_t *places) {
+    if (!g->to.columns) return;
+    if (g->S->index_type == TAMIS_I64)
+        scatter_indices(g->to.columns, TAMIS_I64, from, TAMIS_I64, begin, count, places);
+    else if (from_type == TAMIS_I64)
+        scatter_indices(g->to.columns, TAMIS_I32, from, TAMIS_I64, begin, count, places);
+    else
+        scatter_indices(g->to.columns, TAMIS_I32, from, TAMIS_I32, begin, count, places);
+}
+
 static void scatter_values(const grouping *g, int64_t begin, int count, const int64_t *places) {
     const void *const from = g->S->values;
     void *const to = g->to.values;
@@ -119,14 +130,10 @@ static void move_thread(void *context, int thread, int threads) {
         else
             find_places(g->keys, TAMIS_I64, begin, count, next, places);
         if (expand) expand_chunk(S, begin, count, &row, rows);
-        if (expand && type == TAMIS_I32)
-            scatter_indices(g->to.columns, TAMIS_I32, rows, TAMIS_I64, 0, count, places);
-        else if (expand)
-            scatter_indices(g->to.columns, TAMIS_I64, rows, TAMIS_I64, 0, count, places);
-        else if (type == TAMIS_I32)
-            scatter_indices(g->to.columns, TAMIS_I32, others, TAMIS_I32, begin, count, places);
+        if (expand)
+            scatter_columns(g, rows, TAMIS_I64, 0, count, places);
         else
-            scatter_indices(g->to.columns, TAMIS_I64, others, TAMIS_I64, begin, count, places);
+            scatter_columns(g, others, type, begin, count, places);
         if (g->to.values) scatter_values(g, begin, count, places);
         if (g->to.permutation)
             for (int i = 0; i < count; i++) g->to.permutation[places[i]] = begin + i;

@@ -6,7 +6,7 @@
 
 /* Where reordered entries go. Arrays of S's index and value types; values and permutation may be NULL. */
 typedef struct tamis_reordered {
-    void *columns;
+    void *columns;        /* NULL, to group: only the rest */
     void *values;         /* ones where S has none */
     int64_t *permutation; /* entry t came from entry permutation[t] */
 } tamis_reordered;

@@ -341,13 +341,15 @@ static void peers_are_found_by_either_name(void **state) {
     assert_ptr_equal(tool_peer_find("cublas"), &tool_peer_cublas);
     assert_ptr_equal(tool_peer_find("cublas-dense"), &tool_peer_cublas);
     assert_null(tool_peer_find("naive"));
-    for (int i = 0; tool_peer_names.name(i); i++) assert_non_null(tool_peer_find(tool_peer_names.name(i)));
+    for (int i = 0; tool_choice_name(&tool_peer_names, i); i++)
+        assert_non_null(tool_peer_find(tool_choice_name(&tool_peer_names, i)));
 }
 
 static void every_algorithm_is_listed_once(void **state) {
     (void)state;
-    for (int i = 0; tool_algorithms.name(i); i++) {
-        for (int j = 0; j < i; j++) assert_string_not_equal(tool_algorithms.name(i), tool_algorithms.name(j));
+    for (int i = 0; tool_choice_name(&tool_algorithms, i); i++) {
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(tool_choice_name(&tool_algorithms, i), tool_choice_name(&tool_algorithms, j));
     }
 }
 

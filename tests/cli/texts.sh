@@ -3,11 +3,12 @@
 # method of a model and every option that --help prints.   texts.sh PROGRAM FOLDER
 set -u
 export LC_ALL=C
-program=$1 texts=$2
+program=$1 texts=$2 root=$(dirname "$0")/../..
 failed=0
+command -v python3 >/dev/null || { echo 'skipped: python3, which writes the man page, is not installed'; exit 77; }
 fail() { echo "$*" >&2; failed=1; }
 
-"$program" --manual | cmp - "$texts/tamis.1" || fail 'tamis.1 is not what --manual prints'
+"$root/scripts/man-page.py" "$program" "$root/tools/tamis/texts/manual.mdoc" | cmp - "$texts/tamis.1" || fail 'tamis.1 is out of date'
 for shell in bash zsh; do
     "$program" --completion "$shell" | cmp - "$texts/tamis.$shell" || fail "tamis.$shell is not what --completion $shell prints"
 done
@@ -58,12 +59,12 @@ for command in $commands; do
     [ -n "$methods" ] || check_options "$command"
 done
 # every text belongs to a command, and every command has one
-for name in $(sed -n 's/^== //p' "$(dirname "$0")/../../tools/tamis/texts/commands.txt" | tr ' ' +); do
+for name in $(sed -n 's/^== //p' "$root/tools/tamis/texts/commands.txt" | tr ' ' +); do
     # shellcheck disable=SC2086
     tamis ${name/+/ } --help >/dev/null || fail "commands.txt has ${name/+/ }, which is no command"
 done
 for command in $commands; do
-    grep -qx "== $command" "$(dirname "$0")/../../tools/tamis/texts/commands.txt" || fail "commands.txt lacks $command"
+    grep -qx "== $command" "$root/tools/tamis/texts/commands.txt" || fail "commands.txt lacks $command"
 done
 echo "$checked options of $(echo "$commands" | wc -w) commands"
 [ $checked -gt 250 ] || fail 'fewer than there are: how --help prints them must have changed'

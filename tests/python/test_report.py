@@ -1,10 +1,12 @@
 """The page of the report, the roofline, and the pictures of tamis.plot."""
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+import zlib
 
 import pytest
 
@@ -235,6 +237,29 @@ def test_the_roofline_as_a_command(tmp_path):
 def test_the_roof_of_this_machine(tmp_path):
     done = command("roofline", "-o", "-", "--device", "cpu")
     assert done.returncode == 0 and re.search(r"fp32 [\d.]+ (k )?GFLOP/s", done.stdout)
+
+
+def spied(counts, output, **more):
+    picture = {"output": str(output), "json": False, "quiet": False, "matrix": "a<&\x01", "class": "dense", "rows": 4, "cols": 2, "nnz": 5, **more}
+    return subprocess.run([sys.executable, "-m", "tamis._spy"], input=json.dumps({**picture, "counts": counts}), capture_output=True, text=True)
+
+
+def test_spy_draws_counts(tmp_path):
+    done = spied([[0, 1], [9, 9]], tmp_path / "a.svg")
+    assert (done.returncode, done.stderr) == (0, "") and "4 x 2, 5 nonzeros, dense" in done.stdout
+    root = ElementTree.parse(tmp_path / "a.svg").getroot()
+    space = {"s": "http://www.w3.org/2000/svg"}
+    assert root.findtext("s:title", namespaces=space) == "Nonzeros of a<&\ufffd: 4 x 2, 5 nonzeros, dense"
+    assert [one.get("d") for one in root.findall("s:g/s:path", space)] == ["M1 0h1v1h-1z", "M0 1h2v1h-2z"]
+    for counts, shades in (([[0, 1], [9, 9]], {255, 160, 180, 0}), ([[0, 0]], {255, 160}), ([[1, 0]], {0, 160, 255})):
+        assert spied(counts, tmp_path / "a.png").returncode == 0
+        data = (tmp_path / "a.png").read_bytes()
+        width = int.from_bytes(data[16:20], "big")
+        at = data.index(b"IDAT")
+        raw = zlib.decompress(data[at + 4:at + 4 + int.from_bytes(data[at - 4:at], "big")])
+        lines = [raw[start + 1:start + 1 + width] for start in range(0, len(raw), width + 1)]
+        assert set(b"".join(lines)) == shades and len(lines) == int.from_bytes(data[20:24], "big")
+    assert spied([[1]], tmp_path / "none" / "a.png").returncode == 3
 
 
 def test_the_program_lists_the_same_options():

@@ -143,12 +143,130 @@ static void chooses_the_format(void **state) {
     io_refuse("a.npy", "", NULL, TAMIS_ERROR_UNSUPPORTED, "a.npy: a dense matrix, which tamis_read_dense reads");
 }
 
+/* ---- more lines than a window holds */
+
+enum { LINES = 400000, LINE_ROOM = 32 }; /* 7 MB: some windows of one thread, one of 64 threads */
+
+/* "row column value" lines in which rows rise, or do not; comments among them, one of them longer than a window. */
+static char *many_lines(const char *head, bool rising, size_t *bytes) {
+    enum { LONG_COMMENT = 5 << 20 };
+    char *const text = malloc(strlen(head) + LINES * LINE_ROOM + LONG_COMMENT);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, "%s", head);
+    for (int64_t i = 0; i < LINES; i++) {
+        const int64_t row = rising ? i / 4 : i * 7919 % (LINES / 4);
+        used += (size_t)sprintf(text + used, "%lld %lld %lld\n", (long long)row + 1,
+                                (long long)(i % 4 * 1000 + i % 7 + 1), (long long)(i % 1000));
+        if (i % 1000 == 0) used += (size_t)sprintf(text + used, "%% after %lld\n\n", (long long)i);
+        if (i != LINES / 2) continue;
+        memset(text + used, '%', LONG_COMMENT);
+        used += LONG_COMMENT;
+        text[used++] = '\n';
+    }
+    *bytes = used;
+    return text;
+}
+
+static char *read_with(int threads, const char *name, const void *text, size_t bytes, tamis_format format) {
+    tamis_read_options options = io_options();
+    options.threads = threads;
+    options.format = format;
+    options.index_type = format == TAMIS_COO ? TAMIS_I64 : TAMIS_I32;
+    tamis_owned_sparse *matrix = NULL;
+    if (tamis_read_sparse_memory(name, text, bytes, &options, &matrix) != TAMIS_OK) return strdup(tamis_last_error());
+    char *const read = io_text_of(tamis_owned_sparse_view(matrix));
+    tamis_owned_sparse_free(matrix);
+    return read;
+}
+
+static void expect_same(const char *name, const char *text, size_t bytes, tamis_format format, const char *begins) {
+    char *const windows = read_with(1, name, text, bytes, format), *const whole =
+                                                                       read_with(64, name, text, bytes, format);
+    if (strncmp(windows, begins, strlen(begins)) != 0) fail_msg("%.200s", windows);
+    if (strcmp(windows, whole) != 0) fail_msg("%.200s\n%.200s", windows, whole);
+    free(windows);
+    free(whole);
+}
+
+static void reads_windows(void **state) {
+    (void)state;
+    static const char market[] = "%%MatrixMarket matrix coordinate real general\n100000 4000 400000\n";
+    const int64_t live = tamis_memory_live();
+    for (int rising = 0; rising < 2; rising++) {
+        size_t bytes;
+        char *text = many_lines(market, rising, &bytes);
+        expect_same("a.mtx", text, bytes, TAMIS_CSR, "csr 100000x4000 400000|");
+        expect_same("a.mtx", text, bytes, TAMIS_COO, "coo 100000x4000 400000|");
+        free(text);
+        text = many_lines("# ids that need 32 bits\n", rising, &bytes);
+        expect_same("a.el", text, bytes, TAMIS_CSR, "csr 100001x100001 400000|");
+        bytes += (size_t)sprintf(text + bytes, "3000000000 4 1\n"); /* from here on they need 64 */
+        expect_same("a.el", text, bytes, TAMIS_COO, "coo 3000000001x3000000001 400001|");
+        free(text);
+    }
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+/* A ring of vertices, each with its two neighbours; comments between them. */
+static void reads_windows_of_a_graph(void **state) {
+    (void)state;
+    enum { VERTICES = 300000 };
+    char *const text = malloc(64 + (size_t)VERTICES * LINE_ROOM);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, "%% a ring\n%d %d\n", VERTICES, VERTICES);
+    for (int i = 0; i < VERTICES; i++) {
+        used += (size_t)sprintf(text + used, "%d %d\n", (i + VERTICES - 1) % VERTICES + 1, (i + 1) % VERTICES + 1);
+        if (i % 1000 == 0) used += (size_t)sprintf(text + used, "%% vertex %d\n", i);
+    }
+    expect_same("a.graph", text, used, TAMIS_CSR, "csr 300000x300000 600000| 0 299999| 0 1| 1 0| 1 2|");
+    size_t more = used + (size_t)sprintf(text + used, "%% the end\n\n7\n");
+    expect_same("a.graph", text, more, TAMIS_CSR, "a.graph:300305: found '7', expected the end of the file after");
+    used -= 9; /* the last vertex */
+    expect_same("a.graph", text, used, TAMIS_CSR,
+                "a.graph:300302: found the end of the file, expected the line of vertex");
+    more = used + (size_t)sprintf(text + used, "1\n");
+    expect_same("a.graph", text, more, TAMIS_CSR,
+                "a.graph:2: 300000 edges need 600000 neighbours, but the file lists 599999");
+    free(text);
+}
+
+/* The last line of all has what is wrong, or an id that 32 bits do not hold. */
+static void windows_know_their_lines(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *head, *last, *begins;
+    } cases[] = {
+        {"b.mtx", "%%MatrixMarket matrix coordinate real general\n100000 4000 400001\n", "9 8 x\n",
+         "b.mtx:400804: found 'x', expected a number"},
+        {"b.mtx", "%%MatrixMarket matrix coordinate real general\n100000 4000 400000\n", "9 8 1\n",
+         "b.mtx:400804: found '9', expected the end of the file after entry 400000, the last"},
+        {"b.mtx", "%%MatrixMarket matrix coordinate real general\n100000 4000 400001\n", "",
+         "b.mtx:400804: found the end of the file, expected entry 400001 of 400001"},
+        {"b.el", "# ids\n", "1 3000000000\n", "b.el:400803: found the end of the line, expected a weight"},
+        {"b.el", "# ids\n", "1 3000000000 1\n", "b.el: ids up to 3000000000 need index_type = int64"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t bytes;
+        char *const text = many_lines(cases[i].head, true, &bytes);
+        bytes += (size_t)sprintf(text + bytes, "%s", cases[i].last);
+        expect_same(cases[i].name, text, bytes, TAMIS_CSR, cases[i].begins);
+        free(text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_docword),    cmocka_unit_test(refuses_bad_docword),
-        cmocka_unit_test(reads_ldac),       cmocka_unit_test(refuses_bad_ldac),
-        cmocka_unit_test(reads_ratings),    cmocka_unit_test(refuses_bad_ratings),
-        cmocka_unit_test(names_of_formats), cmocka_unit_test(chooses_the_format),
+        cmocka_unit_test(reads_docword),
+        cmocka_unit_test(refuses_bad_docword),
+        cmocka_unit_test(reads_ldac),
+        cmocka_unit_test(refuses_bad_ldac),
+        cmocka_unit_test(reads_ratings),
+        cmocka_unit_test(refuses_bad_ratings),
+        cmocka_unit_test(names_of_formats),
+        cmocka_unit_test(chooses_the_format),
+        cmocka_unit_test(reads_windows),
+        cmocka_unit_test(windows_know_their_lines),
+        cmocka_unit_test(reads_windows_of_a_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

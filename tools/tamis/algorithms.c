@@ -14,7 +14,7 @@
 typedef struct settings {
     tool_chosen operations;
     const char *device;
-    bool markdown, json;
+    bool json;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -24,7 +24,6 @@ static const tool_option options[] = {
      &tool_operations},
     {"device", 'd', TOOL_NAME, "DEVICE", NULL,
      "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)", AT(device), 0, 0, NULL},
-    {"markdown", 0, TOOL_FLAG, NULL, NULL, "as a page of the manual", AT(markdown), 0, 0, NULL},
     {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
     {.name = NULL},
 };
@@ -36,12 +35,12 @@ static bool wanted(const settings *set, const tamis_algorithm_description *algor
     return !set->device || strcmp(tool_device_family(set->device), algorithm->device) == 0;
 }
 
-static const char *operation_list(unsigned operations, const char *separator, char *text, size_t bytes) {
+static const char *operation_list(unsigned operations, char *text, size_t bytes) {
     size_t length = 0;
     text[0] = 0;
     for (int i = 0; i <= TAMIS_OP_FUSED; i++) {
         if (!(operations & (1u << i))) continue;
-        length += (size_t)snprintf(text + length, bytes - length, "%s%s", length ? separator : "",
+        length += (size_t)snprintf(text + length, bytes - length, "%s%s", length ? ", " : "",
                                    tamis_operation_name((tamis_operation)i));
         if (length >= bytes) break;
     }
@@ -52,7 +51,7 @@ static void print_text(const tamis_algorithm_description *algorithm) {
     char operations[64];
     const struct {
         const char *title, *text;
-    } lines[] = {{"operations", operation_list(algorithm->operations, ", ", operations, sizeof operations)},
+    } lines[] = {{"operations", operation_list(algorithm->operations, operations, sizeof operations)},
                  {"source", algorithm->source},
                  {"needs", algorithm->needs},
                  {"when", algorithm->when},
@@ -84,54 +83,17 @@ static void print_json(tool_json *json, const tamis_algorithm_description *algor
     tool_json_end_object(json);
 }
 
-/* A cell of a Markdown table: bars would end it. */
-static void print_cell(const char *text) {
-    for (const char *at = text && *text ? text : "-"; *at; at++) {
-        if (*at == '|') putchar('\\');
-        putchar(*at == '\n' ? ' ' : *at);
-    }
-}
-
-static void print_markdown(const tamis_algorithm_description *algorithm) {
-    char operations[64];
-    printf("| `%s`%s | %s | %s | ", algorithm->name, algorithm->baseline ? " (baseline)" : "", algorithm->device,
-           operation_list(algorithm->operations, ", ", operations, sizeof operations));
-    print_cell(algorithm->source);
-    printf(" | ");
-    print_cell(algorithm->needs);
-    printf(" | ");
-    print_cell(algorithm->when);
-    printf(" | ");
-    print_cell(algorithm->parameters);
-    puts(" |");
-}
-
 static int run_algorithms(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     (void)operands;
     tool_json json = tool_json_start(stdout, true);
-    if (set->markdown) {
-        puts("# Algorithms\n"
-             "\n"
-             "`tamis algorithms --markdown` prints this page from the registry.\n"
-             "\n"
-             "A plan chooses the algorithm that the cost model predicts to be fastest, including set-up. `tamis "
-             "explain` shows the\n"
-             "choice, and why the others were not chosen. A baseline is only for comparison and is never chosen.\n"
-             "\n"
-             "| algorithm | device | operations | source | needs | when | parameters |\n"
-             "|---|---|---|---|---|---|---|");
-    } else if (set->json) {
-        tool_json_array(&json, NULL);
-    }
+    if (set->json) tool_json_array(&json, NULL);
     int shown = 0;
     for (int i = 0; i < tamis_algorithm_count(); i++) {
         tamis_algorithm_description algorithm;
         if (tamis_algorithm_at(i, &algorithm) != TAMIS_OK || !wanted(set, &algorithm)) continue;
-        if (set->markdown) {
-            print_markdown(&algorithm);
-        } else if (set->json) {
+        if (set->json) {
             print_json(&json, &algorithm);
         } else {
             if (shown > 0) putchar('\n');
@@ -139,7 +101,7 @@ static int run_algorithms(const void *given, int count, char **operands) {
         }
         shown++;
     }
-    if (set->json && !set->markdown) tool_json_finish(&json);
+    if (set->json) tool_json_finish(&json);
     if (shown == 0) tool_warning("no algorithm matches");
     return TOOL_OK;
 }

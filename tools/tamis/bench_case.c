@@ -176,7 +176,7 @@ int tool_bench_take_variant(const char **list, const char **name, char *paramete
         (void)tool_usage_error("--variants: '%.*s' is not NAME:P=V with an algorithm's name", (int)length, at);
         return TOOL_USAGE;
     }
-    *name = tool_algorithms_one.name(choice);
+    *name = tool_choice_name(&tool_algorithms_one, choice);
     memcpy(parameters, at + name_length + 1, length - name_length - 1);
     parameters[length - name_length - 1] = 0;
     for (char *colon = parameters; (colon = strchr(colon, ':'));) *colon = ',';
@@ -205,12 +205,12 @@ static int add_contestants(const tool_bench_case *one, field *all, tool_bench_re
         } else if (choice == 1) {
             code = add_all(one, all, results);
         } else {
-            code = add(one, tool_algorithms.name(choice), parameters, true, false, all, results);
+            code = add(one, tool_choice_name(&tool_algorithms, choice), parameters, true, false, all, results);
         }
     }
     if (code == 0) code = add_variants(one, all, results);
     for (int i = 0; i < settings->peers.count && code == 0; i++) {
-        add_peer(one, tool_peer_find(tool_peer_names.name(settings->peers.at[i])), false, all, results);
+        add_peer(one, tool_peer_find(tool_choice_name(&tool_peer_names, settings->peers.at[i])), false, all, results);
     }
     const char *baseline = settings->baseline_name;
     if (code == 0 && baseline && tool_peer_find(baseline)) {

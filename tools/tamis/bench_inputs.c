@@ -72,8 +72,7 @@ int tool_bench_open(tool_bench_run *run, const tool_input *input, tool_bench_mat
     one->types = types;
     one->bytes = (double)S->nnz * (double)(tamis_index_size(S->index_type) + tamis_type_size(S->value_type)) +
                  (double)S->rows * (double)tamis_index_size(S->offset_type);
-    const size_t length = strlen(input->spec) + 1;
-    one->spec = memcpy(tool_allocate(length, 1), input->spec, length);
+    one->spec = tool_copy(input->spec);
     if (input->name) snprintf(one->source.name, sizeof one->source.name, "%s", input->name);
     for (place = 0; place < MOST_OPEN - 1 && opened[place];) place++;
     put_first(one, place);

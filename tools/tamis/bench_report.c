@@ -58,23 +58,14 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
 /* Whether noise can make the one the other: their intervals have points in common. */
 static bool is_tied(const tool_interval *a, const tool_interval *b) { return a->low <= b->high && b->low <= a->high; }
 
-static void operation_name(const tool_problem *problem, char *name, size_t bytes) {
-    const char *operation = tamis_operation_name(problem->operation);
-    if (tool_uses_edge(problem->operation)) {
-        snprintf(name, bytes, "%s %s", operation, tamis_edge_name(problem->edge));
-    } else {
-        snprintf(name, bytes, "%s", operation);
-    }
-    const size_t length = strlen(name);
-    if (problem->batch > 1) snprintf(name + length, bytes - length, " x%lld", (long long)problem->batch);
-}
-
 static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
                       const tool_bench_result *result) {
     const tool_problem *problem = &one->problem;
-    char operation[48], inner[24], threads[16], algorithm[208], ratio[24] = "", speedup[24] = "", error[32] = "";
+    char operation[64], batch[24] = "", inner[24], threads[16], algorithm[208], ratio[24] = "", speedup[24] = "",
+                        error[32] = "";
     char speed[24] = "";
-    operation_name(problem, operation, sizeof operation);
+    if (problem->batch > 1) snprintf(batch, sizeof batch, " x%lld", (long long)problem->batch);
+    snprintf(operation, sizeof operation, "%s%s", tool_problem_name(problem).text, batch);
     if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner) {
         snprintf(inner, sizeof inner, "%lld/%lld", (long long)problem->inner, (long long)problem->width);
     } else {
@@ -224,7 +215,8 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
         }
         if (result->compared && !result->comparison.passed) {
             /* what another library gets wrong is to be known, but no defect of ours */
-            (result->peer ? tool_warning : tool_error)(
+            tool_message(
+                result->peer ? "warning: " : "",
                 "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g, expected "
                 "%.9g",
                 one->source->name, result->algorithm, result->late ? " after it was measured" : "",

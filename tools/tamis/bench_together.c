@@ -37,7 +37,8 @@ static tamis_options planning_of(const tool_bench_case *one) {
     planning.effort = (tamis_effort)settings->effort;
     planning.overlap = (tamis_overlap)settings->overlap;
     planning.parameters = settings->parameters;
-    tool_device_plan_with(one->device, algorithm == 0 ? NULL : tool_algorithms.name(algorithm), &planning);
+    tool_device_plan_with(one->device, algorithm == 0 ? NULL : tool_choice_name(&tool_algorithms, algorithm),
+                          &planning);
     return planning;
 }
 
@@ -89,8 +90,8 @@ static void device_names(const tool_chosen *devices, char *names, size_t bytes) 
     size_t length = 0;
     *names = 0;
     for (int i = 0; i < devices->count && length < bytes; i++) {
-        length +=
-            (size_t)snprintf(names + length, bytes - length, "%s%s", i ? "," : "", tool_devices.name(devices->at[i]));
+        length += (size_t)snprintf(names + length, bytes - length, "%s%s", i ? "," : "",
+                                   tool_choice_name(&tool_devices, devices->at[i]));
     }
 }
 

@@ -25,7 +25,8 @@ double tool_rounding_tolerance(tamis_math math, double terms) {
 
 double tool_flushed(tamis_type type, double x, double y) { return type == TAMIS_BF16 ? x + y : 0; }
 
-double tool_edge_scale(const tool_problem *problem) { return problem->edge_scale != 0 ? problem->edge_scale : 1; }
+/* The library's defaults for 0. */
+static double scale_of(const tool_problem *problem) { return problem->edge_scale != 0 ? problem->edge_scale : 1; }
 
 static double slope_of(const tool_problem *problem) { return problem->edge_slope != 0 ? problem->edge_slope : 0.01; }
 
@@ -35,7 +36,7 @@ static double floor_of(const tool_problem *problem) {
 
 double tool_edge_bound(const tool_problem *problem, double s, double x, double d, double p) {
     const tool_arithmetic a = tool_arithmetic_of(problem->type);
-    const double scale = fabs(tool_edge_scale(problem)), size = fabs(p);
+    const double scale = fabs(scale_of(problem)), size = fabs(p);
     const double vanished = a.least * (1 + fabs(s)); /* exp, and its product with s, below the normal numbers */
     if (!isfinite(p)) return 0;                      /* compared by its class alone */
     switch (problem->edge) {
@@ -51,8 +52,7 @@ double tool_edge_bound(const tool_problem *problem, double s, double x, double d
     case TAMIS_EDGE_EXP: {
         if (isinf(x)) return EVALUATION * a.both * size + vanished; /* exp of it is 0, or 1 / (1 + exp) is 1 */
         const double exponent = scale * d + 2 * a.both * scale * fabs(x);
-        const double moved =
-            exponent < 1 ? size * expm1(exponent) : fabs(s) * exp(tool_edge_scale(problem) * x + exponent);
+        const double moved = exponent < 1 ? size * expm1(exponent) : fabs(s) * exp(scale_of(problem) * x + exponent);
         const double most = problem->edge == TAMIS_EDGE_SIGMOID ? fabs(s) : HUGE_VAL;
         return fmin(moved, most) + EVALUATION * a.both * size + vanished;
     }
@@ -64,7 +64,7 @@ double tool_edge_bound(const tool_problem *problem, double s, double x, double d
 }
 
 double tool_edge_largest(const tool_problem *problem, double s, double x, double p) {
-    const double y = tool_edge_scale(problem) * x;
+    const double y = scale_of(problem) * x;
     switch (problem->edge) {
     case TAMIS_EDGE_EXP: return fmax(exp(y), fabs(p));
     case TAMIS_EDGE_LEAKY_RELU: return fmax(fabs(y), fabs(slope_of(problem) * y));
@@ -87,7 +87,7 @@ typedef struct score {
 
 static score score_of(const tool_problem *problem, const tool_arithmetic *a, double most, double s, double x,
                       double d) {
-    const double scale = tool_edge_scale(problem), y = scale * x + s;
+    const double scale = scale_of(problem), y = scale * x + s;
     score at = {.gap = most - y};
     if (isinf(at.gap)) return at; /* exp of it is exactly 0 in any arithmetic */
     at.error = fabs(scale) * d + a->both * (2 * fabs(scale * x) + (s != 0 ? fabs(y) : 0) + at.gap + EVALUATION);
@@ -102,7 +102,7 @@ static double rise(double p, double logarithm, double error) {
 double tool_softmax_bounds(const tool_problem *problem, int64_t count, const double *s, const double *x,
                            const double *p, double *d, double *own) {
     const tool_arithmetic a = tool_arithmetic_of(problem->type);
-    const double scale = tool_edge_scale(problem), addition = tool_sum_tolerance(problem->type, (double)count);
+    const double scale = scale_of(problem), addition = tool_sum_tolerance(problem->type, (double)count);
     double most = -HUGE_VAL, sum = 0, risen = 0;
     bool finite = true;
     for (int64_t t = 0; t < count; t++) {

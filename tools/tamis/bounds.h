@@ -23,9 +23,6 @@ double tool_rounding_tolerance(tamis_math math, double terms);
    that of bf16 alone. */
 double tool_flushed(tamis_type type, double x, double y);
 
-/* The scale, with the library's default for 0. */
-double tool_edge_scale(const tool_problem *problem);
-
 /* e_ij of an edge other than softmax, where p = edge(s, x) and x is known within d; infinite where nothing bounds it.
  */
 double tool_edge_bound(const tool_problem *problem, double s, double x, double d, double p);

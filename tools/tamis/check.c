@@ -93,12 +93,7 @@ static const arrangement arrangements[] = {
     {"csr, int32 with int64 offsets, column-major", TAMIS_CSR, TAMIS_I32, TAMIS_I64, TAMIS_COLUMN_MAJOR, 5, 1, 1, 0, 3},
     {"coo, int32, packed", TAMIS_COO, TAMIS_I32, TAMIS_I32, TAMIS_ROW_MAJOR, 0, 0, 1, 0, 2},
 };
-
-/* S's arrays in both index types. */
-typedef struct indices {
-    int32_t *offsets32, *columns32, *rows32;
-    int64_t *offsets64, *columns64;
-} indices;
+enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
 
 /* The run as a whole. */
 typedef struct check_run {
@@ -110,51 +105,31 @@ typedef struct check_run {
     int worst;
     const char *matrix;
     const tool_device *device;
-    const tool_submatrix *part;
-    indices arrays;
+    tamis_owned_sparse *arranged[ARRANGEMENTS]; /* the matrix in the type at work */
 } check_run;
 
-static void *narrow(const int64_t *from, int64_t count) {
-    int32_t *to = tool_allocate((size_t)count, sizeof *to);
-    for (int64_t i = 0; i < count; i++) to[i] = (int32_t)from[i];
-    return to;
+static tamis_sparse arranged(const check_run *run, const arrangement *how) {
+    return *tamis_owned_sparse_view(run->arranged[how - arrangements]);
 }
 
-static void make_indices(const tool_submatrix *part, indices *arrays) {
-    arrays->offsets64 = part->offsets;
-    arrays->columns64 = part->columns;
-    arrays->offsets32 = narrow(part->offsets, part->rows + 1);
-    arrays->columns32 = narrow(part->columns, part->nnz);
-    arrays->rows32 = tool_allocate((size_t)part->nnz, sizeof *arrays->rows32);
-    for (int64_t i = 0; i < part->rows; i++) {
-        for (int64_t t = part->offsets[i]; t < part->offsets[i + 1]; t++) arrays->rows32[t] = (int32_t)i;
+static tamis_status arrange(check_run *run, const tool_submatrix *part, tamis_type type) {
+    tamis_status status = TAMIS_OK;
+    for (int i = 0; i < ARRANGEMENTS && status == TAMIS_OK; i++) {
+        tamis_convert_options converting = TAMIS_CONVERT_OPTIONS_INIT;
+        converting.format = arrangements[i].format;
+        converting.index_type = arrangements[i].index_type;
+        converting.offset_type = arrangements[i].offset_type;
+        converting.value_type = type;
+        status = tamis_convert(&part->view, &converting, &run->arranged[i]);
     }
+    return status;
 }
 
-static void free_indices(indices *arrays) {
-    free(arrays->offsets32);
-    free(arrays->columns32);
-    free(arrays->rows32);
-}
-
-static tamis_sparse arranged(const check_run *run, const arrangement *how, tamis_type type, const void *values) {
-    const bool wide = how->index_type == TAMIS_I64, wide_offsets = how->offset_type == TAMIS_I64;
-    const indices *arrays = &run->arrays;
-    tamis_sparse S = {.format = how->format,
-                      .rows = run->part->rows,
-                      .cols = run->part->cols,
-                      .nnz = run->part->nnz,
-                      .index_type = how->index_type,
-                      .offset_type = how->offset_type,
-                      .value_type = type,
-                      .values = values};
-    S.columns = wide ? (const void *)arrays->columns64 : (const void *)arrays->columns32;
-    if (how->format == TAMIS_COO) {
-        S.row_indices = arrays->rows32;
-    } else {
-        S.offsets = wide_offsets ? (const void *)arrays->offsets64 : (const void *)arrays->offsets32;
+static void free_arranged(check_run *run) {
+    for (int i = 0; i < ARRANGEMENTS; i++) {
+        tamis_owned_sparse_free(run->arranged[i]);
+        run->arranged[i] = NULL;
     }
-    return S;
 }
 
 static const tool_integers usual_inner = {3, {32, 37, 128}};
@@ -261,7 +236,6 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
                    const verdict *result) {
     static const char *const words[] = {"passed", "FAILED", "skipped"};
     static const char *const names[] = {"passed", "failed", "skipped"};
-    const bool edge = tool_uses_edge(problem->operation);
     run->passed += result->kind == PASSED;
     run->failed += result->kind == FAILED;
     run->skipped += result->kind == SKIPPED;
@@ -270,10 +244,9 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     const bool on_lines = run->lines.out == stdout;
     if (!on_lines && (run->set->verbose || failure_shown)) {
         tool_progress_clear();
-        printf("%s  %s  %s%s%s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], run->matrix,
-               tamis_operation_name(problem->operation), edge ? " " : "", edge ? tamis_edge_name(problem->edge) : "",
-               (long long)problem->inner, (long long)problem->width, problem->d_is_b ? ", D is B" : "",
-               tamis_type_name(problem->type), algorithm, how->name);
+        printf("%s  %s  %s  K = %lld, L = %lld%s  %s  %s  %s", words[result->kind], run->matrix,
+               tool_problem_name(problem).text, (long long)problem->inner, (long long)problem->width,
+               problem->d_is_b ? ", D is B" : "", tamis_type_name(problem->type), algorithm, how->name);
         if (result->kind == PASSED) printf(": %.1e of %.1e", result->comparison.error, result->comparison.tolerance);
         printf("%s%s\n", *result->reason ? ": " : "", result->reason);
         run->shown += result->kind == FAILED;
@@ -314,7 +287,7 @@ static int wanted_algorithms(const check_run *run, tamis_operation operation, co
                 if (serves(&algorithm, run, operation)) names[count++] = algorithm.name;
             }
         } else if (count < TOOL_LIST_LIMIT) {
-            const char *name = choice == 0 ? NULL : tool_algorithms.name(choice);
+            const char *name = choice == 0 ? NULL : tool_choice_name(&tool_algorithms, choice);
             tamis_algorithm_description algorithm;
             if (!name || tool_device_algorithm(run->device, name, &algorithm)) names[count++] = name;
         }
@@ -323,11 +296,10 @@ static int wanted_algorithms(const check_run *run, tamis_operation operation, co
 }
 
 /* One arrangement of one problem: all algorithms on the same operands. */
-static void check_arrangement(check_run *run, tool_problem problem, const arrangement *how, const tool_oracle *oracle,
-                              const void *values) {
+static void check_arrangement(check_run *run, tool_problem problem, const arrangement *how, const tool_oracle *oracle) {
     const char *names[TOOL_LIST_LIMIT];
     const int count = wanted_algorithms(run, problem.operation, names);
-    problem.S = arranged(run, how, problem.type, values);
+    problem.S = arranged(run, how);
     problem.alpha = how->alpha;
     problem.beta = how->beta;
     const uint64_t seed = (uint64_t)run->set->seed;
@@ -362,7 +334,7 @@ typedef struct corner {
     bool d_is_b;      /* fused: D is the view B, and K = L */
 } corner;
 
-static void check_one_corner(check_run *run, const corner *at, const void *values) {
+static void check_one_corner(check_run *run, const corner *at) {
     const int64_t inner = at->inner;
     tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
                   tamis_operation_name(at->operation), tool_uses_edge(at->operation) ? tamis_edge_name(at->edge) : "",
@@ -378,7 +350,7 @@ static void check_one_corner(check_run *run, const corner *at, const void *value
                             .edge_slope = 0.1,
                             .edge_epsilon = 1e-10,
                             .alpha = 1};
-    problem.S = arranged(run, &arrangements[0], at->type, values);
+    problem.S = arranged(run, &arrangements[0]);
     tool_operands operands;
     tool_oracle oracle;
     tamis_status status = tool_operands_random(&problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)run->set->seed, &operands);
@@ -392,21 +364,21 @@ static void check_one_corner(check_run *run, const corner *at, const void *value
         return;
     }
     for (int i = 0; i < at->arrangements && !tool_interrupted(); i++) {
-        check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], &oracle, values);
+        check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], &oracle);
     }
     tool_oracle_free(&oracle);
 }
 
 /* fused comes once more with D that is B. */
-static void check_corner(check_run *run, const corner *at, const void *values) {
+static void check_corner(check_run *run, const corner *at) {
     corner same = *at;
-    check_one_corner(run, at, values);
+    check_one_corner(run, at);
     same.d_is_b = at->operation == TAMIS_OP_FUSED;
-    if (same.d_is_b) check_one_corner(run, &same, values);
+    if (same.d_is_b) check_one_corner(run, &same);
 }
 
 /* Everything with everything, at the few inner widths. */
-static void check_corners(check_run *run, tamis_type type, const void *values) {
+static void check_corners(check_run *run, tamis_type type) {
     const settings *set = run->set;
     corner at = {.type = type, .arrangements = set->quick ? 1 : set->arrangements.count};
     for (int o = 0; o < set->operations.count; o++) {
@@ -416,14 +388,14 @@ static void check_corners(check_run *run, tamis_type type, const void *values) {
             at.edge = (tamis_edge)set->edges.at[e];
             for (int k = 0; k < set->inner.count && !tool_interrupted(); k++) {
                 at.inner = set->inner.at[k];
-                check_corner(run, &at, values);
+                check_corner(run, &at);
             }
         }
     }
 }
 
 /* Each operation once at each of the many widths. Softmax, which some algorithms decline, is left out of the turns. */
-static void check_widths(check_run *run, tamis_type type, const void *values) {
+static void check_widths(check_run *run, tamis_type type) {
     const settings *set = run->set;
     int turn = (int)type;
     for (int k = 0; k < set->widths.count; k++) {
@@ -436,28 +408,28 @@ static void check_widths(check_run *run, tamis_type type, const void *values) {
             for (int next = turn; at.edge == TAMIS_EDGE_SOFTMAX && next < turn + set->edges.count; next++) {
                 at.edge = (tamis_edge)set->edges.at[next % set->edges.count];
             }
-            check_corner(run, &at, values);
+            check_corner(run, &at);
         }
     }
 }
 
-typedef void check_in_type(check_run *run, tamis_type type, const void *values);
+typedef void check_in_type(check_run *run, tamis_type type);
 
 /* Up to `limit` nonzeros of a matrix, in all types. A pattern is checked as it is, without values. */
 static void check_part(check_run *run, const tool_source *source, int64_t limit, check_in_type *check,
                        tool_submatrix *part) {
     tool_submatrix_take(source->S, 1, (double)limit, false, part);
     if (part->rows < source->S->rows) tool_submatrix_compact(part);
-    run->part = part;
-    make_indices(part, &run->arrays);
     for (int t = 0; t < run->set->types.count && !tool_interrupted(); t++) {
         const tamis_type type = (tamis_type)run->set->types.at[t];
-        void *values = part->values ? tool_values_convert(part->values, part->view.value_type, type, part->nnz) : NULL;
-        check(run, type, values);
-        free(values);
+        const tamis_status status = arrange(run, part, type);
+        if (status == TAMIS_OK) {
+            check(run, type);
+        } else {
+            run->worst = tool_library_error(status, run->matrix);
+        }
+        free_arranged(run);
     }
-    free_indices(&run->arrays);
-    run->part = NULL;
 }
 
 static void check_source(check_run *run, const tool_source *source) {

@@ -7,16 +7,19 @@
 #include <tamis/matrix.h>
 #include <tamis/tamis.h>
 
+const char *tool_choice_name(const tool_choices *choices, int index) {
+    if (choices->name_at) return choices->name_at(index);
+    int count = 0;
+    while (choices->names[count]) count++;
+    return index >= 0 && index < count ? choices->names[index] : NULL;
+}
+
 int tool_choices_find(const tool_choices *choices, const char *name, size_t length) {
-    for (int i = 0; choices->name(i); i++) {
-        const char *candidate = choices->name(i);
+    for (int i = 0; tool_choice_name(choices, i); i++) {
+        const char *candidate = tool_choice_name(choices, i);
         if (strlen(candidate) == length && memcmp(candidate, name, length) == 0) return i;
     }
     return -1;
-}
-
-static const char *pick(const char *const *names, int count, int index) {
-    return index >= 0 && index < count ? names[index] : NULL;
 }
 
 static const char *type_at(int i) { return i <= TAMIS_BF16 ? tamis_type_name((tamis_type)i) : NULL; }
@@ -27,53 +30,8 @@ static const char *format_at(int i) { return i <= TAMIS_COO ? tamis_format_name(
 static const char *index_at(int i) { return i <= TAMIS_I64 ? tamis_index_type_name((tamis_index_type)i) : NULL; }
 static const char *kind_at(int i) { return i <= TAMIS_KIND_WINDOW ? tamis_kind_name((tamis_kind)i) : NULL; }
 
-static const char *layout_at(int i) {
-    static const char *const names[] = {"row", "column"};
-    return pick(names, 2, i);
-}
-
-static const char *math_at(int i) {
-    static const char *const names[] = {"exact", "tf32"};
-    return pick(names, 2, i);
-}
-
-static const char *effort_at(int i) {
-    static const char *const names[] = {"estimate", "measure"};
-    return pick(names, 2, i);
-}
-
 static const char *file_format_at(int i) {
     return i <= TAMIS_FILE_NPZ ? tamis_file_format_name((tamis_file_format)i) : NULL;
-}
-
-static const char *values_at(int i) {
-    static const char *const names[] = {"as-filed", "none", "ones"};
-    return pick(names, 3, i);
-}
-
-static const char *duplicates_at(int i) {
-    static const char *const names[] = {"keep", "sum", "last"};
-    return pick(names, 3, i);
-}
-
-static const char *repeat_at(int i) {
-    static const char *const names[] = {"last", "sum"};
-    return pick(names, 2, i);
-}
-
-static const char *overlap_at(int i) {
-    static const char *const names[] = {"auto", "never", "always"};
-    return pick(names, 3, i);
-}
-
-static const char *link_at(int i) {
-    static const char *const names[] = {"copies", "nccl"};
-    return pick(names, 2, i);
-}
-
-static const char *operand_values_at(int i) {
-    static const char *const names[] = {"as-filed", "none", "random"};
-    return pick(names, 3, i);
 }
 
 /* Whether an earlier algorithm has that name: families of devices may use the same one. */
@@ -112,60 +70,33 @@ bool tool_device_is_present(int i) {
     return i == 0 || (tamis_device_at(i - 1, NULL, &why) == TAMIS_OK && !*why);
 }
 
-static const char *arrangement_at(int i) {
-    static const char *const names[] = {"packed", "strided", "column", "coo"};
-    return pick(names, 4, i);
-}
-
-static const char *transport_at(int i) {
-    static const char *const names[] = {"threads", "mpi"};
-    return pick(names, 2, i);
-}
-
-static const char *spread_at(int i) {
-    static const char *const names[] = {"auto", "always"};
-    return pick(names, 2, i);
-}
-
-static const char *cache_action_at(int i) {
-    static const char *const names[] = {"info", "clear"};
-    return pick(names, 2, i);
-}
-
-static const char *tier_at(int i) {
-    static const char *const names[] = {"small", "full"};
-    return pick(names, 2, i);
-}
-
-static const char *peer_at(int i) {
-    static const char *const names[] = {"cusparse",        "cublas", "torch",     "torch-scatter",
-                                        "torch-attention", "scipy",  "graphblas", "openblas"};
-    return pick(names, 8, i);
-}
-
-const tool_choices tool_types = {"a type", type_at, NULL};
-const tool_choices tool_model_types = {"a type for models", model_type_at, NULL};
-const tool_choices tool_operations = {"an operation", operation_at, NULL};
-const tool_choices tool_edges = {"an edge operation", edge_at, NULL};
-const tool_choices tool_layouts = {"a layout", layout_at, NULL};
-const tool_choices tool_maths = {"a precision", math_at, NULL};
-const tool_choices tool_efforts = {"an effort", effort_at, NULL};
-const tool_choices tool_overlaps = {"an answer", overlap_at, NULL};
-const tool_choices tool_transports = {"a transport", transport_at, NULL};
-const tool_choices tool_spreads = {"an answer", spread_at, NULL};
-const tool_choices tool_links = {"a link", link_at, NULL};
-const tool_choices tool_formats = {"a format", format_at, NULL};
-const tool_choices tool_index_types = {"an index type", index_at, NULL};
-const tool_choices tool_kinds = {"a kind of matrix", kind_at, NULL};
-const tool_choices tool_file_formats = {"a file format", file_format_at, NULL};
-const tool_choices tool_values = {"a treatment of values", values_at, NULL};
-const tool_choices tool_duplicates = {"a treatment of duplicates", duplicates_at, NULL};
-const tool_choices tool_repeats = {"a treatment of repeated entries", repeat_at, NULL};
-const tool_choices tool_operand_values = {"a treatment of values", operand_values_at, NULL};
-const tool_choices tool_algorithms = {"an algorithm", algorithm_at, "algorithms"};
-const tool_choices tool_algorithms_one = {"an algorithm", one_algorithm_at, "algorithms"};
-const tool_choices tool_devices = {"a device", device_at, "devices"};
-const tool_choices tool_arrangements = {"an arrangement", arrangement_at, NULL};
-const tool_choices tool_peer_names = {"a peer", peer_at, NULL};
-const tool_choices tool_cache_actions = {"what to do with the cache", cache_action_at, NULL};
-const tool_choices tool_tiers = {"a tier", tier_at, NULL};
+const tool_choices tool_types = {"a type", .name_at = type_at};
+const tool_choices tool_model_types = {"a type for models", .name_at = model_type_at};
+const tool_choices tool_operations = {"an operation", .name_at = operation_at};
+const tool_choices tool_edges = {"an edge operation", .name_at = edge_at};
+const tool_choices tool_maths = {"a precision", .names = (const char *const[]){"exact", "tf32", NULL}};
+const tool_choices tool_efforts = {"an effort", .names = (const char *const[]){"estimate", "measure", NULL}};
+const tool_choices tool_overlaps = {"an answer", .names = (const char *const[]){"auto", "never", "always", NULL}};
+const tool_choices tool_transports = {"a transport", .names = (const char *const[]){"threads", "mpi", NULL}};
+const tool_choices tool_spreads = {"an answer", .names = (const char *const[]){"auto", "always", NULL}};
+const tool_choices tool_links = {"a link", .names = (const char *const[]){"copies", "nccl", NULL}};
+const tool_choices tool_formats = {"a format", .name_at = format_at};
+const tool_choices tool_index_types = {"an index type", .name_at = index_at};
+const tool_choices tool_kinds = {"a kind of matrix", .name_at = kind_at};
+const tool_choices tool_file_formats = {"a file format", .name_at = file_format_at};
+const tool_choices tool_values = {"a treatment of values",
+                                  .names = (const char *const[]){"as-filed", "none", "ones", NULL}};
+const tool_choices tool_duplicates = {"a treatment of duplicates",
+                                      .names = (const char *const[]){"keep", "sum", "last", NULL}};
+const tool_choices tool_repeats = {"a treatment of repeated entries",
+                                   .names = (const char *const[]){"last", "sum", NULL}};
+const tool_choices tool_operand_values = {"a treatment of values",
+                                          .names = (const char *const[]){"as-filed", "none", "random", NULL}};
+const tool_choices tool_algorithms = {"an algorithm", .name_at = algorithm_at, .many = true};
+const tool_choices tool_algorithms_one = {"an algorithm", .name_at = one_algorithm_at, .many = true};
+const tool_choices tool_devices = {"a device", .name_at = device_at, .many = true};
+const tool_choices tool_arrangements = {"an arrangement",
+                                        .names = (const char *const[]){"packed", "strided", "column", "coo", NULL}};
+const tool_choices tool_cache_actions = {"what to do with the cache",
+                                         .names = (const char *const[]){"info", "clear", NULL}};
+const tool_choices tool_tiers = {"a tier", .names = (const char *const[]){"small", "full", NULL}};

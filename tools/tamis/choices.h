@@ -6,22 +6,26 @@
 #include <stddef.h>
 
 typedef struct tool_choices {
-    const char *what;               /* "a type", as messages say: "'fp23' is not a type" */
-    const char *(*name)(int index); /* NULL past the end */
-    const char *list;               /* how completions ask for the names at run time; NULL: they are fixed */
+    const char *what;                  /* "a type", as messages say: "'fp23' is not a type" */
+    const char *const *names;          /* up to a NULL; or */
+    const char *(*name_at)(int index); /* NULL past the end */
+    bool many;                         /* too many, or too different from one machine to another, for --help to list */
 } tool_choices;
 
+/* The name of that index; NULL past the end. */
+const char *tool_choice_name(const tool_choices *choices, int index);
 /* The index of a name, or -1. */
 int tool_choices_find(const tool_choices *choices, const char *name, size_t length);
 
 /* The value of an enumeration is the index of its name here. */
-extern const tool_choices tool_types, tool_operations, tool_edges, tool_layouts, tool_maths, tool_efforts,
-    tool_overlaps, tool_links, tool_transports, tool_spreads, tool_formats, tool_index_types, tool_kinds,
-    tool_file_formats, tool_values, tool_duplicates, tool_operand_values, tool_arrangements, tool_peer_names,
-    tool_cache_actions, tool_tiers, tool_model_types, tool_repeats;
+extern const tool_choices tool_types, tool_operations, tool_edges, tool_maths, tool_efforts, tool_overlaps, tool_links,
+    tool_transports, tool_spreads, tool_formats, tool_index_types, tool_kinds, tool_file_formats, tool_values,
+    tool_duplicates, tool_operand_values, tool_arrangements, tool_cache_actions, tool_tiers, tool_model_types,
+    tool_repeats;
 /* 0 is "auto", 1 is "all"; then the names of the registry, each once. The second list lacks "all". */
 extern const tool_choices tool_algorithms, tool_algorithms_one;
-extern const tool_choices tool_devices; /* 0 is "best" */
+extern const tool_choices tool_peer_names; /* by bench/peers */
+extern const tool_choices tool_devices;    /* 0 is "best" */
 bool tool_device_is_present(int index);
 
 #endif

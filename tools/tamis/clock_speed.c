@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peers.h"
+
 static double of_processor(void) {
     FILE *file = fopen("/proc/cpuinfo", "r");
     if (!file) return NAN;
@@ -38,19 +40,11 @@ static bool open_management(void) {
     management.tried = true;
     management.library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!management.library) return false;
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {{"nvmlInit_v2", &management.init},
-                   {"nvmlDeviceGetHandleByIndex_v2", &management.handle},
-                   {"nvmlDeviceGetClockInfo", &management.clock}};
-    bool complete = true;
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols && complete; i++) {
-        void *found = dlsym(management.library, symbols[i].name);
-        complete = found != NULL;
-        if (found) memcpy(symbols[i].to, &found, sizeof found);
-    }
-    if (!complete || management.init() != 0) management.library = NULL;
+    const tool_peer_symbol symbols[] = {{"nvmlInit_v2", &management.init},
+                                        {"nvmlDeviceGetHandleByIndex_v2", &management.handle},
+                                        {"nvmlDeviceGetClockInfo", &management.clock}};
+    const char *missing = tool_peer_load(management.library, symbols, sizeof symbols / sizeof *symbols);
+    if (missing || management.init() != 0) management.library = NULL;
     return management.library != NULL;
 }
 

@@ -44,9 +44,10 @@ const char *tool_shell_text(const char *name); /* a file of texts/; NULL where t
 void tool_help(FILE *out);
 void tool_command_help(const tool_command *command, const tool_command *method);
 
-/* The man page in mdoc, and the completion of a shell ("bash" or "zsh"; false for another), which asks the program what
-   the last of some words may become: a candidate a line, with a tab before what it means. */
-void tool_manual(FILE *out);
+/* All of that as JSON, of which the man page is made; and the completion of a shell ("bash" or "zsh"; false for
+   another), which asks the program what the last of some words may become: a candidate a line, with a tab before what
+   it means. */
+void tool_describe(FILE *out);
 bool tool_completion(FILE *out, const char *shell);
 void tool_complete(FILE *out, int count, char **words);
 

@@ -12,7 +12,8 @@ static void offer_choices(FILE *out, const tool_choices *choices, const char *ty
     const char *comma = strrchr(typed, ',');
     char before[512] = "";
     if (comma) snprintf(before, sizeof before, "%.*s", (int)(comma - typed) + 1, typed);
-    for (int i = 0; choices->name(i); i++) offer(out, choices->name(i), before, comma ? comma + 1 : typed, "");
+    for (int i = 0; tool_choice_name(choices, i); i++)
+        offer(out, tool_choice_name(choices, i), before, comma ? comma + 1 : typed, "");
 }
 
 static void offer_options(FILE *out, const tool_option *option, const char *typed) {

@@ -17,7 +17,7 @@ const char *tool_device_family(const char *name) {
 
 tamis_status tool_device_try(int choice, tool_device *device) {
     *device = (tool_device){0};
-    const char *name = choice == 0 ? NULL : tool_devices.name(choice);
+    const char *name = choice == 0 ? NULL : tool_choice_name(&tool_devices, choice);
     tamis_status status = tamis_device_open(name, &device->device);
     if (status == TAMIS_OK) status = tamis_device_describe(device->device, &device->description);
     device->gpu = device->description.location == TAMIS_DEVICE;

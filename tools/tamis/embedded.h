@@ -11,8 +11,8 @@ typedef struct tool_embedded {
 } tool_embedded;
 
 extern const tool_embedded tool_suite_texts[];  /* bench/suites */
-extern const tool_embedded tool_driver_texts[]; /* peers/driver.py */
-extern const tool_embedded tool_shell_texts[];  /* texts: the man page and the completions */
+extern const tool_embedded tool_driver_texts[]; /* bench/peers/driver.py */
+extern const tool_embedded tool_shell_texts[];  /* texts: of commands, and the completions */
 extern const int tool_suite_text_count, tool_driver_text_count, tool_shell_text_count;
 
 #endif

@@ -24,18 +24,18 @@ static const char *command_name = NULL;
 
 void tool_set_command(const char *name) { command_name = name; }
 
-static void write_message(const char *kind, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-
 static int rank = 0;
 static char last_message[2048];
 
 void tool_set_rank(int number) { rank = number; }
 const char *tool_last_message(void) { return last_message; }
 
-static void write_message(const char *kind, const char *format, va_list arguments) {
+void tool_message(const char *kind, const char *format, ...) {
     char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (!*kind) memcpy(last_message, text, sizeof text);
     if (rank > 0 && (*kind || strstr(text, "rank ") || strstr(text, "the group has failed"))) return;
     tool_progress_clear();
@@ -45,42 +45,17 @@ static void write_message(const char *kind, const char *format, va_list argument
     fprintf(stderr, "%s\n", text);
 }
 
-void tool_error(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("", format, arguments);
-    va_end(arguments);
-}
-
-void tool_warning(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("warning: ", format, arguments);
-    va_end(arguments);
-}
-
 static bool is_quiet = false;
 
 void tool_set_quiet(bool quiet) { is_quiet = quiet; }
+bool tool_is_quiet(void) { return is_quiet || rank > 0; }
 
-void tool_note(const char *format, ...) {
-    if (is_quiet || rank > 0) return;
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("", format, arguments);
-    va_end(arguments);
-}
-
-int tool_usage_error(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    write_message("", format, arguments);
-    va_end(arguments);
+int tool_usage_hint(void) {
     fprintf(stderr, "Try 'tamis%s%s --help'.\n", command_name ? " " : "", command_name ? command_name : "");
     return TOOL_USAGE;
 }
 
-int tool_exit_of(tamis_status status) {
+static int exit_of(tamis_status status) {
     static const tool_exit codes[] = {
         [TAMIS_OK] = TOOL_OK,
         [TAMIS_ERROR_ARGUMENT] = TOOL_USAGE,
@@ -140,7 +115,7 @@ int tool_library_error(tamis_status status, const char *context) {
     } else {
         tool_error("%s", message);
     }
-    return tool_exit_of(status);
+    return exit_of(status);
 }
 
 void *tool_allocate(size_t count, size_t size) {
@@ -148,6 +123,11 @@ void *tool_allocate(size_t count, size_t size) {
     if (memory) return memory;
     tool_error("out of memory: %zu x %zu bytes needed", count, size);
     exit(TOOL_MEMORY);
+}
+
+char *tool_copy(const char *text) {
+    const size_t bytes = text ? strlen(text) + 1 : 0;
+    return text ? memcpy(tool_allocate(bytes, 1), text, bytes) : NULL;
 }
 
 void *tool_grow(void *memory, size_t count, size_t size) {

@@ -27,28 +27,31 @@ extern const tool_exit_meaning tool_exit_meanings[7];
 /* The subcommand that messages name: "tamis bench: ...". NULL before one is known. */
 void tool_set_command(const char *name);
 
-/* Writes "tamis COMMAND: MESSAGE" to standard error. */
-void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Writes "tamis COMMAND: KIND MESSAGE" to standard error. */
+void tool_message(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define tool_error(...)   tool_message("", __VA_ARGS__)
+#define tool_warning(...) tool_message("warning: ", __VA_ARGS__)
 
-/* What was done or assumed that one may not expect; nothing after tool_set_quiet(true). */
-void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What was done or assumed that one may not expect: nothing after tool_set_quiet(true). */
+#define tool_note(...) (tool_is_quiet() ? (void)0 : tool_message("", __VA_ARGS__))
 void tool_set_quiet(bool quiet);
+bool tool_is_quiet(void);
 
 /* The number of this process among several that compute together. But for the first, messages name it, notes and
    warnings are left out, and so are errors that name a rank: those are known to all, and the first one says them. */
 void tool_set_rank(int rank);
 const char *tool_last_message(void); /* of tool_error and the like; "" before any */
 
-/* The same with code 2 and a hint at --help. */
-int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* An error of usage: the code 2, after the message and a hint at --help. */
+#define tool_usage_error(...) (tool_message("", __VA_ARGS__), tool_usage_hint())
+int tool_usage_hint(void);
 
 /* Reports a failed call of the library ("CONTEXT: message") and returns the exit code that belongs to its status. */
 int tool_library_error(tamis_status status, const char *context);
-int tool_exit_of(tamis_status status);
 
 /* Zeroed memory; the program ends with code 5 when there is none. */
 void *tool_allocate(size_t count, size_t size);
 void *tool_grow(void *memory, size_t count, size_t size);
+char *tool_copy(const char *text); /* NULL of NULL */
 
 #endif

@@ -167,9 +167,7 @@ static void print_plan_text(const tamis_plan *plan) {
 static void print_text(const explained *one, const settings *set) {
     const tool_problem *problem = one->problem;
     const tamis_plan_report *report = &one->report;
-    printf("\n%s", tamis_operation_name(problem->operation));
-    if (tool_uses_edge(problem->operation)) printf(" %s", tamis_edge_name(problem->edge));
-    printf(", K = %lld", (long long)problem->inner);
+    printf("\n%s, K = %lld", tool_problem_name(problem).text, (long long)problem->inner);
     if (problem->operation == TAMIS_OP_FUSED) printf(", L = %lld", (long long)problem->width);
     printf(", %s, ", tamis_type_name(problem->type));
     if (!one->gpu) printf("%d thread%s, ", report->threads, report->threads == 1 ? "" : "s");
@@ -202,7 +200,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_text(json, "algorithm", report->algorithm);
     tool_json_text(json, "chosen_by", tamis_chosen_by_name(report->chosen_by));
     tool_json_text(json, "reason", report->reason);
-    tool_json_text(json, "math", tool_maths.name((int)report->math));
+    tool_json_text(json, "math", tool_choice_name(&tool_maths, (int)report->math));
     tool_json_text(json, "parameters", report->parameters);
     tool_json_text(json, "instruction_set", report->instruction_set);
     tool_json_integer(json, "threads", report->threads);
@@ -247,7 +245,8 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     planning.threads = (int)set->threads;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
-    tool_device_plan_with(device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL, &planning);
+    tool_device_plan_with(device, set->algorithm > 0 ? tool_choice_name(&tool_algorithms_one, set->algorithm) : NULL,
+                          &planning);
     return planning;
 }
 

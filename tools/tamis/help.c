@@ -49,10 +49,10 @@ static void print_option(const tool_option *option, int width) {
     }
     tool_text help = {0};
     tool_text_add(&help, "%s", option->help);
-    if (option->choices && !option->choices->list) {
+    if (option->choices && !option->choices->many) {
         tool_text_add(&help, ":");
-        for (int i = 0; option->choices->name(i); i++) {
-            tool_text_add(&help, "%s%s", i ? ", " : " ", option->choices->name(i));
+        for (int i = 0; tool_choice_name(option->choices, i); i++) {
+            tool_text_add(&help, "%s%s", i ? ", " : " ", tool_choice_name(option->choices, i));
         }
     }
     if (option->preset && !negatable) tool_text_add(&help, " [%s]", option->preset);

@@ -57,8 +57,8 @@ static int run_global_option(int count, char **arguments) {
         print_version();
         return TOOL_OK;
     }
-    if (strcmp(option, "--manual") == 0) {
-        tool_manual(stdout);
+    if (strcmp(option, "--describe") == 0) {
+        tool_describe(stdout);
         return TOOL_OK;
     }
     if (strcmp(option, "--completion") == 0) {

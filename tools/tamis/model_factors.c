@@ -118,7 +118,10 @@ static bool is_array(const char *path) {
     return length > 4 && strcasecmp(path + length - 4, ".npy") == 0;
 }
 
-static int transform(const tool_use *use, const settings *set, const char *spec) {
+static int transform(const tool_use *use, const void *given, int count, char **operands) {
+    const settings *set = given;
+    const char *spec = operands[0];
+    (void)count;
     const tool_data_request request = tool_use_request(use, spec, true);
     tool_data data;
     tamis_owned_dense *W = NULL;
@@ -127,8 +130,8 @@ static int transform(const tool_use *use, const settings *set, const char *spec)
     code = check_names("--names", set->row_names, data.rows);
     if (code == 0) code = tool_use_transform(use, &data.S, &W);
     if (code == 0 && tool_method_of_documents(use->method)) code = find_shares(use, tamis_owned_dense_view(W));
-    if (code == 0 && is_array(set->use.output)) {
-        code = write_array(set->use.output, tamis_owned_dense_view(W));
+    if (code == 0 && set->rows) {
+        code = write_array(set->rows, tamis_owned_dense_view(W));
     } else if (code == 0) {
         write_rows(use, data.rows, tamis_owned_dense_view(W));
     }
@@ -140,15 +143,12 @@ static int transform(const tool_use *use, const settings *set, const char *spec)
 
 static int run_transform(const void *given, int count, char **operands) {
     settings set = *(const settings *)given;
-    (void)count;
-    const char *output = set.use.output;
-    if (is_array(output) && set.use.json) return tool_usage_error("--json: an array of -o %s is no JSON", output);
-    if (is_array(output)) set.use.output = NULL; /* no stream */
-    tool_use use;
-    tool_interrupt_catch();
-    const int code = tool_use_open(&set.use, operands[0], &use);
-    set.use.output = output;
-    return code ? code : tool_use_close(&use, transform(&use, &set, operands[1]));
+    if (is_array(set.use.output)) { /* no stream */
+        if (set.use.json) return tool_usage_error("--json: an array of -o %s is no JSON", set.use.output);
+        set.rows = set.use.output;
+        set.use.output = NULL;
+    }
+    return tool_use_run(&set, count, operands, transform);
 }
 
 const tool_command tool_transform_command = {
@@ -195,9 +195,18 @@ static int write_factors(const tool_use *use, const char *path, bool of_rows) {
     return code;
 }
 
+static int export_all(const tool_use *use, const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count, (void)operands;
+    int code = write_factors(use, set->rows, true);
+    if (code == 0) code = write_factors(use, set->columns, false);
+    if (code == 0) code = write_names(use, "--row-names", set->row_names, use->rows);
+    if (code == 0) code = write_names(use, "--column-names", set->column_names, use->columns);
+    return code;
+}
+
 static int run_export(const void *given, int count, char **operands) {
     const settings *set = given;
-    (void)count;
     if (!set->rows && !set->columns && !set->row_names && !set->column_names) {
         return tool_usage_error("expected one or more of --rows, --columns, --row-names, --column-names");
     }
@@ -206,14 +215,7 @@ static int run_export(const void *given, int count, char **operands) {
         const int refused = arrays[i][1] ? tool_output_ending(arrays[i][0], arrays[i][1], ".npy") : 0;
         if (refused) return refused;
     }
-    tool_use use;
-    int code = tool_use_open(&set->use, operands[0], &use);
-    if (code) return code;
-    code = write_factors(&use, set->rows, true);
-    if (code == 0) code = write_factors(&use, set->columns, false);
-    if (code == 0) code = write_names(&use, "--row-names", set->row_names, use.rows);
-    if (code == 0) code = write_names(&use, "--column-names", set->column_names, use.columns);
-    return tool_use_close(&use, code);
+    return tool_use_run(given, count, operands, export_all);
 }
 
 const tool_command tool_export_command = {

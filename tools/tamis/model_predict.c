@@ -64,7 +64,10 @@ static int predict_pairs(const tool_use *use, const char *spec, const tool_data 
 }
 
 /* What a model keeps no rows of is known by the data themselves, unless there is more. */
-static int predict(const tool_use *use, const settings *set, const char *spec) {
+static int predict(const tool_use *use, const void *given, int count, char **operands) {
+    const settings *set = given;
+    const char *spec = operands[0];
+    (void)count;
     const bool new_rows = set->new_rows || use->description.rows == 0;
     const tool_data_request request = tool_use_request(use, spec, new_rows);
     tool_data data, known;
@@ -77,12 +80,7 @@ static int predict(const tool_use *use, const settings *set, const char *spec) {
 }
 
 static int run_predict(const void *given, int count, char **operands) {
-    const settings *set = given;
-    (void)count;
-    tool_use use;
-    tool_interrupt_catch();
-    const int code = tool_use_open(&set->use, operands[0], &use);
-    return code ? code : tool_use_close(&use, predict(&use, set, operands[1]));
+    return tool_use_run(given, count, operands, predict);
 }
 
 const tool_command tool_predict_command = {

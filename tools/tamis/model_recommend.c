@@ -99,17 +99,13 @@ static int recommend(const listing *job) {
     return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
 }
 
-static int run_recommend(const void *given, int count, char **operands) {
+static int recommend_to(const tool_use *use, const void *given, int count, char **wanted) {
     const settings *set = given;
-    tool_use use;
-    tool_interrupt_catch();
-    int code = tool_use_open(&set->use, operands[0], &use);
-    if (code) return code;
-    listing job = {.use = &use, .top = set->top < use.description.cols ? set->top : use.description.cols};
-    code = open_rows(&job, set);
+    listing job = {.use = use, .top = set->top < use->description.cols ? set->top : use->description.cols};
+    int code = open_rows(&job, set);
     if (code == 0) {
-        code = tool_use_choose(job.names, job.row_count, count - 1, operands + 1, "row",
-                               job.W ? "the new rows" : use.path, &job.rows, &job.count);
+        code = tool_use_choose(job.names, job.row_count, count, wanted, "row", job.W ? "the new rows" : use->path,
+                               &job.rows, &job.count);
     }
     if (code == 0 && set->use.output) {
         code = tool_output_room(set->use.output, (double)job.count, 0, TOOL_ENTRY_CHARACTERS);
@@ -118,7 +114,11 @@ static int run_recommend(const void *given, int count, char **operands) {
     free(job.rows);
     tamis_owned_dense_free(job.W);
     tool_data_close(&job.known);
-    return tool_use_close(&use, code);
+    return code;
+}
+
+static int run_recommend(const void *given, int count, char **operands) {
+    return tool_use_run(given, count, operands, recommend_to);
 }
 
 const tool_command tool_recommend_command = {

@@ -94,7 +94,9 @@ static void print_json(const tool_use *use, const tamis_score *score, int64_t to
     tool_json_finish(&json);
 }
 
-static int score_held_out(const tool_use *use, const settings *set) {
+static int score_held_out(const tool_use *use, const void *given, int count, char **operands) {
+    const settings *set = given;
+    (void)count, (void)operands;
     const bool fold_in = set->fold_in || tool_method_of_documents(use->method);
     const tool_data_request request = tool_use_request(use, set->held_out, fold_in);
     tool_held_out held;
@@ -124,16 +126,13 @@ static int score_held_out(const tool_use *use, const settings *set) {
 
 static int run_score(const void *given, int count, char **operands) {
     const settings *set = given;
-    (void)count;
     if (!set->held_out) return tool_usage_error("--held-out FILE is missing");
     char *end = NULL;
     if (set->relevant && (!isfinite(strtod(set->relevant, &end)) || end == set->relevant || *end)) {
         return tool_usage_error("--relevant %s: expected a number", set->relevant);
     }
     if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: needs --observed FILE");
-    tool_use use;
-    const int code = tool_use_open(&set->use, operands[0], &use);
-    return code ? code : tool_use_close(&use, score_held_out(&use, set));
+    return tool_use_run(given, count, operands, score_held_out);
 }
 
 const tool_command tool_score_command = {

@@ -23,7 +23,8 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-static int show_similar(const tool_use *use, const settings *set, int count, char **wanted) {
+static int show_similar(const tool_use *use, const void *given, int count, char **wanted) {
+    const settings *set = given;
     const tamis_names *names = set->rows ? use->rows : use->columns;
     if (set->rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
     const int64_t all = set->rows ? use->description.rows : use->description.cols;
@@ -52,11 +53,7 @@ static int show_similar(const tool_use *use, const settings *set, int count, cha
 }
 
 static int run_similar(const void *given, int count, char **operands) {
-    const settings *set = given;
-    tool_use use;
-    tool_interrupt_catch();
-    const int code = tool_use_open(&set->use, operands[0], &use);
-    return code ? code : tool_use_close(&use, show_similar(&use, set, count - 1, operands + 1));
+    return tool_use_run(given, count, operands, show_similar);
 }
 
 const tool_command tool_similar_command = {

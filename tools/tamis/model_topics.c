@@ -72,7 +72,9 @@ static void write_topics(const tool_use *use, int count, const int64_t *columns,
     if (!use->settings->json) tool_table_print(&table, use->out, 0);
 }
 
-static int show_topics(const tool_use *use, const settings *set) {
+static int show_topics(const tool_use *use, const void *given, int operand_count, char **operands) {
+    const settings *set = given;
+    (void)operand_count, (void)operands;
     const int64_t cols = use->description.cols;
     const int count = (int)(set->top < cols ? set->top : cols);
     const int64_t entries = use->description.options.factors * count;
@@ -101,11 +103,7 @@ static int show_topics(const tool_use *use, const settings *set) {
 }
 
 static int run_topics(const void *given, int count, char **operands) {
-    const settings *set = given;
-    (void)count;
-    tool_use use;
-    const int code = tool_use_open(&set->use, operands[0], &use);
-    return code ? code : tool_use_close(&use, show_topics(&use, set));
+    return tool_use_run(given, count, operands, show_topics);
 }
 
 const tool_command tool_topics_command = {

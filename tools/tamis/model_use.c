@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "exit.h"
+#include "progress.h"
 #include "text.h"
 
 bool tool_is_model(const char *path) {
@@ -49,6 +50,13 @@ int tool_use_close(tool_use *use, int code) {
     tamis_model_free(use->model);
     tool_device_close(&use->device);
     return code ? code : closed;
+}
+
+int tool_use_run(const void *settings, int count, char **operands, tool_use_body *body) {
+    tool_use use;
+    tool_interrupt_catch();
+    const int code = tool_use_open(settings, operands[0], &use);
+    return code ? code : tool_use_close(&use, body(&use, settings, count - 1, operands + 1));
 }
 
 tool_data_request tool_use_request(const tool_use *use, const char *spec, bool new_rows) {

@@ -35,8 +35,8 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
     tool_text list = {0};
     const char *names[80] = {NULL};
     int count = 0;
-    for (; count < 79 && choices->name(count); count++) {
-        names[count] = choices->name(count);
+    for (; count < 79 && tool_choice_name(choices, count); count++) {
+        names[count] = tool_choice_name(choices, count);
         if (choices == &tool_devices && !tool_device_is_present(count)) continue;
         tool_text_add(&list, "%s%s", count ? ", " : "", names[count]);
     }
@@ -152,7 +152,9 @@ tool_word tool_option_text(const tool_option *option, const void *settings) {
     case TOOL_INTEGER: snprintf(word.text, sizeof word.text, "%lld", (long long)*(const int64_t *)at); break;
     case TOOL_INT: snprintf(word.text, sizeof word.text, "%d", *(const int *)at); break;
     case TOOL_REAL: snprintf(word.text, sizeof word.text, "%.10g", *(const double *)at); break;
-    case TOOL_CHOICE: snprintf(word.text, sizeof word.text, "%s", option->choices->name(*(const int *)at)); break;
+    case TOOL_CHOICE:
+        snprintf(word.text, sizeof word.text, "%s", tool_choice_name(option->choices, *(const int *)at));
+        break;
     default: break;
     }
     return word;
@@ -179,6 +181,21 @@ static int unknown_option(const tool_option *options, const char *name) {
                             nearest ? nearest : "", nearest ? "?)" : "");
 }
 
+/* `value`: what stands in the same word, or NULL: then it is the next one, which *at goes to. */
+static int take_value(const tool_option *option, void *settings, const char *described, const char *value, int count,
+                      char **arguments, int *at) {
+    if (tool_option_is_flag(option)) {
+        if (value) return tool_usage_error("%s takes no value", described);
+        return tool_option_set(option, settings, "yes", described);
+    }
+    if (!value && option->value == TOOL_PATH_MAYBE) value = "";
+    if (!value) {
+        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
+        value = arguments[++*at];
+    }
+    return tool_option_set(option, settings, value, described);
+}
+
 static int parse_long(const tool_option *options, void *settings, int count, char **arguments, int *at) {
     const char *name = arguments[*at] + 2;
     const size_t length = strcspn(name, "=");
@@ -194,16 +211,7 @@ static int parse_long(const tool_option *options, void *settings, int count, cha
         }
     }
     if (!option) return unknown_option(options, described + 2);
-    if (tool_option_is_flag(option)) {
-        if (value) return tool_usage_error("%s takes no value", described);
-        return tool_option_set(option, settings, "yes", described);
-    }
-    if (!value && option->value == TOOL_PATH_MAYBE) value = "";
-    if (!value) {
-        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
-        value = arguments[++*at];
-    }
-    return tool_option_set(option, settings, value, described);
+    return take_value(option, settings, described, value, count, arguments, at);
 }
 
 static int parse_short(const tool_option *options, void *settings, int count, char **arguments, int *at) {
@@ -213,16 +221,7 @@ static int parse_short(const tool_option *options, void *settings, int count, ch
     if (!option->name) return tool_usage_error("unknown option -%c", *letters);
     char described[8];
     snprintf(described, sizeof described, "-%c", *letters);
-    if (tool_option_is_flag(option)) {
-        if (letters[1]) return tool_usage_error("%s takes no value", described);
-        return tool_option_set(option, settings, "yes", described);
-    }
-    const char *value = letters[1] ? letters + 1 : NULL;
-    if (!value) {
-        if (*at + 1 >= count) return tool_usage_error("%s: %s is missing", described, option->argument);
-        value = arguments[++*at];
-    }
-    return tool_option_set(option, settings, value, described);
+    return take_value(option, settings, described, letters[1] ? letters + 1 : NULL, count, arguments, at);
 }
 
 int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,

@@ -10,8 +10,6 @@
 
 bool tool_uses_edge(tamis_operation operation) { return operation != TAMIS_OP_SPMM; }
 
-bool tool_edge_reads_values(tamis_edge edge) { return edge != TAMIS_EDGE_MASK; }
-
 double tool_default_scale(int64_t inner) { return inner > 0 ? 1.0 / sqrt((double)inner) : 1.0; }
 
 tool_touched tool_touched_count(const tamis_sparse *S) {
@@ -70,7 +68,7 @@ double tool_problem_bytes(const tool_problem *problem, const tool_touched *touch
     const double K = (double)problem->inner, L = (double)problem->width;
     double bytes = nnz * index;
     bytes += S->format == TAMIS_COO ? nnz * index : (double)(S->rows + 1) * (double)tamis_index_size(S->offset_type);
-    const bool reads_values = problem->operation == TAMIS_OP_SPMM || tool_edge_reads_values(problem->edge);
+    const bool reads_values = problem->operation == TAMIS_OP_SPMM || problem->edge != TAMIS_EDGE_MASK;
     if (S->values && reads_values) bytes += nnz * element;
     const double writes = problem->beta != 0 ? 2 : 1, batch = (double)tool_problem_batch(problem);
     double dense = 0; /* of one member */
@@ -95,6 +93,14 @@ tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *t
     floor.seconds = floor.memory_bound ? transfer : arithmetic;
     if (tool_problem_flops(problem) == 0) floor.seconds = 0; /* nothing to do takes what a call takes */
     return floor;
+}
+
+tool_word tool_problem_name(const tool_problem *problem) {
+    const bool edge = tool_uses_edge(problem->operation);
+    tool_word name;
+    snprintf(name.text, sizeof name.text, "%s%s%s", tamis_operation_name(problem->operation), edge ? " " : "",
+             edge ? tamis_edge_name(problem->edge) : "");
+    return name;
 }
 
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix) {

@@ -8,6 +8,7 @@
 
 #include "json.h"
 #include "operands.h"
+#include "text.h"
 
 typedef struct tool_problem {
     tamis_operation operation;
@@ -31,7 +32,6 @@ typedef struct tool_touched {
 tool_touched tool_touched_count(const tamis_sparse *S);
 
 bool tool_uses_edge(tamis_operation operation);
-bool tool_edge_reads_values(tamis_edge edge); /* all but mask */
 
 /* The scale that keeps dot products of K random terms within reach of exp: 1 / sqrt(K), 1 for K = 0. */
 double tool_default_scale(int64_t inner);
@@ -53,6 +53,9 @@ typedef struct tool_floor {
 /* whole: by the ceilings of all threads, else of one. */
 tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
                               bool whole);
+
+/* "sddmm softmax", "spmm" */
+tool_word tool_problem_name(const tool_problem *problem);
 
 /* What it is, as members of an object; the width of a sampled product is 0. */
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix);

@@ -10,23 +10,21 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
+#include "python.h"
 
 /* Says what to install where the package is missing, with the exit code of what is not supported. */
 static const char start[] =
     "import importlib.util, runpy, sys\n"
     "module = sys.argv.pop(1)\n"
     "if not importlib.util.find_spec('tamis'):\n"
-    "    print(f\"tamis {module.split('.')[1]}: {sys.executable} has no package tamis: pip install 'tamis[report]', or let \"\n"
+    "    print(f\"tamis {module.split('.')[1].strip('_')}: {sys.executable} has no package tamis: pip install 'tamis[report]', or let \"\n"
     "          \"TAMIS_PYTHON name another interpreter\", file=sys.stderr)\n"
     "    sys.exit(4)\n"
     "runpy.run_module(module, run_name='__main__', alter_sys=True)\n";
 
 static char *word(const void *text) { return (char *)(uintptr_t)text; } /* which nobody writes to */
 
-/* Replaces this process; returns only if that fails. */
-static int start_python(const char *module) {
-    int count = 0;
-    char *const *given = tool_options_given(&count);
+int tool_python_start(const char *module, int count, char *const *given) {
     const char *named = getenv("TAMIS_PYTHON");
     const char *const python = named && *named ? named : "python3";
     char **arguments = tool_allocate((size_t)count + 5, sizeof *arguments);
@@ -38,6 +36,13 @@ static int start_python(const char *module) {
     tool_error("%s cannot be started: %s (TAMIS_PYTHON may name another interpreter)", python, strerror(errno));
     free((void *)arguments);
     return TOOL_UNSUPPORTED;
+}
+
+/* With the command line as it was given. */
+static int start_python(const char *module) {
+    int count = 0;
+    char *const *given = tool_options_given(&count);
+    return tool_python_start(module, count, given);
 }
 
 static int run_report(const void *settings, int count, char **operands) {

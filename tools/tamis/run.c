@@ -229,8 +229,8 @@ static tamis_options planning_of(const work *job) {
     tamis_options planning = tool_problem_options(&job->problem);
     planning.threads = (int)set->threads;
     planning.expected_calls = set->calls > set->repeat ? set->calls : set->repeat;
-    tool_device_plan_with(&job->device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL,
-                          &planning);
+    tool_device_plan_with(
+        &job->device, set->algorithm > 0 ? tool_choice_name(&tool_algorithms_one, set->algorithm) : NULL, &planning);
     planning.parameters = set->parameters;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
@@ -317,7 +317,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_text(&json, "algorithm", job->report.algorithm);
     tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
     tool_json_text(&json, "reason", job->report.reason);
-    tool_json_text(&json, "math", tool_maths.name((int)job->report.math));
+    tool_json_text(&json, "math", tool_choice_name(&tool_maths, (int)job->report.math));
     if (job->gang.ranks > 0) {
         tool_json_integer(&json, "ranks", job->gang.ranks);
         tool_json_bool(&json, "stays", job->gang.choice.stays);
@@ -358,16 +358,14 @@ static void print_comparison(const tool_comparison *comparison) {
 static void print_text(const work *job, const tool_floor *floor) {
     const tool_problem *problem = &job->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
-    printf("%s%s%s of %s (%s x %s, %s nonzeros), K = %lld", tamis_operation_name(problem->operation),
-           tool_uses_edge(problem->operation) ? " " : "",
-           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", job->source.name,
+    printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, job->source.name,
            tool_word_count(problem->S.rows).text, tool_word_count(problem->S.cols).text,
            tool_word_count(problem->S.nnz).text, (long long)problem->inner);
     if (fused) printf(", L = %lld", (long long)problem->width);
     printf(", %s\n", tamis_type_name(problem->type));
     printf("  %s on ", job->report.algorithm);
     for (int r = 0; r < job->gang.here; r++)
-        printf("%s%s", r > 0 ? "," : "", tool_devices.name(job->set->devices.at[r]));
+        printf("%s%s", r > 0 ? "," : "", tool_choice_name(&tool_devices, job->set->devices.at[r]));
     if (job->gang.processes) printf(" in %d process%s", job->gang.ranks, job->gang.ranks == 1 ? "" : "es");
     if (job->gang.ranks == 0) printf("%s", job->device.description.name);
     if (!job->device.gpu) printf(", %d thread%s", job->report.threads, job->report.threads == 1 ? "" : "s");

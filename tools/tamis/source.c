@@ -42,7 +42,7 @@ static int generate_source(const char *spec, const tamis_read_options *options, 
     tool_generate_settings settings = {0};
     tool_options_preset(tool_generate_options, &settings);
     const char *after = spec + sizeof prefix - 1;
-    char *copy = memcpy(tool_allocate(strlen(after) + 1, 1), after, strlen(after) + 1);
+    char *copy = tool_copy(after);
     char *keys = strchr(copy, ':');
     if (keys) *keys++ = 0;
     int kind = 0;

@@ -1,19 +1,29 @@
-/* Sums of squares that neither overflow nor vanish: norms of numbers as far apart as fp64 holds. */
+/* Sums of squares that neither overflow nor vanish: norms of numbers as far apart as fp64 holds, by the wider exponent
+   of long double. */
 #ifndef TOOL_SQUARES_H
 #define TOOL_SQUARES_H
 
-/* Squares of large, of ordinary and of small numbers, the first and the last kept scaled (after J. L. Blue, 1978). */
+#include <float.h>
+#include <math.h>
+
+_Static_assert(LDBL_MAX_EXP > 2 * DBL_MAX_EXP + 64 && LDBL_MIN_EXP < 2 * (DBL_MIN_EXP - DBL_MANT_DIG),
+               "the square of any double is a normal long double, and so are sums of them");
+
 typedef struct tool_squares {
-    double large, middle, small;
+    long double sum;
 } tool_squares;
 
 /* `value` must not be NaN. */
-void tool_squares_add(tool_squares *squares, double value);
+static inline void tool_squares_add(tool_squares *squares, double value) {
+    squares->sum += (long double)value * (long double)value;
+}
 
 /* The square root of the sum. */
-double tool_squares_norm(const tool_squares *squares);
+static inline double tool_squares_norm(const tool_squares *squares) { return (double)sqrtl(squares->sum); }
 
 /* The quotient of two norms; the first norm itself where the second is 0. */
-double tool_squares_ratio(const tool_squares *above, const tool_squares *below);
+static inline double tool_squares_ratio(const tool_squares *above, const tool_squares *below) {
+    return (double)sqrtl(below->sum > 0 ? above->sum / below->sum : above->sum);
+}
 
 #endif

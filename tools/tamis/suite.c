@@ -19,14 +19,9 @@ typedef struct reader {
     int line;       /* number of the line that has been taken */
 } reader;
 
-static char *copy_text(const char *text) {
-    const size_t bytes = strlen(text) + 1;
-    return memcpy(tool_allocate(bytes, 1), text, bytes);
-}
-
 static char **copy_words(char **words, int count) {
     char **copies = tool_allocate((size_t)count, sizeof *copies);
-    for (int i = 0; i < count; i++) copies[i] = copy_text(words[i]);
+    for (int i = 0; i < count; i++) copies[i] = tool_copy(words[i]);
     return copies;
 }
 
@@ -175,7 +170,7 @@ static int read_text(char **to, const char *rest) {
     while (length > 0 && rest[length - 1] == ' ') length--;
     tool_text_add(&text, "%s%s%.*s", *to ? *to : "", *to ? " " : "", (int)length, rest);
     free(*to);
-    *to = copy_text(tool_text_get(&text));
+    *to = tool_copy(tool_text_get(&text));
     tool_text_free(&text);
     return 0;
 }

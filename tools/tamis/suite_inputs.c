@@ -11,19 +11,13 @@
 #include "suite.h"
 #include "text.h"
 
-static char *copy_or_null(const char *text) {
-    if (!text) return NULL;
-    const size_t bytes = strlen(text) + 1;
-    return memcpy(tool_allocate(bytes, 1), text, bytes);
-}
-
 void tool_inputs_add(tool_inputs *inputs, const char *spec, const char *name, const char *group, bool stand_in) {
     if (inputs->count == inputs->capacity) {
         inputs->capacity = inputs->capacity ? 2 * inputs->capacity : 16;
         inputs->at = tool_grow(inputs->at, (size_t)inputs->capacity, sizeof *inputs->at);
     }
-    inputs->at[inputs->count++] = (tool_input){
-        .spec = copy_or_null(spec), .name = copy_or_null(name), .group = copy_or_null(group), .stand_in = stand_in};
+    inputs->at[inputs->count++] =
+        (tool_input){.spec = tool_copy(spec), .name = tool_copy(name), .group = tool_copy(group), .stand_in = stand_in};
 }
 
 void tool_inputs_free(tool_inputs *inputs) {

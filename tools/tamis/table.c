@@ -18,10 +18,7 @@ void tool_table_row(tool_table *table, const char *const *cells) {
         table->cells = tool_grow(table->cells, (size_t)table->capacity * (size_t)table->columns, sizeof *table->cells);
     }
     char **row = table->cells + (size_t)table->rows * (size_t)table->columns;
-    for (int i = 0; i < table->columns; i++) {
-        const size_t bytes = strlen(cells[i]) + 1;
-        row[i] = memcpy(tool_allocate(bytes, 1), cells[i], bytes);
-    }
+    for (int i = 0; i < table->columns; i++) row[i] = tool_copy(cells[i]);
     table->rows++;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choices.h"
 #include "exit.h"
 #include "text.h"
 
@@ -15,6 +16,10 @@ enum { KINDS = 8 };
 static const tool_peer_kind *const kinds[KINDS] = {
     &tool_peer_cusparse,        &tool_peer_cublas, &tool_peer_torch,     &tool_peer_torch_scatter,
     &tool_peer_torch_attention, &tool_peer_scipy,  &tool_peer_graphblas, &tool_peer_openblas};
+
+static const char *library_at(int i) { return i >= 0 && i < KINDS ? kinds[i]->library : NULL; }
+
+const tool_choices tool_peer_names = {"a peer", .name_at = library_at};
 
 const tool_peer_kind *tool_peer_find(const char *name) {
     for (int i = 0; i < KINDS; i++) {

@@ -32,7 +32,7 @@ struct tool_peer {
 /* Where a peer computes; a sum of these. */
 enum { TOOL_PEER_CPU = 1, TOOL_PEER_CUDA = 2 };
 
-/* One row for each peer, in the order of tool_peer_names. */
+/* One row for each peer. */
 typedef struct tool_peer_kind {
     const char *library; /* as --peers takes it */
     const char *name;    /* as tables show it, and --baseline takes it */
@@ -73,7 +73,8 @@ size_t tool_peer_free_host_memory(void);
 /* For peers: one of CUDA's data types, or -1. */
 int tool_peer_type(tamis_type type);
 
-/* For peers: one symbol of a library, and where its address goes. Fills them all; the first that is missing, or NULL.
+/* For peers, and whoever opens a library at run time: one symbol of a library, and where its address goes. Fills them
+ * all; the first that is missing, or NULL.
  */
 typedef struct tool_peer_symbol {
     const char *name;

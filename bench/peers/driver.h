@@ -1,5 +1,5 @@
 /*
- * Python processes that compute beside the program: one for each module, with peers/driver.py in it, started when it is
+ * Python processes that compute beside the program: one for each module, with driver.py in it, started when it is
  * first wanted and kept until the program ends. Commands and answers are lines; arrays go through a file in memory.
  * Whatever such a process does, the program gets an answer or a reason: it is given up when it ends, answers something
  * else or takes too long. TAMIS_PYTHON names another interpreter than python3, TAMIS_PYTHON_TIMEOUT the seconds to

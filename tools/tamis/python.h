@@ -1,0 +1,8 @@
+/* What the Python package does for the program. */
+#ifndef TOOL_PYTHON_H
+#define TOOL_PYTHON_H
+
+/* Replaces this process by a module of the package, with these arguments; returns the exit code only if that fails. */
+int tool_python_start(const char *module, int count, char *const *arguments);
+
+#endif
