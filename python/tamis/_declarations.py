@@ -204,6 +204,19 @@ class tamis_group_report(Structure):
                 ("reserved", c_uint64 * 2)]
 
 
+class tamis_slab_options(Structure):
+    _fields_ = [("device_memory", c_int64), ("reserved", c_uint64 * 7)]
+
+
+class tamis_slab_report(Structure):
+    _fields_ = [("device_memory", c_int64), ("buffer_bytes", c_int64), ("pinned_bytes", c_int64),
+                ("kept_bytes", c_int64), ("operand_bytes", c_int64), ("keeps_b", c_bool), ("slabs", c_int64),
+                ("pieces", c_int64), ("rows_most", c_int64), ("nnz_most", c_int64), ("b_rows", c_int64),
+                ("upload_bytes", c_int64), ("download_bytes", c_int64), ("link_seconds", c_double),
+                ("setup_seconds", c_double), ("seconds", c_double), ("staging_seconds", c_double),
+                ("transfer_seconds", c_double), ("compute_seconds", c_double), ("reserved", c_uint64 * 8)]
+
+
 class tamis_convert_options(Structure):
     _fields_ = [("format", c_int), ("index_type", c_int), ("offset_type", c_int), ("value_type", c_int),
                 ("values", c_int), ("duplicates", c_int), ("sort", c_bool), ("transpose", c_bool),
@@ -304,6 +317,7 @@ TAMIS_OPTIONS_INIT = {"output_type": -1, "inner": -1, "width": -1, "edge_scale":
 TAMIS_EXECUTION_INIT = {"alpha": 1.0}
 TAMIS_SHARD_OPTIONS_INIT = {"ranks": 1}
 TAMIS_TRANSPORT_OPTIONS_INIT = {"time_limit": 600.0}
+TAMIS_SLAB_OPTIONS_INIT = {"device_memory": 0}
 TAMIS_CONVERT_OPTIONS_INIT = {"format": 0}
 TAMIS_READ_OPTIONS_INIT = {"file_format": 0}
 TAMIS_GENERATE_OPTIONS_INIT = {"kind": 0}
@@ -421,6 +435,16 @@ TAMIS_FUNCTIONS = {
     "tamis_group_plan_local": (c_void_p, [c_void_p]),
     "tamis_group_plan_describe": (c_int, [c_void_p, POINTER(tamis_group_report)]),
     "tamis_group_plan_explain": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t)]),
+    "tamis_slab_plan_create": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_options),
+                                       POINTER(tamis_slab_options), POINTER(c_void_p)]),
+    "tamis_slab_plan_destroy": (None, [c_void_p]),
+    "tamis_slab_plan_sddmm": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                      POINTER(tamis_execution)]),
+    "tamis_slab_plan_spmm": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_slab_plan_fused": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                      POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_slab_plan_describe": (c_int, [c_void_p, POINTER(tamis_slab_report)]),
+    "tamis_slab_plan_explain": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t)]),
     "tamis_owned_sparse_view": (POINTER(tamis_sparse), [c_void_p]),
     "tamis_owned_dense_view": (POINTER(tamis_dense), [c_void_p]),
     "tamis_owned_sparse_free": (None, [c_void_p]),

@@ -5,3 +5,6 @@ endforeach()
 tamis_add_test(NAME test_group SOURCES test_group.c group_case.c LIBRARIES tamis_test_support TIMEOUT 300)
 tamis_add_test(NAME test_group_errors SOURCES test_group_errors.c TIMEOUT 120)
 tamis_add_test(NAME test_transport SOURCES test_transport.c transport_case.c TIMEOUT 120)
+
+# One device whose memory does not hold the matrices.
+tamis_add_test(NAME test_slabs SOURCES test_slabs.c LIBRARIES tamis_test_support TIMEOUT 300)

@@ -13,6 +13,7 @@
 #include "mirror.h"
 #include "problem.h"
 #include "progress.h"
+#include "slabs.h"
 #include "source.h"
 #include "structure.h"
 #include "table.h"
@@ -21,7 +22,7 @@
 typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
-    int64_t width, calls, threads;
+    int64_t width, calls, threads, device_memory;
     int edge, type, math, device, algorithm, effort, overlap;
     tool_chosen together; /* several devices that share each problem */
     tool_reading reading;
@@ -47,6 +48,7 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -245,6 +247,13 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     return planning;
 }
 
+static void print_title(const tool_problem *problem) {
+    printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
+           tool_uses_edge(problem->operation) ? " " : "",
+           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
+           tamis_type_name(problem->type));
+}
+
 /* Plans need no operands. */
 static int explain_together(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
@@ -252,10 +261,7 @@ static int explain_together(const settings *set, const tool_device *device, cons
     tool_gang gang = {0};
     pattern.D.data = NULL;
     pattern.S.value_type = pattern.type;
-    printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
-           tool_uses_edge(problem->operation) ? " " : "",
-           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
-           tamis_type_name(problem->type));
+    print_title(problem);
     tamis_status status = tool_gang_open(&set->together, 0, &pattern, &planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_explain(&gang);
     const int code =
@@ -264,11 +270,26 @@ static int explain_together(const settings *set, const tool_device *device, cons
     return code;
 }
 
+static int explain_in_slabs(const settings *set, const tool_device *device, const tool_problem *problem) {
+    const tamis_options planning = planning_of(set, device, problem);
+    tool_problem pattern = *problem;
+    tamis_slab_plan *plan = NULL;
+    pattern.S.value_type = pattern.type;
+    print_title(problem);
+    tamis_status status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &plan);
+    if (status == TAMIS_OK) status = tool_slabs_explain(plan);
+    const int code =
+        status == TAMIS_OK ? TOOL_OK : tool_library_error(status, tamis_operation_name(problem->operation));
+    tamis_slab_plan_destroy(plan);
+    return code;
+}
+
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
                            const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
                            tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu};
     if (set->together.count > 0) return explain_together(set, device, problem);
+    if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
@@ -340,6 +361,8 @@ static int run_explain(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     if (set->together.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
+    if (set->device_memory > 0 && (set->json || set->together.count > 0))
+        return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
     tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
@@ -347,7 +370,10 @@ static int run_explain(const void *given, int count, char **operands) {
     int code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
     code = tool_device_open(set->together.count > 0 ? set->together.at[0] : set->device, true, &device);
-    if (code == 0) {
+    if (code == 0 && set->device_memory > 0) { /* S stays on the host */
+        code = explain_source(set, &device, &source, source.S);
+        tool_device_close(&device);
+    } else if (code == 0) {
         tool_mirror mirror;
         const tool_problem pattern = {.S = *source.S};
         const tamis_status status = tool_mirror_create(&device, &pattern, 0, &mirror);

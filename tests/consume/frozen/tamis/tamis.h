@@ -14,6 +14,7 @@
  *   <tamis/structure.h>   checking, profiles, conversions, transposes, partitions of sparse matrices
  *   <tamis/group.h>       the operations on several devices or processes; <tamis/transport.h> how these exchange
  *                         data; <tamis/shard.h> which rows each of them needs
+ *   <tamis/slabs.h>       the operations on a device whose memory does not hold the matrices
  *   <tamis/matrix.h>      owned matrices and their files; <tamis/generate.h> seeded generators
  *   <tamis/dense.h>       the dense side of iterative programs; <tamis/ml.h>, <tamis/data.h> models
  *   <tamis/reference.h>   the oracle
