@@ -44,6 +44,9 @@ TAMIS_EFFORT_MEASURE = 1
 TAMIS_OVERLAP_AUTO = 0
 TAMIS_OVERLAP_NEVER = 1
 TAMIS_OVERLAP_ALWAYS = 2
+TAMIS_EXCHANGE_AUTO = 0
+TAMIS_EXCHANGE_FETCH = 1
+TAMIS_EXCHANGE_REPLICATE = 2
 TAMIS_CHOSEN_PREDICTED = 0
 TAMIS_CHOSEN_NAMED = 1
 TAMIS_CHOSEN_MEASURED = 2
@@ -128,7 +131,7 @@ class tamis_options(Structure):
                 ("parameters", c_char_p), ("a_layout", c_int), ("b_layout", c_int), ("d_layout", c_int),
                 ("output_layout", c_int), ("stream", c_void_p), ("no_workspace", c_bool),
                 ("allocator", POINTER(tamis_allocator)), ("keep_softmax", c_bool), ("effort", c_int),
-                ("d_is_b", c_bool), ("overlap", c_int), ("reserved", c_uint64 * 10)]
+                ("d_is_b", c_bool), ("overlap", c_int), ("exchange", c_int), ("reserved", c_uint64 * 10)]
 
 
 class tamis_execution(Structure):
@@ -155,7 +158,7 @@ class tamis_profile(Structure):
 
 class tamis_shard_options(Structure):
     _fields_ = [("rank", c_int), ("ranks", c_int), ("column_starts", POINTER(c_int64)), ("split", c_bool),
-                ("trust_input", c_bool), ("reserved", c_uint64 * 6)]
+                ("trust_input", c_bool), ("all_rows", c_bool), ("reserved", c_uint64 * 6)]
 
 
 class tamis_shard_description(Structure):

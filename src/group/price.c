@@ -13,17 +13,19 @@ static const double COPY_SECONDS = 30e-6, LINK_BYTES = 390e9, STAGED_BYTES = 27e
 /* Threads of one CPU copy from each other's memory, which reads and writes it; they meet in about so long. */
 static const double MEET_SECONDS = 10e-6;
 
-/* Seconds to receive so many rows; 0: the transport is not known. */
-static double seconds_of_rows(const tamis_group_plan *plan, int64_t rows) {
+double tamis_group_seconds(const tamis_group_plan *plan, double bytes, int64_t steps) {
     const tamis_group *const group = plan->group;
-    const double bytes = (double)rows * (double)plan->report.row_bytes;
     tamis_ceilings ceilings;
-    if (rows == 0) return 0;
-    if (group->direct) return COPY_SECONDS + bytes / LINK_BYTES;
+    if (steps == 0) return 0;
+    if (group->direct) return (double)steps * COPY_SECONDS + bytes / LINK_BYTES;
     if (strcmp(group->transport.name, "threads") != 0) return 0;
-    if (tamis_group_on_device(group)) return COPY_SECONDS + bytes / STAGED_BYTES;
+    if (tamis_group_on_device(group)) return (double)steps * COPY_SECONDS + bytes / STAGED_BYTES;
     if (tamis_device_ceilings(group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0)) return 0;
-    return MEET_SECONDS + 2 * bytes / (1e9 * ceilings.memory_gbs[1]);
+    return (double)steps * MEET_SECONDS + 2 * bytes / (1e9 * ceilings.memory_gbs[1]);
+}
+
+static double seconds_of_rows(const tamis_group_plan *plan, int64_t rows) {
+    return tamis_group_seconds(plan, (double)rows * (double)plan->report.row_bytes, rows > 0);
 }
 
 /* Bytes that two pieces move and one plan does not. SDDMM: entries' numbers, samples out and in again. SpMM and fused:

@@ -66,6 +66,11 @@ static const char *overlap_at(int i) {
     return pick(names, 3, i);
 }
 
+static const char *exchange_at(int i) {
+    static const char *const names[] = {"auto", "1d-fetch", "static-split"};
+    return pick(names, 3, i);
+}
+
 static const char *link_at(int i) {
     static const char *const names[] = {"copies", "nccl"};
     return pick(names, 2, i);
@@ -141,6 +146,7 @@ const tool_choices tool_layouts = {"a layout", layout_at, NULL};
 const tool_choices tool_maths = {"a precision", math_at, NULL};
 const tool_choices tool_efforts = {"an effort", effort_at, NULL};
 const tool_choices tool_overlaps = {"an answer", overlap_at, NULL};
+const tool_choices tool_exchanges = {"an exchange", exchange_at, NULL};
 const tool_choices tool_links = {"a link", link_at, NULL};
 const tool_choices tool_formats = {"a format", format_at, NULL};
 const tool_choices tool_index_types = {"an index type", index_at, NULL};

@@ -23,7 +23,7 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads, device_memory;
-    int edge, type, math, device, algorithm, effort, overlap;
+    int edge, type, math, device, algorithm, effort, overlap, exchange;
     tool_chosen together; /* several devices that share each problem */
     tool_reading reading;
     bool json, verbose, share;
@@ -48,6 +48,8 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"exchange", 0, TOOL_CHOICE, "HOW", "auto", "with --devices: bring the rows of B that are needed, or all of them",
+     AT(exchange), 0, 0, &tool_exchanges},
     TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
@@ -243,6 +245,7 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     planning.threads = (int)set->threads;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
+    planning.exchange = (tamis_exchange)set->exchange;
     tool_device_plan_with(device, set->algorithm > 0 ? tool_algorithms_one.name(set->algorithm) : NULL, &planning);
     return planning;
 }

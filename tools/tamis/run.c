@@ -22,7 +22,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap, link;
+    int edge, type, math, device, algorithm, effort, overlap, exchange, link;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -63,6 +63,8 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"exchange", 0, TOOL_CHOICE, "HOW", "auto", "with --devices: bring the rows of B that are needed, or all of them",
+     AT(exchange), 0, 0, &tool_exchanges},
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
     TOOL_DEVICE_MEMORY(AT(device_memory)),
@@ -231,6 +233,7 @@ static tamis_options planning_of(const work *job) {
     planning.parameters = set->parameters;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
+    planning.exchange = (tamis_exchange)set->exchange;
     return planning;
 }
 

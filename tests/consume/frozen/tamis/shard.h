@@ -43,6 +43,7 @@ typedef struct tamis_shard_options {
     bool split;                   /* also make the own and the ghost part, for programs that compute while rows are on
                                      their way */
     bool trust_input;             /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
+    bool all_rows;                /* every row of the other ranks is a ghost row, needed or not: B is replicated */
     uint64_t reserved[6];
 } tamis_shard_options;
 
