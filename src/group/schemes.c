@@ -39,7 +39,8 @@ static double shifted_words(const tamis_group_plan *plan, int c) {
     const tamis_group_report *const r = &plan->report;
     const tamis_options *const o = &plan->options;
     const double p = r->ranks, batch = (double)o->batch, rows = (double)r->rows / p;
-    const double blocks = (double)r->cols / p * (double)(r->row_bytes / word_bytes(plan)) * (p / c - 1);
+    const int64_t row_words = r->row_bytes / word_bytes(plan);
+    const double blocks = (double)r->cols / p * (double)row_words * (p / c - 1);
     const double a = o->operation == TAMIS_OP_SPMM ? 0 : rows * (double)o->inner * batch;
     const double out =
         o->operation == TAMIS_OP_SDDMM ? (double)r->nnz / p / c * batch : rows * (double)o->width * batch;
