@@ -420,6 +420,7 @@ TAMIS_FUNCTIONS = {
     "tamis_shard_describe": (c_int, [c_void_p, POINTER(tamis_shard_description)]),
     "tamis_shard_survey": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64),
                                    POINTER(tamis_shard_volume)]),
+    "tamis_shard_partition": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64)]),
     "tamis_transport_fail": (c_int, [c_int, c_char_p]),
     "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
     "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
