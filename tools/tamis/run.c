@@ -61,8 +61,9 @@ static const tool_option options[] = {
      "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(devices), 0, 0,
      &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
-     &tool_overlaps},
+     "with --devices: compute with a device's own rows of B while the others arrive; with --device-memory, never: one "
+     "thing after another, each timed",
+     AT(overlap), 0, 0, &tool_overlaps},
     {"exchange", 0, TOOL_CHOICE, "HOW", "auto", "with --devices: bring the rows of B that are needed, or all of them",
      AT(exchange), 0, 0, &tool_exchanges},
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
@@ -331,6 +332,11 @@ static int write_output(const work *job) {
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
+/* null where it was not timed */
+static void add_milliseconds(tool_json *json, const char *name, double seconds) {
+    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
+}
+
 static void print_json(const work *job, const tool_floor *floor, const tool_touched *touched) {
     const tool_problem *problem = &job->problem;
     tool_json json = tool_json_start(stdout, true);
@@ -352,6 +358,9 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
         tool_json_integer(&json, "pieces", job->moved.pieces);
         tool_json_integer(&json, "upload_bytes", job->moved.upload_bytes);
         tool_json_integer(&json, "download_bytes", job->moved.download_bytes);
+        add_milliseconds(&json, "staging_ms", job->moved.staging_seconds);
+        add_milliseconds(&json, "transfer_ms", job->moved.transfer_seconds);
+        add_milliseconds(&json, "compute_ms", job->moved.compute_seconds);
     }
     tool_json_integer(&json, "threads", job->report.threads);
     tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
@@ -415,6 +424,11 @@ static void print_text(const work *job, const tool_floor *floor) {
                tool_word_bytes(job->moved.operand_bytes).text, (long long)job->moved.slabs,
                (long long)job->moved.pieces, tool_word_bytes(job->moved.upload_bytes).text,
                tool_word_bytes(job->moved.download_bytes).text);
+        if (job->moved.compute_seconds > 0)
+            printf("  one after another: copying on the host %s, transfers %s, computing %s\n",
+                   tool_word_seconds(job->moved.staging_seconds).text,
+                   tool_word_seconds(job->moved.transfer_seconds).text,
+                   tool_word_seconds(job->moved.compute_seconds).text);
     }
     if (job->compared) print_comparison(&job->comparison);
     if (job->set->output) printf("  written to %s\n", job->set->output);
