@@ -26,6 +26,7 @@ BELOW = {
     "select": ("base", "sparse", "backend"),
     "core": ("base", "sparse", "backend", "select", "cpu", "gpu"),
     "group": ("base", "sparse", "core"),
+    "slabs": ("base", "sparse", "core"),
     "mpi": (),  # only the public headers
     "ml": ("base", "sparse", "io"),  # and the public headers, by which it calls the core
     "xla": ("base",),                # likewise

@@ -34,6 +34,7 @@ libopenblas0-pthread a peer of the benchmark
 pocl-opencl-icd   OpenCL on the processor: runs the GPU kernels
 ocl-icd-libopencl1 finds OpenCL implementations
 opencl-c-headers  to compare our declarations with
+libmetis5         partitions graphs, opened at run time
 oclgrind          finds bad accesses and races in OpenCL kernels'
 
 aarch64='

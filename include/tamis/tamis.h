@@ -14,6 +14,7 @@
  *   <tamis/structure.h>   checking, profiles, conversions, transposes, partitions of sparse matrices
  *   <tamis/group.h>       the operations on several devices or processes; <tamis/transport.h> how these exchange
  *                         data; <tamis/shard.h> which rows each of them needs
+ *   <tamis/slabs.h>       the operations on a device whose memory does not hold the matrices
  *   <tamis/matrix.h>      owned matrices and their files; <tamis/generate.h> seeded generators
  *   <tamis/dense.h>       the dense side of iterative programs; <tamis/ml.h>, <tamis/data.h> models
  *   <tamis/reference.h>   the oracle
@@ -109,6 +110,14 @@ typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 
  */
 typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
 
+/* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): those that its nonzeros need. replicate
+   ("static-split", paper 004's): all of them. auto: fetch, which never moves more. */
+typedef enum tamis_exchange {
+    TAMIS_EXCHANGE_AUTO = 0,
+    TAMIS_EXCHANGE_FETCH = 1,
+    TAMIS_EXCHANGE_REPLICATE = 2
+} tamis_exchange;
+
 /*
  * The source of the memory that a plan or a one-shot call needs in addition to its arguments: PyTorch's or CuPy's pool,
  * an arena. The memory must be of the kind that tamis_device_allocate returns, ordered by the stream, and aligned to at
@@ -162,7 +171,8 @@ typedef struct tamis_options {
     bool d_is_b; /* fused: a promise that D is B in every execution, the same view (or NULL), as in factorisations. A
                     plan may then choose an algorithm that reads each row of B once. width must be inner; d_layout is
                     not read. One-shot calls compare the views instead (false) */
-    tamis_overlap overlap; /* of a group's plan (auto); see tamis_group_plan_create. Other plans ignore it */
+    tamis_overlap overlap;   /* of a group's plan (auto); see tamis_group_plan_create. Other plans ignore it */
+    tamis_exchange exchange; /* of a group's plan (auto), likewise */
     uint64_t reserved[10];
 } tamis_options;
 

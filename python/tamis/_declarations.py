@@ -44,6 +44,9 @@ TAMIS_EFFORT_MEASURE = 1
 TAMIS_OVERLAP_AUTO = 0
 TAMIS_OVERLAP_NEVER = 1
 TAMIS_OVERLAP_ALWAYS = 2
+TAMIS_EXCHANGE_AUTO = 0
+TAMIS_EXCHANGE_FETCH = 1
+TAMIS_EXCHANGE_REPLICATE = 2
 TAMIS_CHOSEN_PREDICTED = 0
 TAMIS_CHOSEN_NAMED = 1
 TAMIS_CHOSEN_MEASURED = 2
@@ -128,7 +131,7 @@ class tamis_options(Structure):
                 ("parameters", c_char_p), ("a_layout", c_int), ("b_layout", c_int), ("d_layout", c_int),
                 ("output_layout", c_int), ("stream", c_void_p), ("no_workspace", c_bool),
                 ("allocator", POINTER(tamis_allocator)), ("keep_softmax", c_bool), ("effort", c_int),
-                ("d_is_b", c_bool), ("overlap", c_int), ("reserved", c_uint64 * 10)]
+                ("d_is_b", c_bool), ("overlap", c_int), ("exchange", c_int), ("reserved", c_uint64 * 10)]
 
 
 class tamis_execution(Structure):
@@ -155,7 +158,7 @@ class tamis_profile(Structure):
 
 class tamis_shard_options(Structure):
     _fields_ = [("rank", c_int), ("ranks", c_int), ("column_starts", POINTER(c_int64)), ("split", c_bool),
-                ("trust_input", c_bool), ("reserved", c_uint64 * 6)]
+                ("trust_input", c_bool), ("all_rows", c_bool), ("reserved", c_uint64 * 6)]
 
 
 class tamis_shard_description(Structure):
@@ -202,6 +205,19 @@ class tamis_group_report(Structure):
                 ("setup_seconds", c_double), ("overlaps", c_bool), ("exchange_seconds", c_double),
                 ("replicated_seconds", c_double), ("together_seconds", c_double), ("alone_seconds", c_double),
                 ("back_bytes", c_int64), ("reserved", c_uint64 * 1)]
+
+
+class tamis_slab_options(Structure):
+    _fields_ = [("device_memory", c_int64), ("reserved", c_uint64 * 7)]
+
+
+class tamis_slab_report(Structure):
+    _fields_ = [("device_memory", c_int64), ("buffer_bytes", c_int64), ("pinned_bytes", c_int64),
+                ("kept_bytes", c_int64), ("operand_bytes", c_int64), ("keeps_b", c_bool), ("slabs", c_int64),
+                ("pieces", c_int64), ("rows_most", c_int64), ("nnz_most", c_int64), ("b_rows", c_int64),
+                ("upload_bytes", c_int64), ("download_bytes", c_int64), ("link_seconds", c_double),
+                ("setup_seconds", c_double), ("seconds", c_double), ("staging_seconds", c_double),
+                ("transfer_seconds", c_double), ("compute_seconds", c_double), ("reserved", c_uint64 * 8)]
 
 
 class tamis_convert_options(Structure):
@@ -304,6 +320,7 @@ TAMIS_OPTIONS_INIT = {"output_type": -1, "inner": -1, "width": -1, "edge_scale":
 TAMIS_EXECUTION_INIT = {"alpha": 1.0}
 TAMIS_SHARD_OPTIONS_INIT = {"ranks": 1}
 TAMIS_TRANSPORT_OPTIONS_INIT = {"time_limit": 600.0}
+TAMIS_SLAB_OPTIONS_INIT = {"device_memory": 0}
 TAMIS_CONVERT_OPTIONS_INIT = {"format": 0}
 TAMIS_READ_OPTIONS_INIT = {"file_format": 0}
 TAMIS_GENERATE_OPTIONS_INIT = {"kind": 0}
@@ -403,6 +420,7 @@ TAMIS_FUNCTIONS = {
     "tamis_shard_describe": (c_int, [c_void_p, POINTER(tamis_shard_description)]),
     "tamis_shard_survey": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64),
                                    POINTER(tamis_shard_volume)]),
+    "tamis_shard_partition": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64)]),
     "tamis_transport_fail": (c_int, [c_int, c_char_p]),
     "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
     "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
@@ -433,6 +451,16 @@ TAMIS_FUNCTIONS = {
     "tamis_group_fused_backward": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
                                            POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
                                            POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_slab_plan_create": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_options),
+                                       POINTER(tamis_slab_options), POINTER(c_void_p)]),
+    "tamis_slab_plan_destroy": (None, [c_void_p]),
+    "tamis_slab_plan_sddmm": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                      POINTER(tamis_execution)]),
+    "tamis_slab_plan_spmm": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_slab_plan_fused": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
+                                      POINTER(tamis_dense), POINTER(tamis_execution)]),
+    "tamis_slab_plan_describe": (c_int, [c_void_p, POINTER(tamis_slab_report)]),
+    "tamis_slab_plan_explain": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t)]),
     "tamis_owned_sparse_view": (POINTER(tamis_sparse), [c_void_p]),
     "tamis_owned_dense_view": (POINTER(tamis_dense), [c_void_p]),
     "tamis_owned_sparse_free": (None, [c_void_p]),

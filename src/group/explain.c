@@ -41,29 +41,39 @@ static void write_exchange(tamis_text *w, const tamis_group_plan *plan) {
     tamis_text_add(w, "buffers      %zu bytes\n", r->buffer_bytes);
 }
 
-/* What an algorithm receives on this rank, rows and sums of rows, and takes on the slowest. */
-static void write_algorithm(tamis_text *w, const tamis_group_plan *plan, const char *name, const char *what,
-                            int64_t rows, int64_t sums, int messages, double seconds) {
-    const tamis_type type = plan->options.type;
-    const int64_t words = rows * (plan->report.row_bytes / (int64_t)tamis_type_size(type)) +
-                          sums * (plan->report.back_bytes / (int64_t)tamis_type_size(tamis_sum_type(type)));
-    tamis_text_add(w, "%-12s %s: this rank receives %lld words in %d message%s", name, what, (long long)words, messages,
-                   messages == 1 ? "" : "s");
-    if (seconds > 0) tamis_text_add(w, "; %.3g ms predicted", 1e3 * seconds);
+/* What an algorithm receives on this rank, and takes on the slowest. */
+static void write_scheme(tamis_text *w, const tamis_group_scheme *scheme) {
+    tamis_text_add(w, "%-12s %s: this rank receives %lld words in %lld message%s", scheme->name, scheme->state,
+                   (long long)scheme->words, (long long)scheme->messages, scheme->messages == 1 ? "" : "s");
+    if (scheme->seconds > 0) tamis_text_add(w, "; %.3g ms predicted", 1e3 * scheme->seconds);
+    if (scheme->efficiency > 0) tamis_text_add(w, ", an efficiency of %.0f %%", 100 * scheme->efficiency);
     tamis_text_add(w, "\n");
 }
 
-/* The plan's own algorithm and the baseline, and whether one device would do. */
+/* Why rows come as they do. */
+static void write_choice(tamis_text *w, const tamis_group_plan *plan) {
+    const tamis_group_scheme *const schemes = plan->schemes;
+    const tamis_group_report *const r = &plan->report;
+    const double all = (double)(r->cols - r->own_rows);
+    if (plan->options.exchange == TAMIS_EXCHANGE_REPLICATE)
+        tamis_text_add(w, "chosen       static-split, by options.exchange");
+    else if (plan->options.exchange == TAMIS_EXCHANGE_FETCH)
+        tamis_text_add(w, "chosen       1d-fetch, by options.exchange");
+    else
+        tamis_text_add(w, "chosen       1d-fetch: never more words than static-split");
+    if (all > 0)
+        tamis_text_add(w, "; this rank needs %.0f %% of the rows that it has not",
+                       100 * (double)plan->needed_rows / all);
+    if (schemes[2].words < schemes[0].words)
+        tamis_text_add(w, "; 1.5d-shift would receive less, but plans do not do it");
+    tamis_text_add(w, "\n");
+}
+
+/* The plan's own algorithm and others, and whether one device would do. */
 static void write_prices(tamis_text *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
-    const bool fetches = r->row_bytes > 0, sums = r->back_bytes > 0;
-    const int others = r->ranks - 1;
-    write_algorithm(w, plan, "1d-fetch", r->overlaps ? "used, while the own part is computed" : "used", r->ghost_rows,
-                    r->send_rows, (fetches ? r->sources : 0) + (sums ? r->targets : 0), r->exchange_seconds);
-    write_algorithm(w, plan, "static-split",
-                    sums ? "not used (paper 004: A is replicated, and all add to all rows)"
-                         : "not used (paper 004: B is replicated)",
-                    r->cols - r->own_rows, r->own_rows * others, others * (fetches + sums), r->replicated_seconds);
+    for (int i = 0; i < TAMIS_GROUP_SCHEMES; i++) write_scheme(w, &plan->schemes[i]);
+    write_choice(w, plan);
     if (!(r->together_seconds > 0) || !(r->alone_seconds > 0)) return;
     const double ratio = r->alone_seconds / r->together_seconds;
     tamis_text_add(w, "predicted    %.3g ms together, %.3g ms on one rank alone: ", 1e3 * r->together_seconds,

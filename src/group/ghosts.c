@@ -18,7 +18,10 @@ static slot *slot_of(const tamis_ghosts *g, int64_t column) {
     return &g->slots[at];
 }
 
-int64_t tamis_ghosts_number(const tamis_ghosts *ghosts, int64_t column) { return slot_of(ghosts, column)->number; }
+int64_t tamis_ghosts_number(const tamis_ghosts *ghosts, int64_t column) {
+    if (!ghosts->slots) return column < ghosts->begin ? column : column - (ghosts->end - ghosts->begin);
+    return slot_of(ghosts, column)->number;
+}
 
 static tamis_status grow(tamis_ghosts *g, int bits) {
     slot *const before = g->slots;
@@ -93,6 +96,14 @@ tamis_status tamis_ghosts_find(const tamis_sparse *S, int64_t begin, int64_t end
 failed:
     tamis_ghosts_release(&found);
     return status;
+}
+
+tamis_status tamis_ghosts_all(int64_t cols, int64_t begin, int64_t end, tamis_ghosts *ghosts) {
+    tamis_ghosts all = {.count = cols - (end - begin), .begin = begin, .end = end};
+    TRY(tamis_allocate(all.count, sizeof(int64_t), "the list of ghost rows", (void **)&all.columns));
+    for (int64_t i = 0; i < all.count; i++) all.columns[i] = i < begin ? i : i + (end - begin);
+    *ghosts = all;
+    return TAMIS_OK;
 }
 
 void tamis_ghosts_release(tamis_ghosts *ghosts) {

@@ -9,10 +9,14 @@ typedef struct tamis_ghosts {
     int64_t count;
     struct tamis_ghost_slot *slots; /* a hash table: memory follows the number of ghosts, not that of columns */
     int bits;                       /* it has 1 << bits slots */
+    int64_t begin, end;             /* without a table: all columns but these */
 } tamis_ghosts;
 
 /* The columns of a valid CSR on the host that are not in begin .. end - 1. */
 tamis_status tamis_ghosts_find(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *ghosts);
+
+/* All columns of so many that are not in begin .. end - 1. */
+tamis_status tamis_ghosts_all(int64_t cols, int64_t begin, int64_t end, tamis_ghosts *ghosts);
 void tamis_ghosts_release(tamis_ghosts *ghosts);
 
 /* The number of one of them. */

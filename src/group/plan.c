@@ -7,6 +7,7 @@
  *   4. each makes its local plan and its buffers
  */
 #include "group/plan.h"
+#include "group/ghosts.h"
 
 #include <string.h>
 
@@ -141,15 +142,40 @@ static tamis_status add_up(making *m) {
 
 /* ------------------------------------------------------------------------------------------ steps 2 and 3 */
 
+/* What this rank needs, where it receives more than that. */
+static tamis_status count_needed(making *m) {
+    tamis_group_plan *const plan = m->plan;
+    const int rank = plan->group->transport.rank;
+    const int64_t *const starts = m->column_starts;
+    tamis_ghosts needed;
+    int owner = -1;
+    TRY(tamis_ghosts_find(m->S, starts[rank], starts[rank + 1], &needed));
+    plan->needed_rows = needed.count;
+    for (int64_t i = 0, r = 0; i < needed.count; i++) {
+        while (needed.columns[i] >= starts[r + 1]) r++;
+        plan->needed_sources += owner != r;
+        owner = (int)r;
+    }
+    tamis_ghosts_release(&needed);
+    return TAMIS_OK;
+}
+
 static tamis_status make_shard(making *m) {
     tamis_group_plan *const plan = m->plan;
     const tamis_transport *const t = &plan->group->transport;
     const tamis_shard_options o = {.rank = t->rank,
                                    .ranks = t->ranks,
                                    .column_starts = m->column_starts,
+                                   .all_rows = plan->options.exchange == TAMIS_EXCHANGE_REPLICATE,
                                    .trust_input = plan->options.trust_input};
     TRY(tamis_shard_create(m->S, &o, &plan->shard));
     const int64_t *const starts = tamis_shard_is(plan->shard)->receive_starts;
+    plan->needed_rows = tamis_shard_is(plan->shard)->ghost_rows;
+    plan->needed_sources = tamis_shard_is(plan->shard)->sources;
+    if (o.all_rows) {
+        plan->needed_sources = 0;
+        TRY(count_needed(m));
+    }
     for (int r = 0; r < t->ranks; r++) m->needed[r] = starts[r + 1] - starts[r];
     m->asked[t->rank] = 0;
     return TAMIS_OK;
@@ -274,6 +300,7 @@ static void fill_report(making *m) {
         known = known && theirs.known;
     }
     if (!known) report->together_seconds = report->alone_seconds = 0;
+    tamis_group_price_schemes(m->plan);
 }
 
 /* ------------------------------------------------------------------------------------------ the whole */

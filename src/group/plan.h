@@ -16,6 +16,17 @@ typedef struct tamis_piece {
 /* The first piece: all entries, or of a plan that overlaps those with own columns. */
 enum { TAMIS_PIECE_FIRST, TAMIS_PIECE_GHOST, TAMIS_PIECES };
 
+/* What an algorithm would have this rank receive, and take. */
+typedef struct tamis_group_scheme {
+    const char *name;
+    char state[96];          /* "used", or why not */
+    int64_t words, messages; /* that this rank receives */
+    double seconds;          /* to receive them; 0: not known */
+    double efficiency;       /* of one execution against the same on one rank, over the ranks; 0: not known */
+} tamis_group_scheme;
+
+enum { TAMIS_GROUP_SCHEMES = 3 };
+
 struct tamis_group_plan {
     tamis_group *group;
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
@@ -50,7 +61,10 @@ struct tamis_group_plan {
 
     uint64_t generation; /* of the rows in X; 0: of none */
     int64_t kept[2];     /* members of the matrices in them */
+    int64_t needed_rows; /* rows of B that this rank's nonzeros need and that it does not have */
+    int needed_sources;  /* ranks that have them */
     tamis_group_report report;
+    tamis_group_scheme schemes[TAMIS_GROUP_SCHEMES];
 };
 
 /* Whether the first piece reads the caller's B and D. */
@@ -89,5 +103,13 @@ typedef struct tamis_group_price {
     double alone; /* local, with the threads that one rank alone has */
 } tamis_group_price;
 tamis_group_price tamis_group_price_of(const tamis_group_plan *plan);
+
+/* Seconds to receive so many bytes in so many steps, each of which waits for the one before; 0: not known. */
+double tamis_group_seconds(const tamis_group_plan *plan, double bytes, int64_t steps);
+/* The same for so many rows of B and D, and so many partial sums of rows. */
+double tamis_group_seconds_of_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums);
+
+/* schemes.c: fills plan->schemes, by the report. */
+void tamis_group_price_schemes(tamis_group_plan *plan);
 
 #endif

@@ -13,22 +13,21 @@ static const double COPY_SECONDS = 30e-6, LINK_BYTES = 390e9, STAGED_BYTES = 27e
 /* Threads of one CPU copy from each other's memory, which reads and writes it; they meet in about so long. */
 static const double MEET_SECONDS = 10e-6;
 
-/* Seconds to receive so many bytes; 0: the transport is not known. */
-static double seconds_of_bytes(const tamis_group_plan *plan, double bytes) {
+double tamis_group_seconds(const tamis_group_plan *plan, double bytes, int64_t steps) {
     const tamis_group *const group = plan->group;
     tamis_ceilings ceilings;
-    if (bytes == 0) return 0;
-    if (group->direct) return COPY_SECONDS + bytes / LINK_BYTES;
+    if (steps == 0) return 0;
+    if (group->direct) return (double)steps * COPY_SECONDS + bytes / LINK_BYTES;
     if (strcmp(group->transport.name, "threads") != 0) return 0;
-    if (tamis_group_on_device(group)) return COPY_SECONDS + bytes / STAGED_BYTES;
+    if (tamis_group_on_device(group)) return (double)steps * COPY_SECONDS + bytes / STAGED_BYTES;
     if (tamis_device_ceilings(group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0)) return 0;
-    return MEET_SECONDS + 2 * bytes / (1e9 * ceilings.memory_gbs[1]);
+    return (double)steps * MEET_SECONDS + 2 * bytes / (1e9 * ceilings.memory_gbs[1]);
 }
 
-/* Seconds to receive so many rows, and so many of partial sums. */
-static double seconds_of_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums) {
-    return seconds_of_bytes(plan, (double)rows * (double)plan->report.row_bytes) +
-           seconds_of_bytes(plan, (double)sums * (double)plan->report.back_bytes);
+double tamis_group_seconds_of_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums) {
+    const double row_bytes = (double)plan->report.row_bytes, back_bytes = (double)plan->report.back_bytes;
+    return tamis_group_seconds(plan, (double)rows * row_bytes, rows > 0 && row_bytes > 0) +
+           tamis_group_seconds(plan, (double)sums * back_bytes, sums > 0 && back_bytes > 0);
 }
 
 /* Bytes that two pieces move and one plan does not. SDDMM: entries' numbers, samples out and in again. SpMM and fused:
@@ -44,7 +43,7 @@ static double bytes_of_a_second_piece(const tamis_group_plan *plan) {
 }
 
 static bool worth_it(const tamis_group_plan *plan) {
-    const double exchange = seconds_of_rows(plan, tamis_shard_is(plan->shard)->ghost_rows, 0);
+    const double exchange = tamis_group_seconds_of_rows(plan, tamis_shard_is(plan->shard)->ghost_rows, 0);
     tamis_ceilings ceilings;
     if (tamis_device_ceilings(plan->group->device, &ceilings) != TAMIS_OK || !(ceilings.memory_gbs[1] > 0))
         return false;
@@ -76,8 +75,9 @@ tamis_group_price tamis_group_price_of(const tamis_group_plan *plan) {
     const double own = local_seconds(plan->pieces[TAMIS_PIECE_FIRST].plan);
     const double ghost = plan->overlaps ? local_seconds(plan->pieces[TAMIS_PIECE_GHOST].plan) : 0;
     tamis_group_price price = {.local = own + ghost, .alone = (own + ghost) / plan->divided};
-    price.exchange = seconds_of_rows(plan, is->ghost_rows, is->send_rows);
-    price.replicated = seconds_of_rows(plan, plan->report.cols - is->own_rows, is->own_rows * (is->ranks - 1));
+    price.exchange = tamis_group_seconds_of_rows(plan, is->ghost_rows, is->send_rows);
+    price.replicated =
+        tamis_group_seconds_of_rows(plan, plan->report.cols - is->own_rows, is->own_rows * (is->ranks - 1));
     if (!plan->overlaps)
         price.together = own + price.exchange;
     else

@@ -100,7 +100,9 @@ static tamis_status make(tamis_shard *shard, const tamis_sparse *S, const tamis_
     is->ranks = options->ranks;
     is->first_own = options->column_starts[options->rank];
     is->own_rows = options->column_starts[options->rank + 1] - is->first_own;
-    TRY(tamis_ghosts_find(S, is->first_own, is->first_own + is->own_rows, &ghosts));
+    const int64_t end = is->first_own + is->own_rows;
+    TRY(options->all_rows ? tamis_ghosts_all(S->cols, is->first_own, end, &ghosts)
+                          : tamis_ghosts_find(S, is->first_own, end, &ghosts));
     is->ghost_rows = ghosts.count;
     status = renumber(shard, S, &ghosts);
     shard->ghosts = ghosts.columns;

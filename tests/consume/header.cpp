@@ -7,6 +7,7 @@
 #include <tamis/generate.h>
 #include <tamis/gradient.h>
 #include <tamis/group.h>
+#include <tamis/slabs.h>
 #include <tamis/matrix.h>
 #include <tamis/ml.h>
 #include <tamis/reference.h>

@@ -6,3 +6,19 @@ tamis_add_test(NAME test_group SOURCES test_group.c group_case.c LIBRARIES tamis
 tamis_add_test(NAME test_group_gradient SOURCES test_group_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)
 tamis_add_test(NAME test_group_errors SOURCES test_group_errors.c TIMEOUT 120)
 tamis_add_test(NAME test_transport SOURCES test_transport.c transport_case.c TIMEOUT 120)
+
+# One device whose memory does not hold the matrices.
+tamis_add_test(NAME test_slabs SOURCES test_slabs.c LIBRARIES tamis_test_support TIMEOUT 300)
+
+# METIS, and two that stand in for it, with integers of either width.
+foreach(width 32 64)
+    add_library(tamis_stub_metis_${width} MODULE stub_metis.c)
+    target_compile_definitions(tamis_stub_metis_${width} PRIVATE INTEGER=int${width}_t)
+    tamis_warnings(tamis_stub_metis_${width})
+endforeach()
+tamis_add_test(NAME test_metis SOURCES test_metis.c TIMEOUT 120)
+if(TARGET test_metis)
+    add_dependencies(test_metis tamis_stub_metis_32 tamis_stub_metis_64)
+    target_compile_definitions(test_metis PRIVATE "DATA=\"${PROJECT_SOURCE_DIR}/../shared/data\"" "STUB_32=\"$<TARGET_FILE:tamis_stub_metis_32>\""
+        "STUB_64=\"$<TARGET_FILE:tamis_stub_metis_64>\"")
+endif()

@@ -328,6 +328,8 @@ const char *group_case_run(tamis_group *group, const group_case *c, tamis_operat
         o.threads = 1 + (about.rank + (int)operation) % 2;
         o.overlap = (about.rank + (int)operation + (int)edge + (int)(c - group_cases)) % 2 ? TAMIS_OVERLAP_ALWAYS
                                                                                            : TAMIS_OVERLAP_AUTO;
+        o.exchange =
+            (tamis_exchange)(((int)operation + (int)edge + (int)(c - group_cases)) % (TAMIS_EXCHANGE_REPLICATE + 1));
         failed = tamis_group_plan_create(group, &x.S, x.own_rows, &o, &plan) == TAMIS_OK
                      ? run_twice(&x, plan)
                      : wrong(&x, tamis_last_error());

@@ -187,7 +187,7 @@ static void wrong_calls(group_rank *self) {
     tamis_group_plan *plan = NULL;
     tamis_group_report report;
     size_t needed = 0;
-    char text[2000];
+    char text[4000];
     static const char *const fetched[] = {"1d-fetch     used: this rank receives 5 words in 1 message;",
                                           "1d-fetch     used: this rank receives 10 words in 2 messages;",
                                           "1d-fetch     used: this rank receives 10 words in 1 message;"};
@@ -221,7 +221,12 @@ static void wrong_calls(group_rank *self) {
     works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
     if (strlen(text) + 1 != needed || !strstr(text, "of 3, over threads") || !strstr(text, "algorithm") ||
         !strstr(text, fetched[self->rank]) ||
-        !strstr(text, "static-split not used (paper 004: B is replicated): this rank receives 20 words in 2 messages"))
+        !strstr(text,
+                "static-split not used (paper 004: B is replicated): this rank receives 20 words in 2 messages") ||
+        !strstr(text, "1.5d-shift   priced only, with teams of 1: this rank receives 20 words in 2 messages;") ||
+        !strstr(text, self->rank == 0
+                          ? "chosen       1d-fetch: never more words than static-split; this rank needs 25 %"
+                          : "chosen       1d-fetch: never more words than static-split; this rank needs 50 %"))
         group_says(self, "explain: %.200s", text);
     char brief[40];
     works(self, tamis_group_plan_explain(plan, brief, sizeof brief, NULL));
@@ -229,7 +234,26 @@ static void wrong_calls(group_rank *self) {
         group_says(self, "cut: %s", brief);
     if (!tamis_group_plan_local(plan) || tamis_group_plan_local(NULL)) group_says(self, "no local plan");
     tamis_group_plan_destroy(plan);
+    /* paper 004's way: all rows that are not this rank's own */
+    s.options.exchange = TAMIS_EXCHANGE_REPLICATE;
+    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    works(self, tamis_group_plan_describe(plan, &report));
+    if (report.ghost_rows != 4 || report.ghosts != 12 || report.sources != 2 ||
+        report.exchange_seconds != report.replicated_seconds)
+        group_says(self, "static-split has %lld ghost rows", (long long)report.ghost_rows);
+    works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
+    if (!strstr(text, "static-split used: this rank receives 20 words in 2 messages;") ||
+        !strstr(text, "chosen       static-split, by options.exchange") ||
+        !strstr(text, self->rank == 0 ? "1d-fetch     not used: this rank receives 5 words in 1 message;"
+                                      : "1d-fetch     not used: this rank receives 10 words in "))
+        group_says(self, "explain: %.200s", text);
+    works(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL));
+    if (!right_result(&s, self->rank)) group_says(self, "the result of static-split is wrong");
+    tamis_group_plan_destroy(plan);
     tamis_group_plan_destroy(NULL);
+    s.options.exchange = (tamis_exchange)3;
+    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
+                   "rank 0: options.exchange = 3");
 }
 
 static void all_ranks_are_wrong(void **state) {

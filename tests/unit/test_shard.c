@@ -14,6 +14,7 @@ typedef struct spread {
     tamis_sparse slices[RANKS_MOST];
     tamis_shard *shards[RANKS_MOST];
     tamis_shard_description is[RANKS_MOST];
+    bool all_rows; /* every row is a ghost row of all other ranks */
 } spread;
 
 /* The ways to cut 0 .. total - 1 that a distribution may have. */
@@ -39,7 +40,8 @@ static bool is_own(const spread *d, int rank, int64_t column) {
     return column >= d->column_starts[rank] && column < d->column_starts[rank + 1];
 }
 
-/* The ghost rows of a rank: those columns of its entries that are not its own, ascending, each once. */
+/* The ghost rows of a rank: those columns of its entries that are not its own, ascending, each once; with all_rows, of
+   all columns. */
 static int64_t restate_ghosts(const spread *d, int rank, int64_t *ghosts) {
     bool *const needed = room_for(d->s->cols, sizeof *needed);
     int64_t count = 0;
@@ -48,7 +50,7 @@ static int64_t restate_ghosts(const spread *d, int rank, int64_t *ghosts) {
         if (e->row >= d->first_rows[rank] && e->row < d->first_rows[rank + 1]) needed[e->column] = true;
     }
     for (int64_t j = 0; j < d->s->cols; j++)
-        if (needed[j] && !is_own(d, rank, j)) ghosts[count++] = j;
+        if ((d->all_rows || needed[j]) && !is_own(d, rank, j)) ghosts[count++] = j;
     free(needed);
     return count;
 }
@@ -170,7 +172,8 @@ static void exchange_requests(spread *d) {
 static void expect_spread(spread *d) {
     int64_t *const ghosts = room_for(d->s->cols, sizeof *ghosts);
     for (int r = 0; r < d->ranks; r++) {
-        const tamis_shard_options o = {.rank = r, .ranks = d->ranks, .column_starts = d->column_starts, .split = true};
+        const tamis_shard_options o = {
+            .rank = r, .ranks = d->ranks, .column_starts = d->column_starts, .split = true, .all_rows = d->all_rows};
         expect_ok(
             tamis_slice(&d->s->view, d->first_rows[r], d->first_rows[r + 1] - d->first_rows[r], 0, 0, &d->slices[r]));
         expect_ok(tamis_shard_create(&d->slices[r], &o, &d->shards[r]));
@@ -187,7 +190,7 @@ static void expect_spread(spread *d) {
     }
     exchange_requests(d);
     expect_lists(d);
-    expect_survey(d);
+    if (!d->all_rows) expect_survey(d);
     for (int r = 0; r < d->ranks; r++) tamis_shard_destroy(d->shards[r]);
     free(ghosts);
 }
@@ -209,6 +212,9 @@ static void restates_all_distributions(void **state) {
                 make_starts((cut)how, s.cols, d.ranks, &random, d.column_starts);
                 make_starts((cut)((how + p) % CUTS), s.rows, d.ranks, &random, d.first_rows);
                 expect_spread(&d);
+                d.all_rows = true;
+                expect_spread(&d);
+                d.all_rows = false;
                 expect_ok(tamis_partition(&s.view, d.ranks, d.first_rows));
                 expect_spread(&d);
             }

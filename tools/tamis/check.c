@@ -25,7 +25,7 @@ typedef struct settings {
     tool_chosen together; /* several devices that share each problem */
     tool_integers inner, widths;
     int64_t limit, seed;
-    int overlap, link, transport;
+    int overlap, exchange, link, transport;
     bool verbose, quick;
     tool_reading reading;
     const char *json;
@@ -57,6 +57,8 @@ static const tool_option options[] = {
     {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
      "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
      AT(transport), 0, 0, &tool_transports},
+    {"exchange", 0, TOOL_CHOICE, "HOW", "auto", "with --devices: bring the rows of B that are needed, or all of them",
+     AT(exchange), 0, 0, &tool_exchanges},
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
     {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (including baselines), or names", AT(algorithms), 0,
@@ -207,6 +209,7 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     planning.threads = threads;
     planning.expected_calls = 1000;
     planning.overlap = (tamis_overlap)run->set->overlap;
+    planning.exchange = (tamis_exchange)run->set->exchange;
     tamis_plan *plan = NULL;
     tamis_status status = prepare_output(problem, operands, (uint64_t)run->set->seed);
     if (status == TAMIS_OK && run->set->together.count > 0) {

@@ -77,6 +77,8 @@ const tool_choices tool_edges = {"an edge operation", .name_at = edge_at};
 const tool_choices tool_maths = {"a precision", .names = (const char *const[]){"exact", "tf32", NULL}};
 const tool_choices tool_efforts = {"an effort", .names = (const char *const[]){"estimate", "measure", NULL}};
 const tool_choices tool_overlaps = {"an answer", .names = (const char *const[]){"auto", "never", "always", NULL}};
+const tool_choices tool_exchanges = {"an exchange",
+                                     .names = (const char *const[]){"auto", "1d-fetch", "static-split", NULL}};
 const tool_choices tool_transports = {"a transport", .names = (const char *const[]){"threads", "mpi", NULL}};
 const tool_choices tool_spreads = {"an answer", .names = (const char *const[]){"auto", "always", NULL}};
 const tool_choices tool_links = {"a link", .names = (const char *const[]){"copies", "nccl", NULL}};

@@ -13,6 +13,7 @@
 #include "mirror.h"
 #include "problem.h"
 #include "progress.h"
+#include "slabs.h"
 #include "source.h"
 #include "structure.h"
 #include "table.h"
@@ -21,8 +22,8 @@
 typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
-    int64_t width, calls, threads;
-    int edge, type, math, device, algorithm, effort, overlap, transport, spread;
+    int64_t width, calls, threads, device_memory;
+    int edge, type, math, device, algorithm, effort, overlap, exchange, transport, spread;
     tool_chosen together; /* several devices that share each problem */
     tool_reading reading;
     bool json, verbose, share;
@@ -47,12 +48,15 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    {"exchange", 0, TOOL_CHOICE, "HOW", "auto", "with --devices: bring the rows of B that are needed, or all of them",
+     AT(exchange), 0, 0, &tool_exchanges},
     {"spread", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", AT(spread), 0, 0,
      &tool_spreads},
     {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
      "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
      AT(transport), 0, 0, &tool_transports},
+    TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -245,9 +249,17 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     planning.threads = (int)set->threads;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
+    planning.exchange = (tamis_exchange)set->exchange;
     tool_device_plan_with(device, set->algorithm > 0 ? tool_choice_name(&tool_algorithms_one, set->algorithm) : NULL,
                           &planning);
     return planning;
+}
+
+static void print_title(const tool_problem *problem) {
+    printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
+           tool_uses_edge(problem->operation) ? " " : "",
+           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
+           tamis_type_name(problem->type));
 }
 
 /* Plans need no operands. */
@@ -258,10 +270,7 @@ static int explain_together(const settings *set, const tool_device *device, cons
     tool_spread choice = {.stays = false};
     pattern.D.data = NULL;
     pattern.S.value_type = pattern.type;
-    printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
-           tool_uses_edge(problem->operation) ? " " : "",
-           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
-           tamis_type_name(problem->type));
+    print_title(problem);
     tamis_status status = tool_gang_open(&set->together, tool_gang_link(0), &pattern, &planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_explain(&gang);
     if (status == TAMIS_OK)
@@ -276,11 +285,26 @@ static int explain_together(const settings *set, const tool_device *device, cons
     return code;
 }
 
+static int explain_in_slabs(const settings *set, const tool_device *device, const tool_problem *problem) {
+    const tamis_options planning = planning_of(set, device, problem);
+    tool_problem pattern = *problem;
+    tamis_slab_plan *plan = NULL;
+    pattern.S.value_type = pattern.type;
+    print_title(problem);
+    tamis_status status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &plan);
+    if (status == TAMIS_OK) status = tool_slabs_explain(plan);
+    const int code =
+        status == TAMIS_OK ? TOOL_OK : tool_library_error(status, tamis_operation_name(problem->operation));
+    tamis_slab_plan_destroy(plan);
+    return code;
+}
+
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
                            const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
                            tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu};
     if (set->together.count > 0) return explain_together(set, device, problem);
+    if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
@@ -355,6 +379,8 @@ static int run_explain(const void *given, int count, char **operands) {
     const int joined = tool_ranks_begin(set->transport, 0, &settled.together);
     if (joined) return joined;
     if (set->together.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
+    if (set->device_memory > 0 && (set->json || set->together.count > 0))
+        return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
     tool_interrupt_catch();
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
@@ -362,7 +388,10 @@ static int run_explain(const void *given, int count, char **operands) {
     int code = tool_source_open(operands[0], &reading, &source);
     if (code) return code;
     code = tool_device_open(set->together.count > 0 ? set->together.at[0] : set->device, true, &device);
-    if (code == 0) {
+    if (code == 0 && set->device_memory > 0) { /* S stays on the host */
+        code = explain_source(set, &device, &source, source.S);
+        tool_device_close(&device);
+    } else if (code == 0) {
         tool_mirror mirror;
         const tool_problem pattern = {.S = *source.S};
         const tamis_status status = tool_mirror_create(&device, &pattern, 0, &mirror);

@@ -14,15 +14,16 @@
 #include "outputs.h"
 #include "progress.h"
 #include "ranks.h"
+#include "slabs.h"
 #include "source.h"
 #include "spoil.h"
 #include "text.h"
 #include "timer.h"
 
 typedef struct settings {
-    int64_t inner, width, threads, calls, seed, repeat;
+    int64_t inner, width, threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap, link, transport, spread;
+    int edge, type, math, device, algorithm, effort, overlap, exchange, link, transport, spread;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -61,8 +62,11 @@ static const tool_option options[] = {
      "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(devices), 0, 0,
      &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
-     &tool_overlaps},
+     "with --devices: compute with a device's own rows of B while the others arrive; with --device-memory, never: one "
+     "thing after another, each timed",
+     AT(overlap), 0, 0, &tool_overlaps},
+    {"exchange", 0, TOOL_CHOICE, "HOW", "auto", "with --devices: bring the rows of B that are needed, or all of them",
+     AT(exchange), 0, 0, &tool_exchanges},
     {"spread", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", AT(spread), 0, 0,
      &tool_spreads},
@@ -71,6 +75,7 @@ static const tool_option options[] = {
      AT(transport), 0, 0, &tool_transports},
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
+    TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
      &tool_algorithms_one},
     {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
@@ -99,9 +104,11 @@ typedef struct work {
     tool_dense old; /* the old output, kept for repeats and for the check */
     tool_mirror mirror;
     tamis_plan *plan;
-    tool_gang gang; /* with --devices, in place of the plan */
+    tool_gang gang;         /* with --devices, in place of the plan */
+    tamis_slab_plan *slabs; /* with --device-memory, likewise */
     tamis_plan_report report;
     tamis_group_report exchange;
+    tamis_slab_report moved;
     double seconds; /* of the fastest execution */
     bool compared;
     tool_comparison comparison;
@@ -234,6 +241,7 @@ static tamis_options planning_of(const work *job) {
     planning.parameters = set->parameters;
     planning.effort = (tamis_effort)set->effort;
     planning.overlap = (tamis_overlap)set->overlap;
+    planning.exchange = (tamis_exchange)set->exchange;
     return planning;
 }
 
@@ -256,9 +264,33 @@ static int execute_together(work *job) {
     return status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
 }
 
+/* Out of core. */
+static int execute_in_slabs(work *job) {
+    const settings *set = job->set;
+    tool_problem *problem = &job->problem;
+    const tamis_options planning = planning_of(job);
+    job->report =
+        (tamis_plan_report){.algorithm = planning.algorithm ? planning.algorithm : "auto",
+                            .reason = "each slab by itself, without preparation",
+                            .math = problem->math,
+                            .threads = set->threads > 0 ? (int)set->threads : job->device.description.threads};
+    tamis_status status = tool_slabs_open(&job->device, problem, &planning, set->device_memory, &job->slabs);
+    for (int64_t i = 0; i < set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
+        double seconds = 0;
+        if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
+        status = tool_slabs_execute(job->slabs, problem, &seconds);
+        if (i == 0 || seconds < job->seconds) job->seconds = seconds;
+    }
+    if (status == TAMIS_OK) status = tamis_slab_plan_describe(job->slabs, &job->moved);
+    job->report.setup_seconds = job->moved.setup_seconds;
+    if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);
+    return status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
+}
+
 static int execute(work *job) {
     const settings *set = job->set;
     if (set->devices.count > 0) return execute_together(job);
+    if (set->device_memory > 0) return execute_in_slabs(job);
     tool_problem *problem = &job->problem;
     tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
     const tamis_options planning = planning_of(job);
@@ -308,6 +340,11 @@ static int write_output(const work *job) {
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
+/* null where it was not timed */
+static void add_milliseconds(tool_json *json, const char *name, double seconds) {
+    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
+}
+
 static void print_json(const work *job, const tool_floor *floor, const tool_touched *touched) {
     const tool_problem *problem = &job->problem;
     tool_json json = tool_json_start(stdout, true);
@@ -323,6 +360,16 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
         tool_json_bool(&json, "stays", job->gang.choice.stays);
         tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
         tool_json_number(&json, "imbalance", job->exchange.imbalance);
+    }
+    if (job->slabs) {
+        tool_json_integer(&json, "device_memory", job->moved.device_memory);
+        tool_json_integer(&json, "slabs", job->moved.slabs);
+        tool_json_integer(&json, "pieces", job->moved.pieces);
+        tool_json_integer(&json, "upload_bytes", job->moved.upload_bytes);
+        tool_json_integer(&json, "download_bytes", job->moved.download_bytes);
+        add_milliseconds(&json, "staging_ms", job->moved.staging_seconds);
+        add_milliseconds(&json, "transfer_ms", job->moved.transfer_seconds);
+        add_milliseconds(&json, "compute_ms", job->moved.compute_seconds);
     }
     tool_json_integer(&json, "threads", job->report.threads);
     tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
@@ -384,6 +431,17 @@ static void print_text(const work *job, const tool_floor *floor) {
         printf("  exchanged: %lld rows of B; the largest share of nonzeros is %.2f times the mean\n",
                (long long)job->exchange.ghosts, job->exchange.imbalance);
     }
+    if (job->slabs) {
+        printf("  out of core: %s in %lld slabs and %lld pieces, %s there and %s back\n",
+               tool_word_bytes(job->moved.operand_bytes).text, (long long)job->moved.slabs,
+               (long long)job->moved.pieces, tool_word_bytes(job->moved.upload_bytes).text,
+               tool_word_bytes(job->moved.download_bytes).text);
+        if (job->moved.compute_seconds > 0)
+            printf("  one after another: copying on the host %s, transfers %s, computing %s\n",
+                   tool_word_seconds(job->moved.staging_seconds).text,
+                   tool_word_seconds(job->moved.transfer_seconds).text,
+                   tool_word_seconds(job->moved.compute_seconds).text);
+    }
     if (job->compared) print_comparison(&job->comparison);
     if (job->set->output) printf("  written to %s\n", job->set->output);
 }
@@ -433,6 +491,8 @@ static int run_run(const void *given, int count, char **operands) {
     if (refused) return refused;
     job.problem.operation = (tamis_operation)operation;
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
+    if (set->devices.count > 0 && set->device_memory > 0)
+        return tool_usage_error("--device-memory: one device does that; without --devices");
     int code = set->output ? tool_output_ending("--output", set->output, endings) : 0;
     if (code == 0) code = tool_ranks_begin(set->transport, set->link, &settled.devices);
     if (code) return code;
@@ -440,6 +500,7 @@ static int run_run(const void *given, int count, char **operands) {
     code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
     tool_gang_close(&job.gang);
+    tamis_slab_plan_destroy(job.slabs);
     tool_mirror_free(&job.mirror);
     tool_operands_free(&job.random);
     tool_dense_free(&job.old);

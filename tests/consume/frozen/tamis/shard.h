@@ -43,6 +43,7 @@ typedef struct tamis_shard_options {
     bool split;                   /* also make the own and the ghost part, for programs that compute while rows are on
                                      their way */
     bool trust_input;             /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
+    bool all_rows;                /* every row of the other ranks is a ghost row, needed or not: B is replicated */
     uint64_t reserved[6];
 } tamis_shard_options;
 
@@ -112,6 +113,16 @@ typedef struct tamis_shard_volume {
  */
 TAMIS_API tamis_status tamis_shard_survey(const tamis_sparse *S, int ranks, const int64_t *first_rows,
                                           const int64_t *column_starts, tamis_shard_volume *volume);
+
+/*
+ * Finds parts of a square matrix between which few rows of B go, by METIS, with about equal nonzeros: the rows and,
+ * with the same numbers, the columns of each part belong to one rank. S is a valid CSR on the host. order has S.rows
+ * entries: row i of the partitioned matrix is row order[i] of S, and column order[j] of S is its column j. Part p has
+ * its rows first_rows[p] .. first_rows[p + 1] - 1 (parts + 1 entries); some parts may be empty. Within a part the order
+ * is S's. The graph takes up to 16 bytes a nonzero. METIS (version 5, with 32- or 64-bit integers) is opened at run
+ * time: libmetis.so.5, or the file that TAMIS_METIS names. TAMIS_ERROR_UNSUPPORTED if it is not there.
+ */
+TAMIS_API tamis_status tamis_shard_partition(const tamis_sparse *S, int parts, int64_t *order, int64_t *first_rows);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,107 @@
+/*
+ * Cutting S into slabs that fit the device's memory. First what is simplest and moves least: B and D stay there, and
+ * each slab is one piece. Where they take too much room, or a row does, B comes in tiles.
+ */
+#include "base/status.h"
+#include "slabs/slabs.h"
+
+/* An execution has so many slabs or more if they are large enough to be worth it: what is not overlapped, the first
+   transfer and the last, is then a small part of it. */
+enum { SLABS_WANTED = 16, SLAB_LEAST = 4 << 20 };
+
+/* What every slab's buffers hold: they are as large as the largest number of rows and that of nonzeros, which may be
+   two slabs'. */
+typedef struct limits {
+    int64_t rows, nnz;
+} limits;
+
+/* Rows and nonzeros for so many bytes, in proportion to those of S; a row with the most nonzeros must fit. False: it
+   does not. */
+static bool limits_of(const tamis_slab_plan *plan, int64_t most, limits *l) {
+    const tamis_sparse *const S = &plan->S;
+    const int64_t row_bytes = plan->bytes.row, offset = sizeof(int32_t), entry = plan->bytes.whole_entry;
+    int64_t longest = 0, row_most;
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t nnz = tamis_slab_entry(S, i + 1) - tamis_slab_entry(S, i);
+        if (nnz > longest) longest = nnz;
+    }
+    if (__builtin_add_overflow(row_bytes, offset, &row_most)) return false;
+    const double mean = S->rows > 0 ? (double)S->nnz / (double)S->rows : 0;
+    l->nnz = (int64_t)(mean * (double)most / ((double)row_most + mean * (double)entry));
+    if (l->nnz < longest) l->nnz = longest;
+    if (l->nnz > INT32_MAX) l->nnz = INT32_MAX;
+    if (longest > l->nnz || l->nnz > (most - offset) / entry) return false;
+    l->rows = (most - offset - l->nnz * entry) / row_most;
+    return l->rows > 0;
+}
+
+/* The end of the longest run of rows from `first` that fits. */
+static int64_t end_of_run(const tamis_slab_plan *plan, int64_t first, const limits *l) {
+    const int64_t begin = tamis_slab_entry(&plan->S, first), rest = plan->S.rows - first;
+    int64_t fits = first + 1, beyond = first + (l->rows < rest ? l->rows : rest) + 1;
+    while (beyond - fits > 1) {
+        const int64_t middle = fits + (beyond - fits) / 2;
+        if (tamis_slab_entry(&plan->S, middle) - begin <= l->nnz)
+            fits = middle;
+        else
+            beyond = middle;
+    }
+    return fits;
+}
+
+/* What B and D take where they stay; -1: too much. */
+static int64_t bytes_of_b(const tamis_slab_plan *plan) {
+    int64_t bytes;
+    return __builtin_mul_overflow(plan->S.cols, plan->bytes.b_row, &bytes) ? -1 : bytes;
+}
+
+/* One set's share of the memory; less if that makes more slabs. */
+static int64_t share_of(const tamis_slab_plan *plan, int64_t room) {
+    const double all = (double)plan->S.rows * (double)(plan->bytes.row + (int64_t)sizeof(int32_t)) +
+                       (double)plan->S.nnz * (double)plan->bytes.whole_entry;
+    const double wanted = all / SLABS_WANTED < SLAB_LEAST ? SLAB_LEAST : all / SLABS_WANTED;
+    const int64_t most = room / TAMIS_SLAB_SETS;
+    return wanted < (double)most ? (int64_t)wanted : most;
+}
+
+static tamis_status cut_rows(tamis_slab_plan *plan, const limits *l) {
+    plan->report.keeps_b = true;
+    plan->report.b_rows = plan->S.cols;
+    for (int64_t first = 0; first < plan->S.rows;) {
+        const int64_t end = end_of_run(plan, first, l);
+        const tamis_slab slab = {.first_row = first,
+                                 .rows = end - first,
+                                 .first_entry = tamis_slab_entry(&plan->S, first),
+                                 .nnz = tamis_slab_entry(&plan->S, end) - tamis_slab_entry(&plan->S, first),
+                                 .first_piece = plan->report.pieces,
+                                 .pieces = 1};
+        const tamis_slab_piece piece = {.slab = plan->report.slabs, .nnz = slab.nnz, .first_entry = slab.first_entry};
+        TRY(tamis_slab_add(plan, &slab));
+        TRY(tamis_slab_add_piece(plan, &piece));
+        first = end;
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_slab_cut(tamis_slab_plan *plan) {
+    const tamis_options *const o = &plan->options;
+    const bool softmax = tamis_slab_softmax(o);
+    const int64_t budget = plan->report.device_memory / 16 * 15;
+    plan->out_type = o->output_type;
+    TRY(tamis_slab_count_bytes(plan));
+    const int64_t of_b = bytes_of_b(plan);
+    const bool stays = of_b >= 0 && of_b <= budget / 4 * 3;
+    limits l;
+    if (stays &&
+        (limits_of(plan, share_of(plan, budget - of_b), &l) || limits_of(plan, (budget - of_b) / TAMIS_SLAB_SETS, &l)))
+        return cut_rows(plan, &l);
+    /* pieces of one slab add up on the device: 16 bits would be rounded once more by each */
+    if (!softmax && o->operation != TAMIS_OP_SDDMM && tamis_type_size(o->output_type) == 2) {
+        plan->out_type = TAMIS_F32;
+        TRY(tamis_slab_count_bytes(plan));
+    }
+    /* Large slabs bring B's rows seldom; tiles need to be only so large that a call is worth it. But a slab of softmax
+       has one tile, with more rows of B than it has itself. */
+    const int64_t tile = softmax ? budget / 8 * 3 : budget / 8;
+    return tamis_slab_cut_tiles(plan, budget / TAMIS_SLAB_SETS - tile, tile);
+}

@@ -1,0 +1,50 @@
+/* The lists of slabs and pieces, and the bytes of what is in them. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "slabs/slabs.h"
+
+static tamis_status grow(void **list, int64_t *room, int64_t count, size_t size, const char *what) {
+    if (count < *room) return TAMIS_OK;
+    const int64_t more = *room ? 2 * *room : 16;
+    TRY(tamis_reallocate(*room, more, size, what, list));
+    *room = more;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_slab_add(tamis_slab_plan *plan, const tamis_slab *slab) {
+    TRY(grow((void **)&plan->slabs, &plan->slab_room, plan->report.slabs, sizeof *slab, "the list of slabs"));
+    plan->slabs[plan->report.slabs++] = *slab;
+    if (slab->rows > plan->report.rows_most) plan->report.rows_most = slab->rows;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_slab_add_piece(tamis_slab_plan *plan, const tamis_slab_piece *piece) {
+    TRY(grow((void **)&plan->pieces, &plan->piece_room, plan->report.pieces, sizeof *piece, "the list of pieces"));
+    plan->pieces[plan->report.pieces++] = *piece;
+    if (piece->nnz > plan->report.nnz_most) plan->report.nnz_most = piece->nnz;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan) {
+    const tamis_options *const o = &plan->options;
+    const tamis_sparse *const S = &plan->S;
+    tamis_slab_bytes *const b = &plan->bytes;
+    const int64_t size = (int64_t)tamis_type_size(o->type), out_size = (int64_t)tamis_type_size(plan->out_type);
+    const bool spmm = o->operation == TAMIS_OP_SPMM, sddmm = o->operation == TAMIS_OP_SDDMM;
+    const int64_t b_cols = spmm ? o->width : o->inner;
+    const int64_t d_cols = o->operation == TAMIS_OP_FUSED && !o->d_is_b ? o->width : 0;
+    if (__builtin_mul_overflow(spmm ? 0 : o->inner, size, &b->a) ||
+        __builtin_mul_overflow(sddmm ? 0 : o->width, out_size, &b->out) ||
+        __builtin_mul_overflow(b_cols, size, &b->b) || __builtin_mul_overflow(d_cols, size, &b->d) ||
+        __builtin_add_overflow(b->a, b->out, &b->row) || __builtin_add_overflow(b->b, b->d, &b->b_row))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW,
+                          "options.inner = %lld, width = %lld: the bytes of a row do not fit 64 bits",
+                          (long long)o->inner, (long long)o->width);
+    if (S->values && tamis_needs_values(o->operation, o->edge)) b->value = (int64_t)tamis_type_size(S->value_type);
+    b->sample = sddmm ? out_size : 0;
+    /* what calls may need beside: a score of each nonzero, for softmax or between SDDMM and SpMM */
+    const int64_t scratch = spmm ? 0 : (int64_t)tamis_type_size(tamis_sum_type(o->type));
+    b->entry = (int64_t)sizeof(int32_t) + b->value + b->sample + scratch;
+    b->whole_entry = (int64_t)tamis_index_size(S->index_type) + b->value + b->sample + scratch;
+    return TAMIS_OK;
+}

@@ -1,0 +1,238 @@
+/* Making a plan out of core: checks, slabs, and two sets of buffers of the largest piece's size. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/reserved.h"
+#include "base/status.h"
+#include "slabs/slabs.h"
+#include "sparse/check.h"
+
+/* Pinned memory of an H200's host, each way. */
+static const double LINK_BYTES = 55e9;
+
+/* Where B stays it is copied in parts of at most so many bytes. */
+enum { PART_BYTES = 16 << 20 };
+
+/* ------------------------------------------------------------------------------------------ checks */
+
+static tamis_status copy_text(const char *text, const char *what, char **copy) {
+    if (!text) return TAMIS_OK;
+    const size_t bytes = strlen(text) + 1;
+    TRY(tamis_allocate((int64_t)bytes, 1, what, (void **)copy));
+    memcpy(*copy, text, bytes);
+    return TAMIS_OK;
+}
+
+static tamis_status check_options(tamis_slab_plan *plan, const tamis_options *options) {
+    tamis_options *const o = &plan->options;
+    TRY(tamis_options_read(options, plan->device, o));
+    if (options->threads == 0) o->threads = plan->host->description.threads; /* they copy, whatever computes */
+    if (o->transpose)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.transpose = true: plans out of core do not multiply by the transpose; convert S");
+    if (o->keep_softmax)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.keep_softmax = true: plans out of core do not keep the statistics of softmax");
+    if (o->allocator) plan->allocator = *o->allocator;
+    TRY(copy_text(o->algorithm, "the name of an algorithm", &plan->algorithm));
+    TRY(copy_text(o->parameters, "the parameters of an algorithm", &plan->parameters));
+    TRY(tamis_source_create(o, plan->device->backend->handles, &plan->source));
+    o->algorithm = plan->algorithm;
+    o->parameters = plan->parameters;
+    o->allocator = o->allocator ? &plan->allocator : NULL;
+    return TAMIS_OK;
+}
+
+static tamis_status check_memory(tamis_slab_plan *plan, const tamis_slab_options *slabs) {
+    int64_t *const memory = &plan->report.device_memory;
+    if (slabs) {
+        TRY(TAMIS_RESERVED(slabs, "slabs"));
+        if (slabs->device_memory < 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "slabs.device_memory = %lld: expected 0 or more",
+                              (long long)slabs->device_memory);
+        *memory = slabs->device_memory;
+    }
+    if (*memory > 0) return TAMIS_OK;
+    *memory = plan->device->description.memory / 10 * 9;
+    if (*memory > 0) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "slabs.device_memory = 0: %s does not tell how much memory it has; set it",
+                      plan->device->description.name);
+}
+
+static tamis_status check_matrix(tamis_slab_plan *plan, const tamis_sparse *S) {
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "S = NULL: expected a sparse matrix");
+    if (S->location != TAMIS_HOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.location = device: a plan out of core reads S in host memory");
+    TRY(tamis_plan_check_view(plan->host, S, &plan->options));
+    if (S->format != TAMIS_CSR)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    plan->S = *S;
+    if (plan->options.trust_input) return TAMIS_OK;
+    return plan->host->backend->validate(NULL, NULL, plan->options.threads, S);
+}
+
+/* ------------------------------------------------------------------------------------------ sizes */
+
+/* Of matrices that may not exist: far less than 64 bits hold, so that a few can be added. */
+static int64_t times(int64_t count, int64_t bytes) {
+    int64_t product;
+    return __builtin_mul_overflow(count, bytes, &product) || product > INT64_MAX / 16 ? INT64_MAX / 16 : product;
+}
+
+static int64_t index_bytes(const tamis_slab_plan *plan) {
+    return plan->report.keeps_b ? (int64_t)tamis_index_size(plan->S.index_type) : (int64_t)sizeof(int32_t);
+}
+
+static void raise_to(int64_t *most, int64_t value) {
+    if (value > *most) *most = value;
+}
+
+/* The largest of each buffer, and what moves in all. */
+static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFERS]) {
+    const tamis_slab_bytes *const b = &plan->bytes;
+    tamis_slab_report *const r = &plan->report;
+    for (int64_t i = 0; i < r->pieces; i++) {
+        const tamis_slab_piece *const piece = &plan->pieces[i];
+        const int64_t rows = plan->slabs[piece->slab].rows;
+        raise_to(&most[TAMIS_SLAB_A], rows * b->a);
+        raise_to(&most[TAMIS_SLAB_OUT], rows * b->out + piece->nnz * b->sample);
+        raise_to(&most[TAMIS_SLAB_OFFSETS], (rows + 1) * (int64_t)sizeof(int32_t));
+        raise_to(&most[TAMIS_SLAB_COLUMNS], piece->nnz * index_bytes(plan));
+        raise_to(&most[TAMIS_SLAB_VALUES], piece->nnz * b->value);
+        raise_to(&most[TAMIS_SLAB_B], piece->b_rows * b->b);
+        raise_to(&most[TAMIS_SLAB_D], piece->b_rows * b->d);
+        r->upload_bytes += (rows + 1) * (int64_t)sizeof(int32_t) + piece->nnz * (index_bytes(plan) + b->value);
+    }
+    r->upload_bytes += times(plan->S.rows, b->a) + times(r->b_rows, b->b_row);
+    r->download_bytes = times(plan->S.rows, b->out) + times(plan->S.nnz, b->sample);
+    r->operand_bytes = times(plan->S.rows + 1, (int64_t)tamis_index_size(plan->S.offset_type)) +
+                       times(plan->S.nnz, (int64_t)tamis_index_size(plan->S.index_type) + b->value + b->sample) +
+                       times(plan->S.rows, b->row) + times(plan->S.cols, b->b_row);
+    r->kept_bytes += r->slabs * (int64_t)sizeof *plan->slabs + r->pieces * (int64_t)sizeof *plan->pieces +
+                     plan->tiles.count * (int64_t)sizeof *plan->tiles.rows_of_b;
+    const int64_t way = r->upload_bytes > r->download_bytes ? r->upload_bytes : r->download_bytes;
+    if (tamis_slab_on_device(plan)) r->link_seconds = (double)way / LINK_BYTES;
+}
+
+/* ------------------------------------------------------------------------------------------ buffers */
+
+/* At least one byte, so that empty arrays are somewhere. */
+static tamis_status allocate(tamis_slab_plan *plan, int64_t bytes, const char *what, void **memory) {
+    const tamis_backend *const backend = plan->device->backend;
+    TRY(backend->allocate(plan->device->handle, TAMIS_ALL_STREAMS, bytes > 0 ? (size_t)bytes : 1, what, memory));
+    plan->report.buffer_bytes += bytes;
+    return TAMIS_OK;
+}
+
+static tamis_status make_buffer(tamis_slab_plan *plan, int64_t bytes, int64_t pinned, tamis_slab_buffer *buffer) {
+    const tamis_backend *const backend = plan->device->backend;
+    buffer->bytes = pinned;
+    TRY(allocate(plan, bytes, "a slab", &buffer->device));
+    buffer->host = buffer->device;
+    if (!tamis_slab_on_device(plan)) return TAMIS_OK;
+    buffer->host = NULL;
+    if (pinned == 0) return TAMIS_OK;
+    plan->report.pinned_bytes += pinned;
+    return backend->host_allocate(plan->device->handle, (size_t)pinned, &buffer->host);
+}
+
+/* Pinned memory for a part of B where it stays: a row or more. */
+static int64_t part_bytes(const tamis_slab_plan *plan, int64_t row_bytes) {
+    const int64_t all = plan->S.cols * row_bytes;
+    if (!tamis_slab_on_device(plan) || all <= PART_BYTES) return all;
+    return row_bytes > PART_BYTES ? row_bytes : PART_BYTES / row_bytes * row_bytes;
+}
+
+static tamis_status make_set(tamis_slab_plan *plan, const int64_t most[TAMIS_SLAB_BUFFERS], tamis_slab_set *set) {
+    const int64_t rows[] = {plan->bytes.b, plan->bytes.d};
+    for (int i = 0; i < TAMIS_SLAB_BUFFERS; i++) {
+        if (i >= TAMIS_SLAB_B && plan->report.keeps_b && !tamis_slab_on_device(plan)) continue;
+        const int64_t part = i >= TAMIS_SLAB_B && plan->report.keeps_b ? part_bytes(plan, rows[i - TAMIS_SLAB_B]) : 0;
+        TRY(make_buffer(plan, most[i], part > 0 ? part : most[i], &set->buffers[i]));
+    }
+    return plan->device->backend->stream_create(plan->device->handle, &set->stream);
+}
+
+static tamis_status make_buffers(tamis_slab_plan *plan) {
+    const int64_t rows[] = {plan->bytes.b, plan->bytes.d};
+    int64_t most[TAMIS_SLAB_BUFFERS] = {0};
+    measure_pieces(plan, most);
+    for (int i = 0; i < 2 && plan->report.keeps_b; i++)
+        TRY(allocate(plan, plan->S.cols * rows[i], "B and D", &plan->whole[i]));
+    for (int i = 0; i < TAMIS_SLAB_SETS; i++) TRY(make_set(plan, most, &plan->sets[i]));
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ the whole */
+
+static tamis_status make_with_source(tamis_slab_plan *plan) {
+    tamis_source *const before = tamis_source_enter(plan->source);
+    const tamis_status status = make_buffers(plan);
+    tamis_source_leave(before);
+    return status;
+}
+
+static tamis_status make(tamis_slab_plan *plan, const tamis_sparse *S, const tamis_options *options,
+                         const tamis_slab_options *slabs) {
+    const double start = tamis_clock_seconds();
+    TRY(tamis_device_open("cpu", &plan->host));
+    TRY(check_options(plan, options));
+    TRY(check_memory(plan, slabs));
+    TRY(check_matrix(plan, S));
+    TRY(tamis_slab_cut(plan));
+    TRY(make_with_source(plan));
+    plan->report.setup_seconds = tamis_clock_seconds() - start;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_slab_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
+                                    const tamis_slab_options *slabs, tamis_slab_plan **plan) {
+    tamis_status status = TAMIS_OK;
+    tamis_slab_plan *made = NULL;
+    tamis_clear_error();
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "plan = NULL: expected an address for the result");
+    *plan = NULL;
+    TRY(tamis_device_check(device));
+    TRY(tamis_allocate_zeroed(1, sizeof *made, "a plan out of core", (void **)&made));
+    made->device = device;
+    TRY_GOTO(failed, make(made, S, options, slabs));
+    *plan = made;
+    return TAMIS_OK;
+failed:
+    tamis_slab_plan_destroy(made);
+    return status;
+}
+
+static void release_set(const tamis_slab_plan *plan, tamis_slab_set *set) {
+    const tamis_backend *const backend = plan->device->backend;
+    void *const handle = plan->device->handle;
+    void *const marks[] = {set->uploaded, set->computed, set->freed, set->downloaded};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (marks[i]) backend->release_mark(handle, marks[i]);
+    if (set->stream) backend->stream_destroy(handle, set->stream);
+    for (int i = 0; i < TAMIS_SLAB_BUFFERS; i++) {
+        const tamis_slab_buffer *const b = &set->buffers[i];
+        if (b->host && b->host != b->device) backend->host_release(handle, b->host);
+        if (b->device) backend->release_memory(handle, TAMIS_ALL_STREAMS, b->device);
+    }
+}
+
+void tamis_slab_plan_destroy(tamis_slab_plan *plan) {
+    if (!plan) return;
+    tamis_message kept;
+    tamis_message_keep(&kept);
+    tamis_source *const before = tamis_source_enter(plan->source);
+    for (int i = 0; i < TAMIS_SLAB_SETS; i++) release_set(plan, &plan->sets[i]);
+    for (int i = 0; i < 2; i++)
+        if (plan->whole[i])
+            plan->device->backend->release_memory(plan->device->handle, TAMIS_ALL_STREAMS, plan->whole[i]);
+    tamis_source_leave(before);
+    tamis_source_destroy(plan->source);
+    tamis_device_close(plan->host);
+    void *const lists[] = {plan->slabs,         plan->pieces,        plan->tiles.rows_of_b, plan->tiles.columns,
+                           plan->tiles.offsets, plan->tiles.entries, plan->algorithm,       plan->parameters};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tamis_release(lists[i]);
+    tamis_release(plan);
+    tamis_message_restore(&kept);
+}

@@ -1,0 +1,130 @@
+/* A plan out of core: slabs of rows, their pieces, and two sets of buffers that pieces take in turn. */
+#ifndef TAMIS_SLABS_SLABS_H
+#define TAMIS_SLABS_SLABS_H
+
+#include <tamis/slabs.h>
+
+#include "core/plan.h"
+
+/* Rows of S. Entries count from the first of the view. */
+typedef struct tamis_slab {
+    int64_t first_row, rows, first_entry, nnz;
+    int64_t first_piece, pieces;
+} tamis_slab;
+
+/* What one call computes: a slab's nonzeros with columns of one tile. Where B stays, a slab is one piece. */
+typedef struct tamis_slab_piece {
+    int64_t slab, nnz;
+    int64_t first_entry; /* in columns and entries of tamis_slab_tiles */
+    int64_t first_b, b_rows;
+    int64_t first_offset;
+} tamis_slab_piece;
+
+/* The pieces' patterns, where B comes in tiles: CSRs whose columns number the piece's rows of B. */
+typedef struct tamis_slab_tiles {
+    int64_t *rows_of_b; /* of each piece, ascending */
+    int64_t count, room;
+    int32_t *columns, *offsets;
+    int64_t *entries; /* entry t of a piece is entry entries[t] of its slab; NULL: each slab is one piece */
+} tamis_slab_tiles;
+
+/* Bytes of what moves. */
+typedef struct tamis_slab_bytes {
+    int64_t row;         /* of a row of A and of the output in a slab */
+    int64_t entry;       /* of a nonzero: column, value, sample, and what calls need beside */
+    int64_t b_row;       /* of a row of B and D */
+    int64_t a, out;      /* the parts of `row` */
+    int64_t b, d;        /* the parts of b_row */
+    int64_t value;       /* of a nonzero's value; 0: none is read */
+    int64_t sample;      /* SDDMM's output */
+    int64_t whole_entry; /* `entry` where B stays: columns are as wide as S's */
+} tamis_slab_bytes;
+
+/* What a set holds. A and the output belong to a slab (samples to a piece), the rest to a piece. */
+enum {
+    TAMIS_SLAB_A,
+    TAMIS_SLAB_OUT,
+    TAMIS_SLAB_OFFSETS,
+    TAMIS_SLAB_COLUMNS,
+    TAMIS_SLAB_VALUES,
+    TAMIS_SLAB_B,
+    TAMIS_SLAB_D,
+    TAMIS_SLAB_BUFFERS
+};
+
+/* Device memory and its pinned counterpart: the same on the CPU. */
+typedef struct tamis_slab_buffer {
+    void *device, *host;
+    int64_t bytes;
+} tamis_slab_buffer;
+
+enum { TAMIS_SLAB_SETS = 2 };
+
+typedef struct tamis_slab_set {
+    tamis_slab_buffer buffers[TAMIS_SLAB_BUFFERS];
+    void *stream;
+    void *uploaded, *computed; /* of the last piece in this set */
+    void *freed;               /* of the last slab: its part of the set is done with */
+    void *downloaded;          /* of the last output */
+    bool used, slab_used;
+} tamis_slab_set;
+
+struct tamis_slab_plan {
+    tamis_device *device, *host; /* where it computes; the CPU, which checks and copies */
+    tamis_options options;       /* defaults filled in; its pointers to strings are not kept */
+    tamis_allocator allocator;   /* the caller's, if options.allocator is set */
+    tamis_source *source;
+    char *algorithm, *parameters; /* copies, or NULL */
+    tamis_sparse S;               /* the caller's view */
+    tamis_slab_bytes bytes;
+    tamis_type out_type; /* of the output on the device: fp32 where tiles of 16-bit outputs add up */
+
+    tamis_slab *slabs;
+    tamis_slab_piece *pieces;
+    int64_t slab_room, piece_room;
+    tamis_slab_tiles tiles;
+    void *whole[2]; /* B and D, where they stay */
+    tamis_slab_set sets[TAMIS_SLAB_SETS];
+    tamis_slab_report report;
+};
+
+static inline bool tamis_slab_on_device(const tamis_slab_plan *plan) {
+    return plan->device->backend->location == TAMIS_DEVICE;
+}
+
+static inline bool tamis_slab_softmax(const tamis_options *o) {
+    return o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+}
+
+/* The entry of S's arrays with which row i begins, counted from the first of the view. */
+static inline int64_t tamis_slab_entry(const tamis_sparse *S, int64_t i) {
+    const int64_t at =
+        S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[i] : ((const int64_t *)S->offsets)[i];
+    return at - S->offset_base;
+}
+
+/* cut.c: slabs and pieces that fit so much memory. */
+tamis_status tamis_slab_cut(tamis_slab_plan *plan);
+
+/* lists.c: plan->bytes, by the options and out_type; one more slab or piece. */
+tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan);
+tamis_status tamis_slab_add(tamis_slab_plan *plan, const tamis_slab *slab);
+tamis_status tamis_slab_add_piece(tamis_slab_plan *plan, const tamis_slab_piece *piece);
+
+/* tiles.c: the same with B in tiles; slabs' rows take slab_most bytes, pieces piece_most. */
+tamis_status tamis_slab_cut_tiles(tamis_slab_plan *plan, int64_t slab_most, int64_t piece_most);
+
+/* staging.c: copying between the caller's arrays and packed ones on the host, by the plan's threads. */
+tamis_status tamis_slab_pack_rows(const tamis_slab_plan *plan, const tamis_dense *X, int64_t member,
+                                  const int64_t *rows, int64_t first, int64_t count, void *to);
+/* Rows first .. first + count - 1 of an output of the plan's out_type; `out`: to the caller's, else from there. */
+void tamis_slab_move_output(const tamis_slab_plan *plan, const tamis_dense *X, int64_t member, int64_t first,
+                            int64_t count, void *packed, bool out);
+/* Elements, one after another or those of a piece, from (or, with `out`, to) an array of one for each entry. */
+void tamis_slab_move_entries(const tamis_slab_plan *plan, const tamis_slab_piece *piece, size_t size, void *array,
+                             void *packed, bool out);
+void tamis_slab_copy(const tamis_slab_plan *plan, void *to, const void *from, int64_t bytes);
+void tamis_slab_stage_offsets(const tamis_slab_plan *plan, const tamis_slab_piece *piece, int32_t *to);
+void tamis_slab_stage_columns(const tamis_slab_plan *plan, const tamis_slab_piece *piece, void *to);
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * Slabs whose rows of B come in tiles. A tile is a range of columns, and has those that the slab's nonzeros need: a
+ * mesh's slab needs few, a random graph's almost all. First where slabs and tiles end, and which rows of B each tile
+ * has; then the pieces' patterns.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "slabs/slabs.h"
+#include "sparse/index.h"
+
+typedef struct cutting {
+    tamis_slab_plan *plan;
+    int64_t slab_most, piece_most; /* bytes */
+    int64_t rows, nnz, b_rows;     /* what the buffers of a piece hold; 0: not decided yet */
+    int64_t nnz_least, b_least;    /* what they must hold: the longest row or column, the row with the most columns */
+    int64_t *counts;               /* by column: the slab's nonzeros there */
+    int64_t low, high;             /* columns that the slab has; high < low: none */
+    int32_t *numbers, *tiles;      /* by column: its number in its tile, and the tile's in its slab */
+} cutting;
+
+static int64_t column_of(const tamis_sparse *S, int64_t entry) {
+    return tamis_index_load(S->columns, S->index_type, S->offset_base + entry);
+}
+
+static int64_t offset_bytes(int64_t rows) { return (rows + 1) * (int64_t)sizeof(int32_t); }
+
+/* ------------------------------------------------------------------------------------------ slabs */
+
+/* What takes so many bytes in a share of the memory: 1/8 of 15/16 of it; of a tile of softmax three times as much. */
+static tamis_status too_small(const cutting *c, const char *what, int64_t number, int64_t bytes, bool of_softmax) {
+    int64_t needed;
+    if (__builtin_mul_overflow(bytes, of_softmax ? 3 : 9, &needed) || __builtin_add_overflow(needed, 256, &needed))
+        needed = INT64_MAX;
+    return tamis_fail(TAMIS_ERROR_MEMORY,
+                      "slabs.device_memory = %lld: %s %lld of S takes %lld bytes at once%s, for which %lld would do",
+                      (long long)c->plan->report.device_memory, what, (long long)number, (long long)bytes,
+                      of_softmax ? " with its rows of B and D, since softmax needs a whole row" : "",
+                      (long long)needed);
+}
+
+/* Bytes of a piece with so many rows, nonzeros and rows of B; INT64_MAX: too many for 32 bits. */
+static int64_t piece_bytes(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
+    const tamis_slab_bytes *const b = &c->plan->bytes;
+    int64_t entries, of_b, bytes;
+    if (nnz > INT32_MAX || b_rows > INT32_MAX || __builtin_mul_overflow(nnz, b->entry, &entries) ||
+        __builtin_mul_overflow(b_rows, b->b_row, &of_b) || __builtin_add_overflow(entries, of_b, &bytes) ||
+        __builtin_add_overflow(bytes, offset_bytes(rows), &bytes))
+        return INT64_MAX;
+    return bytes;
+}
+
+/* Whether a piece fits: the bytes, or once the sizes of buffers are decided, each of them. */
+static bool fits(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
+    if (c->rows == 0) return piece_bytes(c, rows, nnz, b_rows) <= c->piece_most;
+    return rows <= c->rows && nnz <= c->nnz && b_rows <= c->b_rows;
+}
+
+static void raise_to(int64_t *most, int64_t value) {
+    if (value > *most) *most = value;
+}
+
+/* Counts the columns of a row; the number of those that are new to the slab. */
+static int64_t count_row(cutting *c, int64_t row, int step) {
+    const tamis_sparse *const S = &c->plan->S;
+    const int64_t end = tamis_slab_entry(S, row + 1);
+    int64_t new_ones = 0;
+    for (int64_t t = tamis_slab_entry(S, row); t < end; t++) {
+        const int64_t column = column_of(S, t);
+        new_ones += c->counts[column] == 0;
+        c->counts[column] += step;
+        if (column < c->low) c->low = column;
+        if (column > c->high) c->high = column;
+    }
+    return new_ones;
+}
+
+/* Takes rows from `first` on while they fit, and counts their columns. */
+static tamis_status take_rows(cutting *c, int64_t first, tamis_slab *slab) {
+    const tamis_sparse *const S = &c->plan->S;
+    const bool softmax = tamis_slab_softmax(&c->plan->options);
+    const int64_t row_bytes = c->plan->bytes.row, begin = tamis_slab_entry(S, first);
+    int64_t end = first, b_rows = 0;
+    c->low = S->cols;
+    c->high = -1;
+    while (end < S->rows) {
+        const int64_t rows = end + 1 - first, nnz = tamis_slab_entry(S, end + 1) - begin;
+        if ((row_bytes > 0 && rows > c->slab_most / row_bytes) || offset_bytes(rows) > c->piece_most / 2) break;
+        const int64_t more = count_row(c, end, 1);
+        const int64_t of_row = tamis_slab_entry(S, end + 1) - tamis_slab_entry(S, end);
+        if (softmax) {
+            raise_to(&c->nnz_least, of_row);
+            raise_to(&c->b_least, of_row < S->cols ? of_row : S->cols);
+        }
+        if (softmax && !fits(c, rows, nnz, b_rows + more)) {
+            (void)count_row(c, end, -1);
+            if (end > first) break;
+            return too_small(c, "row", first, piece_bytes(c, 1, nnz, more), true);
+        }
+        b_rows += more;
+        end++;
+    }
+    if (end == first) return too_small(c, "row", first, row_bytes + offset_bytes(1), false);
+    *slab = (tamis_slab){.first_row = first,
+                         .rows = end - first,
+                         .first_entry = begin,
+                         .nnz = tamis_slab_entry(S, end) - begin,
+                         .first_piece = c->plan->report.pieces};
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ tiles */
+
+static tamis_status add_row_of_b(tamis_slab_tiles *tiles, int64_t column) {
+    if (tiles->count == tiles->room) {
+        const int64_t more = tiles->room ? 2 * tiles->room : 256;
+        TRY(tamis_reallocate(tiles->room, more, sizeof column, "the list of rows of B", (void **)&tiles->rows_of_b));
+        tiles->room = more;
+    }
+    tiles->rows_of_b[tiles->count++] = column;
+    return TAMIS_OK;
+}
+
+/* Ends the piece under way, and begins the next one. */
+static tamis_status end_piece(cutting *c, tamis_slab *slab, tamis_slab_piece *piece) {
+    TRY(tamis_slab_add_piece(c->plan, piece));
+    slab->pieces++;
+    *piece = (tamis_slab_piece){.slab = piece->slab,
+                                .first_entry = piece->first_entry + piece->nnz,
+                                .first_b = piece->first_b + piece->b_rows,
+                                .first_offset = piece->first_offset + slab->rows + 1};
+    return TAMIS_OK;
+}
+
+/* Cuts the slab's columns, which have been counted, into tiles, and clears the counts. */
+static tamis_status cut_columns(cutting *c, tamis_slab *slab, tamis_slab_piece *piece) {
+    piece->slab = c->plan->report.slabs;
+    for (int64_t column = c->low; column <= c->high; column++) {
+        const int64_t nnz = c->counts[column];
+        c->counts[column] = 0;
+        if (nnz == 0) continue;
+        if (!tamis_slab_softmax(&c->plan->options)) raise_to(&c->nnz_least, nnz);
+        if (!fits(c, slab->rows, nnz, 1))
+            return too_small(c, "column", column, piece_bytes(c, slab->rows, nnz, 1), false);
+        if (!fits(c, slab->rows, piece->nnz + nnz, piece->b_rows + 1)) TRY(end_piece(c, slab, piece));
+        TRY(add_row_of_b(&c->plan->tiles, column));
+        piece->nnz += nnz;
+        piece->b_rows++;
+    }
+    return end_piece(c, slab, piece); /* of a slab without nonzeros too: its output is beta times the old one */
+}
+
+static tamis_status cut_all(cutting *c) {
+    tamis_slab_plan *const plan = c->plan;
+    tamis_slab_piece piece = {.nnz = 0};
+    for (int64_t first = 0; first < plan->S.rows;) {
+        tamis_slab slab;
+        TRY(take_rows(c, first, &slab));
+        TRY(cut_columns(c, &slab, &piece));
+        TRY(tamis_slab_add(plan, &slab));
+        first += slab.rows;
+    }
+    plan->report.b_rows = plan->tiles.count;
+    return TAMIS_OK;
+}
+
+/*
+ * The buffers of a set are as large as the largest piece's rows, nonzeros and rows of B, which may be three pieces'. So
+ * all is cut twice: first by bytes alone, which shows how many nonzeros a row of B has; then by sizes in this
+ * proportion.
+ */
+static void decide(cutting *c) {
+    tamis_slab_plan *const plan = c->plan;
+    const tamis_slab_bytes *const b = &plan->bytes;
+    const int64_t room = c->piece_most - offset_bytes(plan->report.rows_most);
+    const double each = plan->tiles.count > 0 ? (double)plan->S.nnz / (double)plan->tiles.count : 0;
+    c->rows = plan->report.rows_most;
+    c->nnz = (int64_t)(each * (double)room / (each * (double)b->entry + (double)b->b_row + 1));
+    raise_to(&c->nnz, c->nnz_least);
+    if (b->b_row > 0 && c->nnz * b->entry + c->b_least * b->b_row > room)
+        c->nnz = (room - c->b_least * b->b_row) / b->entry;
+    c->b_rows = b->b_row > 0 ? (room - c->nnz * b->entry) / b->b_row : INT32_MAX;
+    if (c->b_rows > INT32_MAX) c->b_rows = INT32_MAX;
+    plan->report.slabs = plan->report.pieces = plan->report.rows_most = plan->report.nnz_most = plan->tiles.count = 0;
+}
+
+/* ------------------------------------------------------------------------------------------ patterns */
+
+static tamis_status make_room(tamis_slab_plan *plan) {
+    tamis_slab_tiles *const tiles = &plan->tiles;
+    int64_t offsets = 0;
+    for (int64_t i = 0; i < plan->report.pieces; i++) offsets += plan->slabs[plan->pieces[i].slab].rows + 1;
+    TRY(tamis_allocate(plan->S.nnz, sizeof(int32_t), "the columns of pieces", (void **)&tiles->columns));
+    TRY(tamis_allocate(offsets, sizeof(int32_t), "the offsets of pieces", (void **)&tiles->offsets));
+    plan->report.kept_bytes = (int64_t)sizeof(int32_t) * (plan->S.nnz + offsets);
+    if (plan->report.pieces == plan->report.slabs) return TAMIS_OK;
+    plan->report.kept_bytes += (int64_t)sizeof(int64_t) * plan->S.nnz;
+    return tamis_allocate(plan->S.nnz, sizeof(int64_t), "the entries of pieces", (void **)&tiles->entries);
+}
+
+/* Each column's tile, and its number there. */
+static void number_columns(cutting *c, const tamis_slab *slab) {
+    for (int64_t i = 0; i < slab->pieces; i++) {
+        const tamis_slab_piece *const piece = &c->plan->pieces[slab->first_piece + i];
+        for (int64_t j = 0; j < piece->b_rows; j++) {
+            const int64_t column = c->plan->tiles.rows_of_b[piece->first_b + j];
+            c->numbers[column] = (int32_t)j;
+            c->tiles[column] = (int32_t)i;
+        }
+    }
+}
+
+/* The pieces' CSRs, and where their values are; fill[i]: entries of piece i so far. */
+static void fill_slab(const cutting *c, const tamis_slab *slab, int32_t *fill) {
+    const tamis_sparse *const S = &c->plan->S;
+    const tamis_slab_tiles *const tiles = &c->plan->tiles;
+    const tamis_slab_piece *const pieces = &c->plan->pieces[slab->first_piece];
+    for (int64_t i = 0; i < slab->pieces; i++) tiles->offsets[pieces[i].first_offset] = fill[i] = 0;
+    for (int64_t row = 0; row < slab->rows; row++) {
+        const int64_t end = tamis_slab_entry(S, slab->first_row + row + 1);
+        for (int64_t t = tamis_slab_entry(S, slab->first_row + row); t < end; t++) {
+            const int64_t column = column_of(S, t);
+            const int32_t tile = c->tiles[column];
+            const int64_t at = pieces[tile].first_entry + fill[tile]++;
+            tiles->columns[at] = c->numbers[column];
+            if (tiles->entries) tiles->entries[at] = t - slab->first_entry;
+        }
+        for (int64_t i = 0; i < slab->pieces; i++) tiles->offsets[pieces[i].first_offset + row + 1] = fill[i];
+    }
+}
+
+static tamis_status fill_all(cutting *c) {
+    tamis_slab_plan *const plan = c->plan;
+    tamis_status status = TAMIS_OK;
+    int32_t *fill = NULL;
+    int64_t most = 0;
+    for (int64_t s = 0; s < plan->report.slabs; s++)
+        if (plan->slabs[s].pieces > most) most = plan->slabs[s].pieces;
+    TRY(make_room(plan));
+    TRY_GOTO(done, tamis_allocate(most, sizeof *fill, "counts of pieces", (void **)&fill));
+    for (int64_t s = 0; s < plan->report.slabs; s++) {
+        number_columns(c, &plan->slabs[s]);
+        fill_slab(c, &plan->slabs[s], fill);
+    }
+done:
+    tamis_release(fill);
+    return status;
+}
+
+tamis_status tamis_slab_cut_tiles(tamis_slab_plan *plan, int64_t slab_most, int64_t piece_most) {
+    cutting c = {.plan = plan, .slab_most = slab_most, .piece_most = piece_most};
+    const int64_t cols = plan->S.cols;
+    tamis_status status = TAMIS_OK;
+    TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *c.counts, "counts of columns", (void **)&c.counts));
+    c.b_least = 1;
+    TRY_GOTO(done, cut_all(&c));
+    if (plan->report.pieces > 0) {
+        decide(&c);
+        TRY_GOTO(done, cut_all(&c));
+    }
+    TRY_GOTO(done, tamis_allocate(cols, sizeof *c.numbers, "the numbers of columns", (void **)&c.numbers));
+    TRY_GOTO(done, tamis_allocate(cols, sizeof *c.tiles, "the tiles of columns", (void **)&c.tiles));
+    status = fill_all(&c);
+done:
+    tamis_release(c.counts);
+    tamis_release(c.numbers);
+    tamis_release(c.tiles);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* Rows by METIS: a stand-in with either width of integers, errors, and METIS itself where it is there. */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/generate.h>
+#include <tamis/matrix.h>
+#include <tamis/shard.h>
+#include <tamis/structure.h>
+
+#include "base/memory.h"
+
+enum { ROWS = 7, PARTS = 3 };
+
+static int32_t offsets[] = {0, 2, 3, 5, 5, 8, 9, 10}, columns[] = {1, 1, 6, 2, 0, 4, 5, 0, 3, 0};
+
+static tamis_sparse small_matrix(void) {
+    return (tamis_sparse){
+        .format = TAMIS_CSR, .rows = ROWS, .cols = ROWS, .nnz = 10, .offsets = offsets, .columns = columns};
+}
+
+static void expect_error(tamis_status status, tamis_status want, const char *text) {
+    if (status == want && strstr(tamis_last_error(), text)) return;
+    fail_msg("%d: %s; expected %d: %s", (int)status, tamis_last_error(), (int)want, text);
+}
+
+static void parts_by(const char *file) {
+    static const int64_t want[] = {0, 3, 6, 1, 4, 2, 5}, want_first[] = {0, 3, 5, 7};
+    int64_t order[ROWS], first[PARTS + 1];
+    const tamis_sparse S = small_matrix();
+    setenv("TAMIS_METIS", file, 1);
+    if (tamis_shard_partition(&S, PARTS, order, first) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    assert_memory_equal(order, want, sizeof want);
+    assert_memory_equal(first, want_first, sizeof want_first);
+    assert_int_equal(tamis_shard_partition(&S, 1, order, first), TAMIS_OK);
+    assert_true(first[0] == 0 && first[1] == ROWS && order[0] == 0 && order[6] == 6);
+}
+
+static void both_widths(void **state) {
+    (void)state;
+    parts_by(STUB_32);
+    parts_by(STUB_64);
+}
+
+static void errors(void **state) {
+    int64_t order[ROWS], first[PARTS + 1];
+    tamis_sparse S = small_matrix();
+    (void)state;
+    setenv("TAMIS_METIS", STUB_32, 1);
+    expect_error(tamis_shard_partition(NULL, 2, order, first), TAMIS_ERROR_ARGUMENT, "S = NULL");
+    expect_error(tamis_shard_partition(&S, 0, order, first), TAMIS_ERROR_ARGUMENT, "parts = 0");
+    expect_error(tamis_shard_partition(&S, 2, NULL, first), TAMIS_ERROR_ARGUMENT, "order = NULL");
+    expect_error(tamis_shard_partition(&S, 2, order, NULL), TAMIS_ERROR_ARGUMENT, "first_rows = NULL");
+    S.cols = 8;
+    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "S.rows = 7, S.cols = 8");
+    S.cols = ROWS;
+    setenv("STUB_METIS", "-3", 1);
+    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_MEMORY, "returned -3 for 7 rows and 2 parts");
+    setenv("STUB_METIS", "-4", 1);
+    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_INTERNAL, "returned -4");
+    unsetenv("STUB_METIS");
+    setenv("TAMIS_METIS", "/nowhere/libmetis.so", 1);
+    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED,
+                 "no METIS: /nowhere/libmetis.so: not found");
+    setenv("TAMIS_METIS", "libm.so.6", 1);
+    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "has no METIS_PartGraphKway");
+}
+
+static void memory_runs_out(void **state) {
+    int64_t order[ROWS], first[PARTS + 1], failed = 0;
+    const tamis_sparse S = small_matrix();
+    tamis_status status = TAMIS_ERROR_MEMORY;
+    (void)state;
+    setenv("TAMIS_METIS", STUB_32, 1);
+    for (int64_t n = 1; status != TAMIS_OK; n++) {
+        tamis_memory_fail_at(n);
+        status = tamis_shard_partition(&S, PARTS, order, first);
+        tamis_memory_fail_at(0);
+        if (status != TAMIS_OK && status != TAMIS_ERROR_MEMORY) fail_msg("%s", tamis_last_error());
+        failed += status != TAMIS_OK;
+        assert_int_equal(tamis_memory_live(), 0);
+    }
+    assert_true(failed >= 7);
+}
+
+/* ------------------------------------------------------------------------------------------ METIS itself */
+
+/* The rows and columns of S in another order. */
+static tamis_sparse reordered(const tamis_sparse *S, const int64_t *order, int32_t *to_offsets, int32_t *to_columns) {
+    const int32_t *const from = S->offsets, *const col = S->columns;
+    int32_t *const place = malloc((size_t)S->rows * sizeof *place);
+    tamis_sparse R = *S;
+    assert_non_null(place);
+    for (int64_t i = 0; i < S->rows; i++) place[order[i]] = (int32_t)i;
+    to_offsets[0] = 0;
+    for (int64_t i = 0; i < S->rows; i++) {
+        int32_t at = to_offsets[i];
+        for (int32_t t = from[order[i]]; t < from[order[i] + 1]; t++) to_columns[at++] = place[col[t]];
+        to_offsets[i + 1] = at;
+    }
+    free(place);
+    R.offsets = to_offsets;
+    R.columns = to_columns;
+    R.values = NULL;
+    return R;
+}
+
+/* Rows that go between eight parts in S's own order, and in that of METIS. */
+static void compare(const char *name, const tamis_sparse *S, int parts, double most_share) {
+    tamis_shard_volume before, after;
+    int64_t *const order = malloc((size_t)S->rows * sizeof *order), first[65];
+    int32_t *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
+    int32_t *const to_columns = malloc((size_t)S->nnz * sizeof *to_columns);
+    assert_true(order && to_offsets && to_columns);
+    assert_int_equal(tamis_shard_survey(S, parts, NULL, NULL, &before), TAMIS_OK);
+    assert_int_equal(tamis_shard_partition(S, parts, order, first), TAMIS_OK);
+    assert_true(first[0] == 0 && first[parts] == S->rows);
+    const tamis_sparse R = reordered(S, order, to_offsets, to_columns);
+    assert_int_equal(tamis_validate(&R), TAMIS_OK); /* so the order has each row once */
+    assert_int_equal(tamis_shard_survey(&R, parts, first, first, &after), TAMIS_OK);
+    printf("    %-14s %2d parts: %lld rows instead of %lld, %.2f times fewer; imbalance %.2f instead of %.2f\n", name,
+           parts, (long long)after.ghosts, (long long)before.ghosts, (double)before.ghosts / (double)after.ghosts,
+           after.imbalance, before.imbalance);
+    assert_true((double)after.ghosts <= most_share * (double)before.ghosts);
+    free(order);
+    free(to_offsets);
+    free(to_columns);
+}
+
+static bool metis_is_here(void) {
+    int64_t order[ROWS], first[PARTS + 1];
+    const tamis_sparse S = small_matrix();
+    const char *const file = getenv("TAMIS_TEST_METIS");
+    if (file)
+        setenv("TAMIS_METIS", file, 1);
+    else
+        unsetenv("TAMIS_METIS");
+    if (tamis_shard_partition(&S, 2, order, first) == TAMIS_OK) return true;
+    printf("    skipped: %s\n", tamis_last_error());
+    return false;
+}
+
+/* A mesh whose nodes have been shuffled: METIS finds it again. */
+static void finds_a_mesh(void **state) {
+    tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
+    tamis_owned_sparse *mesh = NULL;
+    (void)state;
+    if (!metis_is_here()) skip();
+    o.kind = TAMIS_KIND_FEM;
+    o.rows = 6000;
+    o.nnz = 150000;
+    o.pattern = true;
+    assert_int_equal(tamis_generate(&o, &mesh), TAMIS_OK);
+    const tamis_sparse *const S = tamis_owned_sparse_view(mesh);
+    int64_t *const order = malloc((size_t)S->rows * sizeof *order);
+    int32_t *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
+    int32_t *const to_columns = malloc((size_t)S->nnz * sizeof *to_columns);
+    assert_true(order && to_offsets && to_columns);
+    for (int64_t i = 0; i < S->rows; i++) order[i] = i * 2477 % S->rows; /* 2477 is prime */
+    const tamis_sparse shuffled = reordered(S, order, to_offsets, to_columns);
+    assert_int_equal(tamis_validate(&shuffled), TAMIS_OK);
+    compare("a mesh", &shuffled, 8, 0.5);
+    free(order);
+    free(to_offsets);
+    free(to_columns);
+    tamis_owned_sparse_free(mesh);
+}
+
+/* Real patterns, where they are. */
+static void real_patterns(void **state) {
+    static const struct {
+        const char *file;
+        bool edges;
+    } files[] = {{"mesh/mdual.graph.xz", false},
+                 {"snap/email-Enron.txt.gz", true},
+                 {"snap/facebook_combined.txt.gz", true},
+                 {"snap/ca-CondMat.mtx.xz", false},
+                 {"gnn/pubmed.graph.mtx.xz", false}};
+    int compared = 0;
+    (void)state;
+    if (!metis_is_here()) skip();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[600];
+        tamis_read_options o = TAMIS_READ_OPTIONS_INIT;
+        tamis_owned_sparse *matrix = NULL;
+        snprintf(path, sizeof path, "%s/%s", DATA, files[i].file);
+        o.values = TAMIS_VALUES_NONE;
+        o.undirected = o.relabel = files[i].edges;
+        if (tamis_read_sparse(path, &o, &matrix) != TAMIS_OK) {
+            printf("    skipped: %s\n", tamis_last_error());
+            continue;
+        }
+        compare(strchr(files[i].file, '/') + 1, tamis_owned_sparse_view(matrix), 8, 1);
+        compare(strchr(files[i].file, '/') + 1, tamis_owned_sparse_view(matrix), 64, 1);
+        tamis_owned_sparse_free(matrix);
+        compared++;
+    }
+    if (compared == 0) skip();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_widths), cmocka_unit_test(errors),
+                                       cmocka_unit_test(memory_runs_out), cmocka_unit_test(finds_a_mesh),
+                                       cmocka_unit_test(real_patterns)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
