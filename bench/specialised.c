@@ -137,6 +137,7 @@ static void measure(tamis_device *device, const tamis_sparse *S, const char *nam
         o.operation = TAMIS_OP_SPMM;
         o.width = width;
         o.threads = threads;
+        o.expected_calls = 1000; /* code that is generated for a K is for many calls, too */
         o.algorithm = one;
         o.parameters = parameters;
         need(tamis_plan_create(device, S, &o, &all[count].plan));

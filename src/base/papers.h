@@ -8,5 +8,6 @@
 #define PAPER_STUDY       "Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels"
 #define PAPER_ESIMD       "Zubair, Bauinger: Sparse Matrix Kernels on Intel Max Series GPU"
 #define PAPER_CUSDDMM     "Nisa et al.: Sampled Dense Matrix Multiplication"
+#define PAPER_TILING      "Wilkinson et al.: Register Tiling for Unstructured Sparsity"
 
 #endif

@@ -49,6 +49,17 @@ static bool accepts_tiled(const tamis_problem *problem, char *reason, size_t byt
     return true;
 }
 
+static bool accepts_panels(const tamis_problem *problem, char *reason, size_t bytes) {
+    if (problem->cols > UINT32_MAX ||
+        problem->evidence->profile.max > (1 << TAMIS_CPU_PANEL_PLACE_BITS) / TAMIS_CPU_PANEL_ROWS) {
+        snprintf(reason, bytes,
+                 "%lld columns and a longest row of %lld nonzeros, but panels number 2^32 and 2^26 at most",
+                 (long long)problem->cols, (long long)problem->evidence->profile.max);
+        return false;
+    }
+    return true;
+}
+
 static bool accepts_naive(const tamis_problem *problem, char *reason, size_t bytes) {
     if (problem->type != TAMIS_F32 && problem->type != TAMIS_F64) {
         snprintf(reason, bytes, "the naive loops support only fp32 and fp64, not %s", tamis_type_name(problem->type));
@@ -116,6 +127,18 @@ static void predict_tiled(const tamis_problem *problem, tamis_prediction *predic
              problem->evidence->profile.mean / (double)tiles.tiles, (long long)tiles.block_rows);
 }
 
+static void predict_panels(const tamis_problem *problem, tamis_prediction *prediction) {
+    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
+    tamis_cpu_panel_shares shares;
+    const int64_t rows = tamis_cpu_choose_panels(problem, &shares);
+    prediction->call_seconds = tamis_cpu_predict_panels(problem, &shares);
+    prediction->setup_seconds = (double)problem->nnz * f->panels.setup_nonzero / problem->threads;
+    snprintf(
+        prediction->reason, sizeof prediction->reason,
+        "panels of %lld rows read %.2f rows of B per nonzero, since %.0f %% of the nonzeros share theirs; runs of %.0f",
+        (long long)rows, shares.entries, 100 * (1 - shares.single), shares.entries / shares.runs);
+}
+
 static void predict_naive(const tamis_problem *problem, tamis_prediction *prediction) {
     prediction->call_seconds = tamis_cpu_predict_untiled(problem, tamis_cpu_fit.naive);
     snprintf(prediction->reason, sizeof prediction->reason, "a baseline");
@@ -172,6 +195,9 @@ void tamis_cpu_release(tamis_prepared *prepared) {
     if (!prepared) return;
     tamis_release(prepared->ranges);
     tamis_release(prepared->tile_starts);
+    tamis_release(prepared->panels.starts);
+    tamis_release(prepared->panels.runs);
+    tamis_release(prepared->panels.entries);
     tamis_release(prepared);
 }
 
@@ -184,6 +210,19 @@ static tamis_status prepare_tiles(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
+static tamis_status prepare_panels(tamis_prepared *p) {
+    tamis_cpu_panel_shares shares;
+    if (p->panels.rows == 0) p->panels.rows = tamis_cpu_choose_panels(&p->problem, &shares);
+    const int64_t count = tamis_cpu_panel_count(&p->problem, p->panels.rows);
+    TRY(tamis_allocate(count, sizeof *p->panels.starts, "the panels", (void **)&p->panels.starts));
+    TRY(tamis_allocate(count, TAMIS_CPU_PANEL_RUNS * sizeof *p->panels.runs, "the runs of panels",
+                       (void **)&p->panels.runs));
+    TRY(tamis_allocate(p->problem.nnz > 0 ? p->problem.nnz : 1, 2 * sizeof *p->panels.entries, "the entries of panels",
+                       (void **)&p->panels.entries));
+    TRY(tamis_cpu_build_panels(&p->problem, p->threads, p->panel_least, &p->panels));
+    return TAMIS_OK;
+}
+
 tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_problem *problem,
                                tamis_prepared **prepared) {
     const tamis_cpu_kind kind = row_of(algorithm)->kind;
@@ -191,6 +230,7 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
     const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, chunk_most}};
     const tamis_parameter tiled[] = {
         {"prefetch", 0, 4096}, {"chunk", 8, chunk_most}, {"tile_columns", 1, INT32_MAX}, {"block_rows", 1, 1 << 20}};
+    static const tamis_parameter panels[] = {{"prefetch", 0, 4096}, {"rows", 6, 8}, {"least", 1, 1 << 20}};
     static const tamis_parameter simd[] = {{"vlc", 1, TAMIS_CPU_CHUNK}, {"nt", 1, 16}};
     tamis_status status = TAMIS_OK;
     tamis_prepared *p = NULL;
@@ -215,6 +255,18 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
         p->tiles.tile_columns = values[2];
         p->tiles.block_rows = values[3];
         break;
+    case TAMIS_CPU_PANELS: {
+        int64_t own[3] = {0, 0, 0};
+        TRY_GOTO(failed, tamis_parameters_parse("cpu-panels", problem->parameters, panels, 3, own));
+        if (own[1] == 7) {
+            status = tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: rows = 7: cpu-panels has panels of 6 or 8 rows");
+            goto failed;
+        }
+        values[0] = own[0];
+        p->panels.rows = own[1];
+        p->panel_least = own[2];
+        break;
+    }
     case TAMIS_CPU_SIMD: {
         int64_t own[2] = {VLC_DEFAULT, choose_members(problem)};
         TRY_GOTO(failed, tamis_parameters_parse("esimd-row-simd", problem->parameters, simd, 2, own));
@@ -228,6 +280,7 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
     p->prefetch = values[0];
     p->chunk = values[1];
     if (kind == TAMIS_CPU_TILED) TRY_GOTO(failed, prepare_tiles(p));
+    if (kind == TAMIS_CPU_PANELS) TRY_GOTO(failed, prepare_panels(p));
 
     /* so many blocks that the last one is short, and so few that handing them out costs nothing */
     const int64_t pieces = (int64_t)p->threads * 64;
@@ -238,7 +291,11 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
     int64_t rows_kept = 3; /* head, tail, carry */
     if (kind == TAMIS_CPU_TILED && problem->operation != TAMIS_OP_SDDMM)
         rows_kept += p->tiles.block_rows < problem->rows ? p->tiles.block_rows : problem->rows;
-    if (problem->operation == TAMIS_OP_FUSED) { /* if rows are short, the list of pieces fills up first */
+    if (kind == TAMIS_CPU_PANELS) {
+        rows_kept += p->panels.rows;
+        p->chunk = tamis_cpu_panel_most(problem, p->panels.rows);
+        p->chunk_bytes = ((p->chunk + 8) * p->kernels->real_bytes + 63) / 64 * 64;
+    } else if (problem->operation == TAMIS_OP_FUSED) { /* if rows are short, the list of pieces fills up first */
         p->segments = p->chunk / 4 < 256 ? 256 : p->chunk / 4;
         p->chunk_bytes = ((p->chunk + 8) * p->kernels->real_bytes + 63) / 64 * 64 +
                          (p->segments * p->kernels->segment_bytes + 63) / 64 * 64;
@@ -248,7 +305,10 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
     if (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX)
         p->scratch_bytes += (size_t)problem->nnz * (size_t)p->kernels->real_bytes;
     TRY_GOTO(failed, tamis_allocate(p->threads, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
-    tamis_cpu_partition(&p->problem, p->threads, p->ranges);
+    if (kind == TAMIS_CPU_PANELS)
+        tamis_cpu_partition_panels(&p->problem, p->threads, p->panels.rows, p->ranges);
+    else
+        tamis_cpu_partition(&p->problem, p->threads, p->ranges);
     p->problem.evidence = NULL;
     p->problem.parameters = NULL;
     *prepared = p;
@@ -259,6 +319,8 @@ failed:
 }
 
 void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
+    char least[32] = "";
+    if (p->panel_least > 0) snprintf(least, sizeof least, ",least=%lld", (long long)p->panel_least);
     *sizes = (tamis_prepared_sizes){.scratch_bytes = p->scratch_bytes,
                                     .prepared_bytes = sizeof *p + (size_t)p->threads * sizeof *p->ranges,
                                     .math = TAMIS_MATH_EXACT};
@@ -268,6 +330,13 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
         snprintf(sizes->parameters, sizeof sizes->parameters,
                  "prefetch=%lld,chunk=%lld,tile_columns=%lld,block_rows=%lld", (long long)p->prefetch,
                  (long long)p->chunk, (long long)p->tiles.tile_columns, (long long)p->tiles.block_rows);
+        break;
+    case TAMIS_CPU_PANELS:
+        sizes->prepared_bytes += (size_t)tamis_cpu_panel_count(&p->problem, p->panels.rows) *
+                                     (TAMIS_CPU_PANEL_RUNS * sizeof *p->panels.runs + sizeof *p->panels.starts) +
+                                 (size_t)p->problem.nnz * 2 * sizeof *p->panels.entries;
+        snprintf(sizes->parameters, sizeof sizes->parameters, "prefetch=%lld,rows=%lld%s", (long long)p->prefetch,
+                 (long long)p->panels.rows, least);
         break;
     case TAMIS_CPU_SIMD:
         snprintf(sizes->parameters, sizeof sizes->parameters, "vlc=%lld,nt=%lld", (long long)p->chunk,
@@ -331,6 +400,21 @@ static const cpu_algorithm algorithms[] = {
      TAMIS_CPU_TILED,
      accepts_tiled,
      predict_tiled},
+    {{{"cpu-panels",
+       "cpu",
+       ALL,
+       "ours; idea of " PAPER_TILING,
+       "8 bytes per nonzero and 592 per panel of 6 or 8 rows, built by the plan",
+       "neighbouring rows that share columns, and rows of B of 512 bytes and more: weights with up to 80 % zeros",
+       "prefetch (0 to 4096): entries ahead at which rows of B and D are prefetched; rows (6 or 8): of a panel; "
+       "least (1 to 1048576): entries of a run, by default as many as pay for its beginning",
+       false,
+       false,
+       {0}},
+      true},
+     TAMIS_CPU_PANELS,
+     accepts_panels,
+     predict_panels},
     {{{"esimd-row-simd",
        "cpu",
        ALL,

@@ -198,6 +198,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
                   .segments = prepared->segments,
                   .explicit_simd = prepared->kind == TAMIS_CPU_SIMD,
                   .tiles = prepared->kind == TAMIS_CPU_TILED ? &prepared->tiles : NULL,
+                  .panels = prepared->kind == TAMIS_CPU_PANELS ? &prepared->panels : NULL,
                   .softmax_rows = address(operands->softmax_rows),
                   .samples = (char *)address(operands->scratch) + prepared->threads * prepared->thread_scratch},
     };
@@ -211,6 +212,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     case TAMIS_CPU_ROWS: body = body_rows, cuts = false; break;
     case TAMIS_CPU_SIMD: body = problem->operation == TAMIS_OP_SDDMM ? body_members : body_rows, cuts = false; break;
     case TAMIS_CPU_NAIVE: body = body_naive, cuts = false; break;
+    case TAMIS_CPU_PANELS: cuts = false; break;
     case TAMIS_CPU_NONZEROS:
     case TAMIS_CPU_TILED: break;
     }

@@ -8,6 +8,9 @@ typedef struct tamis_cpu_fitted {
     /* a nonzero beside moving its rows: in ours, with one dot product after another, in the naive loop */
     double interleaved, one_by_one, naive;
     double row;        /* a row of S */
+    double short_row;  /* the same of SpMM, which only begins and ends sums */
+    double crowded;    /* SpMM with a table that fills half of L2, as a factor */
+    double beyond;     /* SpMM with rows of B from memory, as a factor */
     double whole_rows; /* cpu-rows: what handing out rows takes, as a factor */
     struct {
         double dots, sums; /* products in pairs, in place of one by one: how many times the measured arithmetic rate */
@@ -19,6 +22,16 @@ typedef struct tamis_cpu_fitted {
         double least, short_least; /* and so many L2 of B must be new; the second is for rows */
         double short_row;          /* of fewer bytes than this */
     } prefetch;
+
+    struct {
+        double entry, nonzero; /* of a run, beside moving the row and the multiply-adds */
+        double sample;         /* a reduction's share, and the sample that goes to its place */
+        double run;            /* its loop: a branch, and sums that are loaded and stored */
+        double row;            /* sums that are cleared and written out */
+        double unseen;         /* as a factor */
+        double local;          /* the same where neighbouring rows find each other's rows of B anyway */
+        double setup_nonzero;
+    } panels;
 
     struct {
         double nonzero;            /* index, address, share of a reduction, as far as they do not overlap */

@@ -15,6 +15,7 @@ typedef enum tamis_cpu_kind {
     TAMIS_CPU_ROWS,     /* whole rows, handed out in blocks */
     TAMIS_CPU_NONZEROS, /* equal nonzeros per thread; rows may be cut */
     TAMIS_CPU_TILED,    /* the same, by column tiles within blocks of rows */
+    TAMIS_CPU_PANELS,   /* neighbouring rows together, in panels of whole rows */
     TAMIS_CPU_SIMD,     /* Zubair, Bauinger */
     TAMIS_CPU_NAIVE
 } tamis_cpu_kind;
@@ -29,10 +30,12 @@ struct tamis_prepared {
     int64_t grain;   /* rows in a block that threads take */
     tamis_cpu_tiles tiles;
     uint32_t *tile_starts;
+    tamis_cpu_panels panels;
+    int64_t panel_least;     /* entries of a run; 0: as many as pay */
     tamis_cpu_range *ranges; /* one per thread: the equal split */
     int64_t partial_stride;  /* bytes of one partial row */
     int64_t segments;        /* fused: pieces of rows per chunk */
-    int64_t chunk_bytes;     /* fused: a chunk's samples and pieces, at the end of a thread's scratch */
+    int64_t chunk_bytes;     /* fused: a chunk's samples and pieces, at the end of a thread's scratch; panels: reals */
     int64_t thread_scratch;  /* bytes of scratch of one thread */
     size_t scratch_bytes;    /* all threads, then the samples of softmax */
 };
@@ -48,9 +51,33 @@ double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *til
 void tamis_cpu_build_tiles(const tamis_problem *problem, int threads, const tamis_cpu_tiles *tiles, uint32_t *starts);
 int64_t tamis_cpu_tile_entries(const tamis_problem *problem, const tamis_cpu_tiles *tiles);
 
+/*
+ * What panels of `rows` rows (6 or 8: two groups of half as many, within which any rows may share a column) would read:
+ * rows of B per nonzero, and runs per nonzero. It looks at a few panels.
+ */
+typedef struct tamis_cpu_panel_shares {
+    double entries, runs;
+    double single; /* share of the nonzeros that no other row shares */
+} tamis_cpu_panel_shares;
+
+tamis_cpu_panel_shares tamis_cpu_look_at_panels(const tamis_problem *problem, int64_t rows);
+/* Of 6 and 8 rows, those that are predicted to take less. */
+int64_t tamis_cpu_choose_panels(const tamis_problem *problem, tamis_cpu_panel_shares *shares);
+
+int64_t tamis_cpu_panel_count(const tamis_problem *problem, int64_t rows);
+/* The most nonzeros of a panel. */
+int64_t tamis_cpu_panel_most(const tamis_problem *problem, int64_t rows);
+/* Fills the starts, runs and entries, of which there is room for the most that `rows` rows a panel can need.
+   `least` is the fewest entries of a run, 0 for as many as pay for its beginning. */
+tamis_status tamis_cpu_build_panels(const tamis_problem *problem, int threads, int64_t least, tamis_cpu_panels *panels);
+/* Like tamis_cpu_partition, but each range begins with a panel and no row is cut. */
+void tamis_cpu_partition_panels(const tamis_problem *problem, int threads, int64_t rows, tamis_cpu_range *ranges);
+
 /* Predicted seconds of one call without tiles, if rows of B and D are in the caches that the profile says.
    `per_nonzero` is the time that one nonzero costs a core in addition to moving its rows. */
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero);
+/* The same of panels with these shares. */
+double tamis_cpu_predict_panels(const tamis_problem *problem, const tamis_cpu_panel_shares *shares);
 /* Seconds to move S, and the samples if they are stored, once through memory. */
 double tamis_cpu_stream_seconds(const tamis_problem *problem);
 

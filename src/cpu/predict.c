@@ -65,19 +65,80 @@ static double arithmetic_seconds(const tamis_problem *problem) {
     return 2 * (double)problem->nnz * (dots + sums) / peak;
 }
 
+/* SpMM: if rows of B come from memory, S and C get in their way. */
+static double beyond_l3(const tamis_problem *problem, double table) {
+    const bool near = table < (double)problem->evidence->cache_l3 || problem->evidence->fresh_share < 0.25;
+    return near ? 1 : tamis_cpu_fit.beyond;
+}
+
+/* A row of B, if the table fits into L2 or rows are still there from before. S and C take a part of L2. */
+static double near_seconds(const tamis_problem *problem, double table, double bytes) {
+    const double l2 = (double)problem->evidence->cache_l2;
+    const double crowded = table > 0.375 * l2 && table <= 0.75 * l2 ? tamis_cpu_fit.crowded : 1;
+    return crowded * bytes / tamis_cpu_gather_rate(problem, 0.5 * l2);
+}
+
+/* The share of rows that come from beyond L2. */
+static double far_share(const tamis_problem *problem, double table) {
+    return table <= 0.75 * (double)problem->evidence->cache_l2 ? 0 : problem->evidence->fresh_share;
+}
+
+/* A and C, E or the like: from L3 if they fit there beside the table. */
+static double dense_rate(const tamis_problem *problem, double table, double dense) {
+    const tamis_ceilings *const c = &problem->evidence->ceilings;
+    const bool in_l3 = table + dense < (double)problem->evidence->cache_l3;
+    return at_threads(in_l3 ? c->l3_gbs : c->memory_gbs, problem->threads, c->threads) * 1e9;
+}
+
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero) {
     const tamis_ceilings *const c = &problem->evidence->ceilings;
     const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
-    const double fresh = problem->evidence->fresh_share;
+    const double size = (double)tamis_type_size(problem->type);
     const double near_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
     /* where D is B, its rows are read once from afar and once from L1 */
     const double read = problem->d_is_b ? 0.5 * row_bytes : row_bytes, again = row_bytes - read;
-    const double far_rate = tamis_cpu_gather_rate(problem, (double)problem->cols * read);
+    const double table = (double)problem->cols * read;
+    const double far_rate = tamis_cpu_gather_rate(problem, table);
     const double l1_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l1);
     const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
-    const double dense = rows * (double)(problem->inner + problem->width) * (double)tamis_type_size(problem->type);
+    const double dense = rows * (double)(problem->inner + problem->width) * size;
+    const double flops = arithmetic_seconds(problem);
+    const double beside = nnz * per_nonzero / problem->threads;
+    if (problem->operation == TAMIS_OP_SPMM) {
+        /* one row of B after another: near rows and all else hide each other */
+        const double fresh = far_share(problem, table);
+        const double near = near_seconds(problem, table, nnz * read * (1 - fresh)), far = nnz * read * fresh / far_rate;
+        const double rest = dense / dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) + beside;
+        return fmax(beyond_l3(problem, table) * (far + fmax(near, rest)), flops) +
+               rows * tamis_cpu_fit.short_row / problem->threads;
+    }
+    const double fresh = problem->evidence->fresh_share;
     const double moved = nnz * read * (fresh / far_rate + (1 - fresh) / near_rate) + nnz * again / l1_rate +
                          dense / memory + tamis_cpu_stream_seconds(problem);
-    return fmax(moved, arithmetic_seconds(problem)) + nnz * per_nonzero / problem->threads +
-           rows * tamis_cpu_fit.row / problem->threads;
+    return fmax(moved, flops) + beside + rows * tamis_cpu_fit.row / problem->threads;
+}
+
+/* A row of B that several rows share is loaded once, but multiplied for each: the slower of both, for the entries with
+   one row and those with several apart. */
+double tamis_cpu_predict_panels(const tamis_problem *problem, const tamis_cpu_panel_shares *shares) {
+    const tamis_ceilings *const c = &problem->evidence->ceilings;
+    const tamis_cpu_fitted *const f = &tamis_cpu_fit;
+    const double nnz = (double)problem->nnz, rows = (double)problem->rows, row_bytes = tamis_cpu_row_bytes(problem);
+    const double size = (double)tamis_type_size(problem->type), table = (double)problem->cols * row_bytes;
+    const double fresh = far_share(problem, table);
+    const double far_rate = tamis_cpu_gather_rate(problem, table) / beyond_l3(problem, table);
+    const double peak =
+        at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
+    const double dense = rows * (double)(problem->inner + problem->width) * size;
+    const double flops = 2 * row_bytes / size / peak;
+    const double load = row_bytes * fresh / far_rate + near_seconds(problem, table, row_bytes * (1 - fresh));
+    const double beside = f->panels.nonzero + (problem->operation == TAMIS_OP_SPMM ? 0 : f->panels.sample);
+    const double shared = (shares->entries - shares->single) * load;
+    const double work = shares->single * fmax(load, flops) + fmax(shared, (1 - shares->single) * flops);
+    /* in a mesh, the rows of B that neighbours share are still in L1 or L2 without panels */
+    const bool local = table > 0.75 * (double)problem->evidence->cache_l2 && problem->evidence->fresh_share < 0.25;
+    return f->panels.unseen * (local ? f->panels.local : 1) *
+           (nnz * work + 2 * dense / dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
+            (nnz * (shares->entries * f->panels.entry + beside + shares->runs * f->panels.run) + rows * f->panels.row) /
+                problem->threads);
 }

@@ -244,6 +244,10 @@ static void draw_parameters(run *r, tamis_random *random) {
     else if (strcmp(r->algorithm, "esimd-row-simd") == 0)
         snprintf(r->parameters, sizeof r->parameters, "vlc=%lld,nt=%lld", chunk,
                  (long long)(1 + tamis_random_below(random, 16)));
+    else if (strcmp(r->algorithm, "cpu-panels") == 0) /* runs of any length: small problems have only short ones */
+        snprintf(r->parameters, sizeof r->parameters, "prefetch=%lld,rows=%d,least=%lld",
+                 (long long)tamis_random_below(random, 8), tamis_random_below(random, 2) ? 6 : 8,
+                 (long long)(1 + tamis_random_below(random, 4)));
     else if (strncmp(r->algorithm, "cpu-", 4) == 0)
         snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,prefetch=%lld", chunk,
                  (long long)tamis_random_below(random, 40));

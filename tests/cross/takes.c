@@ -31,8 +31,8 @@ static bool halves_and_softmax(tamis_operation operation, tamis_edge edge, const
 static const struct {
     const char *name;
     bool (*declines)(tamis_operation operation, tamis_edge edge, const problem *p);
-} rows[] = {{"auto", nothing},    {"cpu-nonzeros", nothing},   {"cpu-rows", nothing},
-            {"cpu-tiled", empty}, {"esimd-row-simd", nothing}, {"naive", halves_and_softmax}};
+} rows[] = {{"auto", nothing},       {"cpu-nonzeros", nothing},   {"cpu-rows", nothing},        {"cpu-tiled", empty},
+            {"cpu-panels", nothing}, {"esimd-row-simd", nothing}, {"naive", halves_and_softmax}};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static int row_of(const char *algorithm) {

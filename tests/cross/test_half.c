@@ -168,7 +168,7 @@ static void payloads_of_nan_do_not_become_infinity(void **state) {
 
 /* ------------------------------------------------------------------------------------------ in kernels */
 
-static const char *const algorithms[] = {"cpu-nonzeros", "cpu-rows", "cpu-tiled", "esimd-row-simd"};
+static const char *const algorithms[] = {"cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels", "esimd-row-simd"};
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
 /* `parts` of a whole gap beyond a pattern, exactly; all patterns for 0, else those that have a neighbour. */

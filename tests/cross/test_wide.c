@@ -45,8 +45,9 @@ static void test_wide_strides(void **state) {
     const tamis_dense B = {.data = b, .rows = COLS, .cols = K, .stride = stride};
     const tamis_dense E = {.data = e, .rows = ROWS, .cols = K, .stride = stride};
     const tamis_dense P = {.data = p, .rows = 5, .cols = 1};
-    static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd", "naive"};
-    for (int n = 0; n < 5; n++) {
+    static const char *const names[] = {"cpu-rows",   "cpu-nonzeros",   "cpu-tiled",
+                                        "cpu-panels", "esimd-row-simd", "naive"};
+    for (int n = 0; n < 6; n++) {
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
             tamis_options o = TAMIS_OPTIONS_INIT;
             o.operation = (tamis_operation)operation;

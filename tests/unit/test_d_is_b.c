@@ -146,7 +146,7 @@ static test_call call_number(int e) {
 /* A plan without the promise is right whatever comes, in any order. */
 static void test_alternating(void **state) {
     (void)state;
-    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled"};
+    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels"};
     static const char *const of_gpu[] = {NULL, "gpu-nonzeros", "gpu-two-steps"};
     for (int number = 0; number < SHAPES; number++)
         for (int e = 0; e < EDGES; e++) {
@@ -155,7 +155,7 @@ static void test_alternating(void **state) {
             tamis_options o = options_of(&x, &call);
             tamis_plan *plan = NULL;
             const int turn = number + e;
-            o.algorithm = on_cpu ? of_cpu[turn % 4] : of_gpu[turn % 3];
+            o.algorithm = on_cpu ? of_cpu[turn % 5] : of_gpu[turn % 3];
             o.threads = on_cpu ? 1 + turn % 3 : 0;
             works(tamis_plan_create(device, &x.on.S, &o, &plan));
             for (int i = 0; i < 4; i++) {
@@ -169,7 +169,7 @@ static void test_alternating(void **state) {
 
 static void test_promised(void **state) {
     (void)state;
-    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "esimd-row-simd"};
+    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels", "esimd-row-simd"};
     for (int number = 0; number < SHAPES; number++)
         for (int e = 0; e < EDGES; e++) {
             both x = shape_make(number);
@@ -180,7 +180,7 @@ static void test_promised(void **state) {
             const size_t bytes = x.elements * tamis_type_size(o.type);
             o.d_is_b = true;
             o.d_layout = TAMIS_ROW_MAJOR; /* B's layout counts */
-            o.algorithm = on_cpu ? of_cpu[turn % 5] : "gpu-one-pass";
+            o.algorithm = on_cpu ? of_cpu[turn % 6] : "gpu-one-pass";
             if (!on_cpu) o.parameters = shapes[number].parameters;
             o.threads = on_cpu ? 1 + turn % 3 : 0;
             works(tamis_plan_create(device, &x.on.S, &o, &plan));

@@ -118,10 +118,10 @@ static void test_devices(void **state) {
 }
 
 static void test_plans(void **state) {
-    static const char *const algorithms[] = {"cpu-rows",       "cpu-nonzeros", "cpu-tiled",
-                                             "esimd-row-simd", "naive",        "auto"};
+    static const char *const algorithms[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd",
+                                             "naive",    "auto",         "cpu-panels"};
     faulty *const f = *state;
-    for (int a = 0; a < 6; a++)
+    for (int a = 0; a < 7; a++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             for (int way = 0; way < 8; way++) {
                 f->algorithm = algorithms[a];

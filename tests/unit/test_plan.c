@@ -196,10 +196,11 @@ static void test_values(void **state) {
 /* What an edge is told reaches the kernels of every algorithm, in a plan and in a single call. Powers of two: exact. */
 static void test_edge_numbers(void **state) {
     (void)state;
-    static const char *const names[] = {"auto", "cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd", "naive"};
+    static const char *const names[] = {"auto",       "cpu-rows",       "cpu-nonzeros", "cpu-tiled",
+                                        "cpu-panels", "esimd-row-simd", "naive"};
     small s;
     small_make(&s);
-    for (int n = 0; n < 6; n++)
+    for (int n = 0; n < 7; n++)
         for (int slope = 0; slope < 2; slope++) {
             tamis_options o = small_options(TAMIS_OP_SDDMM);
             double want[SMALL_NNZ];

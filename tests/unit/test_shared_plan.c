@@ -133,12 +133,12 @@ static bool share(tamis_operation operation, bool plain, const char *algorithm) 
 }
 
 static void test_plans(void **state) {
-    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "esimd-row-simd"};
+    static const char *const of_cpu[] = {NULL, "cpu-nonzeros", "cpu-rows", "cpu-tiled", "cpu-panels", "esimd-row-simd"};
     static const char *const of_gpu[] = {NULL, "gpu-nonzeros", "gpu-rows", "gpu-two-steps", "esimd-row-simd"};
     (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int plain = 0; plain < 2; plain++)
-            for (int a = 0; a < 5; a++) {
+            for (int a = 0; a < (is_cpu ? 6 : 5); a++) {
                 const bool runs = share((tamis_operation)operation, plain, (is_cpu ? of_cpu : of_gpu)[a]);
                 assert_true(runs || !is_cpu);
                 assert_true(runs || a > 0);

@@ -31,12 +31,13 @@ static void *plans(void *context) {
     float *const e = malloc(60 * 24 * sizeof *e);
     expect_member(&p, TAMIS_OP_FUSED, &call, 0, NULL, &want, &bound);
     for (int round = 0; round < ROUNDS && !w->failed && e; round++) {
-        static const char *const names[] = {"cpu-rows", "cpu-nonzeros", "cpu-tiled", "esimd-row-simd", "naive"};
+        static const char *const names[] = {"cpu-rows",   "cpu-nonzeros",   "cpu-tiled",
+                                            "cpu-panels", "esimd-row-simd", "naive"};
         tamis_options options = TAMIS_OPTIONS_INIT;
         options.operation = TAMIS_OP_FUSED;
         options.inner = options.width = 24;
         options.threads = 1 + round % 3;
-        options.algorithm = names[round % 5];
+        options.algorithm = names[round % 6];
         tamis_plan *plan = NULL;
         const tamis_dense E = {.data = e, .rows = 60, .cols = 24};
         if (tamis_plan_create(w->device, &p.S, &options, &plan) != TAMIS_OK ||

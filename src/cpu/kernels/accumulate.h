@@ -28,6 +28,10 @@
    block finds them in L1. */
 enum { SUM_GROUP_BYTES = 8192 };
 
+/* Bytes ahead at which columns and weights are prefetched where rows of B are: these drive the hardware prefetcher,
+   which then does not see the others. */
+enum { SUM_INDEX_AHEAD = 512 };
+
 /* Nonzeros of a mean row from which several sets of sums pay off, if registers hold them. */
 enum { SUM_LONG_ROW = 24 };
 
@@ -102,6 +106,14 @@ static __attribute__((noinline)) void sum_store_reals(char *out, sum_shape shape
 }
 #endif
 
+/* The row of B that nonzero t + ahead reads; columns, and weights if there are any, that are still farther ahead. */
+INLINE void sum_prefetch(const char *b, int64_t b_stride, const char *columns, int64_t t, const real *w, int64_t ahead,
+                         int64_t lines, int wide_columns) {
+    __builtin_prefetch(column_pointer(columns, t, wide_columns) + SUM_INDEX_AHEAD);
+    if (w) __builtin_prefetch((const char *)(w + t) + SUM_INDEX_AHEAD);
+    prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, lines);
+}
+
 /* Adds the products of `n` nonzeros to `sum`. `step` is that of the weights: 0 if all are the one at w. */
 INLINE void sum_nonzeros(vector *sum, const char *b, int64_t b_stride, const char *columns, int64_t n, const real *w,
                          int64_t step, int64_t ahead, tamis_type type, int wide_columns, const sum_shape *shape) {
@@ -116,7 +128,7 @@ INLINE void sum_nonzeros(vector *sum, const char *b, int64_t b_stride, const cha
         for (; t <= n - sets; t += sets) {
             if (ahead)
                 for (int q = 0; q < sets; q++)
-                    prefetch_lines(b + column_at(columns, t + ahead + q, wide_columns) * b_stride, lines);
+                    sum_prefetch(b, b_stride, columns, t + q, step ? w : NULL, ahead, lines, wide_columns);
 #pragma GCC unroll 4
             for (int q = 0; q < sets; q++) {
                 const char *const row = b + column_at(columns, t + q, wide_columns) * b_stride;
@@ -141,7 +153,7 @@ INLINE void sum_nonzeros(vector *sum, const char *b, int64_t b_stride, const cha
     for (; t < n; t++) {
         const char *const row = b + column_at(columns, t, wide_columns) * b_stride;
         const vector weight = vector_of(w[t * step]);
-        if (ahead) prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, lines);
+        if (ahead) sum_prefetch(b, b_stride, columns, t, step ? w : NULL, ahead, lines, wide_columns);
 #pragma GCC unroll 16
         for (int k = 0; k < count; k++) sum[k] += weight * sum_load(row, shape, type, k);
     }
@@ -179,7 +191,7 @@ INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row
         for (; t < end; t++) {
             const char *const from = b + column_at(columns, t, wide_columns) * b_stride;
             const vector weight = vector_of(ones ? 1 : w[t]);
-            if (ahead) prefetch_lines(b + column_at(columns, t + ahead, wide_columns) * b_stride, lines);
+            if (ahead) sum_prefetch(b, b_stride, columns, t, ones ? NULL : w, ahead, lines, wide_columns);
 #pragma GCC unroll 16
             for (int k = 0; k < count; k++)
                 sum[k] += ones ? sum_load(from, shape, type, k) : weight * sum_load(from, shape, type, k);
@@ -229,7 +241,10 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
             vector sum[SUM_BLOCK];
 #pragma GCC unroll 16
             for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
-            sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, ahead, type, wide_columns, shape);
+            if (ahead)
+                sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, ahead, type, wide_columns, shape);
+            else
+                sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, 0, type, wide_columns, shape);
             sum_store(out + at, shape, type, sum, arguments->alpha, 0);
             at += block_bytes;
         } while (shape->count == SUM_BLOCK && at < blocks_end);

@@ -24,6 +24,36 @@ typedef struct tamis_cpu_tiles {
     const uint32_t *starts;
 } tamis_cpu_tiles;
 
+/*
+ * Panels of `rows` neighbouring rows: see kernels/panels.h. A panel has its runs from starts[].run on, up to one
+ * without entries, and its entries one after another from starts[].entry on: a column, and for each row of the run the
+ * place of its nonzero among the panel's. Panels follow one another without gaps, except where another thread wrote
+ * them.
+ */
+enum {
+    TAMIS_CPU_PANEL_ROWS = 8,
+    TAMIS_CPU_PANEL_HEIGHT = 4,
+    TAMIS_CPU_PANEL_RUNS = 48,
+    TAMIS_CPU_PANEL_PLACE_BITS = 29
+};
+
+typedef struct tamis_cpu_run {
+    uint32_t count;  /* entries */
+    uint16_t height; /* rows; 0: each entry is one nonzero, whose row is in the bits above its place */
+    uint8_t rows[TAMIS_CPU_PANEL_HEIGHT]; /* of the panel, rising */
+} tamis_cpu_run;
+
+typedef struct tamis_cpu_panel_start {
+    int64_t run, entry;
+} tamis_cpu_panel_start;
+
+typedef struct tamis_cpu_panels {
+    int64_t rows;
+    tamis_cpu_panel_start *starts;
+    tamis_cpu_run *runs;
+    uint32_t *entries;
+} tamis_cpu_panels;
+
 typedef struct tamis_cpu_job {
     int64_t rows, cols, nnz;
     const void *offsets, *columns;
@@ -47,9 +77,10 @@ typedef struct tamis_cpu_job {
     int64_t chunk;      /* nonzeros per chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */
     int64_t segments;   /* fused: pieces of rows per chunk */
     bool explicit_simd; /* Zubair, Bauinger: one dot product at a time, next column block prefetched */
-    const tamis_cpu_tiles *tiles; /* NULL: row by row */
-    void *samples;                /* SDDMM with softmax: nnz reals of scratch */
-    char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not asked for */
+    const tamis_cpu_tiles *tiles;   /* NULL: row by row */
+    const tamis_cpu_panels *panels; /* not NULL: ranges begin at panels, and no row is cut */
+    void *samples;                  /* SDDMM with softmax: nnz reals of scratch */
+    char *softmax_rows;             /* pairs of reals, (max, sum) of each row's softmax; NULL: not asked for */
 } tamis_cpu_job;
 
 /*
@@ -61,9 +92,9 @@ typedef struct tamis_cpu_range {
     int64_t row_begin, row_end;
     bool head_cut, tail_cut; /* the first row begins before the range; the last row ends after it */
     void *head, *tail;       /* partial rows: see tamis_cpu_kernels.partial_bytes */
-    void *chunk;             /* fused: chunk + 8 reals, then `segments` segments of segment_bytes */
+    void *chunk;             /* fused: chunk + 8 reals, then `segments` segments of segment_bytes; panels: reals */
     void *carry;             /* a partial row for rows longer than a chunk */
-    void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each */
+    void *block;             /* tiled SpMM and fused: block_rows accumulator rows of partial_bytes each; panels: sums */
 } tamis_cpu_range;
 
 typedef struct tamis_cpu_kernels {

@@ -7,6 +7,7 @@
 #include "cpu/kernels/fused_same.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/naive.h"
+#include "cpu/kernels/panels.h"
 #include "cpu/kernels/row_simd.h"
 #include "cpu/kernels/sddmm.h"
 #include "cpu/kernels/spmm.h"
@@ -19,7 +20,10 @@ static dot_function *function_for(const tamis_cpu_job *job) {
 }
 
 static void sddmm(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    sddmm_range(job, range, TAMIS_KERNEL_TYPE, function_for(job));
+    if (job->panels)
+        panels_range(job, range, 1, 0);
+    else
+        sddmm_range(job, range, TAMIS_KERNEL_TYPE, function_for(job));
 }
 
 static void softmax(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage) {
@@ -31,14 +35,18 @@ static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
 }
 
 static void spmm(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    if (pairs_take(job))
+    if (job->panels)
+        panels_range(job, range, 0, 1);
+    else if (pairs_take(job))
         spmm_pairs_range(job, range, spmm_any);
     else
         spmm_any(job, range);
 }
 
 static void fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    if (same_takes(job))
+    if (job->panels)
+        panels_range(job, range, 1, 1);
+    else if (same_takes(job))
         same_range(job, range);
     else
         fused_range(job, range, TAMIS_KERNEL_TYPE, function_for(job));

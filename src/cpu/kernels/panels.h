@@ -1,0 +1,446 @@
+/*
+ * Panels: up to eight neighbouring rows of S together, so that a row of B that is loaded serves several of them. This
+ * is the idea of Wilkinson, Cheshmi and Mehri Dehnavi's sparse register tiling (Register Tiling for Unstructured
+ * Sparsity in Neural Network Inference, PLDI 2023), without generated code.
+ *
+ *   panel = list of runs       run = the same one to four rows, and the columns in which just these are taken together
+ *
+ *      SpMM    C_row 0  [ registers ]  += w0 *          the rows' sums are registers for the whole run
+ *              C_row 1  [ registers ]  += w1 * B_column
+ *      SDDMM   A_row 0, A_row 1 in registers, two rows of a run at a time; the second two find B_column in L1
+ *
+ * What rows a run has is known before it begins, so no nonzero costs a branch. An entry of a run is a column and a
+ * place in the panel's nonzeros for each row. Places are relative to the panel, whose nonzeros lie side by side in S,
+ * so that values, samples and edges are those of S in its own order. Between runs the sums of a panel's rows are in the
+ * thread's scratch, which L1 holds. Moves: a row of B (and D) per entry, each row of A and C once; the index is 4 bytes
+ * an entry and 4 a nonzero.
+ */
+#ifndef TAMIS_CPU_KERNELS_PANELS_H
+#define TAMIS_CPU_KERNELS_PANELS_H
+
+#include "cpu/kernels/sddmm.h"
+#include "cpu/kernels/spmm.h"
+
+/* Registers: what vectors of sums a run of one to four rows keeps, and how many entries share a reduction. */
+#if VECTOR_BYTES == 64 || defined(__aarch64__)
+enum { PANEL_DOTS = 4 };
+static const int panel_sum_vectors[5] = {8, 8, 8, 8, 4};
+#define PANEL_DOT_VECTORS 8
+#else
+enum { PANEL_DOTS = 2 };
+static const int panel_sum_vectors[5] = {8, 8, 4, 2, 2};
+#define PANEL_DOT_VECTORS 2
+#endif
+
+/* Rows of B that one pass over a run's rows of A may fill, so that the next pass finds them in L1. */
+#define PANEL_PLACE ((1u << TAMIS_CPU_PANEL_PLACE_BITS) - 1)
+/* Bytes of entries ahead: rows of B drive the hardware prefetcher, which then does not see the index. */
+enum { PANEL_INDEX_AHEAD = 512 };
+
+enum { PANEL_PASS_BYTES = 16384, PANEL_PASS_LEAST = 8 };
+
+/* A vector that is used several times is loaded once: else compilers load it for each multiply-add. */
+#if defined(__AVX512F__)
+#define PANEL_KEEP(v) __asm__("" : "+v"(v))
+#elif defined(__x86_64__)
+#define PANEL_KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define PANEL_KEEP(v) __asm__("" : "+w"(v))
+#else
+#define PANEL_KEEP(v) (void)(v)
+#endif
+
+/* ------------------------------------------------------------------------------------------ weighted sums */
+
+typedef struct panel_sum {
+    const char *b; /* at the block's first element */
+    int64_t b_stride;
+    const uint32_t *entries;
+    int64_t count, ahead; /* entries; so many ahead B is prefetched, 0 for none */
+    const real *weights;
+    real *sums[TAMIS_CPU_PANEL_HEIGHT]; /* of the run's rows, at the block's first element */
+    int tail;
+} panel_sum;
+
+/* `count` vectors of B's rows onto the sums of `height` rows; both are constants. If `masked` is set, the vector has
+   `tail` elements. */
+INLINE void panel_sum_block(const panel_sum *x, tamis_type type, int height, int count, int masked) {
+    vector sum[TAMIS_CPU_PANEL_HEIGHT][8];
+    const char *const b = x->b;
+    const int64_t b_stride = x->b_stride, ahead = x->ahead * (height + 1);
+    const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
+    const real *const weights = x->weights;
+    const uint32_t *entry = x->entries, *const end = entry + x->count * (height + 1);
+#pragma GCC unroll 4
+    for (int i = 0; i < height; i++)
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) sum[i][k] = *(const vector_anywhere *)(const void *)(x->sums[i] + k * LANES);
+    for (; entry < end; entry += height + 1) {
+        const char *const row = b + (int64_t)entry[0] * b_stride;
+        vector weight[TAMIS_CPU_PANEL_HEIGHT];
+        __builtin_prefetch((const char *)entry + PANEL_INDEX_AHEAD);
+        if (ahead && entry + ahead < end) prefetch_lines(b + (int64_t)entry[ahead] * b_stride, lines);
+#pragma GCC unroll 4
+        for (int i = 0; i < height; i++) weight[i] = vector_of(weights[entry[1 + i]]);
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) {
+            const char *const p = row + k * LANES * element_bytes(type);
+            vector v = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
+            if (height > 1) PANEL_KEEP(v);
+#pragma GCC unroll 4
+            for (int i = 0; i < height; i++) sum[i][k] += weight[i] * v;
+        }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < height; i++)
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(x->sums[i] + k * LANES) = sum[i][k];
+}
+
+INLINE void panel_sum_of(const panel_sum *x, tamis_type type, int height, int count) {
+    switch (count) {
+    case 0: panel_sum_block(x, type, height, 1, 1); return;
+    case 1: panel_sum_block(x, type, height, 1, 0); return;
+    case 2: panel_sum_block(x, type, height, 2, 0); return;
+    case 4: panel_sum_block(x, type, height, 4, 0); return;
+#if VECTOR_BYTES == 64 || defined(__aarch64__)
+    case 8:
+        if (height < 4) panel_sum_block(x, type, height, 8, 0);
+        return;
+#else
+    case 8:
+        if (height < 2) panel_sum_block(x, type, height, 8, 0);
+        return;
+#endif
+    default: return;
+    }
+}
+
+/* Scattered nonzeros: the sums stay in L1. x->sums[0] is the panel's first row's; rows are `stride` apart. */
+INLINE void panel_scattered_block(const panel_sum *x, tamis_type type, int64_t stride, int count, int masked) {
+    const uint32_t *const end = x->entries + 2 * x->count;
+    for (const uint32_t *entry = x->entries; entry < end; entry += 2) {
+        const char *const row = x->b + (int64_t)entry[0] * x->b_stride;
+        __builtin_prefetch((const char *)entry + PANEL_INDEX_AHEAD);
+        real *const sum = x->sums[0] + (entry[1] >> TAMIS_CPU_PANEL_PLACE_BITS) * stride;
+        const vector weight = vector_of(x->weights[entry[1] & PANEL_PLACE]);
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) {
+            const char *const p = row + k * LANES * element_bytes(type);
+            vector_anywhere *const to = (vector_anywhere *)(void *)(sum + k * LANES);
+            *to += weight * (masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type));
+        }
+    }
+}
+
+static __attribute__((noinline)) void panel_scattered(const panel_sum *x, int64_t stride, int count) {
+    switch (count) {
+    case 0: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 1, 1); return;
+    case 1: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 1, 0); return;
+    case 2: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 2, 0); return;
+    case 4: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 4, 0); return;
+    default: panel_scattered_block(x, TAMIS_KERNEL_TYPE, stride, 8, 0); return;
+    }
+}
+
+/* Functions of their own, so that each has all registers to itself. */
+static __attribute__((noinline)) void panel_sum_1(const panel_sum *x, int count) {
+    panel_sum_of(x, TAMIS_KERNEL_TYPE, 1, count);
+}
+static __attribute__((noinline)) void panel_sum_2(const panel_sum *x, int count) {
+    panel_sum_of(x, TAMIS_KERNEL_TYPE, 2, count);
+}
+static __attribute__((noinline)) void panel_sum_3(const panel_sum *x, int count) {
+    panel_sum_of(x, TAMIS_KERNEL_TYPE, 3, count);
+}
+static __attribute__((noinline)) void panel_sum_4(const panel_sum *x, int count) {
+    panel_sum_of(x, TAMIS_KERNEL_TYPE, 4, count);
+}
+typedef void panel_sum_function(const panel_sum *x, int count);
+static panel_sum_function *const panel_sums[5] = {NULL, panel_sum_1, panel_sum_2, panel_sum_3, panel_sum_4};
+
+/* How many vectors the next block has: `most`, a power of two, or fewer; 0 is less than one. */
+INLINE int panel_vectors(int64_t left, int most) {
+    int vectors = most;
+    while (vectors > 0 && left < vectors * LANES) vectors /= 2;
+    return vectors;
+}
+
+/* All runs of a panel: sums += weights * rows of b. */
+static void panel_add(const tamis_cpu_job *job, const char *b, int64_t b_stride, const tamis_cpu_run *run,
+                      const uint32_t *entries, const real *weights, real *sums) {
+    const int64_t stride = partial_reals(job->width);
+    panel_sum x = {.b_stride = b_stride, .ahead = job->prefetch, .weights = weights};
+    for (; run->count; run++) {
+        const int height = run->height;
+        x.entries = entries;
+        x.count = run->count;
+        for (int64_t first = 0; first < job->width;) {
+            const int64_t left = job->width - first;
+            const int vectors = panel_vectors(left, panel_sum_vectors[height]);
+            x.b = b + first * element_bytes(TAMIS_KERNEL_TYPE);
+            x.tail = vectors ? 0 : (int)left;
+            for (int i = 0; i < height; i++) x.sums[i] = sums + run->rows[i] * stride + first;
+            if (height > 0) {
+                panel_sums[height](&x, vectors);
+            } else {
+                x.sums[0] = sums + first;
+                panel_scattered(&x, stride, vectors);
+            }
+            first += vectors ? vectors * LANES : LANES;
+        }
+        entries += (int64_t)run->count * (height > 0 ? height + 1 : 2);
+    }
+}
+
+/* out = scale * sums + beta * out, elements in the order of columns. */
+INLINE void panel_finish_row(char *out, tamis_type type, const real *sums, int64_t width, real scale, real beta) {
+    const int64_t size = element_bytes(type);
+    for (int64_t k = 0; k < width; k += LANES) {
+        vector y = scale * *(const vector_anywhere *)(const void *)(sums + k);
+        if (width - k < LANES) {
+            const int tail = (int)(width - k);
+            if (beta != 0) y += beta * vector_load_tail(out + k * size, type, tail);
+            vector_store_tail(out + k * size, type, tail, y);
+        } else {
+            if (beta != 0) y += beta * vector_load(out + k * size, type);
+            vector_store(out + k * size, type, y);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ sampled dot products */
+
+typedef struct panel_dot {
+    const char *a[2]; /* rows, at the block's first element */
+    const char *b;
+    int64_t b_stride;
+    const uint32_t *entries;
+    int64_t count, step; /* entries; words from one to the next */
+    int place[2];        /* where in an entry the rows' places are */
+    int tail, more;      /* more: the products are added to what is there */
+    real *samples;
+} panel_dot;
+
+/* `height` rows, 1 or 2, of `count` vectors; both are constants. Past the end, the last entry is taken again. */
+INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int count, int masked) {
+    enum { SUMS = PANEL_DOTS * 2 };
+    const int together = SUMS / height;
+    const char *const b = x->b;
+    const int64_t b_stride = x->b_stride, step = x->step, n = x->count;
+    const uint32_t *const entries = x->entries;
+    real *const samples = x->samples;
+    vector a[2][PANEL_DOT_VECTORS];
+#pragma GCC unroll 2
+    for (int i = 0; i < height; i++)
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) {
+            const char *const p = x->a[i] + k * LANES * element_bytes(type);
+            a[i][k] = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
+        }
+    for (int64_t t = 0; t < n; t += together) {
+        vector sums[SUMS];
+        real dots[8];
+#pragma GCC unroll 8
+        for (int g = 0; g < together; g++) {
+            const int64_t at = t + g < n ? t + g : n - 1;
+            if (g % 2 == 0) __builtin_prefetch((const char *)(entries + at * step) + PANEL_INDEX_AHEAD);
+            const char *const row = b + (int64_t)entries[at * step] * b_stride;
+#pragma GCC unroll 2
+            for (int i = 0; i < height; i++) sums[g * height + i] = vector_zero();
+#pragma GCC unroll 8
+            for (int k = 0; k < count; k++) {
+                const char *const p = row + k * LANES * element_bytes(type);
+                vector v = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
+                if (height > 1) PANEL_KEEP(v);
+#pragma GCC unroll 2
+                for (int i = 0; i < height; i++) sums[g * height + i] += a[i][k] * v;
+            }
+        }
+        if (SUMS == 8)
+            vector_sums_of_8(sums, dots);
+        else
+            vector_sums_of_4(sums, dots);
+        const int64_t rest = n - t < together ? n - t : together;
+        for (int64_t g = 0; g < rest; g++)
+#pragma GCC unroll 2
+            for (int i = 0; i < height; i++) {
+                real *const to = samples + entries[(t + g) * step + x->place[i]];
+                *to = x->more ? *to + dots[g * height + i] : dots[g * height + i];
+            }
+    }
+}
+
+INLINE void panel_dot_of(const panel_dot *x, tamis_type type, int height, int count) {
+    switch (count) {
+    case 0: panel_dot_block(x, type, height, 1, 1); return;
+    case 1: panel_dot_block(x, type, height, 1, 0); return;
+    case 2: panel_dot_block(x, type, height, 2, 0); return;
+#if PANEL_DOT_VECTORS == 8
+    case 4: panel_dot_block(x, type, height, 4, 0); return;
+    case 8: panel_dot_block(x, type, height, 8, 0); return;
+#endif
+    default: return;
+    }
+}
+
+static __attribute__((noinline)) void panel_dot_1(const panel_dot *x, int count) {
+    panel_dot_of(x, TAMIS_KERNEL_TYPE, 1, count);
+}
+static __attribute__((noinline)) void panel_dot_2(const panel_dot *x, int count) {
+    panel_dot_of(x, TAMIS_KERNEL_TYPE, 2, count);
+}
+
+/* Scattered nonzeros, eight at a time: rows of A and of B from where they are. */
+static void panel_scattered_dots(const tamis_cpu_job *job, int64_t row, const uint32_t *entries, int64_t n,
+                                 real *samples) {
+    const tamis_type type = TAMIS_KERNEL_TYPE;
+    const int64_t size = element_bytes(type), vectors = job->inner / LANES;
+    const int tail = (int)(job->inner % LANES);
+    for (int64_t t = 0; t < n; t += 8) {
+        const int64_t together = n - t < 8 ? n - t : 8;
+        vector sums[8];
+        real dots[8];
+        for (int64_t g = 0; g < 8; g++) {
+            const uint32_t *const entry = entries + 2 * (g < together ? t + g : n - 1);
+            const char *a = job->a + (row + (entry[1] >> TAMIS_CPU_PANEL_PLACE_BITS)) * job->a_stride;
+            const char *b = job->b + (int64_t)entry[0] * job->b_stride;
+            vector sum = vector_zero();
+            for (int64_t k = 0; k < vectors; k++, a += LANES * size, b += LANES * size)
+                sum += vector_load(a, type) * vector_load(b, type);
+            if (tail) sum += vector_load_tail(a, type, tail) * vector_load_tail(b, type, tail);
+            sums[g] = sum;
+        }
+        vector_sums_of_8(sums, dots);
+        for (int64_t g = 0; g < together; g++) samples[entries[2 * (t + g) + 1] & PANEL_PLACE] = dots[g];
+    }
+}
+
+/* All samples of a panel whose first row is `row`. */
+static void panel_dots(const tamis_cpu_job *job, int64_t row, const tamis_cpu_run *run, const uint32_t *entries,
+                       real *samples) {
+    const int64_t size = element_bytes(TAMIS_KERNEL_TYPE), row_bytes = job->inner * size;
+    const int64_t fits = row_bytes ? PANEL_PASS_BYTES / row_bytes : INT32_MAX;
+    const int64_t pass = fits < PANEL_PASS_LEAST ? PANEL_PASS_LEAST : fits;
+    panel_dot x = {.b_stride = job->b_stride, .samples = samples};
+    for (; run->count; run++) {
+        const int height = run->height;
+        x.step = height + 1;
+        if (height == 0) {
+            panel_scattered_dots(job, row, entries, run->count, samples);
+            entries += 2 * (int64_t)run->count;
+            continue;
+        }
+        for (int64_t t = 0; t < run->count; t += x.count) {
+            x.entries = entries + t * x.step;
+            x.count = height <= 2 || run->count - t < pass ? run->count - t : pass;
+            for (int i = 0; i < height; i += 2) {
+                const int rows = height - i < 2 ? 1 : 2;
+                for (int64_t first = 0; first < job->inner || first == 0;) {
+                    const int64_t left = job->inner - first;
+                    const int vectors = panel_vectors(left, PANEL_DOT_VECTORS);
+                    x.b = job->b + first * size;
+                    x.tail = vectors ? 0 : (int)left;
+                    x.more = first > 0;
+                    for (int r = 0; r < rows; r++) {
+                        x.a[r] = job->a + (row + run->rows[i + r]) * job->a_stride + first * size;
+                        x.place[r] = 1 + i + r;
+                    }
+                    if (rows == 2)
+                        panel_dot_2(&x, vectors);
+                    else
+                        panel_dot_1(&x, vectors);
+                    first += vectors ? vectors * LANES : LANES;
+                }
+            }
+        }
+        entries += (int64_t)run->count * x.step;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ the three operations */
+
+/* S's values of a panel as weights: in place if they are reals; else widened, or ones, in the thread's chunk. */
+INLINE const real *panel_weights(const tamis_cpu_job *job, tamis_type type, int64_t begin, int64_t n, real *chunk) {
+    if (job->values && (type == REAL || job->real_values)) return (const real *)(const void *)job->values + begin;
+    if (job->values) {
+        const segment all = {.begin = begin, .count = n};
+        widen_values(job->values, &all, 1, chunk, type);
+    } else {
+        for (int64_t t = 0; t < n; t++) chunk[t] = 1;
+    }
+    return chunk;
+}
+
+/* One row of a panel is done: softmax's weights have been made from scores, so its sum is divided here. */
+static void panel_finish(const tamis_cpu_job *job, int64_t row, const real *sums, real scale) {
+    char *const out = job->out + row * job->out_stride;
+    if (TAMIS_KERNEL_TYPE != REAL && job->real_out)
+        panel_finish_row(out, REAL, sums, job->width, scale, (real)job->beta);
+    else
+        panel_finish_row(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
+}
+
+/* Scores of one whole row to weights; returns what its sum is multiplied by. */
+static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_t n) {
+    const real most = run_max(x, n), shift = most == -(real)__builtin_inff() ? 0 : most;
+    const real sum = run_exp(x, x, n, shift);
+    keep_softmax_row(job, row, most, sum);
+    return n > 0 ? (real)job->alpha / sum : (real)job->alpha;
+}
+
+/* What the panel from `row` on reads in no order that the hardware foresees: its values, and its rows of A. */
+static void panel_prefetch(const tamis_cpu_job *job, int64_t row, int dots) {
+    const int64_t size = element_bytes(TAMIS_KERNEL_TYPE);
+    const int64_t end_row = row + job->panels->rows < job->rows ? row + job->panels->rows : job->rows;
+    if (row >= end_row) return;
+    if (dots) {
+        for (int64_t r = row; r < end_row; r++)
+            prefetch_lines(job->a + r * job->a_stride, (job->inner * size + 63) / 64);
+    } else if (job->values) {
+        const int64_t bytes = job->real_values ? (int64_t)sizeof(real) : size, begin = offset_at(job, row);
+        prefetch_lines(job->values + begin * bytes, ((offset_at(job, end_row) - begin) * bytes + 63) / 64);
+    }
+}
+
+/* SDDMM and fused if `dots` is set, SpMM and fused if `sum` is. */
+INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range, int dots, int sum) {
+    const tamis_type type = TAMIS_KERNEL_TYPE;
+    const tamis_cpu_panels *const panels = job->panels;
+    const int64_t stride = partial_reals(job->width);
+    const edge_arguments edge = edge_arguments_of(job);
+    real *const chunk = range->chunk, *const sums = range->block;
+    for (int64_t row = range->row_begin; row < range->row_end; row += panels->rows) {
+        const int64_t panel = row / panels->rows;
+        const int64_t end_row = row + panels->rows < job->rows ? row + panels->rows : job->rows;
+        const int64_t begin = offset_at(job, row), n = offset_at(job, end_row) - begin;
+        const tamis_cpu_run *const runs = panels->runs + panels->starts[panel].run;
+        const uint32_t *const entries = panels->entries + panels->starts[panel].entry;
+        const real *weights = chunk;
+        panel_prefetch(job, end_row, dots);
+        if (dots) {
+            panel_dots(job, row, runs, entries, chunk);
+            edge_run(&edge, type, chunk, job->values ? job->values + begin * element_bytes(type) : NULL, n);
+            if (!sum) {
+                if (job->edge == TAMIS_EDGE_SOFTMAX)
+                    memcpy((real *)job->samples + begin, chunk, (size_t)n * sizeof(real));
+                else
+                    store_samples(job, type, begin, chunk, n);
+                continue;
+            }
+        } else {
+            weights = panel_weights(job, type, begin, n, chunk);
+        }
+        real scale[TAMIS_CPU_PANEL_ROWS];
+        for (int64_t r = row; r < end_row; r++) {
+            const int64_t at = offset_at(job, r) - begin, count = offset_at(job, r + 1) - begin - at;
+            scale[r - row] =
+                dots && job->edge == TAMIS_EDGE_SOFTMAX ? panel_softmax(job, r, chunk + at, count) : (real)job->alpha;
+        }
+        memset(sums, 0, (size_t)((end_row - row) * stride) * sizeof(real));
+        panel_add(job, dots ? job->d : job->b, dots ? job->d_stride : job->b_stride, runs, entries, weights, sums);
+        for (int64_t r = row; r < end_row; r++) panel_finish(job, r, sums + (r - row) * stride, scale[r - row]);
+    }
+}
+
+#endif
