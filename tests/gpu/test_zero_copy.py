@@ -3,35 +3,13 @@
   test_zero_copy.py LIBTAMIS.so     ends with 0, or with 77 and the reason where there is no GPU to do it on
 """
 import ctypes as c
+import pathlib
 import sys
 
-i32, i64, u64, f64, p = c.c_int, c.c_int64, c.c_uint64, c.c_double, c.c_void_p
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python" / "tamis"))
+from _declarations import tamis_dense as Dense, tamis_execution as Execution, tamis_options as Options, tamis_sparse as Sparse  # noqa: E402
 
-
-class Sparse(c.Structure):
-    _fields_ = [("format", i32), ("location", i32), ("rows", i64), ("cols", i64), ("nnz", i64), ("index_type", i32),
-                ("offset_type", i32), ("value_type", i32), ("offsets", p), ("row_indices", p), ("columns", p),
-                ("values", p), ("batch_stride", i64), ("offset_base", i64), ("reserved", u64 * 4)]
-
-
-class Dense(c.Structure):
-    _fields_ = [("data", p), ("rows", i64), ("cols", i64), ("stride", i64), ("type", i32), ("layout", i32),
-                ("location", i32), ("batch_stride", i64), ("reserved", u64 * 4)]
-
-
-class Options(c.Structure):
-    _fields_ = [("operation", i32), ("edge", i32), ("type", i32), ("output_type", i32), ("inner", i64), ("width", i64),
-                ("edge_scale", f64), ("edge_slope", f64), ("edge_epsilon", f64), ("transpose", c.c_bool),
-                ("batch", i64), ("expected_calls", i64), ("any_order", c.c_bool), ("trust_input", c.c_bool),
-                ("math", i32), ("threads", i32), ("algorithm", c.c_char_p), ("parameters", c.c_char_p),
-                ("a_layout", i32), ("b_layout", i32), ("d_layout", i32), ("output_layout", i32), ("stream", p),
-                ("no_workspace", c.c_bool), ("allocator", p), ("keep_softmax", c.c_bool), ("reserved", u64 * 11)]
-
-
-class Execution(c.Structure):
-    _fields_ = [("stream", p), ("alpha", f64), ("beta", f64), ("values", p), ("values_stride", i64), ("workspace", p),
-                ("workspace_bytes", c.c_size_t), ("softmax_rows", p), ("reserved", u64 * 7)]
-
+p = c.c_void_p
 
 SDDMM, SPMM, FUSED = range(3)
 SCALE, MASK, SOFTMAX = 0, 1, 7
