@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the man page in mdoc: man-page.py PROGRAM TEXT   what PROGRAM --describe says of its commands and options, in the places of the
+"""Writes the man page in mdoc: man-page.py TEXT PROGRAM...   what PROGRAM --describe says of its commands and options, in the places of the
 lines "@part" of TEXT (tools/tamis/texts/manual.mdoc)."""
 import json
 import pathlib
@@ -124,9 +124,9 @@ def examples(about):
 
 
 def main():
-    about = json.loads(subprocess.run([sys.argv[1], "--describe"], check=True, capture_output=True).stdout)
+    about = json.loads(subprocess.run([*sys.argv[2:], "--describe"], check=True, capture_output=True).stdout)
     parts = {"synopsis": synopsis, "commands": commands, "exit": exit_codes, "examples": examples}
-    page = pathlib.Path(sys.argv[2]).read_text(encoding="utf-8")
+    page = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")
     sys.stdout.write(re.sub(r"^@(\w+)\n", lambda part: "".join(f"{line}\n" for line in parts[part[1]](about)), page, flags=re.M))
 
 

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "named_device.h"
+#include "support/brief.h"
 #include "support/expect.h"
 
 static const char *device_name = "cpu";
@@ -287,7 +288,7 @@ static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, 
     problem_free(&t.p);
 }
 
-static int step = 1;
+static int step; /* of the cases one in so many */
 
 static void test_cases(void **state) {
     static const tamis_type types[] = {TAMIS_F32, TAMIS_F64, TAMIS_F16, TAMIS_F32, TAMIS_BF16};
@@ -434,7 +435,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_errors_of_executing),
                                        cmocka_unit_test(test_memory_runs_out)};
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    if (argc > 2) step = atoi(argv[2]);
+    step = argc > 2 ? atoi(argv[2]) : test_rounds(1, 5);
     if (tamis_device_open(device_name, &device) != TAMIS_OK) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tamis_device_close(device);
