@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "exit.h"
+#include "gang.h"
 #include "peers.h"
 #include "progress.h"
 #include "ranks.h"
@@ -30,12 +31,8 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
-    {"spread", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", AT(spread), 0, 0,
-     &tool_spreads},
-    {"transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",
-     "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and its rows",
-     AT(transport), 0, 0, &tool_transports},
+    TOOL_SPREAD(AT(spread)),
+    TOOL_TRANSPORT(AT(transport)),
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
     {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: a built-in one, or a file", AT(suite), 0, 0, NULL},

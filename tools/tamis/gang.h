@@ -10,6 +10,26 @@
 #include "problem.h"
 #include "ranks.h"
 
+/* Options of the commands that several devices share. */
+#define TOOL_EXCHANGE(offset)                                                                                          \
+    {                                                                                                                  \
+        "exchange", 0, TOOL_CHOICE, "HOW", "auto",                                                                     \
+            "with --devices: bring the rows of B that are needed, or all of them", offset, 0, 0, &tool_exchanges       \
+    }
+#define TOOL_SPREAD(offset)                                                                                            \
+    {                                                                                                                  \
+        "spread", 0, TOOL_CHOICE, "WHEN", "auto",                                                                      \
+            "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", offset,  \
+            0, 0, &tool_spreads                                                                                        \
+    }
+#define TOOL_TRANSPORT(offset)                                                                                         \
+    {                                                                                                                  \
+        "transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",                                                           \
+            "mpi: over the processes of mpirun, each of which has one of --devices (the processor by default) and "    \
+            "its rows",                                                                                                \
+            offset, 0, 0, &tool_transports                                                                             \
+    }
+
 typedef struct tool_rank tool_rank;
 
 /* Where the ranks wait for each other before an execution that is timed. */
