@@ -217,7 +217,7 @@ static tamis_status compute(const run *r, const tamis_slab_piece *piece, const t
     return TAMIS_ERROR_INTERNAL;
 }
 
-/* The slab's part of an upload: A, and the old output. */
+/* The slab's part of an upload: A. */
 static tamis_status put_slab(run *r, const tamis_slab_piece *piece, const tamis_slab_set *set,
                              tamis_slab_set *of_slab) {
     const tamis_slab *const slab = &r->plan->slabs[piece->slab];

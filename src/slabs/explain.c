@@ -37,7 +37,8 @@ static void write_bytes(tamis_text *w, const tamis_slab_plan *plan) {
     tamis_text_add(w, "transfers    %lld bytes to the device and %lld back an execution", (long long)r->upload_bytes,
                    (long long)r->download_bytes);
     if (r->link_seconds > 0)
-        tamis_text_add(w, "; %.3g ms at the 55 GB/s each way of an H200's pinned memory", 1e3 * r->link_seconds);
+        tamis_text_add(w, "; %.3g ms at the %d GB/s each way of an H200's pinned memory", 1e3 * r->link_seconds,
+                       TAMIS_SLAB_LINK_GBS);
     if (plan->options.batch > 1) tamis_text_add(w, ", for each of %lld members", (long long)plan->options.batch);
     tamis_text_add(w, "%s\n", plan->options.overlap == TAMIS_OVERLAP_NEVER ? "; one thing after another" : "");
     tamis_text_add(w, "memory       %lld bytes of buffers on the device, %lld pinned, %lld of lists\n",

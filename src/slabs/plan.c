@@ -8,9 +8,6 @@
 #include "slabs/slabs.h"
 #include "sparse/check.h"
 
-/* Pinned memory of an H200's host, each way. */
-static const double LINK_BYTES = 55e9;
-
 /* Where B stays it is copied in parts of at most so many bytes. */
 enum { PART_BYTES = 16 << 20 };
 
@@ -84,10 +81,6 @@ static int64_t index_bytes(const tamis_slab_plan *plan) {
     return plan->report.keeps_b ? (int64_t)tamis_index_size(plan->S.index_type) : (int64_t)sizeof(int32_t);
 }
 
-static void raise_to(int64_t *most, int64_t value) {
-    if (value > *most) *most = value;
-}
-
 /* The largest of each buffer, and what moves in all. */
 static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFERS]) {
     const tamis_slab_bytes *const b = &plan->bytes;
@@ -95,13 +88,13 @@ static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFER
     for (int64_t i = 0; i < r->pieces; i++) {
         const tamis_slab_piece *const piece = &plan->pieces[i];
         const int64_t rows = plan->slabs[piece->slab].rows;
-        raise_to(&most[TAMIS_SLAB_A], rows * b->a);
-        raise_to(&most[TAMIS_SLAB_OUT], rows * b->out + piece->nnz * b->sample);
-        raise_to(&most[TAMIS_SLAB_OFFSETS], (rows + 1) * (int64_t)sizeof(int32_t));
-        raise_to(&most[TAMIS_SLAB_COLUMNS], piece->nnz * index_bytes(plan));
-        raise_to(&most[TAMIS_SLAB_VALUES], piece->nnz * b->value);
-        raise_to(&most[TAMIS_SLAB_B], piece->b_rows * b->b);
-        raise_to(&most[TAMIS_SLAB_D], piece->b_rows * b->d);
+        tamis_slab_raise(&most[TAMIS_SLAB_A], rows * b->a);
+        tamis_slab_raise(&most[TAMIS_SLAB_OUT], rows * b->out + piece->nnz * b->sample);
+        tamis_slab_raise(&most[TAMIS_SLAB_OFFSETS], (rows + 1) * (int64_t)sizeof(int32_t));
+        tamis_slab_raise(&most[TAMIS_SLAB_COLUMNS], piece->nnz * index_bytes(plan));
+        tamis_slab_raise(&most[TAMIS_SLAB_VALUES], piece->nnz * b->value);
+        tamis_slab_raise(&most[TAMIS_SLAB_B], piece->b_rows * b->b);
+        tamis_slab_raise(&most[TAMIS_SLAB_D], piece->b_rows * b->d);
         r->upload_bytes += (rows + 1) * (int64_t)sizeof(int32_t) + piece->nnz * (index_bytes(plan) + b->value);
     }
     r->upload_bytes += times(plan->S.rows, b->a) + times(r->b_rows, b->b_row);
@@ -112,7 +105,7 @@ static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFER
     r->kept_bytes += r->slabs * (int64_t)sizeof *plan->slabs + r->pieces * (int64_t)sizeof *plan->pieces +
                      plan->tiles.count * (int64_t)sizeof *plan->tiles.rows_of_b;
     const int64_t way = r->upload_bytes > r->download_bytes ? r->upload_bytes : r->download_bytes;
-    if (tamis_slab_on_device(plan)) r->link_seconds = (double)way / LINK_BYTES;
+    if (tamis_slab_on_device(plan)) r->link_seconds = (double)way / (1e9 * TAMIS_SLAB_LINK_GBS);
 }
 
 /* ------------------------------------------------------------------------------------------ buffers */

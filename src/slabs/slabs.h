@@ -60,6 +60,9 @@ typedef struct tamis_slab_buffer {
 
 enum { TAMIS_SLAB_SETS = 2 };
 
+/* GB/s between the pinned memory of an H200's host and the GPU, each way, as measured. */
+enum { TAMIS_SLAB_LINK_GBS = 55 };
+
 typedef struct tamis_slab_set {
     tamis_slab_buffer buffers[TAMIS_SLAB_BUFFERS];
     void *stream;
@@ -94,6 +97,10 @@ static inline bool tamis_slab_on_device(const tamis_slab_plan *plan) {
 
 static inline bool tamis_slab_softmax(const tamis_options *o) {
     return o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+}
+
+static inline void tamis_slab_raise(int64_t *most, int64_t value) {
+    if (value > *most) *most = value;
 }
 
 /* The entry of S's arrays with which row i begins, counted from the first of the view. */

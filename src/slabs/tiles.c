@@ -57,10 +57,6 @@ static bool fits(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
     return rows <= c->rows && nnz <= c->nnz && b_rows <= c->b_rows;
 }
 
-static void raise_to(int64_t *most, int64_t value) {
-    if (value > *most) *most = value;
-}
-
 /* Counts the columns of a row; the number of those that are new to the slab. */
 static int64_t count_row(cutting *c, int64_t row, int step) {
     const tamis_sparse *const S = &c->plan->S;
@@ -90,8 +86,8 @@ static tamis_status take_rows(cutting *c, int64_t first, tamis_slab *slab) {
         const int64_t more = count_row(c, end, 1);
         const int64_t of_row = tamis_slab_entry(S, end + 1) - tamis_slab_entry(S, end);
         if (softmax) {
-            raise_to(&c->nnz_least, of_row);
-            raise_to(&c->b_least, of_row < S->cols ? of_row : S->cols);
+            tamis_slab_raise(&c->nnz_least, of_row);
+            tamis_slab_raise(&c->b_least, of_row < S->cols ? of_row : S->cols);
         }
         if (softmax && !fits(c, rows, nnz, b_rows + more)) {
             (void)count_row(c, end, -1);
@@ -140,7 +136,7 @@ static tamis_status cut_columns(cutting *c, tamis_slab *slab, tamis_slab_piece *
         const int64_t nnz = c->counts[column];
         c->counts[column] = 0;
         if (nnz == 0) continue;
-        if (!tamis_slab_softmax(&c->plan->options)) raise_to(&c->nnz_least, nnz);
+        if (!tamis_slab_softmax(&c->plan->options)) tamis_slab_raise(&c->nnz_least, nnz);
         if (!fits(c, slab->rows, nnz, 1))
             return too_small(c, "column", column, piece_bytes(c, slab->rows, nnz, 1), false);
         if (!fits(c, slab->rows, piece->nnz + nnz, piece->b_rows + 1)) TRY(end_piece(c, slab, piece));
@@ -177,7 +173,7 @@ static void decide(cutting *c) {
     const double each = plan->tiles.count > 0 ? (double)plan->S.nnz / (double)plan->tiles.count : 0;
     c->rows = plan->report.rows_most;
     c->nnz = (int64_t)(each * (double)room / (each * (double)b->entry + (double)b->b_row + 1));
-    raise_to(&c->nnz, c->nnz_least);
+    tamis_slab_raise(&c->nnz, c->nnz_least);
     if (b->b_row > 0 && c->nnz * b->entry + c->b_least * b->b_row > room)
         c->nnz = (room - c->b_least * b->b_row) / b->entry;
     c->b_rows = b->b_row > 0 ? (room - c->nnz * b->entry) / b->b_row : INT32_MAX;

@@ -1,6 +1,7 @@
 /* Random problems for tests. */
 #include "support/problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,14 @@ void test_store(void *array, tamis_type type, int64_t i, double value) { tamis_e
 
 int64_t test_position(const tamis_dense *X, int64_t member, int64_t i, int64_t j) {
     return member * X->batch_stride + (X->layout == TAMIS_ROW_MAJOR ? i * X->stride + j : j * X->stride + i);
+}
+
+tamis_dense test_rows_of(const tamis_dense *X, int64_t first, int64_t rows) {
+    tamis_dense view = *X;
+    const int64_t skip = X->layout == TAMIS_ROW_MAJOR ? first * X->stride : first;
+    view.rows = rows;
+    view.data = (char *)X->data + skip * (int64_t)tamis_type_size(X->type);
+    return view;
 }
 
 static double draw(const problem_options *o, tamis_random *random) {
@@ -141,6 +150,23 @@ problem problem_make(const problem_options *options, tamis_random *random) {
     if (!o->d_is_b) p.D = make_dense(&p, 6, o->cols, o->width, o->layouts[2], o->shared & PROBLEM_SHARES_D, random);
     p.out = make_dense(&p, 7, o->rows, o->width, o->layouts[3], false, random);
     return p;
+}
+
+static void round_element(void *array, tamis_type type, int64_t i) {
+    test_store(array, type, i, rint(3 * test_load(array, type, i)));
+}
+
+static void round_matrix(const tamis_dense *X) {
+    for (int64_t i = 0; i < X->rows; i++)
+        for (int64_t j = 0; j < X->cols; j++) round_element(X->data, X->type, test_position(X, 0, i, j));
+}
+
+void problem_round(problem *p) {
+    round_matrix(&p->A);
+    round_matrix(&p->B);
+    if (p->D.data != p->B.data) round_matrix(&p->D);
+    round_matrix(&p->out);
+    for (int64_t t = 0; t < p->S.nnz; t++) round_element(p->blocks[3], p->options.type, t);
 }
 
 void problem_free(problem *p) {

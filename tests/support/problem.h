@@ -50,7 +50,13 @@ void test_store(void *array, tamis_type type, int64_t i, double value);
 /* Where element (i, j) of a batch's member lies, counted in elements. */
 int64_t test_position(const tamis_dense *X, int64_t member, int64_t i, int64_t j);
 
+/* Rows first .. first + rows - 1. */
+tamis_dense test_rows_of(const tamis_dense *X, int64_t first, int64_t rows);
+
 problem problem_make(const problem_options *options, tamis_random *random);
+/* Makes the elements and values of a problem without a batch whole numbers from -3 to 3, whose sums need no rounding.
+ */
+void problem_round(problem *p);
 void problem_free(problem *p);
 
 /* The seed of this run: TAMIS_TEST_SEED or the time. Printed, so that a failure can be had again. */

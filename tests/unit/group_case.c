@@ -67,23 +67,6 @@ static const char *wrong(const part *x, const char *what) {
 /* Where a rank's rows begin. */
 static int64_t cut(int64_t total, int rank, int ranks) { return total * rank / ranks; }
 
-static tamis_dense rows_of(const tamis_dense *X, int64_t first, int64_t rows) {
-    tamis_dense view = *X;
-    const int64_t skip = X->layout == TAMIS_ROW_MAJOR ? first * X->stride : first;
-    view.rows = rows;
-    view.data = (char *)X->data + skip * (int64_t)tamis_type_size(X->type);
-    return view;
-}
-
-static void round_all(const tamis_dense *X, int64_t members) {
-    for (int64_t m = 0; m < (X->batch_stride ? members : 1); m++)
-        for (int64_t i = 0; i < X->rows; i++)
-            for (int64_t j = 0; j < X->cols; j++) {
-                const int64_t at = test_position(X, m, i, j);
-                test_store(X->data, X->type, at, rint(3 * test_load(X->data, X->type, at)));
-            }
-}
-
 static void draw(part *x) {
     const group_case *const c = x->c;
     const unsigned flags = c->flags;
@@ -105,14 +88,7 @@ static void draw(part *x) {
                                .shared = flags & GROUP_SHARED_B ? PROBLEM_SHARES_B : 0,
                                .padding = flags & GROUP_PADDED ? 3 : 0};
     x->p = problem_make(&o, &random);
-    if (flags & GROUP_INTEGERS) {
-        round_all(&x->p.A, 1);
-        round_all(&x->p.B, 1);
-        round_all(&x->p.D, 1);
-        round_all(&x->p.out, 1);
-        for (int64_t t = 0; t < x->p.S.nnz; t++)
-            test_store(x->p.blocks[3], x->type, t, rint(3 * test_load(x->p.blocks[3], x->type, t)));
-    }
+    if (flags & GROUP_INTEGERS) problem_round(&x->p);
     if (flags & GROUP_SAME) x->p.D = x->p.B;
     x->call = call_of(x->edge, flags & GROUP_INTEGERS ? 2 : 0.75, flags & GROUP_BETA ? -1 : 0);
     x->call.options.edge_scale = 0.5;
@@ -164,10 +140,10 @@ static bool take_part(part *x, int rank, int ranks) {
     const int64_t left = x->transpose ? first_own : first, left_rows = x->transpose ? x->own_rows : rows;
     const int64_t right = x->transpose ? first : first_own, right_rows = x->transpose ? rows : x->own_rows;
     x->first_row = left;
-    x->A = rows_of(&x->p.A, left, left_rows);
-    x->B = rows_of(x->operation == TAMIS_OP_SPMM ? &x->p.D : &x->p.B, right, right_rows);
-    x->D = rows_of(&x->p.D, right, right_rows);
-    x->out = rows_of(&x->p.out, left, left_rows);
+    x->A = test_rows_of(&x->p.A, left, left_rows);
+    x->B = test_rows_of(x->operation == TAMIS_OP_SPMM ? &x->p.D : &x->p.B, right, right_rows);
+    x->D = test_rows_of(&x->p.D, right, right_rows);
+    x->out = test_rows_of(&x->p.out, left, left_rows);
     const size_t bytes = tamis_type_size(x->type) * (size_t)(x->p.options.batch * (x->p.S.nnz + 1));
     x->samples = calloc(bytes, 1);
     x->zeros = calloc(bytes, 1);

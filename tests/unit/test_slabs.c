@@ -100,14 +100,6 @@ typedef struct trial {
     int64_t first_row, first_entry;
 } trial;
 
-static void round_all(const tamis_dense *X) {
-    for (int64_t i = 0; i < X->rows; i++)
-        for (int64_t j = 0; j < X->cols; j++) {
-            const int64_t at = test_position(X, 0, i, j);
-            test_store(X->data, X->type, at, rint(3 * test_load(X->data, X->type, at)));
-        }
-}
-
 static void draw(trial *t) {
     const row *const c = t->c;
     const unsigned flags = c->flags;
@@ -128,26 +120,11 @@ static void draw(trial *t) {
                                .pattern = flags & PATTERN,
                                .padding = flags & PADDED ? 3 : 0};
     t->p = problem_make(&o, &random);
-    if (flags & INTEGERS) {
-        round_all(&t->p.A);
-        round_all(&t->p.B);
-        round_all(&t->p.D);
-        round_all(&t->p.out);
-        for (int64_t i = 0; i < t->p.S.nnz; i++)
-            test_store(t->p.blocks[3], t->type, i, rint(3 * test_load(t->p.blocks[3], t->type, i)));
-    }
+    if (flags & INTEGERS) problem_round(&t->p);
     if (flags & D_IS_B) t->p.D = t->p.B;
     t->call = call_of(t->edge, flags & INTEGERS ? 2 : 0.75, flags & BETA ? -1 : 0);
     t->call.options.edge_scale = 0.5;
     t->call.options.edge_epsilon = 0.25;
-}
-
-static tamis_dense rows_of(const tamis_dense *X, int64_t first, int64_t rows) {
-    tamis_dense view = *X;
-    const int64_t skip = X->layout == TAMIS_ROW_MAJOR ? first * X->stride : first;
-    view.rows = rows;
-    view.data = (char *)X->data + skip * (int64_t)tamis_type_size(X->type);
-    return view;
 }
 
 static void take_views(trial *t) {
@@ -156,10 +133,10 @@ static void take_views(trial *t) {
     t->first_row = t->c->flags & SLICE ? t->c->rows / 6 : 0;
     assert_int_equal(tamis_slice(&t->p.S, t->first_row, rows, 0, 0, &t->S), TAMIS_OK);
     t->first_entry = t->S.offset_base;
-    t->A = rows_of(&t->p.A, t->first_row, rows);
+    t->A = test_rows_of(&t->p.A, t->first_row, rows);
     t->B = t->operation == TAMIS_OP_SPMM ? t->p.D : t->p.B;
     t->D = t->p.D;
-    t->out = rows_of(&t->p.out, t->first_row, rows);
+    t->out = test_rows_of(&t->p.out, t->first_row, rows);
     t->samples = calloc(bytes, 1);
     t->zeros = calloc(bytes, 1);
     assert_non_null(t->samples);
