@@ -131,7 +131,7 @@ class tamis_options(Structure):
                 ("parameters", c_char_p), ("a_layout", c_int), ("b_layout", c_int), ("d_layout", c_int),
                 ("output_layout", c_int), ("stream", c_void_p), ("no_workspace", c_bool),
                 ("allocator", POINTER(tamis_allocator)), ("keep_softmax", c_bool), ("effort", c_int),
-                ("d_is_b", c_bool), ("overlap", c_int), ("exchange", c_int), ("reserved", c_uint64 * 10)]
+                ("d_is_b", c_bool), ("overlap", c_int), ("exchange", c_int), ("reserved", c_uint64 * 9)]
 
 
 class tamis_execution(Structure):

@@ -2,6 +2,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
 
 void tamis_text_add(tamis_text *text, const char *format, ...) {
     va_list arguments;
@@ -10,4 +14,13 @@ void tamis_text_add(tamis_text *text, const char *format, ...) {
     const int n = vsnprintf(room ? text->to + text->used : NULL, room, format, arguments);
     va_end(arguments);
     if (n > 0) text->used += (size_t)n;
+}
+
+tamis_status tamis_text_copy(const char *text, const char *what, char **copy) {
+    *copy = NULL;
+    if (!text) return TAMIS_OK;
+    const size_t bytes = strlen(text) + 1;
+    TRY(tamis_allocate((int64_t)bytes, 1, what, (void **)copy));
+    memcpy(*copy, text, bytes);
+    return TAMIS_OK;
 }

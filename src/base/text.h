@@ -1,7 +1,8 @@
-/* Text of any length that is written into what room there is. */
+/* Text that is written into what room there is, and copies of text. */
 #ifndef TAMIS_BASE_TEXT_H
 #define TAMIS_BASE_TEXT_H
 
+#include "base/private.h"
 #include <stddef.h>
 
 typedef struct tamis_text {
@@ -10,5 +11,8 @@ typedef struct tamis_text {
 } tamis_text;
 
 void tamis_text_add(tamis_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A copy for tamis_release, called `what` in messages; NULL of NULL. */
+TAMIS_PRIVATE_API tamis_status tamis_text_copy(const char *text, const char *what, char **copy);
 
 #endif

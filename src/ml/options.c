@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static tamis_status check_method(tamis_method method) {
     if ((int)method < 0 || (int)method >= ML_METHODS)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid method", (int)method);
@@ -82,16 +84,6 @@ static tamis_status check_new(const tamis_model_options *options) {
     return TAMIS_OK;
 }
 
-/* A copy for tamis_release; NULL of NULL. */
-static tamis_status copy_text(const char *text, char **copy) {
-    *copy = NULL;
-    if (!text) return TAMIS_OK;
-    const size_t length = strlen(text) + 1;
-    TRY(tamis_allocate((int64_t)length, 1, "a path", (void **)copy));
-    memcpy(*copy, text, length);
-    return TAMIS_OK;
-}
-
 tamis_status ml_model_make(tamis_device *device, const tamis_model_options *options, tamis_model **made) {
     tamis_device_description description;
     TRY(tamis_device_describe(device, &description));
@@ -108,7 +100,7 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->prior_ratings = ML_PRIOR_RATINGS;
     char *checkpoint = NULL;
     tamis_status status = ml_algorithms(options->algorithms, model->algorithms);
-    if (status == TAMIS_OK) status = copy_text(options->checkpoint, &checkpoint);
+    if (status == TAMIS_OK) status = tamis_text_copy(options->checkpoint, "a path", &checkpoint);
     model->options.checkpoint = checkpoint;
     if (status != TAMIS_OK) {
         tamis_model_free(model);
@@ -135,7 +127,7 @@ tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_opt
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.method = %s, but the model's is %s",
                           tamis_method_name(options->method), tamis_method_name(model->options.method));
     char *checkpoint;
-    TRY(copy_text(options->checkpoint, &checkpoint));
+    TRY(tamis_text_copy(options->checkpoint, "a path", &checkpoint));
     tamis_model_options *const own = &model->options;
     tamis_release((void *)(uintptr_t)own->checkpoint);
     own->checkpoint = checkpoint;

@@ -1,10 +1,9 @@
 /* Making a plan out of core: checks, slabs, and two sets of buffers of the largest piece's size. */
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "slabs/slabs.h"
 #include "sparse/check.h"
 
@@ -12,14 +11,6 @@
 enum { PART_BYTES = 16 << 20 };
 
 /* ------------------------------------------------------------------------------------------ checks */
-
-static tamis_status copy_text(const char *text, const char *what, char **copy) {
-    if (!text) return TAMIS_OK;
-    const size_t bytes = strlen(text) + 1;
-    TRY(tamis_allocate((int64_t)bytes, 1, what, (void **)copy));
-    memcpy(*copy, text, bytes);
-    return TAMIS_OK;
-}
 
 static tamis_status check_options(tamis_slab_plan *plan, const tamis_options *options) {
     tamis_options *const o = &plan->options;
@@ -32,8 +23,8 @@ static tamis_status check_options(tamis_slab_plan *plan, const tamis_options *op
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.keep_softmax = true: plans out of core do not keep the statistics of softmax");
     if (o->allocator) plan->allocator = *o->allocator;
-    TRY(copy_text(o->algorithm, "the name of an algorithm", &plan->algorithm));
-    TRY(copy_text(o->parameters, "the parameters of an algorithm", &plan->parameters));
+    TRY(tamis_text_copy(o->algorithm, "the name of an algorithm", &plan->algorithm));
+    TRY(tamis_text_copy(o->parameters, "the parameters of an algorithm", &plan->parameters));
     TRY(tamis_source_create(o, plan->device->backend->handles, &plan->source));
     o->algorithm = plan->algorithm;
     o->parameters = plan->parameters;

@@ -173,7 +173,7 @@ typedef struct tamis_options {
                     not read. One-shot calls compare the views instead (false) */
     tamis_overlap overlap;   /* of a group's plan (auto); see tamis_group_plan_create. Other plans ignore it */
     tamis_exchange exchange; /* of a group's plan (auto), likewise */
-    uint64_t reserved[10];
+    uint64_t reserved[9];
 } tamis_options;
 
 /* tamis_options.output_type: the same as `type`. */
