@@ -382,6 +382,7 @@ TAMIS_FUNCTIONS = {
     "tamis_gradient_destroy": (None, [c_void_p]),
     "tamis_gradient_destroy_async": (None, [c_void_p, c_void_p]),
     "tamis_gradient_workspace_size": (c_int, [c_void_p, POINTER(c_size_t)]),
+    "tamis_gradient_algorithm": (c_char_p, [c_void_p]),
     "tamis_sddmm_backward": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
                                      POINTER(tamis_dense), POINTER(tamis_dense), POINTER(tamis_dense),
                                      POINTER(tamis_execution)]),

@@ -223,6 +223,7 @@ typedef struct tamis_messenger {
 
 typedef struct tamis_dense_functions tamis_dense_functions; /* backend/dense.h */
 typedef struct tamis_edge_functions tamis_edge_functions;   /* backend/edge.h */
+typedef struct tamis_back_functions tamis_back_functions;   /* backend/gradient.h */
 
 struct tamis_backend {
     const char *name;
@@ -301,6 +302,7 @@ struct tamis_backend {
     const tamis_messenger *messenger;   /* NULL: none */
     const tamis_dense_functions *dense; /* NULL: none */
     const tamis_edge_functions *edges;
+    const tamis_back_functions *back; /* NULL: none */
 };
 
 #endif

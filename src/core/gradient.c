@@ -6,11 +6,15 @@
  * multiply dx B, and plans over U multiply dx^T A and p^T dE. All arrays between the steps are in T's order.
  *
  * SpMM needs two plans over S itself.
+ *
+ * Where the backend has the whole of fused's backward call in one piece, that is taken instead if it is predicted to be
+ * faster (gradient_whole.c).
  */
 #include "core/gradient.h"
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "core/gradient_whole.h"
 
 /* The type of samples (x, dp) and weights (p, dx) between the steps: that of sums, never rounded to 16 bits. */
 static tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }
@@ -28,7 +32,8 @@ struct tamis_gradient {
     tamis_row_order order; /* of T; no arrays where T is S */
     tamis_row_order turned_order;
     tamis_sparse T, U;
-    void *placeholder; /* stands for the values of T and U, which each execution supplies */
+    void *placeholder;          /* stands for the values of T and U, which each execution supplies */
+    tamis_prepared_back *whole; /* in place of the plans; NULL: there are plans */
     tamis_plan *plans[PLANS];
     int64_t parts, x, dp, turned; /* places in the workspace, after the plans' scratch */
     tamis_own_workspace *own;
@@ -164,8 +169,9 @@ static tamis_status lay_out(tamis_gradient *g) {
                           (long long)g->S.nnz, (long long)o->batch);
     for (int i = 0; i < PLANS; i++)
         if (g->plans[i] && (int64_t)g->plans[i]->workspace_bytes > total) total = (int64_t)g->plans[i]->workspace_bytes;
+    if (g->whole) total = (int64_t)g->device->backend->back->scratch_bytes(g->whole);
     total = (total + 63) / 64 * 64;
-    if (by_samples(g)) {
+    if (by_samples(g) && !g->whole) {
         TRY(tamis_workspace_reserve(&total, count, size, &g->x)); /* dx replaces x, and p replaces dp */
         if (o->operation == TAMIS_OP_FUSED) TRY(tamis_workspace_reserve(&total, count, size, &g->dp));
         TRY(tamis_workspace_reserve(&total, count, size, &g->turned));
@@ -200,15 +206,27 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
     return TAMIS_OK;
 }
 
+static tamis_status make_steps(tamis_gradient *g) {
+    const tamis_backend *const backend = g->device->backend;
+    TRY(make_sampled_plans(g));
+    TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
+    return backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type,
+                                 g->options.keep_softmax);
+}
+
 static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
     const tamis_backend *const backend = g->device->backend;
     TRY(check(g, S, options));
     if (by_samples(g)) {
         TRY(take_patterns(g));
-        TRY(make_sampled_plans(g));
-        TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
-        TRY(backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type,
-                                  g->options.keep_softmax));
+        const tamis_whole_request request = {.device = g->device,
+                                             .options = &g->options,
+                                             .T = &g->T,
+                                             .U = &g->U,
+                                             .has_values = has_values(g),
+                                             .partial = g->partial};
+        TRY(tamis_whole_gradient_make(&request, &g->whole));
+        if (!g->whole) TRY(make_steps(g));
     } else {
         TRY(make_spmm_plans(g));
     }
@@ -229,6 +247,7 @@ static void release(void *object) {
     if (!g) return;
     tamis_source *const before = tamis_source_enter(g->source);
     const tamis_backend *const backend = g->device->backend;
+    if (g->whole) backend->back->release(g->whole);
     for (int i = 0; i < PLANS; i++) {
         const bool shared =
             (i == TO_D && g->plans[TO_D] == g->plans[TO_B]) || (i == OUTER && g->plans[OUTER] == g->plans[SAMPLE]);
@@ -286,6 +305,11 @@ tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, 
     *gradient = NULL;
     TRY(tamis_device_check(device));
     return tamis_gradient_make(device, S, options, false, gradient);
+}
+
+const char *tamis_gradient_algorithm(const tamis_gradient *gradient) {
+    if (!gradient) return NULL;
+    return gradient->whole ? gradient->device->backend->back->algorithm : "steps";
 }
 
 tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes) {
@@ -546,7 +570,9 @@ tamis_status tamis_gradient_run(const tamis_gradient *gradient, tamis_operation 
                                 const tamis_back_views *views, const tamis_execution *execution) {
     back b = {.g = gradient, .x = *views};
     TRY(begin(&b, operation, execution));
-    const tamis_status status = operation == TAMIS_OP_SPMM ? go_back_spmm(&b) : go_back(&b);
+    const tamis_status status = b.g->whole ? tamis_whole_gradient_run(b.g->device, b.g->whole, views, &b.given)
+                                : operation == TAMIS_OP_SPMM ? go_back_spmm(&b)
+                                                             : go_back(&b);
     tamis_workspace_give_back(b.g->device, &b.loan);
     return status;
 }

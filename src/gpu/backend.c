@@ -18,6 +18,7 @@
 #include "gpu/structure/order.h"
 #include "gpu/structure/sort.h"
 #include "gpu/structure/validate.h"
+#include "gpu/tensor/wgmma.h"
 
 /* ------------------------------------------------------------------------------------------ devices */
 
@@ -186,6 +187,7 @@ const tamis_backend tamis_cuda_backend = {
     .messenger = &tamis_nccl_messenger,
     .dense = &tamis_gpu_dense_functions,
     .edges = &tamis_gpu_edge_functions,
+    .back = &tamis_back_wgmma,
 };
 
 const tamis_backend tamis_opencl_backend = {

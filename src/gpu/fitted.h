@@ -107,6 +107,13 @@ typedef struct tamis_gpu_fitted {
         double gathered; /* so many times a cell of columns that do not lie together */
         double begin;
     } fused_wgmma;
+    struct { /* gradients of fused there, with softmax, K and L up to 64: cells of 64 x 64, panels of 64 rows, in both
+                orders */
+        double cell_ps, panel_ps;
+        double highs;    /* share of numbers of 16 bits, or rounded to TF32 */
+        double gathered; /* so many times a cell of columns that do not lie together */
+        double begin;
+    } back_wgmma;
     struct { /* softmax.simt */
         double nonzero_ps, row_ps, begin;
     } softmax;

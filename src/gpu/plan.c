@@ -62,6 +62,21 @@ failed:
     return status;
 }
 
+tamis_status tamis_gpu_prepare_two(const tamis_gpu_method *const methods[2], const tamis_problem *const problems[2],
+                                   tamis_prepared *prepared[2]) {
+    prepared[0] = prepared[1] = NULL;
+    depth++;
+    tamis_status status = tamis_gpu_prepare(methods[0], problems[0], &prepared[0]);
+    if (status == TAMIS_OK) status = tamis_gpu_prepare(methods[1], problems[1], &prepared[1]);
+    depth--;
+    if (status == TAMIS_OK && depth == 0) status = tamis_gpu_await();
+    for (int i = 0; i < 2 && status != TAMIS_OK; i++) {
+        tamis_gpu_prepared_release(prepared[i]);
+        prepared[i] = NULL;
+    }
+    return status;
+}
+
 void tamis_gpu_prepared_release(tamis_prepared *p) {
     if (!p) return;
     tamis_gpu_want_no_more(p, sizeof *p);

@@ -61,7 +61,7 @@ static const struct allowed {
 static const struct made_for {
     const char *file;
     int architecture;
-} made_for[] = {{"sddmm_wgmma.cu", 90}, {"spmm_wgmma.cu", 90},   {"fused_wgmma.cu", 90},
+} made_for[] = {{"sddmm_wgmma.cu", 90}, {"spmm_wgmma.cu", 90},   {"fused_wgmma.cu", 90}, {"back_wgmma.cu", 90},
                 {"split_rows.cu", 90},  {"cell_entries.cu", 90}, {NULL, 0}};
 
 static job_list jobs;

@@ -94,7 +94,18 @@ static int by_row(const void *x, const void *y) {
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static entry *draw_entries(const gradient_shape *s, tamis_random *dice) {
+/* The first and the last fifth of the rows are empty. */
+static entry *draw_places(gradient_shape *s, tamis_random *dice) {
+    entry *const entries = taken((size_t)(s->rows * s->cols) * sizeof *entries);
+    s->nnz = 0;
+    for (int64_t i = s->rows / 5; i < s->rows - s->rows / 5; i++)
+        for (int64_t j = 0; j < s->cols; j++)
+            if (tamis_random_uniform(dice) < s->kept) entries[s->nnz] = (entry){i, j, s->nnz}, s->nnz++;
+    return entries;
+}
+
+static entry *draw_entries(gradient_shape *s, tamis_random *dice) {
+    if (s->kept > 0) return draw_places(s, dice);
     entry *const entries = taken((size_t)s->nnz * sizeof *entries);
     for (int64_t t = 0; t < s->nnz; t++) {
         const bool hub_row = tamis_random_uniform(dice) < s->hub, hub_column = tamis_random_uniform(dice) < s->hub;
@@ -111,10 +122,10 @@ static entry *draw_entries(const gradient_shape *s, tamis_random *dice) {
 enum { BEFORE = 5, AFTER = 3 };
 
 static void make_pattern(gradient_case *c, tamis_random *dice) {
+    entry *const entries = draw_entries(&c->shape, dice);
     const gradient_shape *const s = &c->shape;
     const int64_t base = s->slice ? BEFORE : 0, more = s->slice ? AFTER : 0, all = base + s->nnz + more;
     const size_t index = tamis_index_size(s->index_type), offset = tamis_index_size(s->offset_type);
-    entry *const entries = draw_entries(s, dice);
     c->row_of = taken((size_t)s->nnz * sizeof *c->row_of);
     c->column_of = taken((size_t)s->nnz * sizeof *c->column_of);
     c->pattern[0] = array_of(c, (size_t)all * index);
@@ -223,6 +234,19 @@ static void make_matrices(gradient_case *c, tamis_random *dice) {
     c->out[OUT_B] = matrix_of(c, c->type, c->cols, b_cols, o->b_layout, s->padding, s->batch);
     c->out[OUT_D] = matrix_of(c, c->type, c->cols, s->width, o->d_layout, s->padding, s->batch);
     c->out[OUT_S] = matrix_of(c, c->value_type, s->nnz, 1, TAMIS_COLUMN_MAJOR, 0, s->batch);
+}
+
+void gradient_case_spread(gradient_case *c, int which, int range, tamis_random *dice) {
+    const gradient_matrix *const x = &c->in[which];
+    const int64_t members = x->here.batch_stride ? c->shape.batch : 1;
+    for (int64_t m = 0; m < members; m++)
+        for (int64_t i = 0; i < x->here.rows; i++) {
+            const double by = ldexp(1, (int)tamis_random_below(dice, 2 * range + 1) - range);
+            for (int64_t j = 0; j < x->here.cols; j++)
+                tamis_element_store(x->array.host, x->here.type, position(&x->here, m, i, j),
+                                    by * gradient_real(x, m, i, j));
+        }
+    send(c, &x->array);
 }
 
 /* What was in the outputs, of every member, packed; in storage as well. */

@@ -16,6 +16,7 @@ enum { IN_A, IN_B, IN_D, IN_OUT, INS }; /* IN_OUT: the gradient of the output */
 typedef struct gradient_shape {
     int64_t rows, cols, nnz; /* of S */
     double hub;              /* share of the entries that are in one row and of those in one column */
+    double kept;             /* > 0: in place of nnz, this share of all places, columns rising and none twice */
     bool slice, transpose;
     tamis_format format;
     tamis_index_type index_type, offset_type;
@@ -76,6 +77,9 @@ void gradient_case_check(gradient_case *c, int wanted, const char *what);
 
 /* Whether there is a gradient of S's values. */
 bool gradient_case_has_values(const gradient_case *c);
+
+/* Each row of an input times a power of two of its own, 2^-range to 2^range. Of fp32. */
+void gradient_case_spread(gradient_case *c, int which, int range, tamis_random *dice);
 
 double gradient_real(const gradient_matrix *x, int64_t member, int64_t i, int64_t j); /* of the host's copy */
 void gradient_works(tamis_status status);

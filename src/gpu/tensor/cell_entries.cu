@@ -136,11 +136,11 @@ KERNEL tile_entries(int64 rows, int64 tiles, int32 side, int32 shift, IN(offset,
 
 /* Cells of 64 rows and columns as bits. For each thread of the four warps that hold products of 64 x 64 (hopper.h) a word:
    bit i that product i is wanted. For each row two words, that of column 0 the lowest bit, and where in S its first
-   entry is. together[cell]: the first of its columns, a multiple of eight, where these are neighbours within `filled`; else -1.
+   entry is: both only if `by_rows`. together[cell]: the first of its columns, a multiple of eight, where these are neighbours within `filled`; else -1.
    A group a cell. */
 #define MASKED 64
 KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 aligned, int64 filled,
-                  OUT(uint32, masks), OUT(uint32, row_masks), OUT(index, firsts), OUT(int32, together)) {
+                  OUT(uint32, masks), int32 by_rows, OUT(uint32, row_masks), OUT(index, firsts), OUT(int32, together)) {
     SHARED(int32, scattered, 1);
     SHARED(uint32, words, MASKED * 2);
     SHARED(int32, sums, MASKED);
@@ -159,13 +159,14 @@ KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets
         atomic_or_shared(words + row * 2 + column / 32, (uint32)1 << column % 32);
     }
     group_barrier();
-    for (int i = item; i < MASKED * 2; i += GROUP) row_masks[GROUP_X * (MASKED * 2) + i] = words[i];
+    for (int i = item; by_rows && i < MASKED * 2; i += GROUP) row_masks[GROUP_X * (MASKED * 2) + i] = words[i];
     for (int i = 0; item < MASKED * 2 && i < 32; i++) {
         const int column = i / 4 * 8 + item % 4 * 2 + i % 2;
         mask |= (words[(first_row + i / 2 % 2 * 8) * 2 + column / 32] >> column % 32 & 1) << i;
     }
     if (item == 0) together[GROUP_X] = scattered[0] ? -1 : (int32)start;
     if (item < MASKED * 2) masks[GROUP_X * (MASKED * 2) + item] = mask;
+    if (!by_rows) return;
     if (item < MASKED) sums[item] = count = bits_set(words[item * 2]) + bits_set(words[item * 2 + 1]);
     group_barrier();
     sum_up(sums, item, MASKED);

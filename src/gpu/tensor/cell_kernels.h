@@ -75,3 +75,21 @@ FUNCTION uint32 halves_of(float x, float y) { /* x in the lower half */
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
     return both;
 }
+
+#define LOG2_E 1.44269504f
+FUNCTION float power_of_two(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+/* What this thread has written others of the device see before what it writes next. */
+FUNCTION void fence_of_device(void) { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+/* Times K: smaller products show what fp16 has not kept of rows with small numbers, whose scales are negative. */
+#define DOUBT (ELEMENT == 32 ? 8.0f : 0x1p14f)
+
+/* The operand of hopper.h so many bytes further. */
+FUNCTION uint64 operand_after(uint64 first, int bytes) {
+    return (first & 0xffffffff00000000u) | (uint32)((uint32)first + (bytes >> 4));
+}

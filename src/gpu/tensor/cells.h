@@ -26,4 +26,14 @@ bool tamis_gpu_cells_align(const tamis_problem *problem);
  */
 tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells);
 
+/* Cells of 64 x 64 as bits, and whether their columns are neighbours; the plan keeps the memory. The last two are
+   needed where S has values: masks by row, and the place in S of a row's first entry. NULL: not wanted. See
+   cell_entries.cu. */
+typedef struct tamis_gpu_cell_masks {
+    int64_t filled; /* columns of S filled up to cells */
+    void **masks, **together, **row_masks, **firsts;
+} tamis_gpu_cell_masks;
+tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, const tamis_gpu_tensor_cells *cells,
+                                         const tamis_gpu_cell_masks *to);
+
 #endif

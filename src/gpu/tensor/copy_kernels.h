@@ -2,9 +2,6 @@
  * How sddmm_wgmma.cu and fused_wgmma.cu copy cells of SIDE columns: the description of a cell in advance, and tiles of
  * the rows that its columns name. The kernels define SIDE and COPIERS. Included after hopper.h and cell_kernels.h.
  */
-/* Times K: smaller products show what fp16 has not kept of rows with small numbers, whose scales are negative. */
-#define DOUBT (ELEMENT == 32 ? 8.0f : 0x1p14f)
-
 #define TILE      (SIDE * 128)       /* bytes: a line of each of SIDE rows */
 #define AT_A_TIME (COPIERS / 8)      /* lines, of eight copies each */
 #define LINES     (SIDE / AT_A_TIME) /* of a copier */

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "gpu/compile/utility.h"
 #include "gpu/model.h"
 #include "gpu/tensor/split.h"
 #include "gpu/tensor/wgmma.h"
@@ -42,7 +41,7 @@ bool tamis_fused_wgmma_takes(const tamis_problem *problem) {
 }
 
 /* Panels of 64 rows: what those of 128 have in common beside those of 256, halves have beside these. */
-static double cells_of(const tamis_problem *p) {
+double tamis_fused_wgmma_cells(const tamis_problem *p) {
     const double *const fresh = p->evidence->panel_fresh;
     const int64_t panels = up(p->rows, SIDE) / SIDE, most = panels * (filled(p) / SIDE);
     const double more = fresh[1] > 0 && fresh[1] < fresh[0] ? fmin(2, fresh[0] / fresh[1]) : 1;
@@ -59,7 +58,7 @@ double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_wgmma.gathered;
     const double cell =
         f->fused_wgmma.cell_ps + f->fused_wgmma.inner_column_ps * inner + f->fused_wgmma.column_ps * width;
-    *cells = cells_of(p);
+    *cells = tamis_fused_wgmma_cells(p);
     const double picoseconds = *cells * cell * gathered * (tamis_splits(p) ? 1 : f->fused_wgmma.highs) +
                                (double)panels * f->fused_wgmma.panel_ps;
     return tamis_gpu_streamed(p, split) + tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds)) + f->fused_wgmma.begin;
@@ -105,23 +104,6 @@ static size_t scratch_bytes(const tamis_problem *p, const fused_state *s) {
                     counters(s) * 4);
 }
 
-static tamis_status make_masks(tamis_prepared *p, fused_state *s) {
-    const tamis_gpu_kinds kinds = {TAMIS_F32, p->problem.index_type, p->problem.offset_type};
-    TRY(tamis_gpu_add_kept(p, &s->masks, s->cells.count * SIDE, 8, "masks of the cells"));
-    TRY(tamis_gpu_add_kept(p, &s->row_masks, s->cells.count * SIDE, 8, "masks of the cells' rows"));
-    TRY(tamis_gpu_add_kept(p, &s->together, s->cells.count, 4, "columns of the cells"));
-    TRY(tamis_gpu_add_kept(p, &s->firsts, s->cells.count * SIDE, tamis_index_size(p->problem.index_type),
-                           "rows of the masks"));
-    return tamis_gpu_utility(
-        p->device, p->problem.stream, "cell_entries.cu", "cell_masks", kinds, s->cells.count,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_memory("records", s->cells.records), tamis_gpu_memory("entries", s->cells.entries),
-            tamis_gpu_memory("row_offsets", s->cells.row_offsets), tamis_gpu_memory("lists", s->cells.lists),
-            tamis_gpu_integer("aligned", s->cells.aligned), tamis_gpu_integer("filled", filled(&p->problem)),
-            tamis_gpu_memory("together", s->together), tamis_gpu_memory("masks", s->masks),
-            tamis_gpu_memory("row_masks", s->row_masks), tamis_gpu_memory("firsts", s->firsts)));
-}
-
 /* As many groups as there is place for, shared by the members of a batch that come in one call. */
 static void share_cells(const tamis_prepared *p, fused_state *s) {
     const int64_t most = p->device->limits.multiprocessors * s->sharing;
@@ -151,7 +133,12 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_split_compile_three(p, SPLIT,
                                   &(tamis_split){.numbers = longest(problem, s), .lows = tamis_splits(problem)}));
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
-    TRY(make_masks(p, s));
+    const tamis_gpu_cell_masks masks = {.filled = filled(problem),
+                                        .masks = &s->masks,
+                                        .together = &s->together,
+                                        .row_masks = &s->row_masks,
+                                        .firsts = &s->firsts};
+    TRY(tamis_gpu_tensor_cells_mask(p, &s->cells, &masks));
     share_cells(p, s);
     p->scratch_bytes = scratch_bytes(problem, s);
     return TAMIS_OK;

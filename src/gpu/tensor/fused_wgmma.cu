@@ -31,6 +31,7 @@
 #include "copy_kernels.h"
 
 #define CELLS       3                     /* that are described at once */
+#define tile_of(first, tile) operand_after(first, (tile) * TILE)
 #define MULTIPLIERS 4                     /* warps */
 #define LOWS        (PRODUCTS == 3)       /* rows are highs and lows */
 #define STEPS       (LOWS ? 2 : 4)        /* of 16 numbers in a line's highs */
@@ -38,7 +39,6 @@
 #define D_TILES     (BLOCKS * (1 + LOWS)) /* of a cell */
 #define OUTS        (32 * BLOCKS)         /* of a thread */
 #define PART        ((OUTS + 6) * 32 * MULTIPLIERS) /* floats that a group leaves of a panel */
-#define LOG2_E      1.44269504f
 #define LOG2_E_LOW  1.92596303e-8f
 
 typedef struct cell_notes {
@@ -97,11 +97,6 @@ FUNCTION void write_result(const problem &p, int64 row, int64 column, float x) {
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
-/* The operand some tiles further. */
-FUNCTION uint64 tile_of(uint64 first, int tile) {
-    return (first & 0xffffffff00000000u) | (uint32)((uint32)first + tile * (TILE >> 4));
-}
-
 /* What a line of 64 rows at x and of 64 at y adds: high x low and low x high, and high x high. */
 FUNCTION void multiply_lines(float *crossed, float *whole, uint64 x, uint64 y, int first, int fresh) {
     if (LOWS) {
@@ -138,15 +133,6 @@ FUNCTION void multiply_block(float *out, const uint32 *highs, const uint32 *lows
 }
 
 /* ------------------------------------------------------------------------------------------ softmax */
-
-/* What this thread has written others of the device see before what it writes next. */
-FUNCTION void fence_of_device(void) { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
-
-FUNCTION float power_of_two(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
 
 /* A row's largest score in natural units, and its sum such that both belong together in spite of rounding. */
 FUNCTION float natural(float most, float &total) {

@@ -75,3 +75,24 @@ tamis_status tamis_split_launch_three(const tamis_prepared *p, void *stream, int
             tamis_gpu_place("d_scales", third->scales), tamis_gpu_place("d_split", third->split),
             tamis_gpu_integer("clears", third->clears), tamis_gpu_place("cleared", third->cleared)));
 }
+
+enum { FOUR_NUMBERS = 64 }; /* of a row */
+
+tamis_status tamis_split_compile_four(tamis_prepared *p, int number, bool lows) {
+    const tamis_split split = {.across = true, .lows = lows, .numbers = FOUR_NUMBERS};
+    return compile(p, number, "split_four", true, &split);
+}
+
+tamis_status tamis_split_launch_four(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
+                                     const tamis_split_four *four) {
+    const tamis_split split = {.numbers = FOUR_NUMBERS};
+    const int64_t most = four->filled > four->b_filled ? four->filled : four->b_filled;
+    return tamis_gpu_launch_kernel(
+        p, stream, number, by_rows(p, &split, most, 4), common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("b_rows", p->problem.cols), tamis_gpu_integer("filled", four->filled),
+                            tamis_gpu_integer("b_filled", four->b_filled), tamis_gpu_place("e", four->e),
+                            tamis_gpu_integer("e_stride", four->e_stride), tamis_gpu_integer("e_apart", four->e_apart),
+                            tamis_gpu_place("scales", four->scales), tamis_gpu_place("split_numbers", four->split),
+                            tamis_gpu_place("b_scales", four->b_scales), tamis_gpu_place("b_split", four->b_split),
+                            tamis_gpu_integer("clears", four->clears), tamis_gpu_place("cleared", four->cleared)));
+}

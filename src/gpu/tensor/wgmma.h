@@ -2,6 +2,7 @@
 #ifndef TAMIS_GPU_TENSOR_WGMMA_H
 #define TAMIS_GPU_TENSOR_WGMMA_H
 
+#include "backend/gradient.h"
 #include "gpu/method.h"
 #include "gpu/tensor/cells.h"
 
@@ -18,6 +19,7 @@ bool tamis_wgmma_takes(const tamis_problem *problem, const tamis_profile *profil
 /* What a call of SDDMM takes for so many cells of 128 x 128; of SpMM; of fused, of cells of its own. */
 double tamis_wgmma_seconds(const tamis_problem *problem, double cells);
 double tamis_spmm_wgmma_seconds(const tamis_problem *problem, double cells);
+double tamis_fused_wgmma_cells(const tamis_problem *problem); /* of 64 x 64 */
 double tamis_fused_wgmma_seconds(const tamis_problem *problem, double *cells);
 
 tamis_status tamis_wgmma_prepare(tamis_prepared *p, tamis_wgmma *state);
@@ -29,5 +31,8 @@ extern const tamis_gpu_method tamis_spmm_wgmma;
 /* Fused with softmax, K and L up to 128, of columns that do not repeat. */
 bool tamis_fused_wgmma_takes(const tamis_problem *problem);
 extern const tamis_gpu_method tamis_fused_wgmma;
+
+/* Gradients of fused with softmax, K and L up to 64. */
+extern const tamis_back_functions tamis_back_wgmma;
 
 #endif

@@ -40,9 +40,17 @@ TAMIS_API tamis_status tamis_gradient_create(tamis_device *device, const tamis_s
 TAMIS_API void tamis_gradient_destroy(tamis_gradient *gradient); /* waits for the device's work; NULL is allowed */
 TAMIS_API void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream);
 
-/* The bytes of workspace that a backward call needs: except for SpMM, two or three arrays with one element per nonzero
-   and member of the batch. */
+/* The bytes of workspace that a backward call needs: for SDDMM and fused in steps, two or three arrays with one element
+   per nonzero and member of the batch. */
 TAMIS_API tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes);
+
+/*
+ * How backward calls compute: "steps", the plans of SDDMM and SpMM and a pass between them; or the name of an algorithm
+ * that computes all in one piece, without arrays of nnz elements: "gpu-tensor", for the edge softmax without values of
+ * S, on CUDA of compute capability 9.0, with row-major operands, K and L up to 64, and columns that rise within rows
+ * and do not repeat. Chosen by predicted time. The text has static lifetime. NULL only if gradient is NULL.
+ */
+TAMIS_API const char *tamis_gradient_algorithm(const tamis_gradient *gradient);
 
 /*
  * Backward calls. The inputs are the operands of the forward call and the gradient of its output. Each gradient has the

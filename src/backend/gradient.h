@@ -1,0 +1,38 @@
+/*
+ * The backward call of fused in one piece, for backends that have it: nothing with an element per nonzero lies in
+ * memory. src/core has checked what comes here. Without it, or where it declines, src/core goes back in steps.
+ */
+#ifndef TAMIS_BACKEND_GRADIENT_H
+#define TAMIS_BACKEND_GRADIENT_H
+
+#include "backend/backend.h"
+
+/* Rows of one matrix; from one member of a batch to the next `apart` elements. */
+typedef struct tamis_back_matrix {
+    tamis_place at; /* base NULL: an output that is not wanted */
+    int64_t stride, apart;
+} tamis_back_matrix;
+
+/* All are row-major, of the problem's type. */
+typedef struct tamis_back_operands {
+    tamis_back_matrix a, b, d, e; /* e: the gradient of the result */
+    tamis_back_matrix da, db, dd;
+    double alpha, beta;
+    tamis_place scratch; /* 64-byte aligned */
+} tamis_back_operands;
+
+typedef struct tamis_prepared_back tamis_prepared_back;
+
+/* `problem` is fused, without values of S; `turned` is the same for the transpose of its pattern, with evidence of its
+   own. */
+struct tamis_back_functions {
+    const char *algorithm; /* its name, of static lifetime */
+    /* the predicted seconds of a call; 0: it does not serve the problem */
+    double (*seconds)(const tamis_problem *problem, const tamis_problem *turned);
+    tamis_status (*prepare)(const tamis_problem *problem, const tamis_problem *turned, tamis_prepared_back **prepared);
+    size_t (*scratch_bytes)(const tamis_prepared_back *prepared); /* of a call */
+    tamis_status (*execute)(const tamis_prepared_back *prepared, void *stream, const tamis_back_operands *x);
+    void (*release)(tamis_prepared_back *prepared);
+};
+
+#endif

@@ -1,0 +1,131 @@
+#include "core/gradient_whole.h"
+
+#include "backend/edge.h"
+#include "base/status.h"
+#include "select/ceilings.h"
+#include "select/choose.h"
+#include "sparse/check.h"
+
+/* Both problems, and what the choice is made by. */
+typedef struct pair {
+    tamis_problem problems[2];
+    tamis_evidence evidence[2];
+} pair;
+
+static bool row_major(const tamis_options *o) {
+    return o->a_layout == TAMIS_ROW_MAJOR && o->b_layout == TAMIS_ROW_MAJOR && o->d_layout == TAMIS_ROW_MAJOR &&
+           o->output_layout == TAMIS_ROW_MAJOR;
+}
+
+static tamis_problem problem_of(const tamis_whole_request *r, const tamis_sparse *pattern) {
+    const tamis_options *const o = r->options;
+    return (tamis_problem){.operation = TAMIS_OP_FUSED,
+                           .edge = o->edge,
+                           .type = o->type,
+                           .output_type = o->type,
+                           .value_type = o->type,
+                           .math = o->math,
+                           .rows = pattern->rows,
+                           .cols = pattern->cols,
+                           .nnz = pattern->nnz,
+                           .offsets = pattern->offsets,
+                           .columns = pattern->columns,
+                           .offset_type = pattern->offset_type,
+                           .index_type = pattern->index_type,
+                           .inner = o->inner,
+                           .width = o->width,
+                           .edge_constants = tamis_edge_constants_of(o),
+                           .batch = o->batch,
+                           .threads = o->threads,
+                           .deterministic = true,
+                           .parameters = "",
+                           .backend = r->device->backend,
+                           .device = r->device->handle,
+                           .stream = o->stream};
+}
+
+static tamis_status look(const tamis_whole_request *r, pair *p) {
+    const tamis_sparse *const patterns[2] = {r->T, r->U};
+    const tamis_device *const device = r->device;
+    for (int i = 0; i < 2; i++) {
+        tamis_evidence *const e = &p->evidence[i];
+        e->expected_calls = r->options->expected_calls;
+        e->cache_l1 = device->description.cache_l1;
+        e->cache_l2 = device->description.cache_l2;
+        e->cache_l3 = device->description.cache_l3;
+        tamis_ceilings_get(device->backend, device->number, device->description.threads, true, &e->ceilings);
+        p->problems[i] = problem_of(r, patterns[i]);
+        p->problems[i].evidence = e;
+        TRY(device->backend->look(&p->problems[i], e));
+    }
+    return TAMIS_OK;
+}
+
+/* A step as the choice of its plan predicts it. */
+static tamis_status add_step(const tamis_problem *whole, tamis_operation operation, int64_t columns, double *seconds) {
+    tamis_problem step = *whole;
+    tamis_choice choice;
+    step.operation = operation;
+    step.edge = operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : TAMIS_EDGE_MASK;
+    step.inner = operation == TAMIS_OP_SPMM ? 0 : columns;
+    step.width = operation == TAMIS_OP_SPMM ? columns : 0;
+    step.has_values = operation == TAMIS_OP_SPMM;
+    if (operation == TAMIS_OP_SPMM)
+        step.value_type = tamis_sum_type(step.type);
+    else
+        step.output_type = tamis_sum_type(step.type);
+    TRY(tamis_choose(step.backend, &step, NULL, false, &choice));
+    *seconds += choice.prediction.call_seconds;
+    return TAMIS_OK;
+}
+
+/* The steps of gradient.c: two samplings, the pass over the nonzeros, two turns of their order, three products. The
+   pass and the turns read and write about fourteen numbers for each nonzero, some out of order. */
+static tamis_status predict_steps(const pair *p, double *seconds) {
+    enum { NUMBERS = 14 };
+    const tamis_problem *const T = &p->problems[0], *const U = &p->problems[1];
+    const double bytes = (double)NUMBERS * (double)tamis_type_size(tamis_sum_type(T->type)) * (double)T->nnz;
+    *seconds = bytes * (double)T->batch / (1e9 * p->evidence[0].ceilings.memory_gbs[1]);
+    TRY(add_step(T, TAMIS_OP_SDDMM, T->inner, seconds));
+    TRY(add_step(T, TAMIS_OP_SDDMM, T->width, seconds));
+    TRY(add_step(T, TAMIS_OP_SPMM, T->inner, seconds));
+    TRY(add_step(U, TAMIS_OP_SPMM, T->inner, seconds));
+    return add_step(U, TAMIS_OP_SPMM, T->width, seconds);
+}
+
+tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepared_back **whole) {
+    const tamis_back_functions *const back = r->device->backend->back;
+    const tamis_options *const o = r->options;
+    pair p = {.problems = {{.rows = 0}, {.rows = 0}}};
+    double steps;
+    *whole = NULL;
+    if (!back || o->operation != TAMIS_OP_FUSED || r->has_values || r->partial || !row_major(o) || r->T->nnz == 0)
+        return TAMIS_OK;
+    TRY(look(r, &p));
+    const double seconds = back->seconds(&p.problems[0], &p.problems[1]);
+    if (seconds == 0) return TAMIS_OK;
+    TRY(predict_steps(&p, &steps));
+    return seconds < steps ? back->prepare(&p.problems[0], &p.problems[1], whole) : TAMIS_OK;
+}
+
+static tamis_back_matrix matrix_of(const tamis_dense *view, int64_t skip) {
+    if (!view) return (tamis_back_matrix){.stride = 0};
+    return (tamis_back_matrix){.at = {view->data, skip * (int64_t)tamis_type_size(view->type)},
+                               .stride = tamis_dense_stride(view),
+                               .apart = view->batch_stride};
+}
+
+tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_back *whole,
+                                      const tamis_back_views *x, const tamis_execution *given) {
+    const tamis_back_operands operands = {.a = matrix_of(x->A, x->skip_a),
+                                          .b = matrix_of(x->B, x->skip_b),
+                                          .d = matrix_of(x->D, x->skip_d),
+                                          .e = matrix_of(x->dE, x->skip_e),
+                                          .da = matrix_of(x->dA, 0),
+                                          .db = matrix_of(x->dB, 0),
+                                          .dd = matrix_of(x->dD, x->skip_dd),
+                                          .alpha = given->alpha,
+                                          .beta = given->beta,
+                                          .scratch = {given->workspace, 0}};
+    return device->backend->back->execute(whole, given->stream, &operands);
+}

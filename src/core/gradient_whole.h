@@ -1,0 +1,24 @@
+/* The gradient of attention in one piece, where the backend has it and it is predicted to be faster than the steps. */
+#ifndef TAMIS_CORE_GRADIENT_WHOLE_H
+#define TAMIS_CORE_GRADIENT_WHOLE_H
+
+#include "backend/gradient.h"
+#include "core/gradient.h"
+
+/* What the choice rests on: the patterns of op(S) and of its transpose, as CSR, and the options with their defaults
+   filled in. */
+typedef struct tamis_whole_request {
+    const tamis_device *device;
+    const tamis_options *options;
+    const tamis_sparse *T, *U;
+    bool has_values, partial;
+} tamis_whole_request;
+
+/* *whole is NULL where the steps are to be taken. */
+tamis_status tamis_whole_gradient_make(const tamis_whole_request *request, tamis_prepared_back **whole);
+
+/* A backward call of fused whose operands have been checked; `given` has the workspace. */
+tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_back *whole,
+                                      const tamis_back_views *views, const tamis_execution *given);
+
+#endif

@@ -1,0 +1,669 @@
+/*
+ * Gradients of E = softmax(scale <A, B>) D by cells on the tensor cores of compute capability 9.0, with the accuracy of
+ * fp32: the backward pass of attention with any mask. Nothing that has an element per nonzero is in memory. The method
+ * is that of FlashAttention's backward pass (Dao, "FlashAttention-2", section 3.1), on the cells of a sparse pattern,
+ * without atomics: one launch goes by rows of S, the other by rows of its transpose.
+ *
+ * With x = scale <A_i, B_j>, g = <dE_i, D_j> and p the softmax of a row's x:
+ *
+ *   BY_COLUMNS = 0   sums p g B_j and p B_j over a row's cells, with the largest x so far as in fused_wgmma.cu, then
+ *                    delta_i = sum p g and dA_i = scale (sum p g B_j - delta_i sum p B_j). Leaves the row's largest x,
+ *                    the inverse of its sum of exponentials and delta_i for the other launch.
+ *   BY_COLUMNS = 1   of a column j: dB_j = scale sum p (g - delta_i) A_i and dD_j = sum p dE_i.
+ *
+ * Own rows are those of which a panel has 64: A and dE, or B and D. The others' rows come with the cells. A, B, D and dE
+ * have at most 64 columns; split_rows.cu has split them into lines of 64 highs and 64 lows. A tile of 64 lines serves as
+ * an operand along its rows, for <A_i, B_j>, and across them, for the sums.
+ *
+ * A group takes a run of cells of a member, and two groups share a multiprocessor. Its four warps have 16 rows each, and
+ * copy the cells that come together: with a warp of its own for that, threads would have too few registers. Factors of rows are scaled by a power of two of each row's
+ * largest in a cell, so that two fp16 numbers hold 22 bits of them. If several groups share a panel, each leaves partial
+ * sums, and the last one adds them up in order. What is not finite, or too small for what fp16 keeps of rows with very
+ * small numbers, is computed again in fp32.
+ *
+ * PRODUCTS: 3 if numbers are two fp16 numbers each; 2 for fp16 and bf16, which one holds; 1 with math = tf32, whose factors
+ * are one, too. STAGES: cells in shared memory.
+ *
+ * The right choice where attention's forward pass is: about one score in ten of the cells or more.
+ */
+#include "simt.h"
+#include "hopper.h"
+#include "cell_kernels.h"
+
+#define SIDE    64 /* rows and columns of a cell */
+#define TILE (SIDE * 128) /* bytes: a line of each of SIDE rows */
+
+#define tile_of(first, tile) operand_after(first, (tile) * TILE)
+#define AT_A_TIME   (THREADS / 8)        /* lines, of eight copies each */
+#define LINES       (SIDE / AT_A_TIME)   /* that a thread copies of a tile */
+#define MULTIPLIERS 4               /* warps */
+#define THREADS     (32 * MULTIPLIERS)
+#define LOWS        (PRODUCTS == 3) /* rows are highs and lows */
+#define PARTS       (1 + LOWS)      /* tiles of a matrix */
+#define OWN         (2 * PARTS)     /* that stay for a panel; and that come with a cell */
+#define OUTS        32              /* sums of a thread for each of both results */
+#define RESTS       11              /* and what belongs to them, of two rows */
+#define PART        ((2 * OUTS + RESTS) * THREADS) /* floats that a group leaves of a panel */
+#define LOW_SCALE   (LOWS ? 2048.0f : 1.0f)                 /* of the lower halves of factors, as of what they are added to */
+
+typedef struct cell_notes {
+    float own[2][SIDE], scales[2][SIDE]; /* of the own rows, and of those that come */
+    float most[SIDE], inverse[SIDE], delta[SIDE]; /* BY_COLUMNS: of the rows that come */
+    cell_record cell;
+    int32 gathered, unused[3]; /* its tiles: by the threads */
+} cell_notes;
+
+#define FULL(i)  (gates + 8 * (i))
+#define OWN_FULL (gates + 8 * STAGES)
+
+/* What the kernels of a call share. a and e: own rows; b and d: those that come. */
+typedef struct problem {
+    int64 rows, inner, width;
+    const offset *offsets;
+    const index *columns;
+    const element *a, *e, *b, *d;
+    int64 a_stride, e_stride, b_stride, d_stride;
+    output *out[2];
+    int64 out_strides[2];
+    const float *most, *inverse, *delta; /* of all rows of S */
+    real scale, factor[2], beta;         /* factor: of both results */
+} problem;
+
+/* Of a thread's two rows: the largest score, in units of log 2; the sums of exponentials, and of these times g; the largest
+   factor of each product; whether numbers have lost bits. */
+typedef struct row_sums {
+    float most[2], total[2], delta[2], top[2][2];
+    int lost;
+} row_sums;
+
+FUNCTION void begin_rows(row_sums &rows) {
+    rows.lost = 0;
+#pragma unroll
+    for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = rows.top[0][i] = rows.top[1][i] = 0;
+}
+
+/* ------------------------------------------------------------------------------------------ plainly */
+
+FUNCTION float plain_dot(const element *x, const element *y, int64 count) {
+    float sum = 0;
+#pragma unroll 1
+    for (int64 i = 0; i < count; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
+    return sum;
+}
+
+FUNCTION float plain_score(const problem &p, int64 row, int64 other) {
+    return p.scale * LOG2_E * plain_dot(p.a + row * p.a_stride, p.b + other * p.b_stride, p.inner);
+}
+
+FUNCTION float plain_outer(const problem &p, int64 row, int64 other) {
+    return plain_dot(p.e + row * p.e_stride, p.d + other * p.d_stride, p.width);
+}
+
+/* One number of a row of result `which`; by all lanes of a warp. The last three: of the row, unless BY_COLUMNS. */
+FUNCTION float plain_result(const problem &p, int which, int64 row, int64 column, int lane, float most, float inverse, float delta) {
+    const int64 end = p.offsets[row + 1];
+    float result = 0;
+#pragma unroll 1
+    for (int64 t = p.offsets[row] + lane; t < end; t += 32) {
+        const int64 other = (int64)p.columns[t];
+        if (BY_COLUMNS) most = p.most[other], inverse = p.inverse[other], delta = p.delta[other];
+        const float share = exp2f(plain_score(p, row, other) - most) * inverse;
+        if (which == 0)
+            result = fmaf(share * (plain_outer(p, row, other) - delta), real_of(p.b[other * p.b_stride + column]), result);
+        else
+            result = fmaf(share, real_of(p.d[other * p.d_stride + column]), result);
+    }
+    return sum_of_warp(result);
+}
+
+FUNCTION void write_result(const problem &p, int which, int64 row, int64 column, float x) {
+    output *const at = p.out[which] + row * p.out_strides[which] + column;
+    const float scaled = p.factor[which] * x;
+    *at = output_of(p.beta == 0 ? scaled : scaled + p.beta * real_of_output(*at));
+}
+
+/* ------------------------------------------------------------------------------------------ multiplying */
+
+/* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is begun
+   here ends after PRODUCTS_WAIT. */
+FUNCTION void begin_rows_products(float *sum, float *crossed, uint64 x, uint64 x_low, uint64 y, uint64 y_low) {
+    if (LOWS) {
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            multiply_64x64(crossed, x + 2 * k, y_low + 2 * k, k > 0);
+            multiply_64x64(crossed, x_low + 2 * k, y + 2 * k, 1);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) multiply_64x64(sum, x + 2 * k, y + 2 * k, k > 0);
+}
+
+FUNCTION void add_crossed(float *sum, float *crossed) {
+    PRODUCTS_PIN(sum, 32);
+    if (LOWS) {
+        PRODUCTS_PIN(crossed, 32);
+#pragma unroll
+        for (int i = 0; i < 32; i++) sum[i] = fmaf(crossed[i], 0x1p-11f, sum[i]);
+        PRODUCTS_PIN(sum, 32);
+    }
+}
+
+/* d = the factors, of 64 rows and 64 that come, times the rows at y; small terms first. With LOWS `crossed` is what is 2^11 times
+   as large: lows by highs (y) and highs by lows (z), or highs by highs. */
+FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, uint64 y, uint64 z, int crossed) {
+    PRODUCTS_PIN(d, 32);
+    products_begin();
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        if (LOWS ? crossed : PRODUCTS > 1) multiply_64x64_across_held(d, lows + 4 * k, y + 128 * k, k > 0);
+        if (LOWS && crossed) multiply_64x64_across_held(d, highs + 4 * k, z + 128 * k, 1);
+    }
+#pragma unroll
+    for (int k = 0; k < 4 && !crossed; k++) multiply_64x64_across_held(d, highs + 4 * k, y + 128 * k, k > 0 || (!LOWS && PRODUCTS > 1));
+    products_commit();
+}
+
+/* Adds a result's part: `back` undoes the scale of each row's factors. */
+FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
+    PRODUCTS_PIN(d, 32);
+#pragma unroll
+    for (int i = 0; i < 32; i++) out[i] = fmaf(d[i], back[i / 2 % 2] * by, out[i]);
+    PRODUCTS_PIN(out, 32);
+}
+
+/* Factors as two fp16 numbers each, each row scaled by a power of two that brings its largest to 2^13 or more; all times `more`
+   of the row. */
+FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, uint32 *lows, float *back, float *top) {
+    float by[2];
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float largest = 0;
+#pragma unroll
+        for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(fabsf(x[i]), fabsf(x[i + 1])));
+#pragma unroll
+        for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
+        const uint32 bits = max(bits_of_float(largest), bits_of_float(0x1p-113f)) & 0x7f800000u;
+        by[half] = float_of_bits(((127u + 13 + 127) << 23) - bits); /* 2^13 over it */
+        back[half] = float_of_bits(bits - (13u << 23)) * more[half];
+        top[half] = fmaxf(top[half], largest * more[half]);
+    }
+#pragma unroll
+    for (int i = 0; i < 32; i += 2) {
+        const float y = x[i] * by[i / 2 % 2], z = x[i + 1] * by[i / 2 % 2];
+        highs[i / 2] = halves_of(y, z);
+        lows[i / 2] = PRODUCTS == 1 ? 0
+                                    : halves_of((y - half_to_float((ushort)highs[i / 2])) * LOW_SCALE,
+                                                (z - half_to_float((ushort)(highs[i / 2] >> 16))) * LOW_SCALE);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ results */
+
+/* Partial sums of groups of a panel, in order: as one group would have them that had all of its cells. */
+FUNCTION void gather_parts(float *sums, row_sums &rows, const float *parts, int first_group, int last_group) {
+#pragma unroll
+    for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
+    begin_rows(rows);
+#pragma unroll 1
+    for (int g = first_group; g <= last_group; g++) {
+        const float *const part = parts + (int64)(2 * g + (g == first_group)) * PART;
+        const float *const rest = part + 2 * OUTS * THREADS;
+        float factor[2], before[2];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const float most = __ldcg(rest + i * THREADS);
+            const float largest = fmaxf(rows.most[i], most), against = largest == -INFINITY ? 0 : largest;
+            before[i] = power_of_two(rows.most[i] - against);
+            factor[i] = power_of_two(most - against);
+            rows.most[i] = largest;
+            rows.total[i] = fmaf(factor[i], __ldcg(rest + (2 + i) * THREADS), rows.total[i] * before[i]);
+            rows.delta[i] = fmaf(factor[i], __ldcg(rest + (4 + i) * THREADS), rows.delta[i] * before[i]);
+#pragma unroll
+            for (int which = 0; which < 2; which++)
+                rows.top[which][i] = fmaxf(rows.top[which][i] * before[i], factor[i] * __ldcg(rest + (6 + 2 * which + i) * THREADS));
+        }
+        rows.lost |= __ldcg(rest + 10 * THREADS) != 0;
+#pragma unroll
+        for (int i = 0; i < 2 * OUTS; i++)
+            sums[i] = fmaf(factor[i / 2 % 2], __ldcg(part + i * THREADS), sums[i] * before[i / 2 % 2]);
+    }
+}
+
+FUNCTION void leave_part(float *to, const float *sums, const row_sums &rows) {
+    const float rest[RESTS] = {rows.most[0],   rows.most[1],   rows.total[0],  rows.total[1],  rows.delta[0],        rows.delta[1],
+                               rows.top[0][0], rows.top[0][1], rows.top[1][0], rows.top[1][1], (float)rows.lost};
+#pragma unroll
+    for (int i = 0; i < 2 * OUTS + RESTS; i++) to[i * THREADS] = i < 2 * OUTS ? sums[i] : rest[i - 2 * OUTS];
+}
+
+/* What a thread has of two rows of a result. Results that are not finite, or smaller than `doubt` of their row, are computed
+   again with the numbers of the row. */
+FUNCTION void write_rows(const problem &p, int which, int64 row, int lane, const float *sums, const float *doubt, const float *most,
+                         const float *inverse, const float *delta) {
+    const int column = lane % 4 * 2;
+    const int64 stride = p.out_strides[which], columns = which == 0 ? p.inner : p.width;
+    const uint64 pair = 2 * sizeof(output);
+    output *const out[2] = {p.out[which] + row * stride + column, p.out[which] + (row + 8) * stride + column};
+    const int paired = p.beta == 0 && columns % 2 == 0 && row + 8 < p.rows && (uint64)p.out[which] % pair == 0 && stride % 2 == 0;
+    uint32 again = 0;
+#pragma unroll
+    for (int i = 0; i < OUTS; i++) {
+        const float x = fabsf(sums[i]);
+        const int inside = row + i / 2 % 2 * 8 < p.rows && i / 4 * 8 + column + i % 2 < columns;
+        if (inside && (!(x < INFINITY) || x < doubt[i / 2 % 2])) again |= 1u << i;
+    }
+    if (paired && again == 0) {
+#pragma unroll
+        for (int i = 0; i < OUTS; i += 2)
+            if (i / 4 * 8 + column < columns) write_pair(out[i / 2 % 2] + i / 4 * 8, sums[i] * p.factor[which], sums[i + 1] * p.factor[which]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < OUTS; i++)
+            if (!(again >> i & 1) && row + i / 2 % 2 * 8 < p.rows && i / 4 * 8 + column + i % 2 < columns)
+                write_result(p, which, row + i / 2 % 2 * 8, i / 4 * 8 + column + i % 2, sums[i]);
+    }
+#pragma unroll 1
+    for (asked of = next_asked(again); of.lane >= 0; of = next_asked(again)) {
+        const int lower = of.number / 2 % 2;
+        const int64 of_row = row - lane / 4 + of.lane / 4 + 8 * lower;
+        const int64 of_column = of.number / 4 * 8 + of.lane % 4 * 2 + of.number % 2;
+        const float x = plain_result(p, which, of_row, of_column, lane, __shfl_sync(0xffffffffu, lower ? most[1] : most[0], of.lane),
+                                     __shfl_sync(0xffffffffu, lower ? inverse[1] : inverse[0], of.lane),
+                                     __shfl_sync(0xffffffffu, lower ? delta[1] : delta[0], of.lane));
+        if (lane != of.lane) continue;
+        write_result(p, which, of_row, of_column, x);
+        again &= again - 1;
+    }
+}
+
+/* Rows whose panels have no cell. */
+FUNCTION void write_empty(const problem &p, int64 first_panel, int64 end_panel, int item, float *stats, int64 filled) {
+    for (int64 row = first_panel * SIDE + item; !BY_COLUMNS && row < end_panel * SIDE; row += THREADS)
+        for (int i = 0; i < 3; i++) stats[i * filled + row] = 0;
+    for (int which = 0; which < 2; which++)
+        for (int64 row = first_panel * SIDE; p.out[which] && row < min64(end_panel * SIDE, p.rows); row++)
+            for (int64 column = item; column < (which == 0 ? p.inner : p.width); column += THREADS)
+                write_result(p, which, row, column, 0);
+}
+
+/* The sums of a panel become results; and the numbers of its rows. */
+FUNCTION void write_panel(const problem &p, int64 row, int lane, float *sums, row_sums &rows, float *stats, int64 filled) {
+    float inverse[2], delta[2], doubt[2][2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        inverse[i] = rows.total[i] == 0 ? 0 : 1 / rows.total[i]; /* 0: no nonzeros */
+        delta[i] = rows.delta[i] * inverse[i];
+        doubt[0][i] = rows.lost ? 0x1p-4f * (BY_COLUMNS ? rows.top[0][i] : (rows.top[0][i] + fabsf(delta[i]) * rows.top[1][i]) * inverse[i]) : 0;
+        doubt[1][i] = rows.lost ? 0x1p-4f * rows.top[1][i] : 0;
+    }
+    if (!BY_COLUMNS) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            if (lane % 4 != 0) continue;
+            stats[row + 8 * i] = rows.most[i] == -INFINITY ? 0 : rows.most[i];
+            stats[filled + row + 8 * i] = inverse[i];
+            stats[2 * filled + row + 8 * i] = delta[i];
+        }
+#pragma unroll
+        for (int i = 0; i < OUTS; i++) {
+            const int half = i / 2 % 2;
+            sums[i] = rows.total[half] == 0 ? 0 : (sums[i] - delta[half] * sums[OUTS + i]) * inverse[half];
+        }
+    }
+    if (p.out[0]) write_rows(p, 0, row, lane, sums, doubt[0], rows.most, inverse, delta);
+    if (BY_COLUMNS && p.out[1]) write_rows(p, 1, row, lane, sums + OUTS, doubt[1], rows.most, inverse, delta);
+}
+
+/* ------------------------------------------------------------------------------------------ the kernel */
+
+/* Where cells come from: their notes, their tiles, and the shared memory that they go to. */
+typedef struct source {
+    const int64 *records;
+    const index *lists;
+    const int32 *together;
+    const float *own_scales, *scales, *stats; /* of both matrices; numbers of the rows */
+    const char *own_split, *split;
+    int64 own_filled, filled;
+    uint32 stages, own; /* where tiles go */
+    cell_notes *notes;
+    uint32 gates;
+} source;
+
+/* What a thread needs to know of a cell before it copies it, read some time ahead. */
+typedef struct ahead {
+    int64 panel;
+    int32 start;                   /* the first of neighbouring columns; -1: gathered */
+    uint32 described, columns[LINES]; /* columns of this thread: to describe, and to copy */
+} ahead;
+
+FUNCTION void look(ahead &cell, const source &from, int c, int item) {
+    const cell_record *const record = (const cell_record *)from.records + c;
+    cell.panel = record->panel;
+    cell.start = from.together[c];
+    if (cell.start >= 0) return;
+    const int64 list = record->list;
+    const int32 last = record->last;
+    cell.described = (uint32)from.lists[list + min(item % SIDE, last)];
+#pragma unroll
+    for (int i = 0; i < LINES; i++) cell.columns[i] = (uint32)from.lists[list + min(item / 8 + AT_A_TIME * i, last)];
+}
+
+/* Begins to copy a cell; all threads. */
+FUNCTION void copy_cell(const ahead &cell, const source &from, int c, int stage, int item) {
+    cell_notes *const into = from.notes + stage;
+    const uint32 gate = from.gates + 8 * stage, to = from.stages + stage * (OWN * TILE);
+    const int gathered = cell.start < 0;
+    if (item == 0) {
+        into->gathered = gathered;
+        gate_expect(gate, 2 * 4 * SIDE + sizeof(cell_record) + (gathered ? 0 : (2 + 3 * BY_COLUMNS) * 4 * SIDE + OWN * TILE));
+        for (int i = 0; i < 2; i++)
+            copy_bulk(shared_address(into->own[i]), from.own_scales + i * from.own_filled + cell.panel * SIDE, 4 * SIDE, gate);
+        copy_bulk(shared_address(&into->cell), from.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
+        if (!gathered) {
+            for (int i = 0; i < 2; i++) copy_bulk(shared_address(into->scales[i]), from.scales + i * from.filled + cell.start, 4 * SIDE, gate);
+            for (int i = 0; BY_COLUMNS && i < 3; i++)
+                copy_bulk(shared_address(into->most + i * SIDE), from.stats + i * from.filled + cell.start, 4 * SIDE, gate);
+            for (int i = 0; i < OWN; i++) copy_bulk(to + i * TILE, from.split + (i * from.filled + cell.start) * 128, TILE, gate);
+        }
+    }
+    if (!gathered) {
+        gate_arrive(gate);
+        return;
+    }
+    if (item < SIDE) {
+        for (int i = 0; i < 2; i++) copy_4(shared_address(into->scales[i] + item), from.scales + i * from.filled + cell.described);
+        for (int i = 0; BY_COLUMNS && i < 3; i++)
+            copy_4(shared_address(into->most + i * SIDE + item), from.stats + i * from.filled + cell.described);
+    }
+#pragma unroll
+    for (int i = 0; i < OWN; i++)
+#pragma unroll
+        for (int line = 0; line < LINES; line++) {
+            const int row = item / 8 + AT_A_TIME * line;
+            const uint32 column = cell.columns[line];
+            copy_16(to + i * TILE + row * 128 + ((item % 8 ^ row % 8) << 4),
+                    from.split + (i * from.filled + column) * 128 + ((item % 8 ^ (column & 7)) << 4));
+        }
+    gate_arrive_with_copies(gate);
+}
+
+/* Begins to copy the own rows of a panel; one thread. */
+FUNCTION void copy_own(const source &from, int64 panel) {
+    gate_expect(from.gates + 8 * STAGES, OWN * TILE);
+    gate_arrive(from.gates + 8 * STAGES);
+    for (int i = 0; i < OWN; i++)
+        copy_bulk(from.own + i * TILE, from.own_split + (i * from.own_filled + panel * SIDE) * 128, TILE, from.gates + 8 * STAGES);
+}
+
+/* Scores of the cell, or outer products, that are not finite or that fp16 has too few bits for, computed again. */
+FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
+                            int row_in, int lane) {
+    uint32 again = 0;
+    const int64 count = outer ? p.width : p.inner;
+    const float *const own = noted->own[outer], *const scales = noted->scales[outer];
+#pragma unroll
+    for (int i = 0; i < 32; i++) {
+        const float by = scales[i / 4 * 8 + lane % 4 * 2 + i % 2], of_row = own[row_in + i / 2 % 2 * 8];
+        const int doubtful = (by < 0 || of_row < 0) && fabsf(x[i]) < DOUBT * (float)count;
+        x[i] *= fabsf(by) * fabsf(of_row) * (outer ? 1 : p.scale * LOG2_E);
+        if (wanted >> i & 1 && (doubtful || !(fabsf(x[i]) < INFINITY))) again |= 1u << i;
+    }
+#pragma unroll 1
+    for (; again; again &= again - 1) {
+        const int which = __ffs((int)again) - 1, column = min(which / 4 * 8 + lane % 4 * 2 + which % 2, noted->cell.last);
+        const int64 at = noted->cell.list + column, other = lists ? (int64)lists[at] : at, own_row = row + which / 2 % 2 * 8;
+        const float y = outer ? plain_outer(p, own_row, other) : plain_score(p, own_row, other);
+#pragma unroll
+        for (int i = 0; i < 32; i++) x[i] = i == which ? y : x[i];
+    }
+}
+
+KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
+                  IN(element, b), int64 b_stride, IN(element, d), int64 d_stride, IN(element, e), int64 e_stride,
+                  int64 e_apart, OUT(output, first), int64 first_stride, int64 first_apart, OUT(output, second),
+                  int64 second_stride, int64 second_apart, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,
+                  real beta, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
+                  int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks),
+                  IN(float, own_scales), IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
+    extern __shared__ __align__(1024) char memory[];
+    MEMBER(a, a_apart);
+    MEMBER(b, b_apart);
+    MEMBER(d, d_apart);
+    MEMBER(e, e_apart);
+    MEMBER(first, first_apart);
+    MEMBER(second, second_apart);
+    MEMBER(partials, scratch_apart);
+    MEMBER(arrived, scratch_apart);
+    MEMBER(own_scales, scratch_apart);
+    MEMBER(scales, scratch_apart);
+    MEMBER(own_split, 4 * scratch_apart);
+    MEMBER(split, 4 * scratch_apart);
+    MEMBER(stats, scratch_apart);
+    const problem p = {rows, inner, width, offsets, columns, a, e, b, d, a_stride, e_stride, b_stride, d_stride,
+                       {writes & 1 ? first : 0, writes & 2 ? second : 0}, {first_stride, second_stride},
+                       stats, stats + filled, stats + 2 * filled, edge_scale, {alpha * edge_scale, alpha}, beta};
+    const uint32 base = shared_address(memory), first_stage = base + OWN * TILE;
+    cell_notes *const notes = (cell_notes *)(memory + (1 + STAGES) * OWN * TILE);
+    const uint32 gates = shared_address(notes + STAGES);
+    const source from = {records,   lists, together,   own_scales, scales,      stats, own_split,
+                         split, own_filled, filled,     first_stage, base,  notes, gates};
+    const int warp = LOCAL_ID / 32, lane = LOCAL_ID % 32, row_in = warp * 16 + lane / 4;
+    const int begin = first_cell(blockIdx.x, each, more), end = first_cell(blockIdx.x + 1, each, more);
+    const cell_record *const all_records = (const cell_record *)records;
+    if (LOCAL_ID == 0) {
+        for (int i = 0; i < STAGES; i++) gate_make(FULL(i), THREADS);
+        gate_make(OWN_FULL, 1);
+        proxies_meet(); /* bulk copies use the gates, too */
+    }
+    __syncthreads();
+    const int64 panel_before = begin > 0 ? all_records[begin - 1].panel : -1;
+    if (GROUP_X == 0) write_empty(p, 0, all_records[0].panel, LOCAL_ID, stats, own_filled);
+    const uint64 own_first = operand_of(base), stage_first = operand_of(first_stage), stage_across = operand_across(first_stage, TILE);
+    const float in_log2 = fabsf(p.scale) * LOG2_E;
+    const int unusual = !(p.scale > 0 && in_log2 > 0x1p-40f && in_log2 < 0x1p40f);
+    ahead next;
+    if (begin < end && LOCAL_ID == 0) copy_own(from, all_records[begin].panel);
+    for (int c = begin; c < min(begin + STAGES - 1, end); c++) {
+        look(next, from, c, LOCAL_ID);
+        copy_cell(next, from, c, c - begin, LOCAL_ID);
+    }
+    if (begin + STAGES - 1 < end) look(next, from, begin + STAGES - 1, LOCAL_ID);
+    turn stage = {0, 0};
+    uint32 own_passed = 0;
+    int fresh = 1; /* a panel begins */
+    float sums[2 * OUTS];
+    row_sums of;
+    begin_rows(of);
+#pragma unroll
+    for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
+#pragma unroll 1
+    for (int c = begin; c < end; c++) {
+        const uint32 wanted = masks[(int64)c * (2 * SIDE) + LOCAL_ID];
+        __syncthreads(); /* all are done with the cell before, whose place the next one takes */
+        if (c + STAGES - 1 < end) {
+            copy_cell(next, from, c + STAGES - 1, stage.place == 0 ? STAGES - 1 : stage.place - 1, LOCAL_ID);
+            if (c + STAGES < end) look(next, from, c + STAGES, LOCAL_ID);
+        }
+        const int tile = stage.place * OWN;
+        const cell_notes *const noted = notes + stage.place;
+        gate_wait(FULL(stage.place), stage.passed);
+        if (fresh) {
+            gate_wait(OWN_FULL, own_passed);
+            own_passed ^= 1;
+        }
+        if (noted->gathered) proxies_meet();
+        float x[32], g[32];
+        {
+            float crossed[2][LOWS ? 32 : 1];
+            if (LOWS) {
+                PRODUCTS_PIN(crossed[0], 32);
+                PRODUCTS_PIN(crossed[1], 32);
+            }
+            PRODUCTS_PIN(x, 32);
+            PRODUCTS_PIN(g, 32);
+            products_begin();
+            begin_rows_products(x, crossed[0], own_first, tile_of(own_first, LOWS), tile_of(stage_first, tile), tile_of(stage_first, tile + LOWS));
+            begin_rows_products(g, crossed[1], tile_of(own_first, PARTS), tile_of(own_first, PARTS + LOWS), tile_of(stage_first, tile + PARTS),
+                                tile_of(stage_first, tile + PARTS + LOWS));
+            products_commit();
+            PRODUCTS_WAIT(0);
+            add_crossed(x, crossed[0]);
+            add_crossed(g, crossed[1]);
+        }
+        const int64 panel = noted->cell.panel, next_panel = noted->cell.next_panel;
+        fresh = panel != next_panel;
+        if (fresh && c + 1 < end) {
+            __syncthreads(); /* all are done with the own rows */
+            if (LOCAL_ID == 0) copy_own(from, next_panel);
+        }
+
+        /* scores times the scale of their row, and outer products likewise */
+        float row_factors[2], own_second[2];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            row_factors[i] = fmaxf(fabsf(noted->own[0][row_in + 8 * i]) * in_log2, 0x1p-120f); /* not 0, which infinity would be multiplied by */
+            own_second[i] = noted->own[1][row_in + 8 * i];
+        }
+        uint32 marks = 0;
+        int lost = 0;
+#pragma unroll
+        for (int i = 0; i < 2; i++) { /* as bits what is negative, not a number or large is above 2^40 */
+            const float2 two = *(const float2 *)(noted->scales[i] + 2 * lane), own = *(const float2 *)(noted->own[i] + 2 * lane);
+            marks = max(max(marks, max(bits_of_float(two.x), bits_of_float(two.y))), max(bits_of_float(own.x), bits_of_float(own.y)));
+            lost |= bits_of_float(two.x) > 0x7f800000u || bits_of_float(two.y) > 0x7f800000u;
+        }
+        const int special = unusual || __reduce_max_sync(0xffffffffu, marks) > bits_of_float(0x1p40f);
+        of.lost |= special && __any_sync(0xffffffffu, lost);
+        const float one[2] = {1, 1};
+        if (special) {
+            again_plainly(x, p, 0, wanted, noted, lists, panel * SIDE + row_in, row_in, lane);
+            again_plainly(g, p, 1, wanted, noted, lists, panel * SIDE + row_in, row_in, lane);
+            row_factors[0] = row_factors[1] = own_second[0] = own_second[1] = 1;
+        } else {
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                const float2 by = *(const float2 *)(noted->scales[0] + 8 * j + lane % 4 * 2), outer = *(const float2 *)(noted->scales[1] + 8 * j + lane % 4 * 2);
+#pragma unroll
+                for (int i = 4 * j; i < 4 * j + 4; i++) {
+                    x[i] *= i % 2 ? by.y : by.x;
+                    g[i] *= i % 2 ? outer.y : outer.x;
+                }
+            }
+        }
+        if (!__all_sync(0xffffffffu, wanted == 0xffffffffu)) {
+#pragma unroll
+            for (int i = 0; i < 32; i++)
+                if (!(wanted >> i & 1)) x[i] = -INFINITY, g[i] = 0;
+        }
+
+        /* x becomes the factor of the second product, g that of the first */
+#if BY_COLUMNS
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const int at = 8 * j + lane % 4 * 2;
+            const float2 most = *(const float2 *)(noted->most + at), inverse = *(const float2 *)(noted->inverse + at),
+                         delta = *(const float2 *)(noted->delta + at), by = *(const float2 *)(noted->scales[0] + at),
+                         outer = *(const float2 *)(noted->scales[1] + at);
+#pragma unroll
+            for (int i = 4 * j; i < 4 * j + 4; i++) {
+                const int half = i / 2 % 2;
+                const float score = fmaf(x[i], row_factors[half], i % 2 ? -most.y : -most.x);
+                const float share = power_of_two(score) * (i % 2 ? inverse.y : inverse.x);
+                const float apart = fmaf(g[i], own_second[half], i % 2 ? -delta.y : -delta.x);
+                g[i] = share * apart * fabsf(i % 2 ? by.y : by.x);
+                x[i] = share * fabsf(i % 2 ? outer.y : outer.x);
+            }
+        }
+#else
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float largest = -INFINITY;
+#pragma unroll
+            for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(x[i], x[i + 1]));
+#pragma unroll
+            for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
+            largest = fmaxf(of.most[half], largest * row_factors[half]);
+            const float against = largest == -INFINITY ? 0 : largest, factor = power_of_two(of.most[half] - against);
+            of.most[half] = largest;
+            of.total[half] *= factor;
+            of.delta[half] *= factor;
+            of.top[0][half] *= factor;
+            of.top[1][half] *= factor;
+#pragma unroll
+            for (int i = 2 * half; i < 2 * OUTS; i += 4) sums[i] *= factor, sums[i + 1] *= factor;
+            float total = 0, delta = 0;
+#pragma unroll
+            for (int i = 2 * half; i < 32; i += 4) {
+                const float2 by = *(const float2 *)(noted->scales[0] + i / 4 * 8 + lane % 4 * 2);
+#pragma unroll
+                for (int k = i; k < i + 2; k++) {
+                    const float power = power_of_two(fmaf(x[k], row_factors[half], -against));
+                    const float term = power * g[k];
+                    total += power;
+                    delta += term;
+                    x[k] = power * fabsf(k % 2 ? by.y : by.x);
+                    g[k] = term * fabsf(k % 2 ? by.y : by.x);
+                }
+            }
+            of.total[half] += total;
+            of.delta[half] = fmaf(delta, own_second[half], of.delta[half]);
+        }
+#endif
+        const uint64 y[2] = {tile_of(stage_across, tile), tile_of(stage_across, BY_COLUMNS ? tile + PARTS : tile)};
+        const uint64 z[2] = {tile_of(stage_across, tile + LOWS), tile_of(stage_across, BY_COLUMNS ? tile + PARTS + LOWS : tile + LOWS)};
+        const float *const of_row = BY_COLUMNS ? one : own_second;
+        uint32 highs[2][16], lows[2][16];
+        float back[2][2], d[2][32];
+        split_factors(x, one, highs[1], lows[1], back[1], of.top[1]);
+        if (LOWS) {
+#pragma unroll
+            for (int which = 1; which >= 0; which--) {
+                if (which == 0) split_factors(g, of_row, highs[0], lows[0], back[0], of.top[0]);
+#pragma unroll
+                for (int crossed = 1; crossed >= 0; crossed--) {
+                    begin_factors(d[0], highs[which], lows[which], y[which], z[which], crossed);
+                    PRODUCTS_WAIT(0);
+                    add_factors(sums + OUTS * which, d[0], back[which], crossed ? 0x1p-11f : 1);
+                }
+            }
+        } else {
+            begin_factors(d[1], highs[1], lows[1], y[1], z[1], 0);
+            split_factors(g, of_row, highs[0], lows[0], back[0], of.top[0]); /* meanwhile */
+            begin_factors(d[0], highs[0], lows[0], y[0], z[0], 0);
+            PRODUCTS_WAIT(1);
+            add_factors(sums + OUTS, d[1], back[1], 1);
+            PRODUCTS_WAIT(0);
+            add_factors(sums, d[0], back[0], 1);
+        }
+
+        const int whole = fresh, from_before = panel == panel_before;
+        const int panel_begins = noted->cell.first_cell, panel_ends = noted->cell.end_cell - 1;
+        next_turn(stage, STAGES);
+        if (!whole && c + 1 < end) continue;
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            for (int other = 1; other < 4; other *= 2) {
+                of.total[i] += __shfl_xor_sync(0xffffffffu, of.total[i], other);
+                of.delta[i] += __shfl_xor_sync(0xffffffffu, of.delta[i], other);
+            }
+        int mine = 1; /* to write */
+        if (BY_COLUMNS) of.most[0] = of.most[1] = 0;
+        if (!whole || from_before) { /* groups share the panel */
+            const int first_group = group_of_cell(panel_begins, each, more), last_group = group_of_cell(panel_ends, each, more);
+            leave_part(partials + (int64)(2 * GROUP_X + !from_before) * PART + LOCAL_ID, sums, of);
+            fence_of_device();
+            __syncwarp();
+            if (lane == 0) mine = atomic_add_int(arrived + first_group * MULTIPLIERS + warp, 1) == last_group - first_group;
+            mine = __shfl_sync(0xffffffffu, mine, 0);
+            if (mine) { /* the last to come */
+                fence_of_device();
+                gather_parts(sums, of, partials + LOCAL_ID, first_group, last_group);
+            }
+        }
+        if (mine) write_panel(p, panel * SIDE + row_in, lane, sums, of, stats, own_filled);
+        begin_rows(of);
+#pragma unroll
+        for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
+        if (whole) write_empty(p, panel + 1, next_panel, LOCAL_ID, stats, own_filled);
+    }
+}

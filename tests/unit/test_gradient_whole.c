@@ -1,0 +1,152 @@
+/*
+ * Gradients of attention in one piece, on the devices that have it: dense and sparse cells, panels that several groups
+ * share, slices, COO, the transpose, batches, rows of very different sizes. test_gradient_whole DEVICE [ROUNDS]
+ */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "gradient_case.h"
+#include "named_device.h"
+
+enum { ALL = 1 << OUT_A | 1 << OUT_B | 1 << OUT_D };
+
+static const char *name = "cuda:0";
+static int rounds = 1;
+static tamis_device *device;
+static tamis_random dice;
+static int64_t live;
+
+static gradient_shape draw_shape(int64_t rows, int64_t cols, double kept) {
+    static const int64_t widths[] = {1, 3, 16, 33, 40, 63, 64, 64};
+    const int form = (int)tamis_random_below(&dice, 4);
+    return (gradient_shape){.rows = rows,
+                            .cols = cols,
+                            .kept = kept,
+                            .slice = form == 1,
+                            .format = form == 2 ? TAMIS_COO : TAMIS_CSR,
+                            .transpose = form == 3,
+                            .index_type = tamis_random_below(&dice, 2) ? TAMIS_I64 : TAMIS_I32,
+                            .offset_type = tamis_random_below(&dice, 2) ? TAMIS_I64 : TAMIS_I32,
+                            .inner = widths[tamis_random_below(&dice, 8)],
+                            .width = widths[tamis_random_below(&dice, 8)],
+                            .batch = 1 + tamis_random_below(&dice, 3),
+                            .shared = tamis_random_below(&dice, 2),
+                            .padding = tamis_random_below(&dice, 2) ? tamis_random_below(&dice, 9) : 0};
+}
+
+/* All outputs, and some of them. */
+static void compare(gradient_case *c) {
+    tamis_gradient *gradient = NULL;
+    const int some = 1 + (int)tamis_random_below(&dice, ALL);
+    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    assert_string_equal(tamis_gradient_algorithm(gradient), "gpu-tensor");
+    gradient_case_expect(c);
+    for (int i = 0; i < 2; i++) {
+        const int wanted = i == 0 ? ALL : some;
+        gradient_case_poison(c);
+        gradient_works(gradient_case_run(c, gradient, wanted));
+        gradient_case_check(c, wanted, i == 0 ? "all outputs" : "some outputs");
+    }
+    tamis_gradient_destroy(gradient);
+    gradient_case_free(c);
+}
+
+static gradient_case *make(tamis_type type, const gradient_shape *shape) {
+    static const double betas[] = {0, 0, 1, -0.5};
+    return gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, type, shape,
+                              betas[tamis_random_below(&dice, 4)], &dice);
+}
+
+/* One cell, several panels, panels of several groups; full cells and thin ones. */
+static void test_shapes(void **state) {
+    static const struct {
+        int64_t rows, cols;
+        double kept;
+    } sizes[] = {{64, 64, 2}, {40, 50, 0.5}, {200, 130, 0.3}, {130, 400, 2}, {500, 90, 0.15}};
+    static const tamis_type types[] = {TAMIS_F32, TAMIS_F16, TAMIS_BF16};
+    (void)state;
+    for (int round = 0; round < rounds; round++)
+        for (int type = 0; type < 3; type++)
+            for (int k = 0; k < 5; k++) {
+                const gradient_shape shape = draw_shape(sizes[k].rows, sizes[k].cols, sizes[k].kept);
+                compare(make(types[type], &shape));
+            }
+}
+
+/* Rows of sizes so different that fp16 keeps too few bits without scales of their own. */
+static void test_spread(void **state) {
+    (void)state;
+    for (int round = 0; round < rounds; round++)
+        for (int which = 0; which < INS; which++) {
+            const gradient_shape shape = draw_shape(150, 170, 0.4);
+            gradient_case *const c = make(TAMIS_F32, &shape);
+            gradient_case_spread(c, which, which < IN_D ? 2 : 30, &dice);
+            compare(c);
+        }
+}
+
+/* Factors of scores that the kernel treats apart: negative, none, huge. */
+static void test_scales(void **state) {
+    static const double scales[] = {-0.5, 0, 40};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const gradient_shape shape = draw_shape(100, 100, 0.4);
+        gradient_case *const c = make(TAMIS_F32, &shape);
+        c->options.edge_scale = scales[k];
+        compare(c);
+    }
+}
+
+/* What is declined goes in steps. */
+static void test_steps(void **state) {
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        gradient_shape shape = draw_shape(60, 70, 0.5);
+        if (k == 0) shape.with_values = true;
+        if (k == 1) shape.inner = 65;
+        if (k == 2) shape.layouts = 2;
+        gradient_case *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
+        tamis_gradient *gradient = NULL;
+        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        assert_string_equal(tamis_gradient_algorithm(gradient), "steps");
+        tamis_gradient_destroy(gradient);
+        gradient_case_free(c);
+    }
+}
+
+static int set_up(void **state) {
+    (void)state;
+    live = tamis_memory_live();
+    return tamis_device_open(name, &device) == TAMIS_OK ? 0 : -1;
+}
+
+static void test_nothing_left(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    assert_int_equal(tamis_memory_live(), live);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_spread),
+                                       cmocka_unit_test(test_scales), cmocka_unit_test(test_steps),
+                                       cmocka_unit_test(test_nothing_left)};
+    const char *const text = getenv("TAMIS_TEST_SEED");
+    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+    tamis_device_description about;
+    if (argc > 2) rounds = atoi(argv[2]);
+    dice = tamis_random_start(seed, 0);
+    printf("seed %llu\n", (unsigned long long)seed);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return 1;
+    if (strcmp(about.instruction_set, "sm_90") != 0) {
+        printf("skipped: %s has compute capability %s; 9.0 is needed\n", name, about.instruction_set);
+        return 77;
+    }
+    tamis_device_close(device);
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
