@@ -224,7 +224,8 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
                                              .T = &g->T,
                                              .U = &g->U,
                                              .has_values = has_values(g),
-                                             .partial = g->partial};
+                                             .partial = g->partial,
+                                             .algorithm = g->options.algorithm};
         TRY(tamis_whole_gradient_make(&request, &g->whole));
         if (!g->whole) TRY(make_steps(g));
     } else {

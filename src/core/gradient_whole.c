@@ -1,5 +1,7 @@
 #include "core/gradient_whole.h"
 
+#include <string.h>
+
 #include "backend/edge.h"
 #include "base/status.h"
 #include "select/ceilings.h"
@@ -97,15 +99,17 @@ tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepa
     const tamis_back_functions *const back = r->device->backend->back;
     const tamis_options *const o = r->options;
     pair p = {.problems = {{.rows = 0}, {.rows = 0}}};
-    double steps;
+    double steps = 0;
+    const bool named = back && r->algorithm && strcmp(r->algorithm, back->algorithm) == 0;
     *whole = NULL;
+    if (r->algorithm && strcmp(r->algorithm, "steps") == 0) return TAMIS_OK;
     if (!back || o->operation != TAMIS_OP_FUSED || r->has_values || r->partial || !row_major(o) || r->T->nnz == 0)
         return TAMIS_OK;
     TRY(look(r, &p));
     const double seconds = back->seconds(&p.problems[0], &p.problems[1]);
     if (seconds == 0) return TAMIS_OK;
-    TRY(predict_steps(&p, &steps));
-    return seconds < steps ? back->prepare(&p.problems[0], &p.problems[1], whole) : TAMIS_OK;
+    if (!named) TRY(predict_steps(&p, &steps));
+    return named || seconds < steps ? back->prepare(&p.problems[0], &p.problems[1], whole) : TAMIS_OK;
 }
 
 static tamis_back_matrix matrix_of(const tamis_dense *view, int64_t skip) {

@@ -12,9 +12,10 @@ typedef struct tamis_whole_request {
     const tamis_options *options;
     const tamis_sparse *T, *U;
     bool has_values, partial;
+    const char *algorithm; /* of the options, or NULL */
 } tamis_whole_request;
 
-/* *whole is NULL where the steps are to be taken. */
+/* *whole is NULL where the steps are to be taken: by name ("steps"), by prediction, or because nothing else serves. */
 tamis_status tamis_whole_gradient_make(const tamis_whole_request *request, tamis_prepared_back **whole);
 
 /* A backward call of fused whose operands have been checked; `given` has the workspace. */

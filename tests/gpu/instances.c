@@ -16,6 +16,7 @@
 #include "gpu/structure/look.h"
 #include "gpu/structure/order.h"
 #include "gpu/structure/sort.h"
+#include "gpu/tensor/wgmma.h"
 
 enum { ROWS = INSTANCE_ROWS, NONZEROS = INSTANCE_ROWS * INSTANCE_LENGTH };
 
@@ -88,43 +89,62 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
     return x;
 }
 
+static tamis_evidence evidence_of(const instance *x) {
+    return (tamis_evidence){.profile = profile_of(x->rows, x->hub, !x->unsorted),
+                            .ceilings = tamis_gpu_default_ceilings(),
+                            .fresh_share = 1,
+                            .expected_calls = x->calls};
+}
+
+static tamis_problem problem_of(const instance *x, const tamis_evidence *evidence) {
+    return (tamis_problem){.operation = x->operation,
+                           .edge = x->edge,
+                           .type = x->type,
+                           .output_type = x->output_type,
+                           .value_type = x->type,
+                           .math = x->math,
+                           .rows = x->rows,
+                           .cols = x->rows,
+                           .nnz = x->rows * INSTANCE_LENGTH,
+                           .offsets = offsets_of(x->offset_type),
+                           .columns = instance_zeros(),
+                           .index_type = x->index_type,
+                           .offset_type = x->offset_type,
+                           .has_values = x->has_values,
+                           .inner = x->inner,
+                           .width = x->width,
+                           .edge_constants = {1, 0.2, 1e-10},
+                           .batch = x->batch,
+                           .keep_softmax = x->keep_softmax,
+                           .d_is_b = x->operation == TAMIS_OP_FUSED && x->inner == x->width,
+                           .threads = 1,
+                           .deterministic = !x->algorithm->description.any_order,
+                           .parameters = x->parameters,
+                           .evidence = evidence,
+                           .device = &x->device->shared,
+                           .stream = x->device->stream,
+                           .once = x->once};
+}
+
 tamis_status instance_prepare(const instance *x, tamis_prepared **prepared) {
     char reason[256] = "";
-    const tamis_evidence evidence = {.profile = profile_of(x->rows, x->hub, !x->unsorted),
-                                     .ceilings = tamis_gpu_default_ceilings(),
-                                     .fresh_share = 1,
-                                     .expected_calls = x->calls};
-    const tamis_problem problem = {.operation = x->operation,
-                                   .edge = x->edge,
-                                   .type = x->type,
-                                   .output_type = x->output_type,
-                                   .value_type = x->type,
-                                   .math = x->math,
-                                   .rows = x->rows,
-                                   .cols = x->rows,
-                                   .nnz = x->rows * INSTANCE_LENGTH,
-                                   .offsets = offsets_of(x->offset_type),
-                                   .columns = instance_zeros(),
-                                   .index_type = x->index_type,
-                                   .offset_type = x->offset_type,
-                                   .has_values = x->has_values,
-                                   .inner = x->inner,
-                                   .width = x->width,
-                                   .edge_constants = {1, 0.2, 1e-10},
-                                   .batch = x->batch,
-                                   .keep_softmax = x->keep_softmax,
-                                   .d_is_b = x->operation == TAMIS_OP_FUSED && x->inner == x->width,
-                                   .threads = 1,
-                                   .deterministic = !x->algorithm->description.any_order,
-                                   .parameters = x->parameters,
-                                   .evidence = &evidence,
-                                   .device = &x->device->shared,
-                                   .stream = x->device->stream,
-                                   .once = x->once};
+    const tamis_evidence evidence = evidence_of(x);
+    const tamis_problem problem = problem_of(x, &evidence);
     *prepared = NULL;
     if (!tamis_gpu_accepts(x->algorithm, &problem, reason, sizeof reason))
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s", reason);
     return tamis_gpu_make(x->algorithm, &problem, prepared);
+}
+
+tamis_status instance_prepare_back(const instance *x) {
+    const tamis_evidence evidence = evidence_of(x);
+    const tamis_problem problem = problem_of(x, &evidence);
+    tamis_prepared_back *back = NULL;
+    if (tamis_back_wgmma.seconds(&problem, &problem) == 0)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "the gradient in one piece does not serve the problem");
+    TRY(tamis_back_wgmma.prepare(&problem, &problem, &back));
+    tamis_back_wgmma.release(back);
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ utilities */

@@ -37,6 +37,9 @@ instance instance_draw(fake_device *device, const tamis_algorithm *algorithm, ta
 /* Prepares it. TAMIS_ERROR_UNSUPPORTED with the reason when the algorithm declines. */
 tamis_status instance_prepare(const instance *x, tamis_prepared **prepared);
 
+/* Prepares, and releases, the gradient of attention in one piece. */
+tamis_status instance_prepare_back(const instance *x);
+
 /* The zeros that are columns and operands; as many bytes as the largest has for 64-bit nonzeros. */
 const void *instance_zeros(void);
 

@@ -45,6 +45,7 @@ static const struct allowed {
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 64, "saved around divisions, of batches"},
     {"spmm_wgmma.cu", 40, "what builders know ahead, of batches and gathered cells"},
+    {"back_wgmma.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
@@ -61,8 +62,13 @@ static const struct allowed {
 static const struct made_for {
     const char *file;
     int architecture;
-} made_for[] = {{"sddmm_wgmma.cu", 90}, {"spmm_wgmma.cu", 90},   {"fused_wgmma.cu", 90}, {"back_wgmma.cu", 90},
-                {"split_rows.cu", 90},  {"cell_entries.cu", 90}, {NULL, 0}};
+} made_for[] = {{"sddmm_wgmma.cu", 90},
+                {"spmm_wgmma.cu", 90},
+                {"fused_wgmma.cu", 90},
+                {"back_wgmma.cu", 90},
+                {"split_rows.cu", 90},
+                {"cell_entries.cu", 90},
+                {NULL, 0}};
 
 static job_list jobs;
 static long prepared, declined, failures, left_out;
@@ -127,6 +133,26 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                         prepare(&x);
                     }
             }
+}
+
+/* The gradient of attention in one piece, which no algorithm of the table prepares: each of its kernels, of some
+ * indices. */
+static void ask_gradient(fake_device *device, uint64_t seed) {
+    tamis_random random = tamis_random_start(seed, 1u << 20);
+    for (int type = 0; type <= TAMIS_BF16; type++)
+        for (int math = 0; math <= (type == TAMIS_F32); math++) {
+            instance x = instance_draw(device, tamis_gpu_catalogue(0), TAMIS_OP_FUSED, (tamis_type)type, 64, &random);
+            x.edge = TAMIS_EDGE_SOFTMAX;
+            x.has_values = x.once = false;
+            x.width = 64;
+            x.output_type = x.type;
+            x.math = math ? TAMIS_MATH_TF32 : TAMIS_MATH_EXACT;
+            switch (instance_prepare_back(&x)) {
+            case TAMIS_OK: prepared++; break;
+            case TAMIS_ERROR_UNSUPPORTED: declined++; break;
+            default: complain("does not prepare", device, "the gradient in one piece");
+            }
+        }
 }
 
 /* ------------------------------------------------------------------------------------------ verdict */
@@ -221,6 +247,7 @@ int main(int argc, char **argv) {
         if (instance_utilities(&devices[i]) != TAMIS_OK)
             complain("do not go through", &devices[i], "the kernels that plans share");
         ask_methods(&devices[i], share, draws, seed);
+        ask_gradient(&devices[i], seed);
     }
     printf("NVRTC %d.%d, seed %llu: %ld plans, %ld declined, %lld kernels to compile\n", version / 1000, version % 1000,
            (unsigned long long)seed, prepared, declined, (long long)jobs.count);

@@ -43,6 +43,7 @@ static gradient_shape draw_shape(int64_t rows, int64_t cols, double kept) {
 static void compare(gradient_case *c) {
     tamis_gradient *gradient = NULL;
     const int some = 1 + (int)tamis_random_below(&dice, ALL);
+    c->options.algorithm = "gpu-tensor";
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     assert_string_equal(tamis_gradient_algorithm(gradient), "gpu-tensor");
     gradient_case_expect(c);
@@ -105,13 +106,14 @@ static void test_scales(void **state) {
 /* What is declined goes in steps. */
 static void test_steps(void **state) {
     (void)state;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         gradient_shape shape = draw_shape(60, 70, 0.5);
         if (k == 0) shape.with_values = true;
         if (k == 1) shape.inner = 65;
         if (k == 2) shape.layouts = 2;
         gradient_case *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
         tamis_gradient *gradient = NULL;
+        c->options.algorithm = k == 4 ? "steps" : "gpu-tensor";
         gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), "steps");
         tamis_gradient_destroy(gradient);

@@ -5,6 +5,9 @@
  */
 #define COMPILE_FOR_CHIP 1 /* sm_90a, not sm_90 */
 
+/* A function that is called, not inlined: seldom run, compiled once. */
+#define APART static __device__ __noinline__
+
 FUNCTION uint32 shared_address(const void *p) { return (uint32)__cvta_generic_to_shared(p); }
 
 /* ------------------------------------------------------------------------------------------ barriers */

@@ -84,7 +84,7 @@ FUNCTION void begin_rows(row_sums &rows) {
 
 /* ------------------------------------------------------------------------------------------ plainly */
 
-FUNCTION float plain_dot(const element *x, const element *y, int64 count) {
+APART float plain_dot(const element *x, const element *y, int64 count) {
     float sum = 0;
 #pragma unroll 1
     for (int64 i = 0; i < count; i++) sum = fmaf(real_of(x[i]), real_of(y[i]), sum);
@@ -171,6 +171,21 @@ FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
     PRODUCTS_PIN(out, 32);
 }
 
+/* Two fp16 numbers for each. */
+FUNCTION void split_two(float y, float z, uint32 &high, uint32 &low) {
+    high = halves_of(y, z);
+    low = PRODUCTS == 1
+              ? 0
+              : halves_of((y - half_to_float((ushort)high)) * LOW_SCALE, (z - half_to_float((ushort)(high >> 16))) * LOW_SCALE);
+}
+
+/* 2^13 over a number, and what undoes it: the powers of two below it. */
+FUNCTION float to_halves(float largest, float &back) {
+    const uint32 bits = max(bits_of_float(largest), bits_of_float(0x1p-113f)) & 0x7f800000u;
+    back = float_of_bits(bits - (13u << 23));
+    return float_of_bits(((127u + 13 + 127) << 23) - bits);
+}
+
 /* Factors as two fp16 numbers each, each row scaled by a power of two that brings its largest to 2^13 or more; all times `more`
    of the row. */
 FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, uint32 *lows, float *back, float *top) {
@@ -182,19 +197,12 @@ FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, ui
         for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(fabsf(x[i]), fabsf(x[i + 1])));
 #pragma unroll
         for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
-        const uint32 bits = max(bits_of_float(largest), bits_of_float(0x1p-113f)) & 0x7f800000u;
-        by[half] = float_of_bits(((127u + 13 + 127) << 23) - bits); /* 2^13 over it */
-        back[half] = float_of_bits(bits - (13u << 23)) * more[half];
+        by[half] = to_halves(largest, back[half]);
+        back[half] *= more[half];
         top[half] = fmaxf(top[half], largest * more[half]);
     }
 #pragma unroll
-    for (int i = 0; i < 32; i += 2) {
-        const float y = x[i] * by[i / 2 % 2], z = x[i + 1] * by[i / 2 % 2];
-        highs[i / 2] = halves_of(y, z);
-        lows[i / 2] = PRODUCTS == 1 ? 0
-                                    : halves_of((y - half_to_float((ushort)highs[i / 2])) * LOW_SCALE,
-                                                (z - half_to_float((ushort)(highs[i / 2] >> 16))) * LOW_SCALE);
-    }
+    for (int i = 0; i < 32; i += 2) split_two(x[i] * by[i / 2 % 2], x[i + 1] * by[i / 2 % 2], highs[i / 2], lows[i / 2]);
 }
 
 /* ------------------------------------------------------------------------------------------ results */
@@ -236,9 +244,9 @@ FUNCTION void leave_part(float *to, const float *sums, const row_sums &rows) {
     for (int i = 0; i < 2 * OUTS + RESTS; i++) to[i * THREADS] = i < 2 * OUTS ? sums[i] : rest[i - 2 * OUTS];
 }
 
-/* What a thread has of two rows of a result. Results that are not finite, or smaller than `doubt` of their row, are computed
+/* What a thread has of two rows of a result, a copy, since the sums are to stay in registers. Results that are not finite, or smaller than `doubt` of their row, are computed
    again with the numbers of the row. */
-FUNCTION void write_rows(const problem &p, int which, int64 row, int lane, const float *sums, const float *doubt, const float *most,
+APART void write_rows(const problem &p, int which, int64 row, int lane, const float *sums, const float *doubt, const float *most,
                          const float *inverse, const float *delta) {
     const int column = lane % 4 * 2;
     const int64 stride = p.out_strides[which], columns = which == 0 ? p.inner : p.width;
@@ -257,7 +265,7 @@ FUNCTION void write_rows(const problem &p, int which, int64 row, int lane, const
         for (int i = 0; i < OUTS; i += 2)
             if (i / 4 * 8 + column < columns) write_pair(out[i / 2 % 2] + i / 4 * 8, sums[i] * p.factor[which], sums[i + 1] * p.factor[which]);
     } else {
-#pragma unroll
+#pragma unroll 1
         for (int i = 0; i < OUTS; i++)
             if (!(again >> i & 1) && row + i / 2 % 2 * 8 < p.rows && i / 4 * 8 + column + i % 2 < columns)
                 write_result(p, which, row + i / 2 % 2 * 8, i / 4 * 8 + column + i % 2, sums[i]);
@@ -310,8 +318,14 @@ FUNCTION void write_panel(const problem &p, int64 row, int lane, float *sums, ro
             sums[i] = rows.total[half] == 0 ? 0 : (sums[i] - delta[half] * sums[OUTS + i]) * inverse[half];
         }
     }
-    if (p.out[0]) write_rows(p, 0, row, lane, sums, doubt[0], rows.most, inverse, delta);
-    if (BY_COLUMNS && p.out[1]) write_rows(p, 1, row, lane, sums + OUTS, doubt[1], rows.most, inverse, delta);
+    const float most[2] = {rows.most[0], rows.most[1]};
+#pragma unroll
+    for (int which = 0; which < 1 + BY_COLUMNS; which++) {
+        float result[OUTS];
+#pragma unroll
+        for (int i = 0; i < OUTS; i++) result[i] = sums[OUTS * which + i];
+        if (p.out[which]) write_rows(p, which, row, lane, result, doubt[which], most, inverse, delta);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------ the kernel */
@@ -329,23 +343,32 @@ typedef struct source {
     uint32 gates;
 } source;
 
-/* What a thread needs to know of a cell before it copies it, read some time ahead. */
+/* What a thread needs to know of a cell before it copies it: its columns are read one cell ahead, what these depend on two. */
 typedef struct ahead {
     int64 panel;
-    int32 start;                   /* the first of neighbouring columns; -1: gathered */
+    int32 start;                      /* the first of neighbouring columns; -1: gathered */
     uint32 described, columns[LINES]; /* columns of this thread: to describe, and to copy */
 } ahead;
+typedef struct record_ahead {
+    int64 panel, list;
+    int32 last, start;
+} record_ahead;
 
-FUNCTION void look(ahead &cell, const source &from, int c, int item) {
-    const cell_record *const record = (const cell_record *)from.records + c;
-    cell.panel = record->panel;
-    cell.start = from.together[c];
+FUNCTION void look_for_record(record_ahead &record, const source &from, int c) {
+    const cell_record *const at = (const cell_record *)from.records + c;
+    record.panel = at->panel;
+    record.list = at->list;
+    record.last = at->last;
+    record.start = from.together[c];
+}
+
+FUNCTION void look(ahead &cell, const record_ahead &record, const source &from, int item) {
+    cell.panel = record.panel;
+    cell.start = record.start;
     if (cell.start >= 0) return;
-    const int64 list = record->list;
-    const int32 last = record->last;
-    cell.described = (uint32)from.lists[list + min(item % SIDE, last)];
+    cell.described = (uint32)from.lists[record.list + min(item % SIDE, record.last)];
 #pragma unroll
-    for (int i = 0; i < LINES; i++) cell.columns[i] = (uint32)from.lists[list + min(item / 8 + AT_A_TIME * i, last)];
+    for (int i = 0; i < LINES; i++) cell.columns[i] = (uint32)from.lists[record.list + min(item / 8 + AT_A_TIME * i, record.last)];
 }
 
 /* Begins to copy a cell; all threads. */
@@ -353,18 +376,21 @@ FUNCTION void copy_cell(const ahead &cell, const source &from, int c, int stage,
     cell_notes *const into = from.notes + stage;
     const uint32 gate = from.gates + 8 * stage, to = from.stages + stage * (OWN * TILE);
     const int gathered = cell.start < 0;
-    if (item == 0) {
-        into->gathered = gathered;
-        gate_expect(gate, 2 * 4 * SIDE + sizeof(cell_record) + (gathered ? 0 : (2 + 3 * BY_COLUMNS) * 4 * SIDE + OWN * TILE));
-        for (int i = 0; i < 2; i++)
-            copy_bulk(shared_address(into->own[i]), from.own_scales + i * from.own_filled + cell.panel * SIDE, 4 * SIDE, gate);
-        copy_bulk(shared_address(&into->cell), from.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
-        if (!gathered) {
-            for (int i = 0; i < 2; i++) copy_bulk(shared_address(into->scales[i]), from.scales + i * from.filled + cell.start, 4 * SIDE, gate);
-            for (int i = 0; BY_COLUMNS && i < 3; i++)
-                copy_bulk(shared_address(into->most + i * SIDE), from.stats + i * from.filled + cell.start, 4 * SIDE, gate);
-            for (int i = 0; i < OWN; i++) copy_bulk(to + i * TILE, from.split + (i * from.filled + cell.start) * 128, TILE, gate);
+    const int warp = item / 32;
+    if (item % 32 == 0) { /* what warps begin by one thread each, so that none is much later than the others */
+        if (warp == 0) {
+            into->gathered = gathered;
+            gate_expect(gate, 2 * 4 * SIDE + sizeof(cell_record) + (gathered ? 0 : (2 + 3 * BY_COLUMNS) * 4 * SIDE + OWN * TILE));
+            copy_bulk(shared_address(&into->cell), from.records + c * (int64)sizeof(cell_record) / 8, sizeof(cell_record), gate);
         }
+        if (warp < 2) {
+            copy_bulk(shared_address(into->own[warp]), from.own_scales + warp * from.own_filled + cell.panel * SIDE, 4 * SIDE, gate);
+            if (!gathered) copy_bulk(shared_address(into->scales[warp]), from.scales + warp * from.filled + cell.start, 4 * SIDE, gate);
+        }
+        for (int i = warp; BY_COLUMNS && !gathered && i < 3; i += MULTIPLIERS)
+            copy_bulk(shared_address(into->most + i * SIDE), from.stats + i * from.filled + cell.start, 4 * SIDE, gate);
+        for (int i = MULTIPLIERS - 1 - warp; !gathered && i < OWN; i += MULTIPLIERS)
+            copy_bulk(to + i * TILE, from.split + (i * from.filled + cell.start) * 128, TILE, gate);
     }
     if (!gathered) {
         gate_arrive(gate);
@@ -396,12 +422,12 @@ FUNCTION void copy_own(const source &from, int64 panel) {
 }
 
 /* Scores of the cell, or outer products, that are not finite or that fp16 has too few bits for, computed again. */
-FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
+APART void again_apart(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
                             int row_in, int lane) {
     uint32 again = 0;
     const int64 count = outer ? p.width : p.inner;
     const float *const own = noted->own[outer], *const scales = noted->scales[outer];
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < 32; i++) {
         const float by = scales[i / 4 * 8 + lane % 4 * 2 + i % 2], of_row = own[row_in + i / 2 % 2 * 8];
         const int doubtful = (by < 0 || of_row < 0) && fabsf(x[i]) < DOUBT * (float)count;
@@ -412,10 +438,19 @@ FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted
     for (; again; again &= again - 1) {
         const int which = __ffs((int)again) - 1, column = min(which / 4 * 8 + lane % 4 * 2 + which % 2, noted->cell.last);
         const int64 at = noted->cell.list + column, other = lists ? (int64)lists[at] : at, own_row = row + which / 2 % 2 * 8;
-        const float y = outer ? plain_outer(p, own_row, other) : plain_score(p, own_row, other);
-#pragma unroll
-        for (int i = 0; i < 32; i++) x[i] = i == which ? y : x[i];
+        x[which] = outer ? plain_outer(p, own_row, other) : plain_score(p, own_row, other);
     }
+}
+
+/* The same with a copy, since scores are to stay in registers. */
+FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted, const cell_notes *noted, const index *lists, int64 row,
+                            int row_in, int lane) {
+    float copy[32];
+#pragma unroll
+    for (int i = 0; i < 32; i++) copy[i] = x[i];
+    again_apart(copy, p, outer, wanted, noted, lists, row, row_in, lane);
+#pragma unroll
+    for (int i = 0; i < 32; i++) x[i] = copy[i];
 }
 
 KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inner, int64 width, IN(element, a), int64 a_stride,
@@ -462,12 +497,14 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
     const float in_log2 = fabsf(p.scale) * LOG2_E;
     const int unusual = !(p.scale > 0 && in_log2 > 0x1p-40f && in_log2 < 0x1p40f);
     ahead next;
+    record_ahead record;
     if (begin < end && LOCAL_ID == 0) copy_own(from, all_records[begin].panel);
-    for (int c = begin; c < min(begin + STAGES - 1, end); c++) {
-        look(next, from, c, LOCAL_ID);
-        copy_cell(next, from, c, c - begin, LOCAL_ID);
+    for (int c = begin; c < min(begin + STAGES, end); c++) {
+        look_for_record(record, from, c);
+        look(next, record, from, LOCAL_ID);
+        if (c < begin + STAGES - 1) copy_cell(next, from, c, c - begin, LOCAL_ID);
     }
-    if (begin + STAGES - 1 < end) look(next, from, begin + STAGES - 1, LOCAL_ID);
+    if (begin + STAGES < end) look_for_record(record, from, begin + STAGES);
     turn stage = {0, 0};
     uint32 own_passed = 0;
     int fresh = 1; /* a panel begins */
@@ -482,7 +519,8 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
         __syncthreads(); /* all are done with the cell before, whose place the next one takes */
         if (c + STAGES - 1 < end) {
             copy_cell(next, from, c + STAGES - 1, stage.place == 0 ? STAGES - 1 : stage.place - 1, LOCAL_ID);
-            if (c + STAGES < end) look(next, from, c + STAGES, LOCAL_ID);
+            if (c + STAGES < end) look(next, record, from, LOCAL_ID);
+            if (c + STAGES + 1 < end) look_for_record(record, from, c + STAGES + 1);
         }
         const int tile = stage.place * OWN;
         const cell_notes *const noted = notes + stage.place;
@@ -557,6 +595,8 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
         }
 
         /* x becomes the factor of the second product, g that of the first */
+        uint32 highs[2][16], lows[2][16];
+        float back[2][2], d[2][32];
 #if BY_COLUMNS
 #pragma unroll
         for (int j = 0; j < 8; j++) {
@@ -574,7 +614,13 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
                 x[i] = share * fabsf(i % 2 ? outer.y : outer.x);
             }
         }
+        split_factors(x, one, highs[1], lows[1], back[1], of.top[1]);
 #else
+        /* exponentials are 1 at most: the largest scale bounds the second product's factors */
+        float largest_by = fmaxf(fabsf(noted->scales[0][lane]), fabsf(noted->scales[0][lane + 32]));
+        largest_by = float_of_bits(__reduce_max_sync(0xffffffffu, bits_of_float(largest_by)));
+        const float by_halves = to_halves(largest_by, back[1][0]);
+        back[1][1] = back[1][0];
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             float largest = -INFINITY;
@@ -585,12 +631,14 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
             largest = fmaxf(of.most[half], largest * row_factors[half]);
             const float against = largest == -INFINITY ? 0 : largest, factor = power_of_two(of.most[half] - against);
             of.most[half] = largest;
-            of.total[half] *= factor;
-            of.delta[half] *= factor;
-            of.top[0][half] *= factor;
-            of.top[1][half] *= factor;
+            if (__any_sync(0xffffffffu, factor != 1)) { /* seldom but in a row's first cells */
+                of.total[half] *= factor;
+                of.delta[half] *= factor;
+                of.top[0][half] *= factor;
+                of.top[1][half] *= factor;
 #pragma unroll
-            for (int i = 2 * half; i < 2 * OUTS; i += 4) sums[i] *= factor, sums[i + 1] *= factor;
+                for (int i = 2 * half; i < 2 * OUTS; i += 4) sums[i] *= factor, sums[i + 1] *= factor;
+            }
             float total = 0, delta = 0;
 #pragma unroll
             for (int i = 2 * half; i < 32; i += 4) {
@@ -601,10 +649,12 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
                     const float term = power * g[k];
                     total += power;
                     delta += term;
-                    x[k] = power * fabsf(k % 2 ? by.y : by.x);
+                    x[k] = power * (fabsf(k % 2 ? by.y : by.x) * by_halves);
                     g[k] = term * fabsf(k % 2 ? by.y : by.x);
                 }
+                split_two(x[i], x[i + 1], highs[1][i / 2], lows[1][i / 2]);
             }
+            of.top[1][half] = fmaxf(of.top[1][half], largest_by);
             of.total[half] += total;
             of.delta[half] = fmaf(delta, own_second[half], of.delta[half]);
         }
@@ -612,9 +662,6 @@ KERNEL back_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), int64 inn
         const uint64 y[2] = {tile_of(stage_across, tile), tile_of(stage_across, BY_COLUMNS ? tile + PARTS : tile)};
         const uint64 z[2] = {tile_of(stage_across, tile + LOWS), tile_of(stage_across, BY_COLUMNS ? tile + PARTS + LOWS : tile + LOWS)};
         const float *const of_row = BY_COLUMNS ? one : own_second;
-        uint32 highs[2][16], lows[2][16];
-        float back[2][2], d[2][32];
-        split_factors(x, one, highs[1], lows[1], back[1], of.top[1]);
         if (LOWS) {
 #pragma unroll
             for (int which = 1; which >= 0; which--) {

@@ -33,6 +33,7 @@ void *emulated_slot(int lane); /* 64 bytes of each lane of this thread's warp, f
 #define __device__
 #define __forceinline__        inline __attribute__((always_inline))
 #define __noinline__           __attribute__((noinline))
+#define __noinline__           __attribute__((noinline))
 #define __launch_bounds__(...) KERNEL_BOUNDS
 #define __align__(bytes)       alignas(bytes)
 #define __restrict__

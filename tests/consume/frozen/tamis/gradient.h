@@ -32,7 +32,8 @@ typedef struct tamis_gradient tamis_gradient;
 
 /*
  * Makes a gradient for the operation that a plan with the same S and options computes; neither needs the other. Errors
- * are those of tamis_plan_create. options.algorithm and options.parameters are ignored. The rules of tamis_plan_create
+ * are those of tamis_plan_create. options.parameters is ignored, and so is options.algorithm but for the names that
+ * tamis_gradient_algorithm returns: one of these is used where it serves. The rules of tamis_plan_create
  * for S's arrays and for options.stream apply.
  */
 TAMIS_API tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
