@@ -350,7 +350,9 @@ static void kernels_for_later(const void *unused) {
     CHECK(sample_at(&s, plan, INNER, 4, captured) == TAMIS_OK);
     setenv("FAKE_CUDA_CAPTURE", "", 1);
     CHECK(note("invalidated") == 0 && calls("nvrtcCompileProgram") == tried + 1);
+    const long found = calls("cuModuleGetFunction");
     CHECK(sample_at(&s, plan, INNER, 8, NULL) == TAMIS_OK && calls("nvrtcCompileProgram") == tried + 1);
+    CHECK(calls("cuModuleGetFunction") == found); /* it is kept */
     CHECK(calls("cuLaunchKernel") == launched + 4);
     tamis_plan_destroy(plan);
     CHECK(make_plan_of(&s, 16, &plan) == TAMIS_OK);

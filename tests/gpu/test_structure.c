@@ -330,6 +330,7 @@ static void looking_by_either(void **state) {
     static const pattern patterns[] = {
         {.rows = 1, .cols = 1, .mean = 1},
         {.rows = 5, .cols = 3, .mean = 0},
+        {.rows = 300, .cols = 400, .mean = 6},
         {.rows = 1000, .cols = 700, .mean = 8, .sorted = true},
         {.rows = 1000, .cols = 700, .mean = 8, .index = TAMIS_I64},
         {.rows = 130, .cols = 5000, .mean = 40, .sorted = true, .offset = TAMIS_I64},
