@@ -3,7 +3,8 @@
  * process, with whatever it compiles, an execution of a plan, and single calls that check S and that trust it. Medians
  * of the time until the call returns; "in a row" is the time of a call among many, with the wait for the last.
  * On CUDA the last line is the floor of an execution: what the driver takes to launch an empty kernel with as many
- * arguments. bench_calls [DEVICE [CALLS]]   (an empty XDG_CACHE_HOME has it compile everything)
+ * arguments. bench_calls [DEVICE [CALLS]]   (an empty XDG_CACHE_HOME has it compile everything; CUDA_CACHE_DISABLE=1
+ * turns off the cache that NVRTC has in the driver)
  */
 #include <dlfcn.h>
 #include <stdio.h>

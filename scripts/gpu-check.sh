@@ -298,8 +298,12 @@ fi
 
 # ------------------------------------------------------------------------------------------ benchmarks
 
-# What calls cost beside their kernels: with nothing compiled before, as the first program of a machine has it.
+# What calls cost beside their kernels: with nothing compiled before, as the first program of a machine has it; first plans
+# also without what NVRTC has the driver keep.
 if begin calls 60; then
+    rm -rf "$top/cold"
+    XDG_CACHE_HOME="$top/cold" CUDA_CACHE_DISABLE=1 timeout -k 5 "$limit" "$build/tests/gpu/bench_calls" "$device" 1 \
+        >"$top/calls-cold.log" 2>&1 || true
     rm -rf "$top/cold"
     if XDG_CACHE_HOME="$top/cold" timeout -k 5 "$limit" "$build/tests/gpu/bench_calls" "$device" >"$top/calls.log" 2>&1; then
         record calls passed 3 0 0 "$(awk '/^[a-z]*$/ { printf "%s%s:", n++ ? "; " : "", $1 }
@@ -307,7 +311,10 @@ if begin calls 60; then
             /execution/ { printf " execution %s us,", $4 }
             /^  single call  / { printf " single call %s us,", $3 }
             /trusted/ { printf " trusted %s us", $4 }
-            /an empty kernel/ { printf "; the driver alone, an empty kernel: %s us", $4 }' "$top/calls.log")"
+            /an empty kernel/ { printf "; the driver alone, an empty kernel: %s us", $4 }' "$top/calls.log")$(awk '
+            /^[a-z]*$/ { name = $1 }
+            /first plan/ { printf "%s %s %s ms", n++ ? "," : "; first plans without NVRTC'"'"'s cache:", name, $3 }
+        ' "$top/calls-cold.log")"
     else
         record calls failed 0 1 0 "$(tail -1 "$top/calls.log" | cut -c -300)"
     fi

@@ -170,7 +170,7 @@ static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis
                              .offset_type = offset,
                              .device = d,
                              .unchecked = true};
-    TRY(tamis_gpu_look(&problem, &evidence));
+    TRY(tamis_gpu_look_by(&problem, false, &evidence));
     S.format = TAMIS_COO;
     S.row_indices = instance_zeros();
     TRY(tamis_gpu_order_rows(&problem, &S, false, &rows));

@@ -16,7 +16,7 @@ enum { MANY = 1 << 20, SCRATCH_MOST = 64 << 20 /* bytes for members at once */ }
 
 static long (*calls)(const char *function);
 static tamis_device *device;
-static void *zeros, *output;
+static void *zeros, *output, *pattern; /* offsets, then columns */
 static int failures;
 
 static void must(tamis_status status) {
@@ -29,6 +29,15 @@ static tamis_dense matrix(void *data, int64_t rows, int64_t cols, int64_t apart)
     return (tamis_dense){.data = data, .rows = rows, .cols = cols, .location = TAMIS_DEVICE, .batch_stride = apart};
 }
 
+/* The host looks at it: two columns in each row. */
+static void make_pattern(void) {
+    int32_t numbers[ROWS + 1 + NONZEROS];
+    for (int i = 0; i <= ROWS; i++) numbers[i] = 2 * i;
+    for (int t = 0; t < NONZEROS; t++) numbers[ROWS + 1 + t] = t % 2 ? ROWS - 1 : t / 2 % 4;
+    must(tamis_device_allocate(device, sizeof numbers, &pattern));
+    must(tamis_device_upload(device, NULL, pattern, 0, numbers, sizeof numbers));
+}
+
 static size_t workspace; /* of the last plan */
 
 /* Launches of one execution; -1 where the algorithm declines. */
@@ -37,8 +46,8 @@ static long launches(const char *algorithm, const tamis_options *asked, int64_t 
                             .rows = ROWS,
                             .cols = ROWS,
                             .nnz = NONZEROS,
-                            .offsets = zeros,
-                            .columns = zeros,
+                            .offsets = pattern,
+                            .columns = (const int32_t *)pattern + ROWS + 1,
                             .values = zeros};
     const tamis_dense A = matrix(zeros, ROWS, WIDTH, WIDTH), P = matrix(output, NONZEROS, 1, NONZEROS);
     const tamis_dense E = matrix(output, ROWS, WIDTH, ROWS * WIDTH);
@@ -122,6 +131,7 @@ int main(int argc, char **argv) {
     must(tamis_device_open("cuda:0", &device));
     must(tamis_device_allocate(device, (size_t)1 << 20, &zeros));
     must(tamis_device_allocate(device, (size_t)NONZEROS * 4 * MANY, &output));
+    make_pattern();
     of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, sddmm);
     of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, sddmm);
     of_operation(TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, spmm);
@@ -129,6 +139,7 @@ int main(int argc, char **argv) {
     of_operation(TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, fused);
     in_rounds("gpu-nonzeros", TAMIS_EDGE_SOFTMAX);
     in_rounds("gpu-tensor", TAMIS_EDGE_SCALE);
+    tamis_device_free(device, pattern);
     tamis_device_free(device, zeros);
     tamis_device_free(device, output);
     tamis_device_close(device);

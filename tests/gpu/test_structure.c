@@ -1,13 +1,14 @@
 /*
  * Prefix sums, sorting and the look at panels on a device that computes, against loops on the host: sizes on both
  * sides of a tile, of a tile of tiles, and of a tile of those.
- *   test_structure [DEVICE]      opencl:0 unless told otherwise
+ *   test_structure [DEVICE [look]]      opencl:0 unless told otherwise; look: that alone, at small patterns
  */
 #include "unit/cmocka_first.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -21,6 +22,7 @@ static const char *device_name = "opencl:0";
 static tamis_device *device;
 static tamis_random dice;
 static int64_t live; /* before it was opened */
+static bool brief;   /* what takes an interpreter seconds is left out */
 
 enum { TILE = TAMIS_GPU_GROUP * 8, CHUNK = TAMIS_GPU_GROUP * 16 }; /* of sort.simt */
 
@@ -167,6 +169,31 @@ static void sorting_twice(void **state) {
     free(order);
 }
 
+static bool same(double x, double y) { return x == y; }
+
+/* What the device finds; the host must find the same, to the last bit, for what is chosen depends on it. */
+static void look_both(const tamis_problem *problem, tamis_evidence *evidence) {
+    tamis_evidence other = {0};
+    if (tamis_gpu_look_by(problem, false, evidence) != TAMIS_OK || tamis_gpu_look_by(problem, true, &other) != TAMIS_OK)
+        fail_msg("%s", tamis_last_error());
+    const tamis_profile *const x = &evidence->profile, *const y = &other.profile;
+    const bool counts = x->max == y->max && x->min == y->min && x->empty_rows == y->empty_rows &&
+                        x->bandwidth == y->bandwidth && x->sorted == y->sorted && x->duplicates == y->duplicates;
+    const bool shares = same(x->variation, y->variation) && same(x->mean_span, y->mean_span) &&
+                        same(evidence->fresh_share, other.fresh_share) &&
+                        same(evidence->panel_fresh[0], other.panel_fresh[0]) &&
+                        same(evidence->panel_fresh[1], other.panel_fresh[1]);
+    if (counts && shares) return;
+    fail_msg("%lld x %lld, %lld nonzeros: max %lld %lld, min %lld %lld, empty %lld %lld, bandwidth %lld %lld, sorted "
+             "%d %d, duplicates %lld %lld, variation %g %g, span %g %g, fresh %g %g, of panels %g %g, %g %g",
+             (long long)x->rows, (long long)x->cols, (long long)x->nnz, (long long)x->max, (long long)y->max,
+             (long long)x->min, (long long)y->min, (long long)x->empty_rows, (long long)y->empty_rows,
+             (long long)x->bandwidth, (long long)y->bandwidth, x->sorted, y->sorted, (long long)x->duplicates,
+             (long long)y->duplicates, x->variation, y->variation, x->mean_span, y->mean_span, evidence->fresh_share,
+             other.fresh_share, evidence->panel_fresh[0], other.panel_fresh[0], evidence->panel_fresh[1],
+             other.panel_fresh[1]);
+}
+
 /* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot, else about. */
 static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
     enum { PANELS = 6 };
@@ -199,7 +226,7 @@ static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within
                              .columns = on_device(columns, (size_t)offsets[rows] * 4),
                              .device = device->handle,
                              .unchecked = true};
-    if (tamis_gpu_look(&problem, &evidence) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    look_both(&problem, &evidence);
     for (int wide = 0; wide < 2; wide++)
         if (fabs(evidence.panel_fresh[wide] / fresh[wide] - 1) > within)
             fail_msg("of %lld columns %.6f are fresh, expected %.6f", (long long)cols, evidence.panel_fresh[wide],
@@ -227,13 +254,98 @@ static void expect_order(int64_t rows, int64_t repeats, bool falls) {
                              .columns = on_device(columns, (size_t)(rows * EACH) * 4),
                              .device = device->handle,
                              .unchecked = true};
-    if (tamis_gpu_look(&problem, &evidence) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    look_both(&problem, &evidence);
     assert_int_equal(evidence.profile.sorted, !falls);
     assert_int_equal(evidence.profile.duplicates, falls ? -1 : repeats);
     tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
     tamis_device_free(device, (void *)(uintptr_t)problem.columns);
     free(offsets);
     free(columns);
+}
+
+/* Integers of 32 or 64 bits on the device. */
+static void *integers(const int64_t *from, int64_t count, tamis_index_type type) {
+    int32_t *const narrow = host(count);
+    for (int64_t i = 0; i < count; i++) narrow[i] = (int32_t)from[i];
+    void *const memory = on_device(type == TAMIS_I64 ? (const void *)from : narrow,
+                                   (size_t)(count > 0 ? count : 1) * (type == TAMIS_I64 ? 8 : 4));
+    free(narrow);
+    return memory;
+}
+
+/* A pattern of any kind; `broken`: 0, or which of its numbers is none (1: an offset falls, 2: one beyond the end, 3:
+   the first is not 0, 4: a column is too large, 5: or negative). */
+typedef struct pattern {
+    int64_t rows, cols, mean;
+    bool sorted, hub; /* hub: one row has more nonzeros than a panel may have for a look */
+    tamis_index_type index, offset;
+    int broken;
+} pattern;
+
+static int ascending(const void *x, const void *y) {
+    const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+static void expect_same(const pattern *w) {
+    enum { HUB = 300000 };
+    int64_t *const offsets = host(w->rows + 1), *const columns = host(2 * w->rows * w->mean + HUB);
+    for (int64_t i = 0; i < w->rows; i++) {
+        int64_t *const row = columns + offsets[i];
+        const int64_t length = w->hub && i == w->rows / 2 ? HUB : tamis_random_below(&dice, 2 * w->mean + 1);
+        for (int64_t k = 0; k < length; k++) row[k] = tamis_random_below(&dice, k % 2 ? w->cols : w->cols / 10 + 1);
+        if (w->sorted) qsort(row, (size_t)length, sizeof *row, ascending);
+        offsets[i + 1] = offsets[i] + length;
+    }
+    const int64_t nnz = offsets[w->rows];
+    if (w->broken == 1) offsets[w->rows / 2] = offsets[w->rows / 2 + 1] + 1;
+    if (w->broken == 2) offsets[w->rows / 3] = nnz + 1;
+    if (w->broken == 3) offsets[0] = 1;
+    if (w->broken == 4) columns[nnz / 2] = w->cols;
+    if (w->broken == 5) columns[nnz - 1] = -1;
+    tamis_evidence evidence;
+    tamis_problem problem = {.rows = w->rows,
+                             .cols = w->cols,
+                             .nnz = nnz,
+                             .offsets = integers(offsets, w->rows + 1, w->offset),
+                             .offset_type = w->offset,
+                             .columns = integers(columns, nnz, w->index),
+                             .index_type = w->index,
+                             .device = device->handle};
+    look_both(&problem, &evidence); /* trusted: whatever it is */
+    problem.unchecked = true;
+    for (int by_host = 0; by_host < 2; by_host++) {
+        const tamis_status status = tamis_gpu_look_by(&problem, by_host != 0, &evidence);
+        assert_int_equal(status, w->broken ? TAMIS_ERROR_PATTERN : TAMIS_OK);
+        if (w->broken) assert_non_null(strstr(tamis_last_error(), w->broken > 3 ? "columns" : "offsets"));
+    }
+    tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
+    tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    free(offsets);
+    free(columns);
+}
+
+static void looking_by_either(void **state) {
+    (void)state;
+    static const pattern patterns[] = {
+        {.rows = 1, .cols = 1, .mean = 1},
+        {.rows = 5, .cols = 3, .mean = 0},
+        {.rows = 300, .cols = 400, .mean = 6},
+        {.rows = 1000, .cols = 700, .mean = 8, .sorted = true},
+        {.rows = 1000, .cols = 700, .mean = 8, .index = TAMIS_I64},
+        {.rows = 130, .cols = 5000, .mean = 40, .sorted = true, .offset = TAMIS_I64},
+        {.rows = 300, .cols = 200000, .mean = 50, .index = TAMIS_I64, .offset = TAMIS_I64},
+        {.rows = 600, .cols = 100000, .mean = 50, .sorted = true, .hub = true},
+        {.rows = 3000, .cols = 1LL << 40, .mean = 20, .sorted = true, .index = TAMIS_I64},
+    };
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        if (!brief || patterns[i].rows * patterns[i].mean < 6000) expect_same(&patterns[i]);
+    if (brief) return;
+    for (int broken = 1; broken <= 5; broken++) {
+        expect_same(&(pattern){.rows = 1000, .cols = 700, .mean = 8, .sorted = true, .broken = broken});
+        expect_same(&(pattern){
+            .rows = 300, .cols = 200000, .mean = 50, .index = TAMIS_I64, .offset = TAMIS_I64, .broken = broken});
+    }
 }
 
 static void looking(void **state) {
@@ -261,9 +373,12 @@ static int tear_down(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prefix_sums), cmocka_unit_test(no_sums_of_nothing),
-                                       cmocka_unit_test(sorting), cmocka_unit_test(sorting_twice),
-                                       cmocka_unit_test(looking)};
+                                       cmocka_unit_test(sorting),     cmocka_unit_test(sorting_twice),
+                                       cmocka_unit_test(looking),     cmocka_unit_test(looking_by_either)};
+    const struct CMUnitTest look[] = {cmocka_unit_test(looking_by_either)};
     dice = tamis_random_start(8, 0);
+    brief = argc > 2 && strcmp(argv[2], "look") == 0;
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+    return brief ? cmocka_run_group_tests_name(device_name, look, set_up, tear_down)
+                 : cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
 }

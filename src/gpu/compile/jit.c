@@ -197,12 +197,13 @@ static uint64_t text_hash(const tamis_gpu_source *source, const char *text) {
 }
 
 /* Everything that the code depends on. */
-static tamis_status make_key(const code *c, const char *text, char **key) {
-    const tamis_gpu_limits *const l = &c->device->limits;
-    const int64_t bytes = (int64_t)(strlen(c->source->name) + strlen(c->definitions) + sizeof *l + 64);
+static tamis_status make_key(const tamis_gpu_device *device, const tamis_gpu_source *source, const char *definitions,
+                             const char *text, char **key) {
+    const tamis_gpu_limits *const l = &device->limits;
+    const int64_t bytes = (int64_t)(strlen(source->name) + strlen(definitions) + sizeof *l + 64);
     TRY(tamis_allocate(bytes, 1, "a kernel's key", (void **)key));
-    snprintf(*key, (size_t)bytes, "%s\n%s\n%s %s\n%s\n%s\n%s\n%016llx\n", c->source->name, c->definitions, l->model,
-             l->architecture, l->compiler, l->build, l->driver, (unsigned long long)text_hash(c->source, text));
+    snprintf(*key, (size_t)bytes, "%s\n%s\n%s %s\n%s\n%s\n%s\n%016llx\n", source->name, definitions, l->model,
+             l->architecture, l->compiler, l->build, l->driver, (unsigned long long)text_hash(source, text));
     return TAMIS_OK;
 }
 
@@ -225,8 +226,22 @@ static tamis_status make_code(code *c) {
     tamis_status status = TAMIS_OK;
     char *text = NULL, *key = NULL;
     TRY_GOTO(done, tamis_gpu_source_text(c->source->name, &text));
-    TRY_GOTO(done, make_key(c, text, &key));
+    TRY_GOTO(done, make_key(c->device, c->source, c->definitions, text, &key));
     status = compile_and_load(c, key, text);
+done:
+    tamis_release(text);
+    tamis_release(key);
+    return status;
+}
+
+tamis_status tamis_gpu_is_on_disk(tamis_gpu_device *device, const char *name, const char *definitions, bool *found) {
+    const tamis_gpu_source *const source = find_source(name, strlen(name));
+    tamis_status status = TAMIS_OK;
+    char *text = NULL, *key = NULL;
+    if (!source) return no_file(name, strlen(name));
+    TRY_GOTO(done, tamis_gpu_source_text(name, &text));
+    TRY_GOTO(done, make_key(device, source, definitions, text, &key));
+    *found = tamis_program_cache_has(key);
 done:
     tamis_release(text);
     tamis_release(key);

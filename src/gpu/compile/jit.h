@@ -39,4 +39,7 @@ tamis_status tamis_gpu_kernel_get(tamis_gpu_device *device, const char *name, co
 bool tamis_gpu_is_compiled(tamis_gpu_device *device, const char *name, const char *definitions, bool linked);
 void tamis_gpu_kernel_release(tamis_gpu_kernel *kernel); /* NULL is allowed */
 
+/* Whether code of a file under those definitions is in the folder of compiled kernels. */
+tamis_status tamis_gpu_is_on_disk(tamis_gpu_device *device, const char *name, const char *definitions, bool *found);
+
 #endif

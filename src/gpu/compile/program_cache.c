@@ -59,6 +59,11 @@ static bool read_entry(FILE *file, const char *key, tamis_gpu_binary *binary) {
     return false;
 }
 
+bool tamis_program_cache_has(const char *key) {
+    char path[PATH_BYTES + 64];
+    return path_of(key, path, sizeof path) && access(path, R_OK) == 0;
+}
+
 bool tamis_program_cache_load(const char *key, tamis_gpu_binary *binary) {
     char path[PATH_BYTES + 64];
     *binary = (tamis_gpu_binary){NULL, 0};

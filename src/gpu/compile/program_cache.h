@@ -8,6 +8,9 @@
 /* The entry of that key (any text), checked against its checksum; false when there is none that is whole. */
 bool tamis_program_cache_load(const char *key, tamis_gpu_binary *binary);
 
+/* Whether there is one, whole or not. */
+bool tamis_program_cache_has(const char *key);
+
 /* Keeps an entry, written beside and renamed; the oldest go when the folder grows past its bound (256 MiB, or
    TAMIS_CACHE_BYTES). */
 void tamis_program_cache_save(const char *key, const tamis_gpu_binary *binary);

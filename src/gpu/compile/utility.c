@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
 #include "gpu/compile/jit.h"
+#include "gpu/compile/wanted.h"
 
 typedef struct entry {
     struct entry *next;
@@ -54,16 +55,21 @@ static entry *add(entry *made) {
     return other;
 }
 
-static tamis_status get(tamis_gpu_device *device, const char *file, const char *name, tamis_gpu_kinds kinds,
-                        entry **found) {
-    tamis_gpu_kernel *kernel = NULL;
-    *found = find(device, file, name, kinds);
-    if (*found) return TAMIS_OK;
+static tamis_gpu_definitions define(const tamis_gpu_device *device, tamis_gpu_kinds kinds) {
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define(&definitions, "GROUP", TAMIS_GPU_GROUP);
     tamis_gpu_define(&definitions, "TEAM", 32);
     tamis_gpu_define_kinds(&definitions, kinds);
     if (device->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
+    return definitions;
+}
+
+static tamis_status get(tamis_gpu_device *device, const char *file, const char *name, tamis_gpu_kinds kinds,
+                        entry **found) {
+    tamis_gpu_kernel *kernel = NULL;
+    *found = find(device, file, name, kinds);
+    if (*found) return TAMIS_OK;
+    const tamis_gpu_definitions definitions = define(device, kinds);
     TRY(tamis_gpu_kernel_get(device, file, definitions.text, false, name, 0, &kernel));
     entry *const made = malloc(sizeof *made);
     if (!made) {
@@ -94,6 +100,21 @@ tamis_status tamis_gpu_utility_ready(tamis_gpu_device *device, const char *file,
                                      tamis_gpu_kinds kinds) {
     entry *e = NULL;
     return get(device, file, name, kinds, &e);
+}
+
+tamis_status tamis_gpu_utility_known(tamis_gpu_device *device, const char *file, tamis_gpu_kinds kinds, bool on_disk,
+                                     bool *known) {
+    const tamis_gpu_definitions definitions = define(device, kinds);
+    *known = tamis_gpu_is_compiled(device, file, definitions.text, false);
+    return *known || !on_disk ? TAMIS_OK : tamis_gpu_is_on_disk(device, file, definitions.text, known);
+}
+
+tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file, const char *name,
+                                     tamis_gpu_kinds kinds, tamis_gpu_kernel **early) {
+    const tamis_gpu_definitions definitions = define(device, kinds);
+    *early = NULL;
+    return find(device, file, name, kinds) ? TAMIS_OK
+                                           : tamis_gpu_want(device, file, definitions.text, false, name, 0, early);
 }
 
 int64_t tamis_gpu_groups(int64_t count) {

@@ -17,6 +17,15 @@ tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const cha
 tamis_status tamis_gpu_utility_ready(tamis_gpu_device *device, const char *file, const char *kernel,
                                      tamis_gpu_kinds kinds);
 
+/* Whether a utility of that file needs no compiling: its code is loaded or, if that is asked, on disk. */
+tamis_status tamis_gpu_utility_known(tamis_gpu_device *device, const char *file, tamis_gpu_kinds kinds, bool on_disk,
+                                     bool *known);
+
+/* Begins to compile one that is wanted soon, beside what this thread does meanwhile (wanted.h). *early, set by
+   tamis_gpu_await, is to be released after the kernel's first use. */
+tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file, const char *kernel,
+                                     tamis_gpu_kinds kinds, tamis_gpu_kernel **early);
+
 /* Groups for `count` items, one a work-item, within what a launch may have; kernels stride over the rest. */
 int64_t tamis_gpu_groups(int64_t count);
 

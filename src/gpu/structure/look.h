@@ -1,4 +1,7 @@
-/* What a plan must know of a pattern in device memory: one launch, one copy to the host, one wait. */
+/*
+ * What a plan must know of a pattern in device memory: two launches, one copy to the host, one wait; or, where that
+ * would have to be compiled first and S is not large, a copy of S that the host looks at, which finds the same.
+ */
 #ifndef TAMIS_GPU_STRUCTURE_LOOK_H
 #define TAMIS_GPU_STRUCTURE_LOOK_H
 
@@ -6,6 +9,9 @@
 
 /* tamis_backend's look: sets fresh_share and panel_fresh too, and checks the pattern where that is `unchecked`. */
 tamis_status tamis_gpu_look(const tamis_problem *problem, tamis_evidence *evidence);
+
+/* The same, by the host or by the device. */
+tamis_status tamis_gpu_look_by(const tamis_problem *problem, bool host, tamis_evidence *evidence);
 
 /* Of COO: whether its rows rise; and, where that is `unchecked`, whether its indices are in range. */
 tamis_status tamis_gpu_look_entries(const tamis_problem *problem, const tamis_sparse *S, bool *rise);

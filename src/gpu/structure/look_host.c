@@ -1,0 +1,126 @@
+#include "gpu/structure/look_host.h"
+
+#include <string.h>
+
+#include "sparse/index.h"
+
+enum { LONGEST, SHORTEST, EMPTY, BANDWIDTH, SPANS, SQUARES, FALLS, WRONG, REPEATS };
+enum { FACTS = TAMIS_LOOK_FACTS, WINDOWS = TAMIS_LOOK_WINDOWS, SLOTS = TAMIS_LOOK_SLOTS };
+enum { PANELS = TAMIS_LOOK_PANELS, PANEL_SLOTS = TAMIS_LOOK_PANEL_SLOTS };
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
+
+static int64_t offset(const tamis_problem *p, int64_t i) { return tamis_index_load(p->offsets, p->offset_type, i); }
+static int64_t column(const tamis_problem *p, int64_t t) { return tamis_index_load(p->columns, p->index_type, t); }
+
+/* Of any two numbers: columns may be none. */
+static int64_t apart(int64_t x, int64_t y) {
+    return x > y ? (int64_t)((uint64_t)x - (uint64_t)y) : (int64_t)((uint64_t)y - (uint64_t)x);
+}
+
+/* `mixed` of dialect/simt.h */
+static uint32_t mixed(uint64_t x) {
+    uint32_t y = (uint32_t)(x ^ (x >> 32));
+    y = (y ^ (y >> 16)) * 0x7feb352du;
+    y = (y ^ (y >> 15)) * 0x846ca68bu;
+    return y ^ (y >> 16);
+}
+
+/* ------------------------------------------------------------------------------------------ rows */
+
+static void look_at_row(const tamis_problem *p, int64_t row, int64_t begin, int64_t end, int64_t *facts) {
+    const int64_t first = column(p, begin), last = column(p, end - 1), length = end - begin;
+    facts[LONGEST] = most(facts[LONGEST], length);
+    facts[SHORTEST] = least(facts[SHORTEST], length);
+    facts[SQUARES] += length * length;
+    facts[BANDWIDTH] = most(facts[BANDWIDTH], most(apart(first, row), apart(last, row)));
+    facts[SPANS] = (int64_t)((uint64_t)facts[SPANS] + (uint64_t)apart(last, first) + 1);
+    if (begin > 0 && first < column(p, begin - 1)) facts[FALLS]--;
+    if (begin > 0 && first == column(p, begin - 1)) facts[REPEATS]--;
+}
+
+static void look_at_rows(const tamis_problem *p, int64_t *facts) {
+    const int64_t rows = p->rows, nnz = p->nnz;
+    facts[SHORTEST] = (int64_t)1 << 62;
+    for (int64_t i = 0; i <= rows; i++) {
+        const int64_t begin = offset(p, i), end = i < rows ? offset(p, i + 1) : nnz;
+        if (begin < 0 || end < begin || end > nnz || (i == 0 && begin != 0) || (i == rows && begin != end)) {
+            facts[WRONG] = 1;
+        } else if (i < rows && begin == end) {
+            facts[SHORTEST] = 0;
+            facts[EMPTY]++;
+        } else if (i < rows) {
+            look_at_row(p, i, begin, end, facts);
+        }
+    }
+}
+
+/* Compiled for either type: most of the time goes here. */
+TAMIS_INLINE void look_at_entries(const tamis_problem *p, tamis_index_type type, int64_t *facts) {
+    int64_t before = -1, falls = 0, repeats = 0, wrong = 0;
+    for (int64_t t = 0; t < p->nnz; t++) {
+        const int64_t here = tamis_index_load(p->columns, type, t);
+        wrong |= here < 0 || here >= p->cols;
+        falls += here < before;
+        repeats += here == before;
+        before = here;
+    }
+    facts[WRONG] |= wrong;
+    facts[FALLS] += falls;
+    facts[REPEATS] += repeats;
+}
+
+/* ------------------------------------------------------------------------------------------ columns */
+
+/* The table's slots that a window's columns hit, in the place of the spans. */
+static void look_at_windows(const tamis_problem *p, int64_t *facts) {
+    int64_t begin, end;
+    for (int w = 0; tamis_fresh_window(p->nnz, TAMIS_LOCALITY_MOST, w, &begin, &end); w++) {
+        unsigned char slots[SLOTS] = {0};
+        int64_t hit = 0;
+        for (int64_t t = begin; t < end; t++) {
+            unsigned char *const slot = &slots[mixed((uint64_t)column(p, t)) % SLOTS];
+            hit += !*slot;
+            *slot = 1;
+        }
+        facts[w * FACTS + SPANS] = hit;
+    }
+}
+
+static int64_t panel_hits(const tamis_problem *p, int64_t begin, int64_t end) {
+    uint32_t bits[PANEL_SLOTS / 32];
+    const bool exact = p->cols <= PANEL_SLOTS;
+    const int64_t words = exact ? (p->cols + 31) / 32 : PANEL_SLOTS / 32;
+    int64_t hit = 0;
+    if (begin < 0 || end < begin || end > p->nnz || end - begin > TAMIS_LOOK_PANEL_MOST) return 0;
+    memset(bits, 0, sizeof bits);
+    for (int64_t t = begin; t < end; t++) {
+        const uint64_t x = (uint64_t)column(p, t);
+        const uint32_t slot = (exact ? (uint32_t)x : mixed(x)) % PANEL_SLOTS;
+        bits[slot / 32] |= 1u << slot % 32;
+    }
+    for (int64_t i = 0; i < words; i++) hit += __builtin_popcount(bits[i]);
+    return hit;
+}
+
+static void find_panels(const tamis_problem *p, int64_t *ends) {
+    for (int i = 0; i < 2 * PANELS; i++) {
+        const int64_t height = i % 2 ? 256 : 128, row = (p->rows > height ? p->rows - height : 0) / PANELS * (i / 2);
+        ends[2 * i] = offset(p, row);
+        ends[2 * i + 1] = offset(p, least(row + height, p->rows));
+    }
+}
+
+void tamis_gpu_look_host(const tamis_problem *copy, bool panels, int64_t *facts) {
+    int64_t *const ends = facts + (1 + WINDOWS) * FACTS, *const hits = ends + 4 * PANELS;
+    memset(facts, 0, TAMIS_LOOK_NUMBERS * sizeof *facts);
+    look_at_rows(copy, facts);
+    if (copy->index_type == TAMIS_I32)
+        look_at_entries(copy, TAMIS_I32, facts);
+    else
+        look_at_entries(copy, TAMIS_I64, facts);
+    look_at_windows(copy, facts + FACTS);
+    find_panels(copy, ends);
+    for (int i = 0; panels && i < 2 * PANELS; i++) hits[i] = panel_hits(copy, ends[2 * i], ends[2 * i + 1]);
+}

@@ -1,0 +1,125 @@
+/*
+ * Who looks at a pattern: the host, where the kernels for that would have to be compiled and the plan is not a single
+ * call's; the device otherwise. CUDA's driver and compiler are fake_cuda.c's, which count what they are asked.
+ *   test_gpu_look FAKE      the path of the fake library
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/device.h"
+#include "gpu/structure/look.h"
+#include "processes.h"
+
+enum { ROWS = 4, NONZEROS = 7, LONGEST = 4 };
+static const int32_t offsets[ROWS + 1] = {0, 1, 5, 5, 7}, columns[NONZEROS] = {2, 0, 1, 2, 3, 0, 3};
+
+static const char *fake, *folder;
+static long (*calls)(const char *function);
+
+static tamis_problem problem_open(tamis_device **device) {
+    void *memory[2];
+    setenv("TAMIS_CUDA_DRIVER", fake, 1);
+    setenv("TAMIS_NVRTC", fake, 1);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    unsetenv("HOME");
+    void *const library = dlopen(fake, RTLD_NOW | RTLD_LOCAL);
+    void *const function = library ? dlsym(library, "fake_calls") : NULL;
+    if (!function || tamis_device_open("cuda:0", device) != TAMIS_OK) abort();
+    memcpy(&calls, &function, sizeof calls);
+    CHECK(tamis_device_allocate(*device, sizeof offsets, &memory[0]) == TAMIS_OK);
+    CHECK(tamis_device_allocate(*device, sizeof columns, &memory[1]) == TAMIS_OK);
+    CHECK(tamis_device_upload(*device, NULL, memory[0], 0, offsets, sizeof offsets) == TAMIS_OK);
+    CHECK(tamis_device_upload(*device, NULL, memory[1], 0, columns, sizeof columns) == TAMIS_OK);
+    return (tamis_problem){.rows = ROWS,
+                           .cols = ROWS,
+                           .nnz = NONZEROS,
+                           .offsets = memory[0],
+                           .columns = memory[1],
+                           .device = (*device)->handle};
+}
+
+static void problem_close(tamis_device *device, const tamis_problem *p) {
+    tamis_device_free(device, (void *)(uintptr_t)p->offsets);
+    tamis_device_free(device, (void *)(uintptr_t)p->columns);
+    tamis_device_close(device);
+    CHECK(tamis_memory_live() == 0);
+}
+
+/* One look: how much it compiled and launched. Kernels do nothing here: who finds the longest row is the host. */
+static bool look(const tamis_problem *p, long compiled, long launched, bool host) {
+    tamis_evidence evidence = {0};
+    const long before[2] = {calls("nvrtcCompileProgram"), calls("cuLaunchKernel")};
+    if (tamis_gpu_look(p, &evidence) != TAMIS_OK) return false;
+    return calls("nvrtcCompileProgram") - before[0] == compiled && calls("cuLaunchKernel") - before[1] == launched &&
+           (evidence.profile.max == LONGEST) == host;
+}
+
+static const int64_t much = (int64_t)1 << 40; /* more than the host looks at */
+
+static void of_a_new_machine(const void *unused) {
+    tamis_device *device;
+    tamis_problem p = problem_open(&device), single = p, large = p;
+    int64_t *const looked = &((tamis_gpu_device *)p.device)->looked;
+    (void)unused;
+    single.once = true;
+    CHECK(look(&p, 0, 0, true) && look(&p, 0, 0, true));
+    CHECK(*looked >= 2 * (ROWS + NONZEROS));
+    CHECK(look(&single, 1, 1, false));
+    CHECK(look(&p, 0, 0, true)); /* of the two kernels one is there */
+    *looked = much;              /* it has looked often */
+    CHECK(look(&p, 1, 2, false));
+    *looked = 0;
+    CHECK(look(&p, 0, 2, false)); /* now both are */
+    large.offset_type = large.index_type =
+        TAMIS_I64; /* other kernels; nothing is read through it, as they do nothing */
+    large.nnz = 1 << 23;
+    CHECK(look(&large, 2, 2, false));
+    problem_close(device, &p);
+}
+
+/* Of the two that are compiled at once either fails, and nothing stays behind. */
+static void of_which_one_fails(const void *which) {
+    tamis_device *device;
+    tamis_evidence evidence = {0};
+    const tamis_problem p = problem_open(&device);
+    ((tamis_gpu_device *)p.device)->looked = much;
+    setenv("FAKE_CUDA_FAULT", which, 1);
+    CHECK(tamis_gpu_look(&p, &evidence) == TAMIS_ERROR_DEVICE && error_has("does not compile"));
+    setenv("FAKE_CUDA_FAULT", "", 1);
+    CHECK(look(&p, 1, 2, false)); /* the other one is there */
+    problem_close(device, &p);
+}
+
+/* The kernels of an earlier process. */
+static void of_a_known_machine(const void *known) {
+    tamis_device *device;
+    const tamis_problem p = problem_open(&device);
+    if (known) {
+        CHECK(look(&p, 0, 2, false));
+    } else {
+        ((tamis_gpu_device *)p.device)->looked = much;
+        CHECK(look(&p, 2, 2, false));
+    }
+    problem_close(device, &p);
+}
+
+int main(int argc, char **argv) {
+    char kept[512];
+    int failures = 0;
+    if (argc < 2) return 2;
+    fake = argv[1];
+    setenv("TAMIS_PROBE", "0", 1);
+    folder = "";
+    failures += !process_run("nothing is compiled", of_a_new_machine, NULL);
+    failures += !process_run("the first fails", of_which_one_fails, "nvrtcCompileProgram=6@1");
+    failures += !process_run("the second fails", of_which_one_fails, "nvrtcCompileProgram=6@2");
+    folder_make(kept, sizeof kept);
+    folder = kept;
+    failures += !process_run("nothing is on disk", of_a_known_machine, NULL);
+    failures += !process_run("all is on disk", of_a_known_machine, "");
+    folder_remove(kept);
+    return failures != 0;
+}
