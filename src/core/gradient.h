@@ -4,16 +4,8 @@
 
 #include <tamis/gradient.h>
 
+#include "core/back_views.h"
 #include "core/plan.h"
-
-/* The operands of a backward call; those that the operation does not have, and outputs that are not wanted, are NULL.
-   For SpMM, dE is dC. */
-typedef struct tamis_back_views {
-    const tamis_dense *dP, *dE, *A, *B, *D;
-    const tamis_dense *dA, *dB, *dD, *dS;
-    /* elements before each, and before the execution's values */
-    int64_t skip_e, skip_a, skip_b, skip_d, skip_dd, skip_values;
-} tamis_back_views;
 
 /*
  * What tamis_gradient_create does. With `partial`, the gradients of the matrices that have a row for each of S's

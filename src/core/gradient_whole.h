@@ -3,7 +3,8 @@
 #define TAMIS_CORE_GRADIENT_WHOLE_H
 
 #include "backend/gradient.h"
-#include "core/gradient.h"
+#include "core/back_views.h"
+#include "core/device.h"
 
 /* What the choice rests on: the patterns of op(S) and of its transpose, as CSR, and the options with their defaults
    filled in. */

@@ -1,6 +1,6 @@
 /*
  * Making a plan: check, bring to CSR, profile, choose, prepare, allocate. Everything that can fail fails here;
- * executions only check their operands. (On CUDA the first whose rows are not aligned also compiles: gpu/method.h.)
+ * executions only check their operands.
  */
 #include "core/plan.h"
 

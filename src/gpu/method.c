@@ -77,13 +77,15 @@ tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *fil
 
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                         const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
+    tamis_gpu_kernel **const kernels[2] = {&p->narrow[number], &p->kernels[number]};
     if (strcmp(p->device->runtime->name, "cuda") != 0)
         return tamis_gpu_add_kernel(p, number, file, kernel, definitions, shared_bytes);
-    tamis_gpu_definitions wide = *definitions, narrow = *definitions;
-    tamis_gpu_define(&wide, "WIDE", 1);
-    tamis_gpu_define(&narrow, "WIDE", 0);
-    TRY(tamis_gpu_add_kernel(p, number, file, kernel, &wide, shared_bytes));
-    return tamis_gpu_late_new(p->device, file, narrow.text, kernel, shared_bytes, &p->narrow[number]);
+    for (int wide = 1; wide >= 0; wide--) {
+        tamis_gpu_definitions one = *definitions;
+        tamis_gpu_define(&one, "WIDE", wide);
+        TRY(tamis_gpu_want(p->device, file, one.text, false, kernel, shared_bytes, kernels[wide]));
+    }
+    return TAMIS_OK;
 }
 
 void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes) {
@@ -168,8 +170,7 @@ tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int 
                           p->method->name, (long long)launch.groups[0], (long long)launch.groups[1],
                           (long long)limits->groups_most[0], (long long)limits->groups_most[1], limits->name);
     TRY(tamis_gpu_await()); /* a plan that is still being made measures with its kernels */
-    tamis_gpu_kernel *kernel = p->kernels[number];
-    if (p->narrow[number] && !(common->wide & 1)) TRY(tamis_gpu_late_get(p->narrow[number], &kernel));
+    tamis_gpu_kernel *const kernel = p->narrow[number] && !(common->wide & 1) ? p->narrow[number] : p->kernels[number];
     TRY(tamis_gpu_bind(kernel, common, own, values));
     launch.members = common->members;
     return p->device->runtime->launch(p->device, stream, kernel, &launch, values, kernel->signature->count);

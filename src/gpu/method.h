@@ -8,7 +8,6 @@
 #include "backend/backend.h"
 #include "base/parameters.h"
 #include "gpu/compile/jit.h"
-#include "gpu/compile/late.h"
 #include "gpu/runtime/arguments.h"
 
 enum { /* bits of the operations that an algorithm serves */
@@ -58,9 +57,9 @@ struct tamis_prepared {
     tamis_profile profile;
     int64_t parameters[TAMIS_GPU_PARAMETERS];
     tamis_gpu_kernel *kernels[TAMIS_GPU_KERNELS];
-    tamis_gpu_late *narrow[TAMIS_GPU_KERNELS]; /* of those that are two: for rows that cannot be read in units */
-    void *state;                               /* the method's own, of state_bytes */
-    void *kept[TAMIS_GPU_KEPT];                /* memory of the device that is released with the plan */
+    tamis_gpu_kernel *narrow[TAMIS_GPU_KERNELS]; /* of those that are two: for rows that cannot be read in units */
+    void *state;                                 /* the method's own, of state_bytes */
+    void *kept[TAMIS_GPU_KEPT];                  /* memory of the device that is released with the plan */
     int kept_count;
     int64_t unit; /* elements that its kernels read at once (see simt.h) */
     size_t prepared_bytes, scratch_bytes;
@@ -98,8 +97,8 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
 
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes);
-/* The same for a kernel that takes `wide`: CUDA gets two, with WIDE (dialect/simt.h) of 1 and 0. The latter is compiled
-   by the first execution whose rows cannot be read in units. */
+/* The same for a kernel that takes `wide`: CUDA gets two, with WIDE (dialect/simt.h) of 0 and 1, compiled side by side.
+ */
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                         const tamis_gpu_definitions *definitions, int64_t shared_bytes);
 

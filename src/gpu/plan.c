@@ -82,7 +82,7 @@ void tamis_gpu_prepared_release(tamis_prepared *p) {
     tamis_gpu_want_no_more(p, sizeof *p);
     for (int i = 0; i < TAMIS_GPU_KERNELS; i++) {
         tamis_gpu_kernel_release(p->kernels[i]);
-        tamis_gpu_late_free(p->narrow[i]);
+        tamis_gpu_kernel_release(p->narrow[i]);
     }
     for (int i = 0; i < 3; i++) tamis_gpu_kernel_release(p->softmax[i]);
     for (int i = 0; i < p->kept_count; i++) tamis_gpu_release(p->device, tamis_kept_stream(&p->problem), p->kept[i]);

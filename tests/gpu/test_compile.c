@@ -14,7 +14,6 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "base/status.h"
 #include "compile_jobs.h"
 #include "gpu/algorithms.h"
 #include "gpu/compile/jit.h"
@@ -89,21 +88,9 @@ static void complain(const char *what, const fake_device *device, const char *wh
 
 /* ------------------------------------------------------------------------------------------ instances */
 
-/* What executions compile. */
-static tamis_status compile_late(const tamis_prepared *p) {
-    tamis_gpu_kernel *kernel;
-    if (!p) return TAMIS_OK;
-    for (int i = 0; i < TAMIS_GPU_KERNELS; i++)
-        if (p->narrow[i]) TRY(tamis_gpu_late_get(p->narrow[i], &kernel));
-    TRY(compile_late(p->inner));
-    return compile_late(p->inner_second);
-}
-
 static void prepare(const instance *x) {
     tamis_prepared *made = NULL;
-    tamis_status status = instance_prepare(x, &made);
-    if (status == TAMIS_OK) status = compile_late(made);
-    switch (status) {
+    switch (instance_prepare(x, &made)) {
     case TAMIS_OK: prepared++; break;
     case TAMIS_ERROR_UNSUPPORTED: declined++; break;
     default: complain("does not prepare", x->device, x->algorithm->description.name);

@@ -1,0 +1,16 @@
+/* The operands of backward calls, as gradients hand them on. */
+#ifndef TAMIS_CORE_BACK_VIEWS_H
+#define TAMIS_CORE_BACK_VIEWS_H
+
+#include <tamis/tamis.h>
+
+/* The operands of a backward call; those that the operation does not have, and outputs that are not wanted, are NULL.
+   For SpMM, dE is dC. */
+typedef struct tamis_back_views {
+    const tamis_dense *dP, *dE, *A, *B, *D;
+    const tamis_dense *dA, *dB, *dD, *dS;
+    /* elements before each, and before the execution's values */
+    int64_t skip_e, skip_a, skip_b, skip_d, skip_dd, skip_values;
+} tamis_back_views;
+
+#endif
