@@ -89,45 +89,84 @@ static uint32_t bits_stepped(int64_t begin, int64_t end, int64_t step, int64_t p
     return bits;
 }
 
-static uint32_t bits_listed(const tamis_mask *m, int64_t base) {
+/* How far a row has been gone through: the first column of the stride, and the first entries of the list and of the row
+   of blocks, that are still to come. */
+typedef struct reached {
+    int64_t base, stepped, listed, block;
+} reached;
+
+static reached start_of(const tamis_mask *m, const row *x) {
+    reached at = {.stepped = x->end, .block = x->block_begin};
+    if (m->every > 0) at.stepped = x->place % m->every;
+    if (at.stepped < 0) at.stepped += m->every;
+    return at;
+}
+
+static uint32_t bits_of_stride(const tamis_mask *m, const row *x, reached *at) {
+    const int64_t end = smaller(at->base + 32, x->end);
     uint32_t bits = 0;
-    for (int64_t g = first_from(m->global_list, m->global_type, 0, m->global_count, base); g < m->global_count; g++) {
-        const int64_t j = tamis_index_load(m->global_list, m->global_type, g) - base;
+    for (; at->stepped < end; at->stepped += m->every) bits |= UINT32_C(1) << (at->stepped - at->base);
+    return bits;
+}
+
+static uint32_t bits_listed(const tamis_mask *m, reached *at) {
+    uint32_t bits = 0;
+    for (; at->listed < m->global_count; at->listed++) {
+        const int64_t j = tamis_index_load(m->global_list, m->global_type, at->listed) - at->base;
         if (j >= 32) break;
         bits |= UINT32_C(1) << j;
     }
     return bits;
 }
 
-static uint32_t bits_of_blocks(const tamis_mask *m, const row *x, int64_t base) {
+static int64_t begin_of_block(const tamis_mask *m, int64_t b) {
+    return tamis_index_load(m->blocks->columns, m->blocks->index_type, b) * m->block;
+}
+
+static uint32_t bits_of_blocks(const tamis_mask *m, const row *x, reached *at) {
     uint32_t bits = 0;
-    if (x->block_begin == x->block_end) return 0;
-    const tamis_sparse *const blocks = m->blocks;
-    int64_t b = first_from(blocks->columns, blocks->index_type, x->block_begin, x->block_end, base / m->block);
-    for (; b < x->block_end; b++) {
-        const int64_t j = tamis_index_load(blocks->columns, blocks->index_type, b) * m->block;
-        if (j >= base + 32) break;
-        bits |= bits_between(j, j + m->block, base);
+    for (; at->block < x->block_end; at->block++) {
+        const int64_t begin = begin_of_block(m, at->block), end = begin + m->block;
+        bits |= bits_between(begin, end, at->base);
+        if (end > at->base + 32) break;
     }
     return bits;
 }
 
-static uint32_t bits_of(const tamis_mask *m, const row *x, int64_t base) {
+static uint32_t bits_of(const tamis_mask *m, const row *x, reached *at) {
+    const int64_t base = at->base;
     uint32_t bits = bits_between(0, x->head, base);
     bits |= m->dilation == 1 ? bits_between(x->window, x->window_end, base)
                              : bits_stepped(x->window, x->window_end, m->dilation, x->place, base);
-    if (m->every > 0) bits |= bits_stepped(0, x->end, m->every, x->place, base);
-    return (bits | bits_listed(m, base) | bits_of_blocks(m, x, base)) & bits_between(0, x->end, base);
+    if (m->every > 0) bits |= bits_of_stride(m, x, at);
+    if (m->global_count > 0) bits |= bits_listed(m, at);
+    if (at->block < x->block_end) bits |= bits_of_blocks(m, x, at);
+    return bits & bits_between(0, x->end, base);
+}
+
+/* Where the next word begins: at the first column behind this one that may be kept; at the end if there is none. */
+static int64_t next_base(const tamis_mask *m, const row *x, const reached *at) {
+    const int64_t base = at->base + 32;
+    int64_t next = x->end;
+    if (base < x->head || (base >= x->window && base < x->window_end)) return base;
+    if (x->window < x->window_end && base < x->window) next = x->window;
+    if (m->every > 0) next = smaller(next, at->stepped);
+    if (at->listed < m->global_count)
+        next = smaller(next, tamis_index_load(m->global_list, m->global_type, at->listed));
+    if (at->block < x->block_end) next = smaller(next, larger(base, begin_of_block(m, at->block)));
+    return next;
 }
 
 /* ------------------------------------------------------------------------------------------ rows */
 
 static int64_t count_row(const job *j, int64_t r) {
     const row x = row_of(j, r);
+    reached at = start_of(j->mask, &x);
     int64_t count = 0;
     if (x.all) return x.end;
     if (x.runs) return x.head + larger(x.window_end - larger(x.window, x.head), 0);
-    for (int64_t base = 0; base < x.end; base += 32) count += __builtin_popcount(bits_of(j->mask, &x, base));
+    for (; at.base < x.end; at.base = next_base(j->mask, &x, &at))
+        count += __builtin_popcount(bits_of(j->mask, &x, &at));
     return count;
 }
 
@@ -147,13 +186,14 @@ TAMIS_INLINE void fill_row(const job *j, tamis_index_type type, int64_t r) {
         store_run(j->columns, type, at, before + from, x.window_end - from);
         return;
     }
-    for (int64_t base = 0; base < x.end; base += 32) {
-        uint32_t bits = bits_of(j->mask, &x, base);
+    for (reached word = start_of(j->mask, &x); word.base < x.end; word.base = next_base(j->mask, &x, &word)) {
+        uint32_t bits = bits_of(j->mask, &x, &word);
         if (bits == UINT32_MAX) {
-            at = store_run(j->columns, type, at, before + base, 32);
+            at = store_run(j->columns, type, at, before + word.base, 32);
             continue;
         }
-        for (; bits; bits &= bits - 1) tamis_index_store(j->columns, type, at++, before + base + __builtin_ctz(bits));
+        for (; bits; bits &= bits - 1)
+            tamis_index_store(j->columns, type, at++, before + word.base + __builtin_ctz(bits));
     }
 }
 

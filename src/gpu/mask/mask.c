@@ -10,9 +10,10 @@ static const char *const file = "mask.simt";
 
 /* How many work-items go through a row together: as many as have a word of 32 columns to look at. */
 static int64_t lanes_of(const tamis_mask *m) {
-    const bool window = m->left >= 0 && m->right >= 0 && !m->every && !m->global_count && !m->blocks;
+    const int64_t right = m->causal ? 0 : m->right, near = m->left + right + m->globals;
+    const bool window = m->left >= 0 && right >= 0 && !m->every && !m->global_count && !m->blocks;
     int64_t columns = m->cols, lanes = 8;
-    if (window && m->left + m->right + m->globals < columns) columns = m->left + m->right + m->globals + 64;
+    if (window && near < columns) columns = near + 64;
     while (lanes < TAMIS_GPU_GROUP && 32 * lanes < columns) lanes *= 2;
     return lanes;
 }
