@@ -21,7 +21,7 @@ typedef struct job {
 /* What a row keeps, without blocks and the list of global places. */
 typedef struct row {
     int64_t member, place, end;     /* no column from `end` on */
-    int64_t window, window_end;     /* columns of the window */
+    int64_t window, window_end;     /* columns of the window: none where the end is not above */
     int64_t head;                   /* the first places */
     int64_t block_begin, block_end; /* its entries of mask.blocks */
     bool all, runs;                 /* every column before the end; head and window alone */
@@ -60,7 +60,7 @@ static row row_of(const job *j, int64_t r) {
     x.window = x.window_end = x.end;
     if (m->left >= 0) x.window = smaller(larger(x.place - m->left, 0), x.end);
     if (m->left < 0 && m->right >= 0) x.window = 0;
-    if (m->right >= 0) x.window_end = larger(smaller(x.place + m->right + 1, x.end), x.window);
+    if (m->right >= 0) x.window_end = smaller(x.place + m->right + 1, x.end);
     x.head = smaller(m->globals, x.end);
     if (m->blocks && m->blocks->nnz > 0) {
         x.block_begin = tamis_index_load(m->blocks->offsets, m->blocks->offset_type, i / m->block);
