@@ -179,6 +179,7 @@ if begin units 200; then
     rm -f "$top"/units.*
     start_units dense 60 test_dense
     start_units dense 60 test_device_memory
+    start_units masks 60 test_mask
     start_units gradients 200 test_gradient
     start_units softmax-rows 200 test_softmax_rows
     start_units batches 200 test_batches gpu-
@@ -188,6 +189,7 @@ if begin units 200; then
     for models in fit memory recommenders topics; do start_units models 100 test_ml_$models; done
     wait
     units dense 'include/tamis/dense.h against plain loops; copies of memory'
+    units masks 'include/tamis/mask.h against its definition read column by column'
     units gradients "include/tamis/gradient.h against the oracle's gradients"
     units softmax-rows "softmax's row statistics, and gradients from them"
     units batches 'batches, and fp32 results of 16-bit operands'

@@ -16,7 +16,8 @@ extern "C" {
 typedef struct tamis_owned_sparse tamis_owned_sparse; /* an owned sparse matrix */
 typedef struct tamis_owned_dense tamis_owned_dense;   /* an owned dense matrix */
 
-/* The view of an owned matrix, valid as long as the matrix. Never NULL for a non-NULL matrix. */
+/* The view of an owned matrix, valid as long as the matrix. Never NULL for a non-NULL matrix. The arrays are in host
+   memory, those of <tamis/mask.h> on its device. */
 TAMIS_API const tamis_sparse *tamis_owned_sparse_view(const tamis_owned_sparse *matrix);
 TAMIS_API const tamis_dense *tamis_owned_dense_view(const tamis_owned_dense *array);
 TAMIS_API void tamis_owned_sparse_free(tamis_owned_sparse *matrix); /* NULL is allowed */

@@ -241,6 +241,15 @@ class tamis_generate_options(Structure):
                 ("value_type", c_int), ("index_type", c_int), ("offset_type", c_int), ("reserved", c_uint64 * 8)]
 
 
+class tamis_mask(Structure):
+    _fields_ = [("rows", c_int64), ("cols", c_int64), ("offset", c_int64), ("left", c_int64), ("right", c_int64),
+                ("dilation", c_int64), ("every", c_int64), ("globals", c_int64), ("global_list", c_void_p),
+                ("global_count", c_int64), ("global_type", c_int), ("sinks", c_bool), ("causal", c_bool),
+                ("from_end", c_bool), ("trust_input", c_bool), ("blocks", POINTER(tamis_sparse)), ("block", c_int64),
+                ("members", c_int64), ("lengths", c_void_p), ("row_lengths", c_void_p), ("length_type", c_int),
+                ("reserved", c_uint64 * 8)]
+
+
 class tamis_algorithm_description(Structure):
     _fields_ = [("name", c_char_p), ("device", c_char_p), ("operations", c_uint), ("source", c_char_p),
                 ("needs", c_char_p), ("when", c_char_p), ("parameters", c_char_p), ("baseline", c_bool),
@@ -324,6 +333,7 @@ TAMIS_SLAB_OPTIONS_INIT = {"device_memory": 0}
 TAMIS_CONVERT_OPTIONS_INIT = {"format": 0}
 TAMIS_READ_OPTIONS_INIT = {"file_format": 0}
 TAMIS_GENERATE_OPTIONS_INIT = {"kind": 0}
+TAMIS_MASK_INIT = {"left": -1, "right": -1, "dilation": 1, "members": 1}
 TAMIS_RATINGS_OPTIONS_INIT = {"missing_value": 1}
 TAMIS_SPLIT_OPTIONS_INIT = {"share": 0.1, "seed": 1}
 
@@ -480,6 +490,9 @@ TAMIS_FUNCTIONS = {
     "tamis_kind_name": (c_char_p, [c_int]),
     "tamis_kind_from_name": (c_int, [c_char_p, POINTER(c_int)]),
     "tamis_generate": (c_int, [POINTER(tamis_generate_options), POINTER(c_void_p)]),
+    "tamis_mask_offsets": (c_int, [c_void_p, c_void_p, POINTER(tamis_mask), c_int, c_void_p, POINTER(c_int64)]),
+    "tamis_mask_columns": (c_int, [c_void_p, c_void_p, POINTER(tamis_mask), c_int, c_void_p, c_int, c_void_p]),
+    "tamis_mask_create": (c_int, [c_void_p, c_void_p, POINTER(tamis_mask), c_int, c_int, POINTER(c_void_p)]),
     "tamis_dense_workspace_create": (c_int, [c_void_p, c_int64, c_int, POINTER(c_void_p)]),
     "tamis_dense_workspace_destroy": (None, [c_void_p]),
     "tamis_dense_fill": (c_int, [c_void_p, c_void_p, POINTER(tamis_dense), c_double]),

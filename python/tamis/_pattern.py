@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _declarations as c
 from ._library import lib, must
+from ._mask import Host, make
 from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 
@@ -45,19 +46,64 @@ class Pattern:
     def __init__(self, S: Any, shape: tuple[int, int] | None = None):
         self._start(S.sparse if isinstance(S, Pattern) else sparse(S, shape=shape))
 
-    def _start(self, s: Sparse) -> None:
-        s.validate()
+    def _start(self, s: Sparse, known: bool = False) -> None:
+        if not known:
+            s.validate()
         self.sparse = s
         self._plans: dict[tuple, Handle] = {}
         self.recipes: dict[tuple, Any] = {}
         self._lock = threading.Lock()
 
     @classmethod
-    def _of(cls, s: Sparse) -> Pattern:
-        """A pattern of a view that is made already."""
+    def _of(cls, s: Sparse, known: bool = False) -> Pattern:
+        """A pattern of a view that is made already; `known`: its arrays are right."""
         pattern = cls.__new__(cls)
-        pattern._start(s)
+        pattern._start(s, known)
         return pattern
+
+    @classmethod
+    def mask(cls, rows: int, cols: int | None = None, **parts: Any) -> Pattern:
+        """A mask of attention for arrays in host memory: rows are queries, columns (as many as rows if None) are keys.
+
+        A row keeps the union of the parts that are given, or all columns if none is:
+        window: how far from the row's place, w or (left, right), None for no bound; dilation: of that, every so manieth column.
+        every: columns whose distance from the place is a multiple of it.
+        global_tokens: the first so many places, or a list of places that rises: every row sees them, and they see every column;
+        with sinks=True they see no more than others.
+        blocks, block: a matrix with an entry for each block of block x block, true where it is kept, or a Pattern of it.
+        Of these, causal=True keeps the columns up to the row's place. Row i stands at place i + offset; None: the rows are the last
+        of the columns, cols - rows.
+        lengths: one for each sequence of a padded batch: the pattern has a block of rows x cols for each of them on its diagonal, and
+        leaves out columns from its length on; row_lengths: the same of rows. from_end=True: the rows are the last of each length.
+
+        The arrays are int32 if that holds them. Raises ArgumentError or PatternError (ValueErrors), OutOfMemoryError.
+
+        >>> import tamis
+        >>> tamis.Pattern.mask(6, causal=True, window=2, global_tokens=1)
+        <tamis.Pattern 6 x 6, 18 nonzeros, cpu>
+        """
+        offsets, columns, shape = make(Host, rows, cols, **parts)
+        return cls._of(Sparse("S", shape, False, offsets, None, columns, None, lambda result: result), known=True)
+
+    @classmethod
+    def causal(cls, rows: int, cols: int | None = None, **parts: Any) -> Pattern:
+        """`mask` with causal=True.
+
+        >>> import tamis
+        >>> tamis.Pattern.causal(2, 5)
+        <tamis.Pattern 2 x 5, 9 nonzeros, cpu>
+        """
+        return cls.mask(rows, cols, causal=True, **parts)
+
+    @classmethod
+    def window(cls, rows: int, left: int | None, right: int | None, cols: int | None = None, **parts: Any) -> Pattern:
+        """`mask` with window=(left, right).
+
+        >>> import tamis
+        >>> tamis.Pattern.window(5, 1, 1)
+        <tamis.Pattern 5 x 5, 13 nonzeros, cpu>
+        """
+        return cls.mask(rows, cols, window=(left, right), **parts)
 
     @property
     def shape(self) -> tuple[int, int]:

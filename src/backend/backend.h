@@ -7,6 +7,7 @@
 
 #include <tamis/algorithms.h>
 #include <tamis/ceilings.h>
+#include <tamis/mask.h>
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
@@ -291,6 +292,14 @@ struct tamis_backend {
     tamis_status (*order_rows)(const tamis_problem *problem, const tamis_sparse *S, bool transpose,
                                tamis_row_order *order);
     tamis_status (*look)(const tamis_problem *problem, tamis_evidence *evidence); /* profile and what is fresh */
+
+    /* a mask that core has checked: its row offsets, and *nnz (NULL: not told; else the stream is waited for), which an
+       error says the offset type does not hold; then its columns */
+    tamis_status (*mask_offsets)(void *device, void *stream, int threads, const tamis_mask *mask,
+                                 tamis_index_type offset_type, void *offsets, int64_t *nnz);
+    tamis_status (*mask_columns)(void *device, void *stream, int threads, const tamis_mask *mask,
+                                 tamis_index_type offset_type, const void *offsets, tamis_index_type index_type,
+                                 void *columns);
 
     /* what executions need beside the algorithm; `ready` makes all that a plan will use, no data among it */
     tamis_status (*ready)(void *device, tamis_type type, bool transposes, bool permutes);

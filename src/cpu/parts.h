@@ -32,6 +32,13 @@ tamis_status tamis_cpu_look(const tamis_problem *problem, tamis_evidence *eviden
 /* gather.c: rows of a matrix, one after another. */
 tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering);
 
+/* mask.c: the patterns of masks. */
+tamis_status tamis_cpu_mask_offsets(void *device, void *stream, int threads, const tamis_mask *mask,
+                                    tamis_index_type offset_type, void *offsets, int64_t *nnz);
+tamis_status tamis_cpu_mask_columns(void *device, void *stream, int threads, const tamis_mask *mask,
+                                    tamis_index_type offset_type, const void *offsets, tamis_index_type index_type,
+                                    void *columns);
+
 /* add_rows.c: sums of rows. */
 tamis_status tamis_cpu_add_rows(void *device, void *stream, const tamis_row_sum *sum);
 

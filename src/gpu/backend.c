@@ -10,6 +10,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
+#include "gpu/mask/mask.h"
 #include "gpu/method.h"
 #include "gpu/plan.h"
 #include "gpu/runtime/nccl.h"
@@ -179,6 +180,8 @@ const tamis_backend tamis_cuda_backend = {
     .validate = tamis_gpu_validate,
     .order_rows = tamis_gpu_order_rows,
     .look = tamis_gpu_look,
+    .mask_offsets = tamis_gpu_mask_offsets,
+    .mask_columns = tamis_gpu_mask_columns,
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,
@@ -230,6 +233,8 @@ const tamis_backend tamis_opencl_backend = {
     .validate = tamis_gpu_validate,
     .order_rows = tamis_gpu_order_rows,
     .look = tamis_gpu_look,
+    .mask_offsets = tamis_gpu_mask_offsets,
+    .mask_columns = tamis_gpu_mask_columns,
     .ready = tamis_gpu_ready,
     .transpose = tamis_gpu_transpose,
     .permute = tamis_gpu_permute,

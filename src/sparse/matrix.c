@@ -11,10 +11,13 @@ const tamis_dense *tamis_owned_dense_view(const tamis_owned_dense *array) { retu
 
 void tamis_owned_sparse_free(tamis_owned_sparse *matrix) {
     if (!matrix) return;
-    tamis_release(matrix->offsets);
-    tamis_release(matrix->row_indices);
-    tamis_release(matrix->columns);
-    tamis_release(matrix->values);
+    void *const arrays[] = {matrix->offsets, matrix->row_indices, matrix->columns, matrix->values};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        if (matrix->release)
+            matrix->release(matrix, arrays[i]);
+        else
+            tamis_release(arrays[i]);
+    }
     tamis_release(matrix);
 }
 

@@ -1,4 +1,4 @@
-/* Owned matrices from inside: a view and the arrays behind it, all from base/memory.h. */
+/* Owned matrices from inside: a view and the arrays behind it. */
 #ifndef TAMIS_SPARSE_MATRIX_H
 #define TAMIS_SPARSE_MATRIX_H
 
@@ -8,6 +8,10 @@
 struct tamis_owned_sparse {
     tamis_sparse view;
     void *offsets, *row_indices, *columns, *values;
+    /* of arrays in a device's memory: how each goes back there; NULL: they are from base/memory.h */
+    void (*release)(const tamis_owned_sparse *matrix, void *memory);
+    const void *owner; /* what `release` has to know */
+    void *device;
 };
 
 struct tamis_owned_dense {

@@ -8,6 +8,7 @@
 #include <tamis/gradient.h>
 #include <tamis/group.h>
 #include <tamis/slabs.h>
+#include <tamis/mask.h>
 #include <tamis/matrix.h>
 #include <tamis/ml.h>
 #include <tamis/reference.h>

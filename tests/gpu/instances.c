@@ -11,6 +11,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/dense/dense.h"
 #include "gpu/gradient/gradient.h"
+#include "gpu/mask/mask.h"
 #include "gpu/method.h"
 #include "gpu/staging/staging.h"
 #include "gpu/structure/look.h"
@@ -202,6 +203,14 @@ done:
     return status;
 }
 
+static tamis_status mask(tamis_gpu_device *d, tamis_index_type index, tamis_index_type offset) {
+    tamis_mask m = TAMIS_MASK_INIT;
+    void *const zeros = (void *)(uintptr_t)instance_zeros();
+    m.rows = m.cols = ROWS;
+    TRY(tamis_gpu_mask_offsets(d, NULL, 1, &m, offset, zeros, NULL));
+    return tamis_gpu_mask_columns(d, NULL, 1, &m, offset, zeros, index, zeros);
+}
+
 tamis_status instance_utilities(fake_device *device) {
     tamis_gpu_device *const d = &device->shared;
     tamis_ceilings ceilings;
@@ -219,6 +228,7 @@ tamis_status instance_utilities(fake_device *device) {
         TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,
                                            i & 2 ? TAMIS_I64 : TAMIS_I32, true));
     for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
+    for (int i = 0; i < 4; i++) TRY(mask(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
     for (int i = 0; i < 8; i++) TRY(sort(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32, i & 4));
     return TAMIS_OK;
 }

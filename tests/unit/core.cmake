@@ -4,6 +4,7 @@ tamis_add_test(NAME test_teardown SOURCES test_teardown.c TIMEOUT 60)
 foreach(test arguments coo dense_arguments device_memory faults limits threads plan measured oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)
 endforeach()
+tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c LIBRARIES tamis_test_support
     TIMEOUT 300)
 # Gradients: the oracle's against finite differences, everything else against the oracle.

@@ -58,7 +58,7 @@ class Mask:
 def by_tamis(mask: Mask) -> Attend:
     import tamis.torch
 
-    pattern = tamis.torch.Pattern.from_coo(*mask.places(), (mask.positions, mask.positions))
+    pattern = tamis.torch.Pattern.window(mask.positions, mask.window, 0, causal=True, global_tokens=FIRST, device=mask.device)
     return lambda q, k, v: tamis.torch.attention(q, k, v, pattern)
 
 

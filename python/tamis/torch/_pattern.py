@@ -6,14 +6,40 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
-from .. import _errors
+from .. import _errors, _mask
+from .._kinds import Torch
+from .._views import torch_device
 from . import _kernels
+
+
+class _Tensors:
+    """Tensors for `_mask.make`, on a device of PyTorch, in its current stream."""
+
+    def __init__(self, device: Any):
+        self._like = torch.empty(0, dtype=torch.int64, device=device)
+        if self._like.device.type not in ("cpu", "cuda"):
+            raise _errors.ArgumentError(f"device = {self._like.device}: expected cpu or cuda")
+        self.device, self.stream = torch_device(self._like.device), Torch.stream(self._like)
+
+    def empty(self, count: int, wide: bool) -> Tensor:
+        return self._like.new_empty(count, dtype=torch.int64 if wide else torch.int32)
+
+    def numbers(self, given: Any) -> Tensor:
+        made = given if isinstance(given, Tensor) else torch.tensor(given, device=self._like.device)
+        return made.long() if made.numel() == 0 else made.contiguous()
+
+    def kept(self, given: Any) -> tuple[Tensor, Tensor]:
+        matrix = torch.as_tensor(given, device=self._like.device) != 0
+        return torch.nn.functional.pad(matrix.sum(1).cumsum(0), (1, 0)), matrix.nonzero()[:, 1].contiguous()
+
+    def narrow(self, array: Tensor) -> Tensor:
+        return array.int()
 
 
 class Pattern:
     """Where a sparse matrix has entries, as tensors: (rows, cols), with one place for each of `nnz` values.
 
-    Make it by `from_csr`, `from_coo`, `from_edge_index` or `from_torch`. It is checked when it is made, and keeps the plans that calls
+    Make it by `from_csr`, `from_coo`, `from_edge_index` or `from_torch`, and masks of attention by `mask`, `causal` or `window`. It is checked when it is made, and keeps the plans that calls
     need. Its tensors are not copied, and must not change. Attributes: `index`, the row offsets (rows + 1,) or, in COO, the row of each
     entry (nnz,); `columns` (nnz,), both int32 or int64; `rows`, `cols`, `nnz`, `coo`; `values` (nnz,) if it was made from a matrix.
 
@@ -76,6 +102,41 @@ class Pattern:
             return Pattern(indices[0], indices[1], matrix.shape[0], matrix.shape[1], True, values)
         raise _errors.ArgumentError(f"the tensor has layout {matrix.layout} and {matrix.dim()} dimensions: expected a matrix in sparse_csr or "
                                     f"sparse_coo; convert it, for instance by to_sparse_csr()")
+
+    @staticmethod
+    def mask(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
+        """A mask of attention, made on `device` (a tensor's, or None: PyTorch's default): rows are queries, columns are keys.
+
+        The other arguments are those of `tamis.Pattern.mask`: causal, window, dilation, every, global_tokens, sinks, blocks, block,
+        offset, lengths, row_lengths, from_end; lists and blocks may be tensors on that device. On a GPU this is two kernels in the
+        current stream, and waits once, to learn nnz.
+
+        >>> import torch, tamis.torch
+        >>> tamis.torch.Pattern.mask(6, causal=True, window=2, global_tokens=1)
+        <tamis.torch.Pattern 6 x 6, 18 nonzeros, cpu>
+        """
+        offsets, columns, shape = _mask.make(_Tensors(device), rows, cols, **parts)
+        return Pattern(offsets, columns, shape[0], shape[1], False)
+
+    @staticmethod
+    def causal(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
+        """`mask` with causal=True.
+
+        >>> import torch, tamis.torch
+        >>> tamis.torch.Pattern.causal(1, 5)  # the last query of a longer context
+        <tamis.torch.Pattern 1 x 5, 5 nonzeros, cpu>
+        """
+        return Pattern.mask(rows, cols, causal=True, device=device, **parts)
+
+    @staticmethod
+    def window(rows: int, left: Optional[int], right: Optional[int], cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
+        """`mask` with window=(left, right): columns from so far before a row's place to so far behind it; None: without bound.
+
+        >>> import torch, tamis.torch
+        >>> tamis.torch.Pattern.window(5, 1, 1)
+        <tamis.torch.Pattern 5 x 5, 13 nonzeros, cpu>
+        """
+        return Pattern.mask(rows, cols, window=(left, right), device=device, **parts)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -98,8 +98,7 @@ class SparseAttention(nn.Module):
     Input and output (..., positions, features). bias: numbers added to the scores, (nnz,) or (..., heads, nnz).
 
     >>> import torch, tamis.torch
-    >>> window = (torch.arange(6)[:, None] - torch.arange(6)).abs() <= 1
-    >>> pattern = tamis.torch.Pattern.from_torch(window.float().to_sparse_csr())
+    >>> pattern = tamis.torch.Pattern.window(6, 1, 1)
     >>> tamis.torch.nn.SparseAttention(8, heads=2)(pattern, torch.ones(5, 6, 8)).shape
     torch.Size([5, 6, 8])
     """

@@ -16,6 +16,7 @@
  *                         data; <tamis/shard.h> which rows each of them needs
  *   <tamis/slabs.h>       the operations on a device whose memory does not hold the matrices
  *   <tamis/matrix.h>      owned matrices and their files; <tamis/generate.h> seeded generators
+ *   <tamis/mask.h>        masks of attention, made on the device
  *   <tamis/dense.h>       the dense side of iterative programs; <tamis/ml.h>, <tamis/data.h> models
  *   <tamis/reference.h>   the oracle
  *   <tamis/algorithms.h>  the registry; <tamis/ceilings.h> the machine's ceilings; <tamis/cache.h> compiled kernels

@@ -1,0 +1,114 @@
+"""Masks of attention, made where they are used (tamis/mask.h): the arguments of `Pattern.mask`, and what becomes of them."""
+from __future__ import annotations
+
+import ctypes
+from numbers import Integral
+from typing import Any
+
+import numpy
+
+from . import _declarations as c
+from . import _errors, _types
+from ._device import opened
+from ._library import lib, must
+from ._sparse import Sparse
+from ._views import view
+
+INT32_MOST = 2**31 - 1
+
+
+class Host:
+    """Arrays of NumPy, for `make`: those of another library have the same functions."""
+
+    device = "cpu"
+    stream = None
+
+    @staticmethod
+    def empty(count: int, wide: bool) -> Any:
+        return numpy.empty(count, numpy.int64 if wide else numpy.int32)
+
+    @staticmethod
+    def numbers(given: Any) -> Any:
+        """Whole numbers of the caller's as an array; what is none stays as it is and is refused."""
+        array = numpy.ascontiguousarray(given)
+        return array.astype(numpy.int64) if array.size == 0 else array
+
+    @staticmethod
+    def kept(given: Any) -> tuple[Any, Any]:
+        """Row offsets and columns of what is true in a matrix."""
+        matrix = numpy.asarray(given)
+        return numpy.concatenate([[0], numpy.count_nonzero(matrix, axis=1).cumsum()]), numpy.ascontiguousarray(numpy.nonzero(matrix)[1])
+
+    @staticmethod
+    def narrow(array: Any) -> Any:
+        return array.astype(numpy.int32)
+
+
+def _numbers(arrays: Any, given: Any, name: str) -> Any:
+    """The view of a list of whole numbers on the device."""
+    v = view(arrays.numbers(given), name)
+    if v.type not in _types.INDEX or len(v.shape) != 1:
+        raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)} and elements of {_types.NAMES[v.type]}: expected a list of whole numbers")
+    if v.device != arrays.device:
+        raise _errors.ArgumentError(f"{name} is on {v.device}: expected {arrays.device}, where the mask is made")
+    return v
+
+
+def _blocks(arrays: Any, given: Any) -> Sparse:
+    """The view of a block mask: a pattern, or a matrix of what is kept."""
+    known = getattr(getattr(given, "_checked", given), "sparse", None)
+    if known is None:
+        matrix = given if hasattr(given, "shape") else numpy.asarray(given)
+        if len(matrix.shape) != 2:
+            raise _errors.ArgumentError(f"blocks has shape {tuple(matrix.shape)}: expected a matrix with an entry for each block, or a Pattern")
+        offsets, columns = arrays.kept(matrix)
+        known = Sparse("blocks", (int(matrix.shape[0]), int(matrix.shape[1])), False, offsets, None, columns, None, lambda values: values)
+    if known.transposed or known.device != arrays.device:
+        raise _errors.ArgumentError(f"blocks is {'CSC' if known.transposed else 'on ' + known.device}: expected CSR on {arrays.device}")
+    return known
+
+
+def _reach(window: Any) -> tuple[int, int]:
+    """How far a window goes to the left and to the right; -1: without bound."""
+    if window is None:
+        return -1, -1
+    left, right = window if isinstance(window, (tuple, list)) else (window, window)
+    if (left is None and right is None) or any(side is not None and side < 0 for side in (left, right)):
+        raise _errors.ArgumentError(f"window = {window}: expected a distance of 0 or more, or those to the left and to the right, one of which "
+                                    f"may be None")
+    return -1 if left is None else left, -1 if right is None else right
+
+
+def make(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, window: Any = None, dilation: int = 1, every: int = 0,
+         global_tokens: Any = 0, sinks: bool = False, blocks: Any = None, block: int = 0, offset: int | None = None, lengths: Any = None,
+         row_lengths: Any = None, from_end: bool = False) -> tuple[Any, Any, tuple[int, int]]:
+    """Row offsets, columns and shape of the mask, in arrays of the same kind as `arrays` has."""
+    cols = rows if cols is None else cols
+    left, right = _reach(window)
+    mask = c.tamis_mask(**{**c.TAMIS_MASK_INIT, "rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every})
+    mask.causal, mask.sinks, mask.from_end = causal, sinks, from_end
+    mask.offset = (0 if from_end else cols - rows) if offset is None else offset
+    if isinstance(global_tokens, Integral):
+        mask.globals = int(global_tokens)
+    else:
+        places = _numbers(arrays, global_tokens, "global_tokens")
+        mask.global_list, mask.global_count, mask.global_type = places.pointer, places.shape[0], _types.INDEX[places.type]
+    if blocks is not None:
+        known = _blocks(arrays, blocks)
+        mask.blocks, mask.block = ctypes.pointer(known.with_values(None, c.TAMIS_F32)), block
+    lists = [(name, _numbers(arrays, given, name)) for name, given in (("lengths", lengths), ("row_lengths", row_lengths)) if given is not None]
+    if len({(v.shape[0], v.type) for _, v in lists}) > 1:
+        first, second = (f"{v.shape[0]} of {_types.NAMES[v.type]}" for _, v in lists)
+        raise _errors.ArgumentError(f"lengths are {first} and row_lengths {second}: give both for the same sequences, in one type")
+    for name, v in lists:
+        mask.members, mask.length_type = v.shape[0], _types.INDEX[v.type]
+        setattr(mask, name, v.pointer)
+    device, nnz = opened(arrays.device), ctypes.c_int64()
+    offsets = arrays.empty(mask.members * max(rows, 0) + 1, True)
+    must(lib.tamis_mask_offsets(device.handle, arrays.stream, mask, c.TAMIS_I64, view(offsets, "offsets").pointer, nnz))
+    wide = nnz.value > INT32_MOST or mask.members * cols > INT32_MOST
+    columns = arrays.empty(nnz.value, wide)
+    if nnz.value:
+        must(lib.tamis_mask_columns(device.handle, arrays.stream, mask, c.TAMIS_I64, view(offsets, "offsets").pointer,
+                                    c.TAMIS_I64 if wide else c.TAMIS_I32, view(columns, "columns").pointer))
+    return offsets if wide else arrays.narrow(offsets), columns, (mask.members * rows, mask.members * cols)

@@ -1,0 +1,632 @@
+/*
+ * Masks of attention made on a device, against the definition of tamis/mask.h read column by column.
+ *   test_mask [DEVICE]
+ */
+#include "cmocka_first.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tamis/mask.h>
+#include <tamis/stream.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "named_device.h"
+#include "sparse/index.h"
+#include "support/brief.h"
+
+static const char *device_name = "cpu";
+static tamis_device *device;
+static tamis_device_description description;
+static int64_t live; /* before the device was opened */
+
+static void works(tamis_status status) {
+    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
+}
+
+static void refuses(tamis_status status, tamis_status expected, const char *message) {
+    if (status != expected || strcmp(tamis_last_error(), message) != 0)
+        fail_msg("%s: %s\nexpected %s: %s", tamis_status_name(status), tamis_last_error(), tamis_status_name(expected),
+                 message);
+}
+
+/* ------------------------------------------------------------------------------------------ arrays of a mask */
+
+/* Numbers for the host to read and, in one of the two widths, for the device. */
+typedef struct numbers {
+    int64_t *host, count;
+    void *device; /* NULL: none */
+    tamis_index_type type;
+} numbers;
+
+static void *host_room(int64_t count, size_t size) {
+    void *const memory = calloc((size_t)count + 1, size);
+    if (!memory) abort();
+    return memory;
+}
+
+static void send(numbers *x) {
+    const size_t size = tamis_index_size(x->type);
+    char *const packed = host_room(x->count, size);
+    for (int64_t i = 0; i < x->count; i++) tamis_index_store(packed, x->type, i, x->host[i]);
+    if (!x->device) works(tamis_device_allocate(device, (size_t)(x->count + 1) * size, &x->device));
+    works(tamis_device_upload(device, NULL, x->device, 0, packed, (size_t)x->count * size));
+    free(packed);
+}
+
+static numbers numbers_room(int64_t count, tamis_index_type type) {
+    return (numbers){.host = host_room(count, sizeof(int64_t)), .count = count, .type = type};
+}
+
+static void numbers_free(numbers *x) {
+    free(x->host);
+    tamis_device_free(device, x->device);
+}
+
+/* A mask whose arrays are on the device, and what they hold. */
+typedef struct sample {
+    tamis_mask mask;
+    numbers list, lengths, row_lengths, block_offsets, block_columns;
+    tamis_sparse blocks;
+} sample;
+
+static void sample_free(sample *s) {
+    numbers_free(&s->list);
+    numbers_free(&s->lengths);
+    numbers_free(&s->row_lengths);
+    numbers_free(&s->block_offsets);
+    numbers_free(&s->block_columns);
+}
+
+static void give_list(sample *s, int64_t count, const int64_t *places, tamis_index_type type) {
+    s->list = numbers_room(count, type);
+    memcpy(s->list.host, places, (size_t)count * sizeof *places);
+    send(&s->list);
+    s->mask.global_list = s->list.device;
+    s->mask.global_count = count;
+    s->mask.global_type = type;
+}
+
+static void give_lengths(sample *s, const int64_t *lengths, const int64_t *row_lengths, tamis_index_type type) {
+    s->mask.length_type = type;
+    if (lengths) {
+        s->lengths = numbers_room(s->mask.members, type);
+        memcpy(s->lengths.host, lengths, (size_t)s->mask.members * sizeof *lengths);
+        send(&s->lengths);
+        s->mask.lengths = s->lengths.device;
+    }
+    if (row_lengths) {
+        s->row_lengths = numbers_room(s->mask.members, type);
+        memcpy(s->row_lengths.host, row_lengths, (size_t)s->mask.members * sizeof *row_lengths);
+        send(&s->row_lengths);
+        s->mask.row_lengths = s->row_lengths.device;
+    }
+}
+
+/* Each block with that probability. */
+static void give_blocks(sample *s, int64_t block, double share, tamis_index_type offset_type,
+                        tamis_index_type index_type, tamis_random *dice) {
+    const int64_t rows = (s->mask.rows + block - 1) / block, cols = (s->mask.cols + block - 1) / block;
+    s->block_offsets = numbers_room(rows + 1, offset_type);
+    s->block_columns = numbers_room(rows * cols, index_type);
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < cols; j++)
+            if (tamis_random_uniform(dice) < share) s->block_columns.host[nnz++] = j;
+        s->block_offsets.host[i + 1] = nnz;
+    }
+    s->block_columns.count = nnz;
+    send(&s->block_offsets);
+    send(&s->block_columns);
+    s->blocks = (tamis_sparse){.format = TAMIS_CSR,
+                               .location = description.location,
+                               .rows = rows,
+                               .cols = cols,
+                               .nnz = nnz,
+                               .offset_type = offset_type,
+                               .index_type = index_type,
+                               .offsets = s->block_offsets.device,
+                               .columns = s->block_columns.device};
+    s->mask.block = block;
+    s->mask.blocks = &s->blocks;
+}
+
+/* ------------------------------------------------------------------------------------------ the definition */
+
+static bool is_listed(const sample *s, int64_t place) {
+    for (int64_t g = 0; g < s->list.count; g++)
+        if (s->list.host[g] == place) return true;
+    return false;
+}
+
+static bool has_block(const sample *s, int64_t i, int64_t j) {
+    if (!s->mask.blocks) return false;
+    const int64_t row = i / s->mask.block;
+    for (int64_t t = s->block_offsets.host[row]; t < s->block_offsets.host[row + 1]; t++)
+        if (s->block_columns.host[t] == j / s->mask.block) return true;
+    return false;
+}
+
+/* Whether row i of a member keeps column j of it. */
+static bool keeps(const sample *s, int64_t member, int64_t i, int64_t j) {
+    const tamis_mask *const m = &s->mask;
+    const int64_t length = m->lengths ? s->lengths.host[member] : m->cols;
+    const int64_t place = (m->from_end ? length - m->rows + i : i) + m->offset;
+    const bool window = m->left >= 0 || m->right >= 0;
+    const bool any = window || m->every > 0 || m->globals > 0 || m->global_count > 0 || m->blocks;
+    if (j >= length || (m->row_lengths && i >= s->row_lengths.host[member])) return false;
+    if (m->causal && j > place) return false;
+    if (!any) return true;
+    if (window && (m->left < 0 || j >= place - m->left) && (m->right < 0 || j <= place + m->right) &&
+        (place - j) % m->dilation == 0)
+        return true;
+    if (m->every > 0 && (place - j) % m->every == 0) return true;
+    if (j < m->globals || is_listed(s, j)) return true;
+    if (!m->sinks && place >= 0 && place < m->cols && (place < m->globals || is_listed(s, place))) return true;
+    return has_block(s, i, j);
+}
+
+static void describe(const tamis_mask *m, char *text, size_t bytes) {
+    snprintf(text, bytes,
+             "%lld x %lld, %lld members, offset %lld%s, left %lld, right %lld, dilation %lld, every %lld, globals "
+             "%lld and %lld%s%s, block %lld%s%s",
+             (long long)m->rows, (long long)m->cols, (long long)m->members, (long long)m->offset,
+             m->from_end ? " from the end" : "", (long long)m->left, (long long)m->right, (long long)m->dilation,
+             (long long)m->every, (long long)m->globals, (long long)m->global_count, m->sinks ? " as sinks" : "",
+             m->causal ? ", causal" : "", (long long)(m->blocks ? m->block : 0), m->lengths ? ", lengths" : "",
+             m->row_lengths ? ", row lengths" : "");
+}
+
+static int64_t number(const void *array, tamis_index_type type, int64_t i) { return tamis_index_load(array, type, i); }
+
+static void *fetched(const void *from, int64_t count, tamis_index_type type) {
+    void *const to = host_room(count, 8);
+    if (count > 0) works(tamis_device_download(device, NULL, to, from, 0, (size_t)count * tamis_index_size(type)));
+    return to;
+}
+
+/* Compares what the device has with the definition. */
+static void expect_pattern(const sample *s, const tamis_sparse *S) {
+    const tamis_mask *const m = &s->mask;
+    char what[256];
+    describe(m, what, sizeof what);
+    void *const offsets = fetched(S->offsets, S->rows + 1, S->offset_type);
+    void *const columns = fetched(S->columns, S->nnz, S->index_type);
+    int64_t at = 0;
+    for (int64_t r = 0; r < m->members * m->rows; r++) {
+        const int64_t member = r / m->rows, i = r % m->rows;
+        if (number(offsets, S->offset_type, r) != at)
+            fail_msg("%s: offset %lld is %lld, expected %lld", what, (long long)r,
+                     (long long)number(offsets, S->offset_type, r), (long long)at);
+        for (int64_t j = 0; j < m->cols; j++) {
+            if (!keeps(s, member, i, j)) continue;
+            const int64_t want = member * m->cols + j, found = at < S->nnz ? number(columns, S->index_type, at) : -1;
+            if (found != want)
+                fail_msg("%s: row %lld has column %lld at %lld, expected %lld", what, (long long)r, (long long)found,
+                         (long long)at, (long long)want);
+            at++;
+        }
+    }
+    if (number(offsets, S->offset_type, S->rows) != at || at != S->nnz)
+        fail_msg("%s: the last offset is %lld and nnz %lld, expected %lld", what,
+                 (long long)number(offsets, S->offset_type, S->rows), (long long)S->nnz, (long long)at);
+    free(offsets);
+    free(columns);
+}
+
+static void expect(const sample *s, tamis_index_type offset_type, tamis_index_type index_type) {
+    tamis_owned_sparse *matrix = NULL;
+    works(tamis_mask_create(device, NULL, &s->mask, offset_type, index_type, &matrix));
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+    assert_int_equal(S->location, description.location);
+    assert_int_equal(S->offset_type, offset_type);
+    assert_int_equal(S->index_type, index_type);
+    assert_int_equal(S->rows, s->mask.members * s->mask.rows);
+    assert_int_equal(S->cols, s->mask.members * s->mask.cols);
+    assert_null(S->values);
+    expect_pattern(s, S);
+    tamis_owned_sparse_free(matrix);
+}
+
+/* ------------------------------------------------------------------------------------------ what is kept */
+
+/* Sizes on both sides of a word of columns, of what a group of work-items looks at at once, and of several of that. */
+static void kinds_of_masks(void **state) {
+    static const struct row {
+        int64_t rows, cols, offset, left, right, dilation, every, globals;
+        bool causal, sinks;
+    } rows[] = {{1, 1, 0, -1, -1, 1, 0, 0, false, false},       {5, 7, 0, -1, -1, 1, 0, 0, false, false},
+                {7, 5, 0, -1, -1, 1, 0, 0, true, false},        {40, 40, 0, -1, -1, 1, 0, 0, true, false},
+                {33, 64, 0, 0, 0, 1, 0, 0, false, false},       {100, 100, 0, 3, 5, 1, 0, 0, false, false},
+                {100, 100, 0, 31, 0, 1, 0, 0, true, false},     {100, 100, 0, 40, 70, 1, 0, 0, true, false},
+                {100, 300, 200, 40, -1, 1, 0, 0, false, false}, {100, 300, 200, -1, 2, 1, 0, 0, false, false},
+                {3, 9000, 8997, -1, -1, 1, 0, 0, true, false},  {3, 9000, 8990, 700, 3, 1, 0, 0, false, false},
+                {3, 9000, 8990, 700, 0, 1, 0, 70, true, true},  {3, 9000, 8990, 8800, 0, 1, 0, 300, true, true},
+                {90, 90, 0, 9, 9, 1, 0, 4, false, false},       {90, 90, 0, 9, 9, 1, 0, 40, true, false},
+                {90, 90, 0, 9, 9, 1, 0, 4, false, true},        {90, 90, 0, 40, 40, 3, 0, 0, false, false},
+                {90, 90, 0, 40, 0, 7, 0, 2, true, true},        {90, 90, 0, -1, -1, 1, 8, 0, false, false},
+                {90, 90, 0, 8, 0, 1, 8, 0, true, false},        {90, 90, 0, 20, 20, 6, 4, 3, false, false},
+                {90, 90, 0, 10, 10, 1, 50, 0, false, false},    {60, 20, 0, 3, 3, 1, 0, 2, false, false},
+                {60, 20, -30, 3, 3, 1, 5, 2, false, false},     {20, 60, 50, 3, 3, 1, 0, 0, false, false},
+                {20, 60, -100, 3, 3, 1, 7, 0, true, false},     {20, 60, 100, 200, 3, 13, 7, 90, false, true},
+                {0, 9, 0, 3, 3, 1, 0, 0, false, false},         {9, 0, 0, 3, 3, 1, 0, 0, false, false},
+                {9, 40, 0, -1, -1, 1, 0, 40, false, true},      {2, 70, 0, -1, -1, 1, 0, 33, false, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sample s = {.mask = TAMIS_MASK_INIT};
+        s.mask.rows = rows[i].rows;
+        s.mask.cols = rows[i].cols;
+        s.mask.offset = rows[i].offset;
+        s.mask.left = rows[i].left;
+        s.mask.right = rows[i].right;
+        s.mask.dilation = rows[i].dilation;
+        s.mask.every = rows[i].every;
+        s.mask.globals = rows[i].globals;
+        s.mask.causal = rows[i].causal;
+        s.mask.sinks = rows[i].sinks;
+        expect(&s, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32);
+    }
+}
+
+static void listed_places(void **state) {
+    static const int64_t places[] = {0, 31, 32, 33, 64, 99};
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        sample s = {.mask = TAMIS_MASK_INIT};
+        s.mask.rows = s.mask.cols = 100;
+        s.mask.sinks = i & 1;
+        s.mask.causal = i & 2;
+        s.mask.left = s.mask.right = 2;
+        give_list(&s, sizeof places / sizeof *places, places, i & 4 ? TAMIS_I64 : TAMIS_I32);
+        expect(&s, TAMIS_I32, TAMIS_I32);
+        sample_free(&s);
+    }
+}
+
+static void blocks_of_a_mask(void **state) {
+    static const int64_t sizes[] = {1, 3, 16, 31, 32, 33, 64, 200};
+    tamis_random dice = tamis_random_start(7, 0);
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        sample s = {.mask = TAMIS_MASK_INIT};
+        s.mask.rows = 130;
+        s.mask.cols = 150;
+        s.mask.causal = i & 1;
+        give_blocks(&s, sizes[i / 2], i == 6 ? 0 : 0.3, i & 2 ? TAMIS_I64 : TAMIS_I32, i & 4 ? TAMIS_I64 : TAMIS_I32,
+                    &dice);
+        expect(&s, TAMIS_I32, TAMIS_I32);
+        sample_free(&s);
+    }
+}
+
+/* Padded sequences; queries at the ends of contexts of several lengths. */
+static void members_with_lengths(void **state) {
+    static const int64_t lengths[] = {50, 0, 1, 31, 32, 33}, all[] = {50, 50, 50, 50, 50, 50};
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        sample s = {.mask = TAMIS_MASK_INIT};
+        s.mask.members = 6;
+        s.mask.cols = 50;
+        s.mask.from_end = i & 1;
+        s.mask.rows = s.mask.from_end ? 2 : 50;
+        s.mask.causal = i & 2;
+        if (i & 4) s.mask.left = 7, s.mask.right = 3;
+        give_lengths(&s, i & 16 ? all : lengths, s.mask.from_end ? NULL : lengths, i & 8 ? TAMIS_I64 : TAMIS_I32);
+        expect(&s, TAMIS_I32, TAMIS_I32);
+        sample_free(&s);
+    }
+}
+
+static int64_t drawn(tamis_random *dice, int64_t low, int64_t high) {
+    return low + tamis_random_below(dice, (int64_t)(high - low + 1));
+}
+
+static bool drawn_yes(tamis_random *dice, int64_t of) { return tamis_random_below(dice, of) == 0; }
+
+/* Everything with everything. */
+static void masks_at_random(void **state) {
+    tamis_random dice = tamis_random_start(16, 0);
+    const int rounds = test_rounds(600, 100);
+    (void)state;
+    for (int round = 0; round < rounds; round++) {
+        sample s = {.mask = TAMIS_MASK_INIT};
+        tamis_mask *const m = &s.mask;
+        const tamis_index_type kinds[] = {TAMIS_I32, TAMIS_I64};
+        m->rows = drawn(&dice, 1, 70);
+        m->cols = drawn(&dice, 1, drawn_yes(&dice, 8) ? 700 : 90);
+        m->members = drawn_yes(&dice, 3) ? drawn(&dice, 0, 4) : 1;
+        m->offset = drawn_yes(&dice, 2) ? drawn(&dice, -20, 90) : 0;
+        m->causal = drawn_yes(&dice, 2);
+        m->from_end = drawn_yes(&dice, 4);
+        m->sinks = drawn_yes(&dice, 2);
+        if (drawn_yes(&dice, 2)) m->left = drawn(&dice, -1, 80), m->right = drawn(&dice, -1, 80);
+        if (drawn_yes(&dice, 3)) m->dilation = drawn(&dice, 1, 40);
+        if (drawn_yes(&dice, 3)) m->every = drawn(&dice, 1, 70);
+        if (drawn_yes(&dice, 3)) m->globals = drawn(&dice, 0, 40);
+        if (drawn_yes(&dice, 3)) {
+            int64_t places[700], count = 0;
+            for (int64_t j = 0; j < m->cols; j++)
+                if (drawn_yes(&dice, 12)) places[count++] = j;
+            give_list(&s, count, places, kinds[drawn(&dice, 0, 1)]);
+        }
+        if (drawn_yes(&dice, 3))
+            give_blocks(&s, drawn(&dice, 1, 50), 0.25, kinds[drawn(&dice, 0, 1)], kinds[drawn(&dice, 0, 1)], &dice);
+        if (drawn_yes(&dice, 2)) {
+            int64_t lengths[4], row_lengths[4];
+            for (int i = 0; i < 4; i++)
+                lengths[i] = drawn(&dice, 0, m->cols), row_lengths[i] = drawn(&dice, 0, m->rows);
+            give_lengths(&s, drawn_yes(&dice, 3) ? NULL : lengths, drawn_yes(&dice, 2) ? NULL : row_lengths,
+                         kinds[drawn(&dice, 0, 1)]);
+        }
+        expect(&s, kinds[drawn(&dice, 0, 1)], kinds[drawn(&dice, 0, 1)]);
+        sample_free(&s);
+    }
+}
+
+static bool on_opencl(void) { return strncmp(device_name, "opencl", 6) == 0; }
+
+/* Enough rows for several threads. */
+static void many_rows(void **state) {
+    (void)state;
+    sample s = {.mask = TAMIS_MASK_INIT};
+    s.mask.rows = on_opencl() ? test_rounds(17000, 300) : 17000;
+    s.mask.cols = 40;
+    s.mask.left = 5;
+    s.mask.every = 9;
+    s.mask.from_end = true;
+    expect(&s, TAMIS_I32, TAMIS_I32);
+    s.mask.every = 0;
+    expect(&s, TAMIS_I64, TAMIS_I64);
+}
+
+/* More groups of work-items, one a row here, than a launch has. Row i keeps i % STEP and STEP more. */
+static void more_rows_than_groups(void **state) {
+    enum { STEP = 4000 };
+    const int rows = on_opencl() && !test_whole() ? 300 : 65600; /* a minute on a processor */
+    tamis_owned_sparse *matrix = NULL;
+    tamis_mask m = TAMIS_MASK_INIT;
+    (void)state;
+    m.rows = rows;
+    m.cols = 2 * STEP;
+    m.every = STEP;
+    works(tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, &matrix));
+    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+    assert_int_equal(S->nnz, 2 * rows);
+    int32_t *const offsets = fetched(S->offsets, rows + 1, TAMIS_I32);
+    int32_t *const columns = fetched(S->columns, 2 * rows, TAMIS_I32);
+    for (int32_t i = 0; i < rows; i++) {
+        assert_int_equal(offsets[i], 2 * i);
+        assert_int_equal(columns[2 * i], i % STEP);
+        assert_int_equal(columns[2 * i + 1], i % STEP + STEP);
+    }
+    free(offsets);
+    free(columns);
+    tamis_owned_sparse_free(matrix);
+}
+
+/* ------------------------------------------------------------------------------------------ the caller's arrays */
+
+static void arrays_of_the_caller(void **state) {
+    enum { ROWS = 65, MOST = 4096 };
+    sample s = {.mask = TAMIS_MASK_INIT};
+    void *offsets = NULL, *columns = NULL, *stream = NULL;
+    int64_t nnz = -1;
+    (void)state;
+    s.mask.rows = s.mask.cols = ROWS;
+    s.mask.causal = true;
+    s.mask.left = 9;
+    works(tamis_stream_create(device, &stream));
+    works(tamis_device_allocate(device, (ROWS + 1) * 4, &offsets));
+    works(tamis_device_allocate(device, MOST * 8, &columns));
+    for (int told = 0; told < 2; told++) { /* without nnz nothing waits before the end */
+        works(tamis_mask_offsets(device, stream, &s.mask, TAMIS_I32, offsets, told ? &nnz : NULL));
+        works(tamis_mask_columns(device, stream, &s.mask, TAMIS_I32, offsets, TAMIS_I64, columns));
+        works(tamis_stream_synchronize(device, stream));
+        const int64_t expected = 10 * ROWS - 45;
+        if (told) assert_int_equal(nnz, expected);
+        expect_pattern(&s, &(tamis_sparse){.rows = ROWS,
+                                           .cols = ROWS,
+                                           .nnz = expected,
+                                           .index_type = TAMIS_I64,
+                                           .offsets = offsets,
+                                           .columns = columns});
+    }
+    tamis_device_free(device, offsets);
+    tamis_device_free(device, columns);
+    tamis_stream_destroy(device, stream);
+}
+
+/* A plan takes such a matrix as it is: the sums of what each row keeps. */
+static void a_plan_of_a_mask(void **state) {
+    enum { ROWS = 70 };
+    sample s = {.mask = TAMIS_MASK_INIT};
+    tamis_owned_sparse *matrix = NULL;
+    tamis_plan *plan = NULL;
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    float b[ROWS], c[ROWS];
+    void *memory[2] = {NULL, NULL};
+    (void)state;
+    s.mask.rows = s.mask.cols = ROWS;
+    s.mask.left = 4;
+    s.mask.globals = 2;
+    for (int j = 0; j < ROWS; j++) b[j] = (float)(j + 1);
+    for (int i = 0; i < 2; i++) works(tamis_device_allocate(device, sizeof b, &memory[i]));
+    works(tamis_device_upload(device, NULL, memory[0], 0, b, sizeof b));
+    works(tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &matrix));
+    options.operation = TAMIS_OP_SPMM;
+    options.width = 1;
+    works(tamis_plan_create(device, tamis_owned_sparse_view(matrix), &options, &plan));
+    const tamis_dense B = {.data = memory[0], .rows = ROWS, .cols = 1, .location = description.location};
+    const tamis_dense C = {.data = memory[1], .rows = ROWS, .cols = 1, .location = description.location};
+    works(tamis_plan_spmm(plan, &B, &C, NULL));
+    works(tamis_device_download(device, NULL, c, memory[1], 0, sizeof c));
+    for (int i = 0; i < ROWS; i++) {
+        float sum = 0; /* of whole numbers: exact in any order */
+        for (int j = 0; j < ROWS; j++)
+            if (keeps(&s, 0, i, j)) sum += b[j];
+        assert_true(c[i] == sum);
+    }
+    tamis_plan_destroy(plan);
+    tamis_owned_sparse_free(matrix);
+    for (int i = 0; i < 2; i++) tamis_device_free(device, memory[i]);
+}
+
+/* ------------------------------------------------------------------------------------------ what is refused */
+
+static tamis_status attempt(const tamis_mask *m) {
+    tamis_owned_sparse *matrix = (tamis_owned_sparse *)(uintptr_t)1;
+    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &matrix);
+    assert_null(matrix);
+    return status;
+}
+
+static tamis_status attempt_and_free(const tamis_mask *m) {
+    tamis_owned_sparse *matrix = NULL;
+    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &matrix);
+    tamis_owned_sparse_free(matrix);
+    return status;
+}
+
+static void sizes_are_refused(void **state) {
+    static const tamis_mask initial = TAMIS_MASK_INIT;
+    tamis_mask m = initial;
+    void *const any = &m;
+    int64_t nnz;
+    (void)state;
+    m.rows = m.cols = 10;
+#define REFUSED(change, status, message)                                                                               \
+    do {                                                                                                               \
+        const tamis_mask before = m;                                                                                   \
+        change;                                                                                                        \
+        refuses(attempt(&m), TAMIS_ERROR_##status, message);                                                           \
+        m = before;                                                                                                    \
+    } while (0)
+    REFUSED(m.rows = -1, ARGUMENT, "mask.rows = -1: expected 0 .. 1152921504606846976");
+    REFUSED(m.cols = INT64_MAX, ARGUMENT, "mask.cols = 9223372036854775807: expected 0 .. 1152921504606846976");
+    REFUSED(m.left = -2, ARGUMENT, "mask.left = -2: expected -1 .. 1152921504606846976");
+    REFUSED(m.right = -2, ARGUMENT, "mask.right = -2: expected -1 .. 1152921504606846976");
+    REFUSED(m.dilation = 0, ARGUMENT, "mask.dilation = 0: expected 1 .. 1152921504606846976");
+    REFUSED(m.every = -1, ARGUMENT, "mask.every = -1: expected 0 .. 1152921504606846976");
+    REFUSED(m.globals = -1, ARGUMENT, "mask.globals = -1: expected 0 .. 1152921504606846976");
+    REFUSED(m.global_count = 11, ARGUMENT, "mask.global_count = 11: expected 0 .. 10");
+    REFUSED(m.global_count = 2, ARGUMENT, "mask.global_list = NULL: expected 2 places, as many as global_count");
+    REFUSED(m.members = -1, ARGUMENT, "mask.members = -1: expected 0 .. 1152921504606846976");
+    REFUSED(m.length_type = (tamis_index_type)2, ARGUMENT, "mask.length_type = 2: expected 0 .. 1");
+    REFUSED(m.members = INT64_C(1) << 59, OVERFLOW,
+            "mask.members = 576460752303423488 of 10 x 10: more than 2^60 rows or columns");
+    REFUSED(m.cols = INT64_C(1) << 31, OVERFLOW, "mask.cols = 2147483648: expected offsets of int64");
+    REFUSED((m.members = INT64_C(1) << 28, m.rows = 0), OVERFLOW,
+            "mask: an index_type of int32 cannot hold 0 .. 2684354559, of members * cols columns");
+    REFUSED((m.rows = 2, m.cols = INT32_MAX), OVERFLOW,
+            "mask: 4294967294 columns are kept, which an offset_type of int32 cannot hold");
+    m.reserved[3] = 1;
+    assert_int_equal(attempt(&m), TAMIS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tamis_last_error(), "mask.reserved[3] = 0x1: "));
+    refuses(attempt(NULL), TAMIS_ERROR_ARGUMENT, "mask = NULL: expected a mask");
+    m = initial;
+    m.rows = m.cols = 70000;
+    refuses(tamis_mask_offsets(device, NULL, &m, TAMIS_I32, any, NULL), TAMIS_ERROR_OVERFLOW,
+            "nnz = NULL: 70000 x 70000 may keep more than offsets of int32 hold; ask for nnz, or take int64");
+    refuses(tamis_mask_offsets(NULL, NULL, &m, TAMIS_I32, any, &nnz), TAMIS_ERROR_ARGUMENT,
+            "device = NULL: open one with tamis_device_open");
+    refuses(tamis_mask_offsets(device, NULL, &m, TAMIS_I32, NULL, &nnz), TAMIS_ERROR_ARGUMENT,
+            "offsets = NULL: expected members * rows + 1 of them");
+    refuses(tamis_mask_offsets(device, NULL, &m, (tamis_index_type)7, any, &nnz), TAMIS_ERROR_ARGUMENT,
+            "offset_type = 7: expected 0 .. 1");
+    refuses(tamis_mask_columns(device, NULL, &m, TAMIS_I32, any, TAMIS_I32, NULL), TAMIS_ERROR_ARGUMENT,
+            "columns = NULL: expected an array of nnz");
+    refuses(tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, NULL), TAMIS_ERROR_ARGUMENT,
+            "matrix = NULL: expected an address for the result");
+}
+
+static void refuses_spoiled(sample *s, numbers *of, int64_t at, int64_t value, const char *message) {
+    const int64_t before = of->host[at];
+    of->host[at] = value;
+    send(of);
+    refuses(attempt(&s->mask), TAMIS_ERROR_PATTERN, message);
+    of->host[at] = before;
+    send(of);
+    assert_int_equal(attempt_and_free(&s->mask), TAMIS_OK);
+}
+
+static void arrays_are_refused(void **state) {
+    static const int64_t places[] = {2, 5, 9}, lengths[] = {3, 20};
+    tamis_random dice = tamis_random_start(3, 0);
+    sample s = {.mask = TAMIS_MASK_INIT};
+    (void)state;
+    s.mask.rows = s.mask.cols = 20;
+    s.mask.members = 2;
+    give_list(&s, 3, places, TAMIS_I32);
+    give_lengths(&s, lengths, lengths, TAMIS_I64);
+    give_blocks(&s, 3, 2, TAMIS_I32, TAMIS_I64, &dice); /* all 7 x 7 */
+    refuses_spoiled(&s, &s.list, 1, 2, "mask.global_list[1] = 2 after 2: expected numbers that rise");
+    refuses_spoiled(&s, &s.list, 2, 20, "mask.global_list[2] = 20: expected 0 .. 19");
+    refuses_spoiled(&s, &s.list, 0, -1, "mask.global_list[0] = -1: expected 0 .. 19");
+    refuses_spoiled(&s, &s.lengths, 1, 21, "mask.lengths[1] = 21: expected 0 .. 20");
+    refuses_spoiled(&s, &s.row_lengths, 0, -1, "mask.row_lengths[0] = -1: expected 0 .. 20");
+    refuses_spoiled(&s, &s.block_columns, 8, 0, "mask.blocks.columns[8] = 0 after 0: expected numbers that rise");
+    refuses_spoiled(&s, &s.block_columns, 13, 7, "mask.blocks.columns[13] = 7: expected 0 .. 6");
+    refuses_spoiled(&s, &s.block_offsets, 0, 1, "mask.blocks.offsets[0] = 1: expected 0");
+    refuses_spoiled(&s, &s.block_offsets, 2, 6, "mask.blocks.offsets[2] = 6: expected 7 .. 49");
+    refuses_spoiled(&s, &s.block_offsets, 7, 48, "mask.blocks.offsets[7] = 48: expected 49 .. 49");
+    s.mask.block = 4;
+    refuses(attempt(&s.mask), TAMIS_ERROR_ARGUMENT,
+            "mask.blocks is 7 x 7: expected 5 x 5, the blocks of 4 that cover 20 x 20");
+    s.mask.block = 0;
+    refuses(attempt(&s.mask), TAMIS_ERROR_ARGUMENT, "mask.block = 0: expected 1 .. 1152921504606846976");
+    s.mask.block = 3;
+    s.blocks.format = TAMIS_COO;
+    s.blocks.row_indices = s.blocks.columns;
+    refuses(attempt(&s.mask), TAMIS_ERROR_UNSUPPORTED, "mask.blocks is COO: expected a CSR whose offsets begin with 0");
+    sample_free(&s);
+}
+
+/* Each allocation fails in turn: an error, and nothing is left behind. */
+static void memory_fails(void **state) {
+    static const int64_t places[] = {2, 5, 9};
+    sample s = {.mask = TAMIS_MASK_INIT};
+    (void)state;
+    s.mask.rows = s.mask.cols = 20;
+    give_list(&s, 3, places, TAMIS_I32);
+    expect(&s, TAMIS_I32, TAMIS_I32); /* kernels are there */
+    const int64_t before = tamis_memory_live();
+    int failed = 0;
+    for (tamis_status status = TAMIS_ERROR_MEMORY; status != TAMIS_OK; failed++) {
+        tamis_owned_sparse *matrix = NULL;
+        tamis_memory_fail_at(failed + 1);
+        status = tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &matrix);
+        tamis_memory_fail_at(0);
+        if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
+        tamis_owned_sparse_free(matrix);
+        assert_int_equal(tamis_memory_live(), before);
+    }
+    assert_true(failed > 2); /* the matrix, its offsets and its columns at least */
+    sample_free(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ all of it */
+
+static int set_up(void **state) {
+    (void)state;
+    live = tamis_memory_live();
+    return tamis_device_open(device_name, &device) != TAMIS_OK ||
+           tamis_device_describe(device, &description) != TAMIS_OK;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tamis_device_close(device);
+    return tamis_memory_live() != live && strcmp(device_name, "cpu") == 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_masks),        cmocka_unit_test(listed_places),
+                                       cmocka_unit_test(blocks_of_a_mask),      cmocka_unit_test(members_with_lengths),
+                                       cmocka_unit_test(masks_at_random),       cmocka_unit_test(many_rows),
+                                       cmocka_unit_test(more_rows_than_groups), cmocka_unit_test(arrays_of_the_caller),
+                                       cmocka_unit_test(a_plan_of_a_mask),      cmocka_unit_test(sizes_are_refused),
+                                       cmocka_unit_test(arrays_are_refused),    cmocka_unit_test(memory_fails)};
+    if (!named_device_is_here(argc, argv, &device_name)) return 77;
+    return cmocka_run_group_tests_name(device_name, tests, set_up, tear_down);
+}
