@@ -266,7 +266,7 @@ static int explain_together(const settings *set, const tool_device *device, cons
     pattern.D.data = NULL;
     pattern.S.value_type = pattern.type;
     print_title(problem);
-    tamis_status status = tool_gang_open(&set->together, tool_gang_link(0), &pattern, &planning, &gang);
+    tamis_status status = tool_gang_plan(&set->together, tool_gang_link(0), &pattern, &planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_explain(&gang);
     if (status == TAMIS_OK)
         status = tool_gang_predict(&gang, &set->together, &pattern, &planning, set->spread, &choice);

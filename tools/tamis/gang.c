@@ -100,7 +100,6 @@ static void take_rows(tool_rank *rank, const tool_problem *whole) {
     rank->problem.D = rows_of(&whole->D, rank->first_own, rank->own_rows);
     rank->problem.output =
         rows_of(&whole->output, sddmm ? rank->first_entry : rank->first_row, sddmm ? rank->S.nnz : rank->S.rows);
-    make_blocks(rank);
 }
 
 static tamis_status execute(const tool_rank *rank) {
@@ -119,6 +118,7 @@ static tamis_status execute(const tool_rank *rank) {
 
 /* The three calls of a rank. */
 static tamis_status copy_operands(tool_rank *rank) {
+    make_blocks(rank);
     return tool_mirror_create(&rank->device, &rank->problem, 0, &rank->mirror);
 }
 
@@ -235,7 +235,7 @@ static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
     return status;
 }
 
-tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
+tamis_status tool_gang_plan(const tool_chosen *devices, int link, const tool_problem *problem,
                             const tamis_options *planning, tool_gang *gang) {
     const bool processes = link == TOOL_OF_PROCESSES;
     const int here = devices->count, ranks = processes ? tool_rank_count() : here;
@@ -257,8 +257,15 @@ tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_pro
         gang->at[r].processes = processes;
     }
     expect_at(&gang->line, here);
-    if (status == TAMIS_OK) status = run_all(gang, copy_operands);
     return status == TAMIS_OK ? run_all(gang, make_plan) : status;
+}
+
+tamis_status tool_gang_fill(tool_gang *gang) { return run_all(gang, copy_operands); }
+
+tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning, tool_gang *gang) {
+    const tamis_status status = tool_gang_plan(devices, link, problem, planning, gang);
+    return status == TAMIS_OK ? tool_gang_fill(gang) : status;
 }
 
 void tool_gang_close(tool_gang *gang) {

@@ -57,17 +57,22 @@ typedef struct tool_gang {
     tool_line line;
 } tool_gang;
 
-/* Opens the devices, copies the operands there, and makes the ranks' plans: rows of S with equal nonzeros; rows of B
+/* Opens the devices, makes the ranks' plans, and copies the operands there: rows of S with equal nonzeros; rows of B
    like those of a square S, else equal numbers. Operands of the problem are on the host. After an error too it is to be
    closed. link: a tamis_link; TOOL_OF_PROCESSES: those of --transport mpi, of which devices has this one's. */
 enum { TOOL_OF_PROCESSES = -1 };
 static inline int tool_gang_link(int link) { return tool_ranks_transport() ? TOOL_OF_PROCESSES : link; }
 tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
                             const tamis_options *planning, tool_gang *gang);
+
+/* The two halves of it: plans, which need no operands, and the copies. */
+tamis_status tool_gang_plan(const tool_chosen *devices, int link, const tool_problem *problem,
+                            const tamis_options *planning, tool_gang *gang);
+tamis_status tool_gang_fill(tool_gang *gang);
 void tool_gang_close(tool_gang *gang);
 
-/* The same, or on the first device alone where it is predicted to be no slower than all (gang_choice.c); `spread` is
-   one of tool_spreads, by which it may be all of them always. Of processes it is all. */
+/* The same as tool_gang_open, or on the first device alone where it is predicted to be no slower than all
+   (gang_choice.c); `spread` is one of tool_spreads, by which it may be all of them always. Of processes it is all. */
 tamis_status tool_gang_open_best(const tool_chosen *devices, int link, const tool_problem *problem,
                                  const tamis_options *planning, int spread, tool_gang *gang);
 
