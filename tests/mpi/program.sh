@@ -47,6 +47,13 @@ expect 1 'rank 1: --width = 9, but 8 on rank 0' 3 sh -c "$(on_rank 1 9 8) exec $
 timeout 100 "$mpirun" -np 2 "$program" run spmm "$matrix" --inner 8 --transport mpi -o "$work/no/such/folder/c.npy" >"$work/log" 2>&1 &&
     fail 'a file was written to no folder'
 grep -q 'no/such/folder' "$work/log" || fail 'no word of the folder'
+# rows by METIS, where it is installed: found by each process alike, and the result in the file's order
+if "$program" explain "$work/mesh.mtx" --op spmm --inner 8 --devices cpu,cpu --partition metis 2>&1 | grep -q '^partition  *metis'; then
+    for op in sddmm spmm fused; do
+        expect 0 'correct: ' 3 "$program" run $op "$work/mesh.mtx" --inner 8 --transport mpi --partition metis --beta 0.5 --check
+    done
+fi
+expect 1 'no METIS: /nowhere/libmetis.so: not found' 1 env TAMIS_METIS=/nowhere/libmetis.so "$program" run spmm "$work/mesh.mtx" --inner 8 --devices cpu,cpu --partition metis
 # models: one device's but for rounding, on any number of processes, which go on with each other's checkpoints
 "$program" generate uniform --rows 300 --cols 120 --nnz 6k -o "$work/s.npz" --quiet >/dev/null 2>&1
 training="--type fp64 --factors 8 --hold-out 0.1 --quiet"
