@@ -161,7 +161,7 @@ TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S
  * of them, and that of one device but for rounding. Until then callbacks must not use the model. Each rank's callback
  * is told, with the loss and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0
  * alone, to its options.checkpoint, and is the whole model: to go on, each rank loads it, on as many ranks as there are
- * then, or one device does.
+ * then, or one device does. One that a version before this call wrote goes on on one device alone.
  *
  * Errors of arguments are returned on all ranks, with the number of the rank in front, and change nothing. After
  * another error, which also breaks the group, the models of all ranks are empty, as tamis_model_create makes them: the
