@@ -64,7 +64,7 @@ static void *work(void *memory) {
 /* ------------------------------------------------------------------------------------------ all of them */
 
 static tamis_status open_ranks(rank *ranks, int count) {
-    tamis_device *devices[TOOL_LIST_LIMIT];
+    tamis_device *devices[TOOL_LIST_LIMIT] = {NULL};
     tamis_group *groups[TOOL_LIST_LIMIT] = {NULL};
     tamis_status status = TAMIS_OK;
     for (int r = 0; r < count && status == TAMIS_OK; r++) {
