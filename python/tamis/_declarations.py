@@ -564,6 +564,7 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_model_create": (c_int, [c_void_p, POINTER(tamis_model_options), POINTER(c_void_p)]),
     "tamis_model_free": (None, [c_void_p]),
     "tamis_model_fit": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_held_out)]),
+    "tamis_model_fit_group": (c_int, [c_void_p, c_void_p, POINTER(tamis_sparse), POINTER(tamis_held_out)]),
     "tamis_model_partial_fit": (c_int, [c_void_p, POINTER(tamis_sparse)]),
     "tamis_model_fit_stream": (c_int, [c_void_p, tamis_batch_source, c_void_p, c_int64, POINTER(tamis_held_out)]),
     "tamis_model_transform": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_dense)]),

@@ -156,7 +156,7 @@ tamis_status tamis_group_gradient_create(tamis_group *group, const tamis_sparse 
                                          const tamis_options *options, tamis_group_gradient **gradient) {
     tamis_clear_error();
     if (gradient) *gradient = NULL;
-    return tamis_group_plan_make(group, S, own_rows, options, "gradient", (tamis_group_plan **)gradient);
+    return tamis_group_plan_make(group, S, own_rows, options, TAMIS_GROUP_GRADIENT, (tamis_group_plan **)gradient);
 }
 
 void tamis_group_gradient_destroy(tamis_group_gradient *gradient) { tamis_group_plan_destroy(plan_of(gradient)); }

@@ -75,6 +75,12 @@ tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void
     return TAMIS_OK;
 }
 
+const void *tamis_group_shared(const tamis_group *group, int rank, size_t bytes) {
+    return group->records + (size_t)rank * (sizeof(int64_t) + bytes) + sizeof(int64_t);
+}
+
+tamis_device *tamis_group_device(const tamis_group *group) { return group->device; }
+
 tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer) {
     const tamis_transport *const t = &group->transport;
     tamis_clear_error();

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "core/device.h"
+#include "group/collective.h"
 
 struct tamis_group {
     tamis_device *device;
@@ -17,19 +18,6 @@ struct tamis_group {
     bool broken;                  /* a call of the transport has failed */
     tamis_message reason;
 };
-
-/* The most that tamis_group_share takes. */
-enum { TAMIS_GROUP_SHARED = TAMIS_TRANSPORT_RECORD - sizeof(int64_t) };
-
-/*
- * Tells all ranks how this one fares, and waits for theirs. If all are well, the result is TAMIS_OK, and
- * tamis_group_shared gives each rank's record, until the next call. Otherwise the result and the message are those of
- * the first rank that is not, on all ranks. `mine` comes with its message.
- */
-tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void *record, size_t bytes);
-static inline const void *tamis_group_shared(const tamis_group *group, int rank, size_t bytes) {
-    return group->records + (size_t)rank * (sizeof(int64_t) + bytes) + sizeof(int64_t);
-}
 
 /* The transport's exchange, in two halves; errors break the group. Where the first succeeds, the second follows in any
    case. */
@@ -44,8 +32,5 @@ tamis_status tamis_group_device_end(tamis_group *group);
 static inline bool tamis_group_on_device(const tamis_group *group) {
     return group->device->backend->location == TAMIS_DEVICE;
 }
-
-/* This rank has failed where the others do not ask it: their next call fails. Keeps the message, returns the status. */
-tamis_status tamis_group_abort(tamis_group *group, tamis_status status);
 
 #endif

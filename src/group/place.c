@@ -124,6 +124,7 @@ tamis_status tamis_group_make_pieces(tamis_group_plan *plan, const tamis_options
     tamis_options o = *options, of_x = *options;
     o.trust_input = of_x.trust_input = true; /* the shard has been made of checked arrays */
     of_x.b_layout = of_x.d_layout = TAMIS_ROW_MAJOR;
+    if (plan->bare) return TAMIS_OK;
     if (plan->backward) return make_gradient(plan, &o);
     if (o.transpose) return make_transposed(plan, &o);
     if (plan->overlaps) {

@@ -26,7 +26,7 @@ enum {
     FACT_BATCH,
     FACT_D_IS_B,
     FACT_TRANSPOSE,
-    FACT_BACKWARD,
+    FACT_KIND,
     EQUAL_FACTS,
     FACT_OWN_ROWS = EQUAL_FACTS,
     FACT_ROWS,
@@ -51,6 +51,7 @@ typedef struct facts {
 /* One call of tamis_group_plan_create on one rank. */
 typedef struct making {
     tamis_group_plan *plan;
+    tamis_group_kind kind;
     const tamis_sparse *S;
     int64_t own_rows;
     const tamis_options *given;
@@ -97,7 +98,7 @@ static facts facts_of(const making *m) {
                              [FACT_BATCH] = o->batch,
                              [FACT_D_IS_B] = o->d_is_b,
                              [FACT_TRANSPOSE] = o->transpose,
-                             [FACT_BACKWARD] = m->plan->backward,
+                             [FACT_KIND] = (int64_t)m->kind,
                              [FACT_OWN_ROWS] = m->own_rows,
                              [FACT_ROWS] = m->S->rows,
                              [FACT_NNZ] = m->S->nnz},
@@ -181,11 +182,6 @@ static tamis_status make_shard(making *m) {
     return TAMIS_OK;
 }
 
-static tamis_status exchange(tamis_group *group, const tamis_transfer *transfer) {
-    TRY(tamis_group_exchange_begin(group, transfer));
-    return tamis_group_exchange_end(group);
-}
-
 static tamis_status exchange_counts(making *m) {
     tamis_group_plan *const plan = m->plan;
     for (int r = 0; r <= plan->group->transport.ranks; r++)
@@ -194,7 +190,7 @@ static tamis_status exchange_counts(making *m) {
                                      .send_starts = plan->send_starts,
                                      .receive = m->asked,
                                      .receive_starts = plan->receive_starts};
-    return exchange(plan->group, &transfer);
+    return tamis_group_exchange(plan->group, &transfer);
 }
 
 static tamis_status make_room_for_requests(making *m) {
@@ -215,7 +211,7 @@ static tamis_status exchange_requests(making *m) {
                                      .send_starts = plan->send_starts,
                                      .receive = m->asked_rows,
                                      .receive_starts = plan->receive_starts};
-    return exchange(plan->group, &transfer);
+    return tamis_group_exchange(plan->group, &transfer);
 }
 
 /* ------------------------------------------------------------------------------------------ step 4 */
@@ -246,7 +242,7 @@ static tamis_status make_rest(making *m) {
     TRY(tamis_shard_set_requests(plan->shard, m->asked, m->asked_rows));
     TRY(count_row_bytes(plan));
     plan->report.cols = m->S->cols;
-    plan->overlaps = !plan->backward && tamis_group_overlaps(plan);
+    plan->overlaps = m->kind == TAMIS_GROUP_PLAN && tamis_group_overlaps(plan);
     TRY(tamis_group_make_pieces(plan, &plan->options));
     return tamis_group_make_buffers(plan);
 }
@@ -331,23 +327,25 @@ static tamis_status make(making *m) {
     return TAMIS_OK;
 }
 
-static tamis_status begin(making *m, const char *name, tamis_group_plan **plan) {
-    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an address for the result", name);
+static tamis_status begin(making *m, tamis_group_plan **plan) {
+    static const char *const names[] = {"plan", "gradient", "rows"};
+    if (!plan) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an address for the result", names[m->kind]);
     *plan = NULL;
     return tamis_allocate_zeroed(1, sizeof *m->plan, "a group's plan", (void **)&m->plan);
 }
 
 tamis_status tamis_group_plan_make(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
-                                   const tamis_options *options, const char *name, tamis_group_plan **plan) {
+                                   const tamis_options *options, tamis_group_kind kind, tamis_group_plan **plan) {
     tamis_status status = TAMIS_OK;
-    making m = {.S = S, .own_rows = own_rows, .given = options};
+    making m = {.kind = kind, .S = S, .own_rows = own_rows, .given = options};
     const facts none = {{0}, {0}};
     const double start = tamis_clock_seconds();
     if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group = NULL: open one with tamis_group_open_local");
-    status = begin(&m, name, plan);
+    status = begin(&m, plan);
     if (status != TAMIS_OK) return tamis_group_share(group, status, &none, sizeof none);
     m.plan->group = group;
-    m.plan->backward = strcmp(name, "gradient") == 0;
+    m.plan->backward = kind == TAMIS_GROUP_GRADIENT;
+    m.plan->bare = kind == TAMIS_GROUP_ROWS;
     TRY_GOTO(done, make(&m));
     m.plan->options.algorithm = m.plan->options.parameters = NULL;
     m.plan->options.allocator = NULL;
@@ -366,7 +364,7 @@ done:
 tamis_status tamis_group_plan_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
                                      const tamis_options *options, tamis_group_plan **plan) {
     tamis_clear_error();
-    return tamis_group_plan_make(group, S, own_rows, options, "plan", plan);
+    return tamis_group_plan_make(group, S, own_rows, options, TAMIS_GROUP_PLAN, plan);
 }
 
 void tamis_group_plan_destroy(tamis_group_plan *plan) {

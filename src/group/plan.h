@@ -32,6 +32,7 @@ struct tamis_group_plan {
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
     tamis_shard *shard;
     bool backward;                    /* of a tamis_group_gradient: no pieces but a gradient */
+    bool bare;                        /* of tamis_group_rows: X, and no pieces at all */
     bool overlaps;                    /* two pieces: the first is computed while the ghost rows are on their way */
     tamis_piece pieces[TAMIS_PIECES]; /* of a gradient, the first has the pattern alone */
     tamis_gradient *gradient;
@@ -79,10 +80,10 @@ static inline int64_t tamis_group_own_rows_of_x(const tamis_group_plan *plan) {
     return tamis_group_in_place(plan) ? 0 : tamis_shard_is(plan->shard)->own_rows;
 }
 
-/* plan.c: what tamis_group_plan_create does, and tamis_group_gradient_create; `name` is the result's, "plan" or
-   "gradient". */
+/* plan.c: what tamis_group_plan_create does, and those of gradients and rows. */
+typedef enum tamis_group_kind { TAMIS_GROUP_PLAN, TAMIS_GROUP_GRADIENT, TAMIS_GROUP_ROWS } tamis_group_kind;
 tamis_status tamis_group_plan_make(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
-                                   const tamis_options *options, const char *name, tamis_group_plan **plan);
+                                   const tamis_options *options, tamis_group_kind kind, tamis_group_plan **plan);
 
 /* place.c: the local plans and the buffers, in the device's memory. `algorithm` and the like as the caller's options
    have them. */

@@ -16,6 +16,7 @@
  * Memory in addition to data and factors: four matrices of each side's size, and the centred ratings in both orders.
  */
 #include "ml/biases.h"
+#include "ml/team.h"
 
 #include <math.h>
 
@@ -86,7 +87,7 @@ static tamis_status make_centred(const tamis_model *model, side *half) {
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int visits, int steps,
                               side *half) {
     const int64_t width = model->width;
-    TRY(ml_sparse_place(model, data, transpose, &half->S));
+    TRY(ml_half_place(model, data, transpose, &half->S));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, visits * (int64_t)(1 + steps), &half->fused));
     if (model->options.weighted) TRY(ml_row_lambdas(model, &half->S, &half->lambda));
@@ -128,13 +129,15 @@ static tamis_status make_regressors(tamis_model *model, const als *work, side *h
     return TAMIS_OK;
 }
 
-static tamis_status solve(tamis_model *model, const als *work, side *half, const tamis_dense *X, const tamis_dense *Y,
-                          int steps) {
+static tamis_status solve(tamis_model *model, const als *work, side *half, const tamis_dense *X,
+                          const tamis_dense *columns, int steps) {
     tamis_device *const device = model->device;
     const tamis_dense *const lambda = model->options.weighted ? &half->lambda : NULL;
     const double shift = model->options.weighted ? 0 : model->options.regularization;
     const tamis_dense *G;
-    TRY(make_regressors(model, work, half, Y, &G));
+    tamis_dense Y;
+    TRY(ml_gather(model, &half->S, columns, &Y));
+    TRY(make_regressors(model, work, half, &Y, &G));
     /* R = b - (A + lambda) X */
     TRY(ml_spmm(model, half->spmm, G, 1, 0, &half->R));
     TRY(ml_fused(model, half->fused, X, G, 1, 0, &half->AP));
@@ -168,11 +171,11 @@ static void end(tamis_model *model) {
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
-    TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
+    TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
     if (model->iterations_done == 0) { /* not by `fresh`: a first iteration that failed has left something */
         const double size = 1 / sqrt((double)model->options.factors);
         TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 0));
-        TRY(ml_dense_random(model, &model->column_factors, 1, -size, size));
+        TRY(ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
     }
     als *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
@@ -181,7 +184,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     if (biased(model)) TRY(ml_units_make(model, &work->units));
     for (int i = 0; i < 2; i++) {
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
-        TRY(ml_dense_make(model, i == 0 ? data->rows : data->cols, 1, &work->squares[i]));
+        TRY(ml_dense_make(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
     }
     const tamis_sparse wanted = ml_with_values(&work->sides[0].S.view, work->sides[0].targets);
     TRY(ml_plan(model, &wanted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, ML_PASSES, &work->residual));
@@ -192,7 +195,10 @@ static tamis_status iterate(tamis_model *model) {
     als *const work = model->work;
     const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
     TRY(solve(model, work, &work->sides[0], X, Y, model->options.cg_steps));
-    return solve(model, work, &work->sides[1], Y, X, model->options.cg_steps);
+    ml_changed(model);
+    TRY(solve(model, work, &work->sides[1], Y, X, model->options.cg_steps));
+    ml_changed(model);
+    return TAMIS_OK;
 }
 
 static tamis_status loss(tamis_model *model, double *result) {
@@ -200,7 +206,9 @@ static tamis_status loss(tamis_model *model, double *result) {
     tamis_device *const device = model->device;
     const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
     const tamis_dense *G;
-    TRY(make_regressors(model, work, &work->sides[0], factors[1], &G));
+    tamis_dense Y;
+    TRY(ml_gather(model, &work->sides[0].S, factors[1], &Y));
+    TRY(make_regressors(model, work, &work->sides[0], &Y, &G));
     const tamis_dense errors = ml_values_view(model, work->errors, work->sides[0].S.view.nnz);
     TRY(ml_sddmm(model, work->residual, factors[0], G, 1, 0, &errors));
     double sum;
@@ -217,7 +225,7 @@ static tamis_status loss(tamis_model *model, double *result) {
         sum += squares;
     }
     *result = sum;
-    return TAMIS_OK;
+    return ml_add_ranks(model, result, 1);
 }
 
 /* ------------------------------------------------------------------------------------------ new rows */
@@ -248,6 +256,7 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
 const ml_method ml_als = {.id = TAMIS_ALS,
                           .kind = ML_RATINGS,
                           .row_factors = true,
+                          .groups = true,
                           .defaults = defaults,
                           .check = check,
                           .begin = begin,

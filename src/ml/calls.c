@@ -2,7 +2,7 @@
  * Plans and their executions, with the time of each: the device's stream records an event before and after, and the
  * events are read at the end of an iteration, so that nothing waits in between.
  */
-#include "ml/model.h"
+#include "ml/team.h"
 
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, int64_t calls, tamis_plan **plan) {
@@ -15,7 +15,7 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
     options.d_is_b = operation == TAMIS_OP_FUSED;
     options.expected_calls = calls;
     options.trust_input = true; /* ml_sparse_place made it */
-    options.threads = model->options.threads;
+    options.threads = ml_threads(model);
     if (model->algorithms[operation][0]) options.algorithm = model->algorithms[operation];
     return tamis_plan_create(model->device, S, &options, plan);
 }

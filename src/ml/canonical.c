@@ -76,7 +76,7 @@ static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes) {
     return sum;
 }
 
-uint64_t ml_data_sum(const tamis_sparse *S) {
+uint64_t ml_former_sum(const tamis_sparse *S) {
     const int64_t sizes[] = {S->rows, S->cols, S->nnz};
     uint64_t sum = add_to_sum(0xcbf29ce484222325, sizes, sizeof sizes);
     sum = add_to_sum(sum, S->offsets, (size_t)(S->rows + 1) * sizeof(int64_t));
@@ -85,17 +85,49 @@ uint64_t ml_data_sum(const tamis_sparse *S) {
     return sum > 0 ? sum : 1;
 }
 
-/* What the ratings are divided by. Where they are all equal but for rounding it is their own size. */
-static double scale_of(const tamis_model *model, const tamis_sparse *S) {
+/* Each row's own sum, added up: so that rows of several ranks make the sum of one. */
+uint64_t ml_rows_sum(const tamis_sparse *S, int64_t first) {
+    const int64_t *const offsets = S->offsets;
+    uint64_t total = 0;
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t row = first + i;
+        uint64_t sum = add_to_sum(0xcbf29ce484222325, &row, sizeof row);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) {
+            const int64_t column = ml_column(S, t);
+            const double value = ml_value(S, t);
+            sum = add_to_sum(sum, &column, sizeof column);
+            sum = add_to_sum(sum, &value, sizeof value);
+        }
+        total += sum;
+    }
+    return total;
+}
+
+uint64_t ml_data_sum(int64_t rows, int64_t cols, int64_t nnz, uint64_t rows_sum) {
+    const int64_t sizes[] = {rows, cols, nnz};
+    uint64_t sum = add_to_sum(0xcbf29ce484222325, sizes, sizeof sizes);
+    sum = add_to_sum(sum, &rows_sum, sizeof rows_sum);
+    return sum > 0 ? sum : 1;
+}
+
+static double largest_of(const tamis_model *model) { return fmax(fabs(model->least), fabs(model->most)); }
+
+double ml_squares(const tamis_model *model, const tamis_sparse *S) {
+    const double largest = largest_of(model), centre = ml_centre(model);
     double squares = 0;
-    const double largest = fmax(fabs(model->least), fabs(model->most));
-    const double centre = ml_centre(model);
-    if (model->method->kind != ML_RATINGS || largest == 0) return 1;
+    if (model->method->kind != ML_RATINGS || largest == 0) return 0;
     for (int64_t t = 0; t < S->nnz; t++) {
         const double part = (ml_value(S, t) - centre) / largest; /* a square of ratings may overflow */
         squares += part * part;
     }
-    const double share = sqrt(squares / (double)S->nnz);
+    return squares;
+}
+
+/* What the ratings are divided by. Where they are all equal but for rounding it is their own size. */
+double ml_scale_of(const tamis_model *model, double squares, int64_t nnz) {
+    const double largest = largest_of(model);
+    if (model->method->kind != ML_RATINGS || largest == 0) return 1;
+    const double share = sqrt(squares / (double)nnz);
     return share > 1e-6 ? share * largest : largest;
 }
 
@@ -122,5 +154,5 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *S) {
     model->nnz += S->nnz;
     if (!first) return; /* later ones are fitted about the same mean, with the same scale */
     model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0;
-    model->scale = scale_of(model, S);
+    model->scale = ml_scale_of(model, ml_squares(model, S), S->nnz);
 }

@@ -3,6 +3,7 @@
  * checkpoints. Nothing is allocated within an iteration; held-out entries are scored between iterations.
  */
 #include "ml/fit.h"
+#include "ml/team.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,11 +29,12 @@ static void tell(tamis_model *model) {
 }
 
 tamis_status ml_checkpoint(tamis_model *model, bool now) {
-    if (!model->options.checkpoint) return TAMIS_OK;
-    const double clock = tamis_clock_seconds();
-    if (!now && clock - model->last_save < model->options.checkpoint_seconds) return TAMIS_OK;
+    const double clock = tamis_clock_seconds(), waited = clock - model->last_save;
+    const bool due = model->options.checkpoint && (now || waited >= model->options.checkpoint_seconds);
+    if (!due) return model->team ? ml_team_checkpoint(model, false) : TAMIS_OK;
     model->last_save = clock;
-    const tamis_status status = tamis_model_save(model, model->options.checkpoint);
+    const tamis_status status =
+        model->team ? ml_team_checkpoint(model, true) : tamis_model_save(model, model->options.checkpoint);
     snprintf(model->save_failure, sizeof model->save_failure, "%s", status == TAMIS_OK ? "" : tamis_last_error());
     return now || status != TAMIS_ERROR_FILE ? status : TAMIS_OK; /* a full disk costs the checkpoint, not the fit */
 }
@@ -74,11 +76,15 @@ tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out
     model->iterations_done++;
     model->batches_done = 0;
     for (int i = 0; i < ML_PARTS; i++) model->parts[i] = 0;
-    if (held_out) TRY(ml_metric(model, held_out, &model->metric));
+    double weight;
+    if (held_out)
+        TRY(model->team ? ml_team_metric(model, held_out, &model->metric)
+                        : ml_metric(model, held_out, &model->metric, &weight));
     report->loss = model->options.skip_loss ? NAN : model->loss;
     report->metric = model->metric;
     report->batch = report->batches = report->batches > 0 ? report->batches : 1;
     tell(model);
+    TRY(ml_stop_together(model));
     const double tolerance = model->options.tolerance;
     if (tolerance > 0 && !model->options.skip_loss && before - model->loss < tolerance * fabs(before))
         model->converged = true; /* not where `before` is NaN */
@@ -93,11 +99,9 @@ tamis_status ml_stopped(const tamis_model *model) {
                       model->options.iterations);
 }
 
-static bool unfinished(const tamis_model *model) { return model->iterations_done < model->options.iterations; }
-
-static tamis_status run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
+tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
     TRY(model->method->begin(model, data));
-    while (unfinished(model) && !model->stopped && !model->converged) {
+    while (ml_unfinished(model) && !model->stopped && !model->converged) {
         ml_begin_iteration(model);
         TRY(model->method->iterate(model));
         if (model->stopped) break; /* between two mini-batches */
@@ -106,24 +110,29 @@ static tamis_status run(tamis_model *model, const tamis_sparse *data, const tami
     return TAMIS_OK;
 }
 
-/* Whether the model can go on with these data. */
-static tamis_status same_data(tamis_model *model, const tamis_sparse *data) {
-    const uint64_t sum = ml_data_sum(data);
-    const bool begun = model->iterations_done > 0 || model->batches_done > 0;
-    if (begun && model->data_sum != 0 && model->data_sum != sum)
+tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols, int64_t nnz, uint64_t sum) {
+    if (ml_begun(model) && model->data_sum != 0 && model->data_sum != sum)
         return tamis_fail(
             TAMIS_ERROR_ARGUMENT,
             "S differs from the data of the first %d iterations (%lld x %lld with %lld entries then, %lld x %lld with "
             "%lld now, or other values): make a new model for other data",
             model->iterations_done, (long long)model->rows, (long long)model->cols, (long long)model->nnz,
-            (long long)data->rows, (long long)data->cols, (long long)data->nnz);
+            (long long)rows, (long long)cols, (long long)nnz);
     const tamis_names *const names[] = {model->row_names, model->column_names};
-    const int64_t counts[] = {data->rows, data->cols};
+    const int64_t counts[] = {rows, cols};
     for (int i = 0; i < 2; i++)
         if (names[i] && tamis_names_count(names[i]) != counts[i])
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "S has %lld %s, the model has names for %lld", (long long)counts[i],
                               i == 0 ? "rows" : "columns", (long long)tamis_names_count(names[i]));
-    if (begun) {
+    return TAMIS_OK;
+}
+
+/* Whether the model can go on with these data; what it keeps of them. */
+static tamis_status take_data(tamis_model *model, const tamis_sparse *data) {
+    const uint64_t sum = ml_data_sum(data->rows, data->cols, data->nnz, ml_rows_sum(data, 0));
+    const bool former = model->data_sum != sum && ml_begun(model) && ml_former_sum(data) == model->data_sum;
+    TRY(ml_check_same(model, data->rows, data->cols, data->nnz, former ? model->data_sum : sum));
+    if (ml_begun(model)) {
         model->rows = data->rows;
         model->nnz = data->nnz;
     } else {
@@ -171,15 +180,15 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     const tamis_sparse *const view = tamis_owned_sparse_view(data);
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
-    TRY_GOTO(done, same_data(model, view));
+    TRY_GOTO(done, take_data(model, view));
     TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
     /* ratings of a method that keeps no rows: theirs are found from what is fitted */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->row_factors) own.observed = view;
-    status = run(model, view, held_out ? &own : NULL);
+    status = ml_run(model, view, held_out ? &own : NULL);
     model->method->end(model);
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);
-    if (status == TAMIS_OK && model->stopped && unfinished(model)) status = ml_stopped(model);
+    if (status == TAMIS_OK && model->stopped && ml_unfinished(model)) status = ml_stopped(model);
 done:
     tamis_owned_sparse_free(data);
     return status;

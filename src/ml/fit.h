@@ -12,6 +12,14 @@ void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches);
 tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out);
 /* Saves the checkpoint, where there is one to be made, when it is due or `now`. */
 tamis_status ml_checkpoint(tamis_model *model, bool now);
+static inline bool ml_begun(const tamis_model *model) { return model->iterations_done > 0 || model->batches_done > 0; }
+static inline bool ml_unfinished(const tamis_model *model) {
+    return model->iterations_done < model->options.iterations;
+}
+/* begin() and all iterations; end() is the caller's. */
+tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out);
+/* Whether a model that has begun can go on with data of these sizes and this fingerprint, and has names for as many. */
+tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols, int64_t nnz, uint64_t sum);
 /* TAMIS_ERROR_CANCELLED, with where the fit stands. */
 tamis_status ml_stopped(const tamis_model *model);
 /* The sizes of held-out entries, against the model's columns and the rows that are fitted. */

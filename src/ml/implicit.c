@@ -17,6 +17,7 @@
  */
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/team.h"
 
 #include <math.h>
 
@@ -27,6 +28,7 @@ typedef struct side {
     tamis_plan *fused, *spmm;
     tamis_dense P, R, AP, rr; /* of conjugate gradients */
     tamis_dense G;
+    tamis_dense Y; /* what the entries name of the other side's factors */
 } side;
 
 typedef struct implicit {
@@ -91,7 +93,7 @@ done:
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int visits, int steps,
                               side *half) {
     const int64_t width = model->width;
-    TRY(ml_sparse_place(model, data, transpose, &half->S));
+    TRY(ml_half_place(model, data, transpose, &half->S));
     TRY(make_weights(model, half));
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, width, width, visits * (int64_t)(1 + steps), &half->fused));
@@ -104,22 +106,23 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     return ml_dense_make(model, width, width, &half->G);
 }
 
-/* AP = A P, with G of Y in place. */
-static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P, const tamis_dense *Y) {
-    TRY(ml_fused(model, half->fused, P, Y, 1, 0, &half->AP));
+/* AP = A P, with Y and its G in place. */
+static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P) {
+    TRY(ml_fused(model, half->fused, P, &half->Y, 1, 0, &half->AP));
     return tamis_dense_multiply(model->device, NULL, 1, P, &half->G, 1, &half->AP);
 }
 
 static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, const tamis_dense *Y, int steps) {
     tamis_device *const device = model->device;
-    TRY(tamis_dense_gram(device, NULL, model->workspace, 1, Y, model->options.regularization, &half->G));
-    TRY(ml_spmm(model, half->spmm, Y, 1, 0, &half->R));
-    TRY(apply(model, half, X, Y));
+    TRY(ml_gram(model, Y, model->options.regularization, &half->G));
+    TRY(ml_gather(model, &half->S, Y, &half->Y));
+    TRY(ml_spmm(model, half->spmm, &half->Y, 1, 0, &half->R));
+    TRY(apply(model, half, X));
     TRY(tamis_dense_axpby(device, NULL, -1, &half->AP, 1, &half->R));
     TRY(tamis_dense_axpby(device, NULL, 1, &half->R, 0, &half->P));
     TRY(tamis_dense_row_dots(device, NULL, &half->R, &half->R, &half->rr));
     for (int i = 0; i < steps; i++) {
-        TRY(apply(model, half, &half->P, Y));
+        TRY(apply(model, half, &half->P));
         TRY(tamis_dense_cg_step(device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
     }
     return TAMIS_OK;
@@ -137,7 +140,7 @@ static tamis_status make_first(tamis_model *model, const side *columns) {
     const double size = 1 / sqrt((double)model->options.factors);
     tamis_status status;
     TRY_GOTO(done, tamis_dense_fill(device, NULL, &model->row_factors, 0));
-    TRY_GOTO(done, ml_dense_random(model, &model->column_factors, 1, -size, size));
+    TRY_GOTO(done, ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
     TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, 1, &used, NULL, &used));
     TRY_GOTO(done, tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &used, 0, &model->column_factors, 0,
                                      &model->column_factors));
@@ -157,7 +160,7 @@ static void end(tamis_model *model) {
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
-    TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
+    TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
     implicit *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of implicit-als", (void **)&work));
     model->work = work;
@@ -177,21 +180,24 @@ static tamis_status iterate(tamis_model *model) {
     implicit *const work = model->work;
     const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
     TRY(solve(model, &work->sides[0], X, Y, model->options.cg_steps));
-    return solve(model, &work->sides[1], Y, X, model->options.cg_steps);
+    ml_changed(model);
+    TRY(solve(model, &work->sides[1], Y, X, model->options.cg_steps));
+    ml_changed(model);
+    return TAMIS_OK;
 }
 
-/* G of the items' half is still that of X: the items were solved last. */
+/* Y and G of the items' half are still those of X: the items were solved last. */
 static tamis_status loss(tamis_model *model, double *result) {
     implicit *const work = model->work;
     side *const items = &work->sides[1];
     const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
     double products, squares;
-    TRY(apply(model, items, Y, X));
-    TRY(ml_spmm(model, items->spmm, X, -2, 1, &items->AP));
+    TRY(apply(model, items, Y));
+    TRY(ml_spmm(model, items->spmm, &items->Y, -2, 1, &items->AP));
     TRY(tamis_dense_dot(model->device, NULL, model->workspace, Y, &items->AP, &products));
     TRY(tamis_dense_dot(model->device, NULL, model->workspace, X, X, &squares));
     *result = products + model->options.regularization * squares + work->wanted;
-    return TAMIS_OK;
+    return ml_add_ranks(model, result, 1);
 }
 
 /* ------------------------------------------------------------------------------------------ new rows */
@@ -223,6 +229,7 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
 const ml_method ml_implicit_als = {.id = TAMIS_IMPLICIT_ALS,
                                    .kind = ML_USES,
                                    .row_factors = true,
+                                   .groups = true,
                                    .defaults = defaults,
                                    .check = check,
                                    .begin = begin,

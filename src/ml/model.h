@@ -7,6 +7,7 @@
  *   calls.c      plans and timed calls       methods.c   the table of methods
  *   canonical.c  data as methods take them   fit_stream.c partial_fit, fits of streams
  *   operands.c   predictions as products     sums.c       sums that stay on the device
+ *   team.h                                   fits on groups
  *   als.c implicit.c ccd.c sfa.c lda.c gap.c the methods, on public calls alone
  *   predict.c recommend.c topics.c score.c   using a model
  *   model_file.c                             saving and loading
@@ -52,6 +53,7 @@ typedef struct ml_method {
     ml_kind kind;
     bool row_factors;  /* the model keeps factors of the rows that it was fitted to */
     bool mini_batches; /* partial_fit and streams work */
+    bool groups;       /* fits on groups work: begin() and the like use what is in team.h */
 
     void (*defaults)(tamis_model_options *options);
     tamis_status (*check)(const tamis_model_options *options); /* the method's own fields; NULL: nothing to check */
@@ -144,7 +146,8 @@ struct tamis_model {
     tamis_dense_workspace *workspace;        /* for tamis/dense.h, of `width` + 2 columns or more */
     tamis_names *row_names, *column_names;   /* NULL: none */
 
-    void *work; /* the method's, from begin() to end() */
+    void *work;           /* the method's, from begin() to end() */
+    struct ml_team *team; /* during a fit on a group, see team.h; else NULL: one device has everything */
     ml_times times;
     tamis_iteration report; /* of the iteration under way */
     double iteration_start;
@@ -171,6 +174,9 @@ tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, 
 /* Seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart. */
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
                              double high);
+/* The same, of a larger matrix the rows from number `first` on. */
+tamis_status ml_dense_random_from(const tamis_model *model, const tamis_dense *dense, int64_t first, uint64_t stream,
+                                  double low, double high);
 /* Elements of the model's type on the device: the values of samples. */
 tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values);
 /* The same as a count x 1 matrix, for tamis/dense.h. */
@@ -181,9 +187,14 @@ typedef struct ml_sparse {
     tamis_owned_sparse *host;         /* its arrays on the host */
     tamis_sparse view;                /* at the device's location */
     void *offsets, *columns, *values; /* a GPU's, else NULL */
+    struct tamis_group_plan *others;  /* with a team (team.h): brings the rows that the columns name; else NULL */
 } ml_sparse;
 /* Puts `S` (host, any form), or its transpose, onto the device. */
 tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
+/* The two steps of it: placed->host, with a view of that; and the view's arrays to the device. After an error
+   ml_sparse_free is due. */
+tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
+tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed);
 /* Rows first .. first + count - 1 of a CSR matrix with int64 offsets. */
 tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
                                   bool transpose, ml_sparse *placed);
@@ -252,9 +263,18 @@ tamis_status ml_after_batch(tamis_model *model, int64_t batch, int64_t batches, 
 static inline double ml_centre(const tamis_model *model) {
     return model->options.method == TAMIS_CCD && model->options.nonnegative ? 0 : model->mean;
 }
-/* canonical.c: fingerprint of data of that form, never 0; what the model keeps of them (sizes, mean, range). */
-uint64_t ml_data_sum(const tamis_sparse *data);
+/*
+ * canonical.c: the fingerprint of data of that form, never 0. It is of whole data whose rows add up to `rows_sum`, each
+ * with its number in the whole: `first` of the first one. ml_former_sum is that of files of versions before.
+ */
+uint64_t ml_rows_sum(const tamis_sparse *data, int64_t first);
+uint64_t ml_data_sum(int64_t rows, int64_t cols, int64_t nnz, uint64_t rows_sum);
+uint64_t ml_former_sum(const tamis_sparse *data);
+/* What the model keeps of data (sizes, mean, range, scale). The scale alone: from the sum of squares of ratings less
+   the centre in units of the largest, of so many. */
 void ml_describe_data(tamis_model *model, const tamis_sparse *data);
+double ml_squares(const tamis_model *model, const tamis_sparse *data);
+double ml_scale_of(const tamis_model *model, double squares, int64_t nnz);
 /* The same of one more mini-batch. */
 void ml_describe_more(tamis_model *model, const tamis_sparse *data);
 
@@ -268,7 +288,8 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
 tamis_status ml_algorithms(const char *text, char algorithms[3][48]);
 /* options.c */
 tamis_status ml_options_check(const tamis_model_options *options);
-/* score.c: the number that a fit's callback gets as metric. */
-tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric);
+/* score.c: the number that a fit's callback gets as metric, and what it is the mean of: held-out entries of ratings,
+   rows of uses. */
+tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric, double *weight);
 
 #endif

@@ -55,6 +55,10 @@ static tamis_status put_matrix(writer *w, const tamis_model *model, const tamis_
                                void *piece) {
     for (int64_t at = 0; at < bytes; at += PIECE) {
         const int64_t part = bytes - at < PIECE ? bytes - at : PIECE;
+        if (dense->location == TAMIS_HOST) { /* a team's on a GPU too */
+            TRY(put(w, (const char *)dense->data + at, part));
+            continue;
+        }
         TRY(tamis_device_download(model->device, NULL, piece, dense->data, (size_t)at, (size_t)part));
         TRY(put(w, piece, part));
     }

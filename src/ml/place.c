@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/team.h"
 
 /* ------------------------------------------------------------------------------------------ dense */
 
@@ -74,16 +75,23 @@ tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *
     return status;
 }
 
-tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
-                             double high) {
+tamis_status ml_dense_random_from(const tamis_model *model, const tamis_dense *dense, int64_t first, uint64_t stream,
+                                  double low, double high) {
     tamis_owned_dense *array;
-    TRY(tamis_owned_dense_create(dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, &array));
+    TRY(tamis_owned_dense_create(first + dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, &array));
+    const tamis_dense *const all = tamis_owned_dense_view(array);
     /* a seed of its own for each matrix of a model */
-    tamis_status status =
-        tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(model->options.seed, stream, 0), low, high);
-    if (status == TAMIS_OK) status = ml_dense_write(model, dense, tamis_owned_dense_view(array)->data);
+    tamis_status status = tamis_fill_uniform(all, tamis_random_at(model->options.seed, stream, 0), low, high);
+    if (status == TAMIS_OK && dense->rows > 0)
+        status =
+            ml_dense_write(model, dense, (char *)all->data + (size_t)(first * all->cols) * tamis_type_size(all->type));
     tamis_owned_dense_free(array);
     return status;
+}
+
+tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
+                             double high) {
+    return ml_dense_random_from(model, dense, 0, stream, low, high);
 }
 
 tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values) {
@@ -112,8 +120,7 @@ static tamis_status upload(const tamis_model *model, const void *host, size_t by
     return tamis_device_upload(model->device, NULL, *memory, 0, host, bytes);
 }
 
-tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
-    *placed = (ml_sparse){0};
+tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.format = TAMIS_CSR;
     options.index_type = S->rows > INT32_MAX || S->cols > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
@@ -123,20 +130,30 @@ tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bo
     options.duplicates = TAMIS_DUPLICATES_SUM;
     options.sort = true;
     options.transpose = transpose;
-    tamis_status status;
-    TRY_GOTO(failed, tamis_convert(S, &options, &placed->host));
+    TRY(tamis_convert(S, &options, &placed->host));
     placed->view = *tamis_owned_sparse_view(placed->host);
+    return TAMIS_OK;
+}
+
+tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed) {
     if (model->location == TAMIS_HOST) return TAMIS_OK;
     tamis_sparse *const view = &placed->view;
     const size_t nnz = (size_t)view->nnz;
-    TRY_GOTO(failed, upload(model, view->offsets, (size_t)(view->rows + 1) * tamis_index_size(view->offset_type),
-                            &placed->offsets));
-    TRY_GOTO(failed, upload(model, view->columns, nnz * tamis_index_size(view->index_type), &placed->columns));
-    TRY_GOTO(failed, upload(model, view->values, nnz * tamis_type_size(view->value_type), &placed->values));
+    TRY(upload(model, view->offsets, (size_t)(view->rows + 1) * tamis_index_size(view->offset_type), &placed->offsets));
+    TRY(upload(model, view->columns, nnz * tamis_index_size(view->index_type), &placed->columns));
+    TRY(upload(model, view->values, nnz * tamis_type_size(view->value_type), &placed->values));
     view->location = model->location;
     view->offsets = placed->offsets;
     view->columns = placed->columns;
     view->values = placed->values;
+    return TAMIS_OK;
+}
+
+tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
+    *placed = (ml_sparse){0};
+    tamis_status status;
+    TRY_GOTO(failed, ml_sparse_convert(model, S, transpose, placed));
+    TRY_GOTO(failed, ml_sparse_send(model, placed));
     return TAMIS_OK;
 failed:
     ml_sparse_free(model, placed);
@@ -165,6 +182,7 @@ void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
     if (placed->offsets) tamis_device_free(model->device, placed->offsets);
     if (placed->columns) tamis_device_free(model->device, placed->columns);
     if (placed->values) tamis_device_free(model->device, placed->values);
+    tamis_group_rows_destroy(placed->others);
     tamis_owned_sparse_free(placed->host);
     *placed = (ml_sparse){0};
 }

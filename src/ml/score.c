@@ -298,6 +298,12 @@ static int64_t rows_with_entries(const tamis_sparse *S) {
     return rows;
 }
 
+static int64_t rows_with_relevant(const scoring *s) {
+    int64_t rows = 0;
+    for (int64_t i = 0; i < s->entries->rows; i++) rows += relevant_in(s, i) > 0;
+    return rows;
+}
+
 static tamis_score nothing(void) {
     return (tamis_score){.rmse = NAN,
                          .mae = NAN,
@@ -334,7 +340,7 @@ done:
     return status;
 }
 
-tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric) {
+tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric, double *weight) {
     const ml_kind kind = model->method->kind;
     tamis_status status;
     scoring s = {.model = model};
@@ -342,6 +348,7 @@ tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, doubl
     TRY_GOTO(done, make(&s, held_out, folds_in(model, false), kind == ML_USES));
     TRY_GOTO(done, kind == ML_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
     *metric = kind == ML_RATINGS ? made.rmse : kind == ML_COUNTS ? made.perplexity : made.recall;
+    *weight = kind == ML_USES ? (double)rows_with_relevant(&s) : (double)s.entries->nnz;
 done:
     release(&s);
     return status;

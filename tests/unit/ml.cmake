@@ -24,3 +24,5 @@ tamis_add_test(NAME test_ml_bound SOURCES test_ml_bound.c topics_reference.c
     LIBRARIES tamis_ml_static tamis_test_support TIMEOUT 120)
 tamis_add_test(NAME test_ml_topics SOURCES test_ml_topics.c topics_reference.c
     LIBRARIES tamis_ml_static tamis_test_support TIMEOUT 300)
+# Fits on several devices.
+tamis_add_test(NAME test_ml_group SOURCES test_ml_group.c ml_recommender_support.c LIBRARIES tamis_ml_static TIMEOUT 300)

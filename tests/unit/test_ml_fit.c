@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "ml/model.h"
 
 static const char *device_name = "cpu";
 static tamis_device *device;
@@ -272,6 +273,35 @@ static bool same_factors(tamis_model *a, tamis_model *b) {
     return same;
 }
 
+/* A checkpoint of an earlier version has another fingerprint of its data: it goes on with these, and no others. */
+static void former_fingerprints_are_known(void **state) {
+    (void)state;
+    ratings r = draw(30, 20, 0.3, 3, 0.3, 5);
+    const tamis_sparse S = view_of(&r);
+    tamis_model_options options = options_of(TAMIS_ALS);
+    history h = {.stop_after = 1};
+    options.iterations = 3;
+    options.callback = remember;
+    options.callback_context = &h;
+    for (int n = 0; n < 2; n++) {
+        tamis_model *const model = model_of(&options);
+        tamis_owned_sparse *data;
+        h = (history){.stop_after = 1};
+        assert_int_equal(tamis_model_fit(model, &S, NULL), TAMIS_ERROR_CANCELLED);
+        const uint64_t now = model->data_sum;
+        works(ml_canonical(model, &S, "S", &data));
+        model->data_sum = ml_former_sum(tamis_owned_sparse_view(data));
+        assert_true(model->data_sum != now);
+        assert_true(model->data_sum == 0x71ce4b5a16358c78); /* as version 0.1 had it */
+        tamis_owned_sparse_free(data);
+        model->data_sum += (uint64_t)n;
+        assert_int_equal(tamis_model_fit(model, &S, NULL), n ? TAMIS_ERROR_ARGUMENT : TAMIS_OK);
+        if (n == 0) assert_true(model->data_sum == now);
+        tamis_model_free(model);
+    }
+    drop(&r);
+}
+
 static void stopping_changes_nothing(void **state) {
     (void)state;
     ratings r = draw(80, 60, 0.3, 3, 0.3, 5);
@@ -490,6 +520,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(als_never_rises),
         cmocka_unit_test(als_finds_known_factors),
         cmocka_unit_test(stopping_changes_nothing),
+        cmocka_unit_test(former_fingerprints_are_known),
         cmocka_unit_test(tolerance_ends_it),
         cmocka_unit_test(bad_options_are_named),
         cmocka_unit_test(bad_data_are_named),

@@ -220,12 +220,12 @@ static void gives_metrics(void **state) {
         data held = data_make(23, 40, 4, 50), seen = data_make(23, 40, 6, 51);
         const tamis_held_out held_out = {.entries = &held.view, .observed = &seen.view};
         tamis_score score;
-        double metric;
+        double metric, weight;
         EXPECT_OK(tamis_model_score(model, &held_out, false, 10, &score));
-        EXPECT_OK(ml_metric(model, &held_out, &metric));
+        EXPECT_OK(ml_metric(model, &held_out, &metric, &weight));
         assert_true(metric == (kind == ML_RATINGS ? score.rmse : kind == ML_COUNTS ? score.perplexity : score.recall));
         if (kind != ML_COUNTS)
-            EXPECT_OK(ml_metric(model, &(tamis_held_out){.entries = &held.view, .observed = NULL}, &metric));
+            EXPECT_OK(ml_metric(model, &(tamis_held_out){.entries = &held.view, .observed = NULL}, &metric, &weight));
         data_free(&held);
         data_free(&seen);
         tamis_model_free(model);

@@ -32,6 +32,7 @@ static const tool_option options[] = {
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
     TOOL_SPREAD(AT(spread)),
+    TOOL_PARTITION(AT(partition)),
     TOOL_TRANSPORT(AT(transport)),
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},

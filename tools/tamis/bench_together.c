@@ -52,9 +52,11 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     double seconds = 0;
     s->comparison.passed = true; /* unless the first process finds otherwise */
     if (looks_on(s)) return TAMIS_OK;
-    tamis_status status = s->alone ? tool_gang_open(&s->devices, 0, problem, &planning, &s->gang)
-                                   : tool_gang_open_best(&s->devices, tool_gang_link(one->settings->link), problem,
-                                                         &planning, one->settings->spread, &s->gang);
+    tool_gang_kind kind = {.devices = s->devices};
+    if (!s->alone) kind.link = tool_gang_link(one->settings->link);
+    if (!s->alone) kind.partition = one->settings->partition;
+    tamis_status status = s->alone ? tool_gang_open(&kind, problem, &planning, &s->gang)
+                                   : tool_gang_open_best(&kind, problem, &planning, one->settings->spread, &s->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&s->gang, &s->local, &s->exchange);
     if (status == TAMIS_OK) status = tool_gang_execute(&s->gang, 1, &seconds);
     if (status != TAMIS_OK) return status;
@@ -138,6 +140,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     tool_json_problem(json, &one->problem, one->source->name);
     tool_json_text(json, "devices", names);
     tool_json_text(json, "model", one->device->description.model);
+    tool_json_text(json, "partition", sides[TOGETHER].gang.order ? "metis" : "rows");
     tool_json_integer(json, "ranks", exchange->ranks);
     tool_json_bool(json, "stays", sides[TOGETHER].gang.choice.stays);
     tool_json_text(json, "algorithm", sides[TOGETHER].local.algorithm);

@@ -25,7 +25,7 @@ typedef struct settings {
     tool_chosen together; /* several devices that share each problem */
     tool_integers inner, widths;
     int64_t limit, seed;
-    int overlap, exchange, link, transport;
+    int overlap, exchange, link, transport, partition;
     bool verbose, quick;
     tool_reading reading;
     const char *json;
@@ -54,6 +54,7 @@ static const tool_option options[] = {
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
      "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
      &tool_overlaps},
+    TOOL_PARTITION(AT(partition)),
     TOOL_TRANSPORT(AT(transport)),
     TOOL_EXCHANGE(AT(exchange)),
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
@@ -210,7 +211,9 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
     tamis_plan *plan = NULL;
     tamis_status status = prepare_output(problem, operands, (uint64_t)run->set->seed);
     if (status == TAMIS_OK && run->set->together.count > 0) {
-        status = tool_gang_once(&run->set->together, tool_gang_link(run->set->link), problem, &planning);
+        const tool_gang_kind kind = {
+            .devices = run->set->together, .link = tool_gang_link(run->set->link), .partition = run->set->partition};
+        status = tool_gang_once(&kind, problem, &planning);
     } else if (status == TAMIS_OK) {
         status = tamis_plan_create(run->device->device, &mirror->problem.S, &planning, &plan);
         if (status == TAMIS_OK) status = tool_mirror_put(mirror);
@@ -432,9 +435,28 @@ static void check_part(check_run *run, const tool_source *source, int64_t limit,
     }
 }
 
+/* METIS orders rows and columns alike: of some rows of a matrix it cannot. */
+static int check_partition(const settings *set, const tool_source *source) {
+    const tamis_sparse *S = source->S;
+    const int64_t few = set->limit < WIDTHS_NONZEROS ? set->limit : WIDTHS_NONZEROS;
+    const int64_t limit = set->widths.count > 0 ? few : set->limit;
+    if (set->partition == 0 || (S->rows == S->cols && S->nnz <= limit)) return 0;
+    if (S->rows != S->cols)
+        return tool_usage_error("--partition metis: %s has %lld rows and %lld columns, expected as many", source->name,
+                                (long long)S->rows, (long long)S->cols);
+    return tool_usage_error("--partition metis: of %s with %lld nonzeros only some rows would be checked: use %s%lld",
+                            source->name, (long long)S->nnz,
+                            set->widths.count > 0 ? "--quick and --limit " : "--limit ", (long long)S->nnz);
+}
+
 static void check_source(check_run *run, const tool_source *source) {
     const settings *set = run->set;
     tool_submatrix part, small = {0};
+    const int refused = check_partition(set, source);
+    if (refused) {
+        run->worst = refused;
+        return;
+    }
     run->matrix = source->name;
     const int64_t passed = run->passed, failed = run->failed, skipped = run->skipped, in_part = run->in_part;
     const double start = tool_seconds();

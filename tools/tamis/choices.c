@@ -80,6 +80,7 @@ const tool_choices tool_overlaps = {"an answer", .names = (const char *const[]){
 const tool_choices tool_exchanges = {"an exchange",
                                      .names = (const char *const[]){"auto", "1d-fetch", "static-split", NULL}};
 const tool_choices tool_transports = {"a transport", .names = (const char *const[]){"threads", "mpi", NULL}};
+const tool_choices tool_partitions = {"a partition", .names = (const char *const[]){"rows", "metis", NULL}};
 const tool_choices tool_spreads = {"an answer", .names = (const char *const[]){"auto", "always", NULL}};
 const tool_choices tool_links = {"a link", .names = (const char *const[]){"copies", "nccl", NULL}};
 const tool_choices tool_formats = {"a format", .name_at = format_at};

@@ -23,7 +23,7 @@ typedef struct settings {
     tool_chosen operations;
     tool_integers inner;
     int64_t width, calls, threads, device_memory;
-    int edge, type, math, device, algorithm, effort, overlap, exchange, transport, spread;
+    int edge, type, math, device, algorithm, effort, overlap, exchange, transport, partition, spread;
     tool_chosen together; /* several devices that share each problem */
     tool_reading reading;
     bool json, verbose, share;
@@ -50,6 +50,7 @@ static const tool_option options[] = {
      &tool_overlaps},
     TOOL_EXCHANGE(AT(exchange)),
     TOOL_SPREAD(AT(spread)),
+    TOOL_PARTITION(AT(partition)),
     TOOL_TRANSPORT(AT(transport)),
     TOOL_DEVICE_MEMORY(AT(device_memory)),
     {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
@@ -261,15 +262,15 @@ static void print_title(const tool_problem *problem) {
 static int explain_together(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
     tool_problem pattern = *problem;
+    const tool_gang_kind kind = {.devices = set->together, .link = tool_gang_link(0), .partition = set->partition};
     tool_gang gang = {0};
     tool_spread choice = {.stays = false};
     pattern.D.data = NULL;
     pattern.S.value_type = pattern.type;
     print_title(problem);
-    tamis_status status = tool_gang_open(&set->together, tool_gang_link(0), &pattern, &planning, &gang);
+    tamis_status status = tool_gang_plan(&kind, &pattern, &planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_explain(&gang);
-    if (status == TAMIS_OK)
-        status = tool_gang_predict(&gang, &set->together, &pattern, &planning, set->spread, &choice);
+    if (status == TAMIS_OK) status = tool_gang_predict(&gang, &kind, &pattern, &planning, set->spread, &choice);
     if (status == TAMIS_OK && choice.alone > 0)
         printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
                choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,

@@ -11,6 +11,8 @@
 #include "mirror.h"
 #include "progress.h"
 
+enum { METIS = 1 }; /* of tool_partitions */
+
 struct tool_rank {
     tool_device device;
     tamis_group *group;
@@ -24,6 +26,7 @@ struct tool_rank {
     tool_line *line;
     tamis_status (*call)(tool_rank *rank); /* under way */
     const tamis_options *planning;
+    const tool_problem *whole;
     int count, burst; /* of samples, and of executions in each */
     bool processes;   /* the others are such */
     bool copies;      /* the output, before and after them */
@@ -100,7 +103,6 @@ static void take_rows(tool_rank *rank, const tool_problem *whole) {
     rank->problem.D = rows_of(&whole->D, rank->first_own, rank->own_rows);
     rank->problem.output =
         rows_of(&whole->output, sddmm ? rank->first_entry : rank->first_row, sddmm ? rank->S.nnz : rank->S.rows);
-    make_blocks(rank);
 }
 
 static tamis_status execute(const tool_rank *rank) {
@@ -119,6 +121,8 @@ static tamis_status execute(const tool_rank *rank) {
 
 /* The three calls of a rank. */
 static tamis_status copy_operands(tool_rank *rank) {
+    take_rows(rank, rank->whole);
+    make_blocks(rank);
     return tool_mirror_create(&rank->device, &rank->problem, 0, &rank->mirror);
 }
 
@@ -218,7 +222,12 @@ static tamis_status open_groups(tool_gang *gang, int link) {
 static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
     const tamis_sparse *S = &problem->S;
     int64_t *first = tool_allocate((size_t)gang->ranks + 1, sizeof *first);
-    tamis_status status = tamis_partition(S, gang->ranks, first);
+    tamis_status status = TAMIS_OK;
+    if (gang->order) {
+        memcpy(first, gang->order->first_rows, ((size_t)gang->ranks + 1) * sizeof *first);
+    } else {
+        status = tamis_partition(S, gang->ranks, first);
+    }
     gang->first_rows = first;
     for (int i = 0; i < gang->here && status == TAMIS_OK; i++) {
         tool_rank *rank = &gang->at[i];
@@ -230,14 +239,14 @@ static tamis_status share_rows(tool_gang *gang, const tool_problem *problem) {
         rank->own_rows = end - rank->first_own;
         status = tamis_slice(S, first[r], first[r + 1] - first[r], 0, 0, &rank->S);
         rank->first_entry = rank->S.offset_base - S->offset_base;
-        if (status == TAMIS_OK) take_rows(rank, problem);
     }
     return status;
 }
 
-tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
-                            const tamis_options *planning, tool_gang *gang) {
-    const bool processes = link == TOOL_OF_PROCESSES;
+tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                            tool_gang *gang) {
+    const tool_chosen *devices = &kind->devices;
+    const bool processes = kind->link == TOOL_OF_PROCESSES;
     const int here = devices->count, ranks = processes ? tool_rank_count() : here;
     if (problem->S.format != TAMIS_CSR)
         return tamis_transport_fail(TAMIS_ERROR_UNSUPPORTED, "several devices take csr only");
@@ -248,17 +257,35 @@ tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_pro
     pthread_cond_init(&gang->line.start, NULL);
     tamis_status status = TAMIS_OK;
     for (int r = 0; r < here && status == TAMIS_OK; r++) status = tool_device_try(devices->at[r], &gang->at[r].device);
-    if (status == TAMIS_OK) status = share_rows(gang, problem);
+    const bool reorders = kind->partition == METIS && ranks > 1;
+    if (reorders && processes) status = tool_ranks_agree(status);
+    if (status == TAMIS_OK && reorders) {
+        gang->order = tool_allocate(1, sizeof *gang->order);
+        status = tool_order_make(problem, ranks, gang->order);
+        gang->whole = &gang->order->problem;
+    }
+    if (status == TAMIS_OK) status = share_rows(gang, gang->whole);
     if (processes) status = tool_ranks_agree(status);
-    if (status == TAMIS_OK) status = open_groups(gang, link);
+    if (status == TAMIS_OK) status = open_groups(gang, kind->link);
     for (int r = 0; r < here; r++) {
         gang->at[r].planning = planning;
+        gang->at[r].whole = gang->whole;
         gang->at[r].line = &gang->line;
         gang->at[r].processes = processes;
     }
     expect_at(&gang->line, here);
-    if (status == TAMIS_OK) status = run_all(gang, copy_operands);
     return status == TAMIS_OK ? run_all(gang, make_plan) : status;
+}
+
+tamis_status tool_gang_fill(tool_gang *gang) {
+    if (gang->order) tool_order_operands(gang->order);
+    return run_all(gang, copy_operands);
+}
+
+tamis_status tool_gang_open(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                            tool_gang *gang) {
+    const tamis_status status = tool_gang_plan(kind, problem, planning, gang);
+    return status == TAMIS_OK ? tool_gang_fill(gang) : status;
 }
 
 void tool_gang_close(tool_gang *gang) {
@@ -274,6 +301,8 @@ void tool_gang_close(tool_gang *gang) {
         pthread_cond_destroy(&gang->line.start);
         pthread_mutex_destroy(&gang->line.lock);
     }
+    if (gang->order) tool_order_free(gang->order);
+    free(gang->order);
     free(gang->at);
     free(gang->first_rows);
     *gang = (tool_gang){0};
@@ -321,6 +350,7 @@ static tamis_status sample(tool_gang *gang, int count, int burst, bool copies, d
         rank->copies = copies;
         rank->seconds = all + (size_t)r * (size_t)count;
     }
+    if (gang->order && copies) tool_order_output(gang->order, false);
     tamis_status status = run_all(gang, execute_all);
     for (int i = 0; i < count; i++) {
         seconds[i] = 0;
@@ -330,7 +360,9 @@ static tamis_status sample(tool_gang *gang, int count, int burst, bool copies, d
         if (processes && status == TAMIS_OK) seconds[i] = tool_ranks_most(seconds[i]);
     }
     free(all);
-    return processes && copies && status == TAMIS_OK ? collect_output(gang, gang->whole) : status;
+    if (processes && copies && status == TAMIS_OK) status = collect_output(gang, gang->whole);
+    if (gang->order && copies && status == TAMIS_OK) tool_order_output(gang->order, true);
+    return status;
 }
 
 tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds) {
@@ -354,14 +386,14 @@ tamis_status tool_gang_explain(const tool_gang *gang) {
     status = tamis_group_plan_explain(gang->at[0].plan, text, needed, NULL);
     if (status == TAMIS_OK) puts(text);
     free(text);
+    if (status == TAMIS_OK && gang->order) status = tool_order_explain(gang->order, gang->ranks);
     return status;
 }
 
-tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,
-                            const tamis_options *planning) {
+tamis_status tool_gang_once(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning) {
     tool_gang gang = {0};
     double seconds = 0;
-    tamis_status status = tool_gang_open(devices, link, problem, planning, &gang);
+    tamis_status status = tool_gang_open(kind, problem, planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_execute(&gang, 1, &seconds);
     tool_gang_close(&gang);
     return status;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <tamis/group.h>
 
+#include "gang_order.h"
 #include "options.h"
 #include "problem.h"
 #include "ranks.h"
@@ -21,6 +22,13 @@
         "spread", 0, TOOL_CHOICE, "WHEN", "auto",                                                                      \
             "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", offset,  \
             0, 0, &tool_spreads                                                                                        \
+    }
+#define TOOL_PARTITION(offset)                                                                                         \
+    {                                                                                                                  \
+        "partition", 0, TOOL_CHOICE, "HOW", "rows",                                                                    \
+            "with --devices or --transport: rows in the order of the matrix, or those of a square one by METIS, "      \
+            "so that few go between devices",                                                                          \
+            offset, 0, 0, &tool_partitions                                                                             \
     }
 #define TOOL_TRANSPORT(offset)                                                                                         \
     {                                                                                                                  \
@@ -46,33 +54,46 @@ typedef struct tool_spread {
     double alone, together;
 } tool_spread;
 
+/* What a gang is made of. link: a tamis_link; TOOL_OF_PROCESSES: the processes of --transport mpi, of which devices has
+   this one's. partition: one of tool_partitions. */
+enum { TOOL_OF_PROCESSES = -1 };
+typedef struct tool_gang_kind {
+    tool_chosen devices;
+    int link, partition;
+} tool_gang_kind;
+static inline int tool_gang_link(int link) { return tool_ranks_transport() ? TOOL_OF_PROCESSES : link; }
+
 typedef struct tool_gang {
     int ranks; /* all of them */
     bool processes;
     int here;           /* those of this process: all, or one */
     tool_spread choice; /* of tool_gang_open_best */
     tool_rank *at;
-    const tool_problem *whole;
-    int64_t *first_rows; /* of all ranks, and the number of rows */
+    const tool_problem *whole; /* that the ranks share: the caller's, or that of `order` */
+    tool_order *order;         /* NULL: rows are as they are */
+    int64_t *first_rows;       /* of all ranks, and the number of rows */
     tool_line line;
 } tool_gang;
 
-/* Opens the devices, copies the operands there, and makes the ranks' plans: rows of S with equal nonzeros; rows of B
+/* Opens the devices, makes the ranks' plans, and copies the operands there: rows of S with equal nonzeros; rows of B
    like those of a square S, else equal numbers. Operands of the problem are on the host. After an error too it is to be
-   closed. link: a tamis_link; TOOL_OF_PROCESSES: those of --transport mpi, of which devices has this one's. */
-enum { TOOL_OF_PROCESSES = -1 };
-static inline int tool_gang_link(int link) { return tool_ranks_transport() ? TOOL_OF_PROCESSES : link; }
-tamis_status tool_gang_open(const tool_chosen *devices, int link, const tool_problem *problem,
-                            const tamis_options *planning, tool_gang *gang);
+   closed. */
+tamis_status tool_gang_open(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                            tool_gang *gang);
+
+/* The two halves of it: plans, which need no operands, and the copies. */
+tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                            tool_gang *gang);
+tamis_status tool_gang_fill(tool_gang *gang);
 void tool_gang_close(tool_gang *gang);
 
-/* The same, or on the first device alone where it is predicted to be no slower than all (gang_choice.c); `spread` is
-   one of tool_spreads, by which it may be all of them always. Of processes it is all. */
-tamis_status tool_gang_open_best(const tool_chosen *devices, int link, const tool_problem *problem,
-                                 const tamis_options *planning, int spread, tool_gang *gang);
+/* The same as tool_gang_open, or on the first device alone where it is predicted to be no slower than all
+   (gang_choice.c); `spread` is one of tool_spreads, by which it may be all of them always. Of processes it is all. */
+tamis_status tool_gang_open_best(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                                 int spread, tool_gang *gang);
 
 /* What that decides for an open gang of all devices. */
-tamis_status tool_gang_predict(const tool_gang *gang, const tool_chosen *devices, const tool_problem *problem,
+tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind, const tool_problem *problem,
                                const tamis_options *planning, int spread, tool_spread *choice);
 
 /* `count` executions from the output as it is on the host, which gets the result of the last, of processes that of rank
@@ -85,8 +106,7 @@ tamis_status tool_gang_execute(tool_gang *gang, int count, double *seconds);
 tamis_status tool_gang_time(tool_gang *gang, int count, int burst, double *seconds);
 
 /* Opens, executes once, and closes. */
-tamis_status tool_gang_once(const tool_chosen *devices, int link, const tool_problem *problem,
-                            const tamis_options *planning);
+tamis_status tool_gang_once(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning);
 
 /* Prints what the first rank's plan says of itself and of the exchange. */
 tamis_status tool_gang_explain(const tool_gang *gang);

@@ -4,20 +4,18 @@
 enum { AUTO, ALWAYS }; /* in the order of tool_spreads */
 
 /* What the first device alone is predicted to take; 0: not known, as where it has too little memory. */
-static double alone_seconds(const tool_chosen *devices, const tool_problem *problem, const tamis_options *planning) {
-    const tool_chosen first = {.count = 1, .at = {devices->at[0]}};
-    tool_problem pattern = *problem;
+static double alone_seconds(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning) {
+    const tool_gang_kind first = {.devices = {.count = 1, .at = {kind->devices.at[0]}}};
     tool_gang gang = {0};
     tamis_plan_report local;
     tamis_group_report report = {.ranks = 1};
-    pattern.A.data = pattern.B.data = pattern.D.data = pattern.output.data = NULL; /* plans need no operands */
-    tamis_status status = tool_gang_open(&first, 0, &pattern, planning, &gang);
+    tamis_status status = tool_gang_plan(&first, problem, planning, &gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&gang, &local, &report);
     tool_gang_close(&gang);
     return status == TAMIS_OK ? report.together_seconds : 0;
 }
 
-tamis_status tool_gang_predict(const tool_gang *gang, const tool_chosen *devices, const tool_problem *problem,
+tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind, const tool_problem *problem,
                                const tamis_options *planning, int spread, tool_spread *choice) {
     tamis_plan_report local;
     tamis_group_report report;
@@ -25,22 +23,23 @@ tamis_status tool_gang_predict(const tool_gang *gang, const tool_chosen *devices
     const tamis_status status = tool_gang_describe(gang, &local, &report);
     if (status != TAMIS_OK || gang->ranks == 1 || gang->processes) return status;
     choice->together = report.together_seconds;
-    if (choice->together > 0) choice->alone = alone_seconds(devices, problem, planning);
+    if (choice->together > 0) choice->alone = alone_seconds(kind, problem, planning);
     choice->stays = spread == AUTO && choice->alone > 0 && choice->alone <= choice->together;
     return TAMIS_OK;
 }
 
-tamis_status tool_gang_open_best(const tool_chosen *devices, int link, const tool_problem *problem,
-                                 const tamis_options *planning, int spread, tool_gang *gang) {
-    const tool_chosen first = {.count = 1, .at = {devices->at[0]}};
+tamis_status tool_gang_open_best(const tool_gang_kind *kind, const tool_problem *problem, const tamis_options *planning,
+                                 int spread, tool_gang *gang) {
+    const tool_gang_kind first = {.devices = {.count = 1, .at = {kind->devices.at[0]}}};
     tool_spread choice = {.stays = false};
-    tamis_status status = tool_gang_open(devices, link, problem, planning, gang);
+    tamis_status status = tool_gang_plan(kind, problem, planning, gang);
     if (status == TAMIS_OK && spread != ALWAYS)
-        status = tool_gang_predict(gang, devices, problem, planning, spread, &choice);
+        status = tool_gang_predict(gang, kind, problem, planning, spread, &choice);
     if (status == TAMIS_OK && choice.stays) {
         tool_gang_close(gang);
-        status = tool_gang_open(&first, 0, problem, planning, gang);
+        status = tool_gang_plan(&first, problem, planning, gang);
     }
+    if (status == TAMIS_OK) status = tool_gang_fill(gang);
     gang->choice = choice;
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exit.h"
+#include "gang.h"
 #include "text.h"
 
 #define AT(field)    offsetof(tool_train_settings, field)
@@ -20,6 +21,7 @@ enum {
     TOPICS = LDA | GAP,
     FEATURES = ALS | IMPLICIT | CCD | SFA,
     BATCHES = LDA | SFA | GAP,
+    SHARED = ALS | IMPLICIT, /* among several devices */
     COUNTS = TOPICS | IMPLICIT,
     ALL = TOPICS | FEATURES,
     MAY_CHANGE = 1 << 16 /* of a training that goes on: it does not change what the numbers are */
@@ -109,6 +111,11 @@ static const struct {
      {"threads", 0, TOOL_INT, "T", NULL, "CPU threads; 0: the device's setting", MODEL(threads), 0, TOOL_THREADS_MOST,
       NULL}},
     {ALL, {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device to use", AT(device), 0, 0, &tool_devices}},
+    {SHARED,
+     {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
+      "the devices to use together, each with some rows of DATA; one may be named several times", AT(devices), 0, 0,
+      &tool_devices}},
+    {SHARED, TOOL_TRANSPORT(AT(transport))},
     {ALL,
      {"algorithms", 0, TOOL_NAME, "NAMES", NULL,
       "for comparisons: one algorithm for all sparse calls, such as naive, or one each for sddmm, spmm and fused, "

@@ -14,9 +14,11 @@
 #include "model_data.h"
 #include "model_options.h"
 #include "model_report.h"
+#include "model_together.h"
 #include "operands.h"
 #include "outputs.h"
 #include "progress.h"
+#include "ranks.h"
 #include "text.h"
 
 static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
@@ -25,9 +27,11 @@ typedef struct training {
     tool_train_settings settings;
     tamis_method method;
     const char *data_spec;
-    char *checkpoint;   /* its file, NULL for none */
-    const char *resume; /* the file to go on with, NULL for none */
-    tool_device device;
+    char *checkpoint;            /* its file, NULL for none */
+    const char *resume;          /* the file to go on with, NULL for none */
+    tool_chosen devices;         /* that fit together; none: the one device */
+    tool_device device;          /* the first of them */
+    tamis_model_options options; /* of the model's fit */
     tamis_model *model;
     tool_data data; /* without --stream */
     tamis_batches *batches;
@@ -101,17 +105,18 @@ static int choose_checkpoint(training *run) {
 
 /* ------------------------------------------------------------------------------------------ model and data */
 
-static void set_library_options(training *run, tamis_model_options *options) {
-    *options = run->settings.model;
-    options->checkpoint = run->checkpoint;
-    options->callback = tool_training_report_add;
-    options->callback_context = &run->report;
+/* Of several processes the first one writes and reports. */
+static void set_library_options(training *run) {
+    const bool first = tool_rank_number() == 0;
+    run->options = run->settings.model;
+    run->options.checkpoint = first ? run->checkpoint : NULL;
+    run->options.callback = first ? tool_training_report_add : NULL;
+    run->options.callback_context = &run->report;
 }
 
 static int make_model(training *run) {
-    tamis_model_options options;
-    set_library_options(run, &options);
-    const tamis_status status = tamis_model_create(run->device.device, &options, &run->model);
+    set_library_options(run);
+    const tamis_status status = tamis_model_create(run->device.device, &run->options, &run->model);
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
@@ -128,8 +133,8 @@ static int load_model(training *run) {
     }
     const int code = tool_train_go_on(run->method, &description.options, &run->settings);
     if (code) return code;
-    set_library_options(run, &description.options);
-    status = tamis_model_continue_with(run->model, &description.options);
+    set_library_options(run);
+    status = tamis_model_continue_with(run->model, &run->options);
     return status == TAMIS_OK ? 0 : tool_library_error(status, run->resume);
 }
 
@@ -256,10 +261,13 @@ static int report_interrupted(const training *run) {
     return TOOL_INTERRUPTED;
 }
 
-/* The last checkpoint could not be written, and nothing else is wrong. */
+/* The last checkpoint could not be written, and nothing else is wrong. Of several devices the first one writes it. */
 static bool checkpoint_failed(const training *run, tamis_status status) {
+    static const char who[] = "rank 0: ";
+    const char *said = tamis_last_error();
+    if (strncmp(said, who, sizeof who - 1) == 0) said += sizeof who - 1;
     return status == TAMIS_ERROR_FILE && run->checkpoint &&
-           strncmp(tamis_last_error(), run->checkpoint, strlen(run->checkpoint)) == 0;
+           strncmp(said, run->checkpoint, strlen(run->checkpoint)) == 0;
 }
 
 /* The data without what was held out of them. */
@@ -267,19 +275,40 @@ static const tamis_sparse *fitted_data(const training *run) {
     return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
 }
 
+static tamis_status fit_model(training *run, const tamis_held_out *held) {
+    const tamis_sparse *S = fitted_data(run);
+    if (run->settings.stream) return tamis_model_fit_stream(run->model, next_batch, run, run->columns, held);
+    if (run->devices.count == 0) return tamis_model_fit(run->model, S, held);
+    const tool_together what = {.devices = &run->devices,
+                                .device = run->device.device,
+                                .model = run->model,
+                                .options = &run->options,
+                                .resume = run->resume,
+                                .S = S,
+                                .held_out = held};
+    return tool_fit_together(&what);
+}
+
 static int fit(training *run, double *seconds) {
     const double start = tool_seconds();
-    const tamis_held_out *held = run->held.view.entries ? &run->held.view : NULL;
-    const tamis_sparse *S = fitted_data(run);
-    const tamis_status status = run->settings.stream
-                                    ? tamis_model_fit_stream(run->model, next_batch, run, run->columns, held)
-                                    : tamis_model_fit(run->model, S, held);
+    const tamis_status status = fit_model(run, run->held.view.entries ? &run->held.view : NULL);
     *seconds = tool_seconds() - start;
     tool_progress_clear();
     if (run->report.written) return run->report.written;
     if (status == TAMIS_ERROR_CANCELLED) return report_interrupted(run);
     if (status == TAMIS_OK || (checkpoint_failed(run, status) && !tool_interrupted())) return 0;
     return tool_library_error(status, checkpoint_failed(run, status) ? NULL : run->data_spec);
+}
+
+static void name_devices(const training *run, tool_text *text) {
+    if (tool_ranks_transport()) {
+        tool_text_add(text, tool_rank_count() == 1 ? "one process" : "%d processes", tool_rank_count());
+    } else if (run->devices.count == 0) {
+        tool_text_add(text, "%s", run->device.description.name);
+    }
+    for (int i = 0; i < run->devices.count && !tool_ranks_transport(); i++) {
+        tool_text_add(text, "%s%s", i > 0 ? "," : "", tool_choice_name(&tool_devices, run->devices.at[i]));
+    }
 }
 
 static int finish(training *run, double seconds) {
@@ -296,10 +325,12 @@ static int finish(training *run, double seconds) {
     if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
     status = tamis_model_describe(run->model, &description);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    tool_text device = {0};
+    name_devices(run, &device);
     const tool_training_summary summary = {
         .model = set->output,
         .data = run->data.name,
-        .device = run->device.description.name,
+        .device = tool_text_get(&device),
         .rows = run->data.S.rows,
         .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
         .baseline = run->held.view.entries && !set->stream
@@ -309,11 +340,12 @@ static int finish(training *run, double seconds) {
         .fit_seconds = seconds,
     };
     tool_training_report_end(&run->report, &summary, &description, set->quiet);
+    tool_text_free(&device);
     return run->report.written;
 }
 
 /* The model and its checkpoint have at least the factors of the columns. */
-static int check_space(const training *run) {
+static int check_space(training *run) {
     const double bytes =
         (double)run->columns * (double)run->settings.model.factors * (double)tamis_type_size(run->settings.model.type);
     const int code = tool_output_check(run->settings.output, bytes);
@@ -322,14 +354,14 @@ static int check_space(const training *run) {
 
 /* The model is made first: options out of range are refused before large data are read. */
 static int train(training *run) {
+    int (*const steps[])(training *) = {run->resume ? load_model : make_model, open_data, check_space, hold_out,
+                                        set_names};
     double seconds = 0;
-    int code = run->resume ? load_model(run) : make_model(run);
-    if (code == 0) code = open_data(run);
-    if (code == 0) code = check_space(run);
-    if (code == 0) code = hold_out(run);
-    if (code == 0) code = set_names(run);
-    if (code == 0) code = fit(run, &seconds);
-    return code ? code : finish(run, seconds);
+    int code = 0;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && code == 0; i++) code = tool_ranks_agree_code(steps[i](run));
+    if (code == 0) code = tool_ranks_agree_code(fit(run, &seconds));
+    if (code == 0 && tool_rank_number() == 0) code = finish(run, seconds);
+    return tool_ranks_agree_code(code);
 }
 
 static int run_train(const void *given, int count, char **operands) {
@@ -341,11 +373,18 @@ static int run_train(const void *given, int count, char **operands) {
     int code = tool_options_repeat(tool_train_options[run.method], &run.settings);
     if (code == 0) code = check_settings(&run.settings, run.method);
     if (code) return code;
+    run.devices = run.settings.devices;
+    code = tool_ranks_begin(run.settings.transport, 0, &run.devices);
+    if (code) return code;
     tool_interrupt_catch();
-    code = choose_checkpoint(&run);
-    if (code == 0) code = tool_device_open(run.settings.device, false, &run.device);
+    code = tool_ranks_agree_code(choose_checkpoint(&run));
     if (code == 0) {
-        code = tool_training_report_open(&run.report, run.settings.json, run.settings.verbose, run.settings.quiet);
+        code = tool_device_open(run.devices.count > 0 ? run.devices.at[0] : run.settings.device, false, &run.device);
+    }
+    if (code == 0) {
+        const char *json = tool_rank_number() == 0 ? run.settings.json : NULL;
+        code = tool_ranks_agree_code(
+            tool_training_report_open(&run.report, json, run.settings.verbose, run.settings.quiet));
     }
     if (code == 0) {
         code = train(&run);

@@ -23,7 +23,7 @@
 typedef struct settings {
     int64_t inner, width, threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int edge, type, math, device, algorithm, effort, overlap, exchange, link, transport, spread;
+    int edge, type, math, device, algorithm, effort, overlap, exchange, link, transport, partition, spread;
     tool_reading reading;
     double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
@@ -67,6 +67,7 @@ static const tool_option options[] = {
      AT(overlap), 0, 0, &tool_overlaps},
     TOOL_EXCHANGE(AT(exchange)),
     TOOL_SPREAD(AT(spread)),
+    TOOL_PARTITION(AT(partition)),
     TOOL_TRANSPORT(AT(transport)),
     {"link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", AT(link), 0, 0,
      &tool_links},
@@ -244,8 +245,9 @@ static tamis_options planning_of(const work *job) {
 static int execute_together(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    tamis_status status = tool_gang_open_best(&job->set->devices, tool_gang_link(job->set->link), problem, &planning,
-                                              job->set->spread, &job->gang);
+    const tool_gang_kind kind = {
+        .devices = job->set->devices, .link = tool_gang_link(job->set->link), .partition = job->set->partition};
+    tamis_status status = tool_gang_open_best(&kind, problem, &planning, job->set->spread, &job->gang);
     if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
     job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
     job->report.check_seconds = 0;
@@ -352,6 +354,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_text(&json, "math", tool_choice_name(&tool_maths, (int)job->report.math));
     if (job->gang.ranks > 0) {
         tool_json_integer(&json, "ranks", job->gang.ranks);
+        tool_json_text(&json, "partition", job->gang.order ? "metis" : "rows");
         tool_json_bool(&json, "stays", job->gang.choice.stays);
         tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
         tool_json_number(&json, "imbalance", job->exchange.imbalance);

@@ -16,6 +16,7 @@
 #define TAMIS_ML_H
 
 #include <tamis/data.h>
+#include <tamis/group.h>
 #include <tamis/matrix.h>
 #include <tamis/tamis.h>
 
@@ -147,6 +148,27 @@ typedef struct tamis_held_out {
  * count, NaN).
  */
 TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out);
+
+/*
+ * The same on several devices or processes: als and implicit-als; TAMIS_ERROR_UNSUPPORTED for the other methods. It is
+ * collective (see <tamis/group.h>): each rank calls it from a thread of its own, with its end of the group, a model of
+ * its own on that end's device, and its rows of S with the columns of the whole matrix. The rows of the whole are those
+ * of rank 0, then those of rank 1, and so on; a rank may have none. held_out is of this rank's rows, on all ranks or on
+ * none. Ranks must agree on the method and on all options that the result depends on.
+ *
+ * During the fit a rank has the factors of its own rows and of some columns, those whose ratings it then has as well.
+ * When the call returns TAMIS_OK or TAMIS_ERROR_CANCELLED, each rank's model is the whole model, the same bits on all
+ * of them, and that of one device but for rounding. Until then callbacks must not use the model. Each rank's callback
+ * is told, with the loss and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0
+ * alone, to its options.checkpoint, and is the whole model: to go on, each rank loads it, on as many ranks as there are
+ * then, or one device does. One that a version before this call wrote goes on on one device alone.
+ *
+ * Errors of arguments are returned on all ranks, with the number of the rank in front, and change nothing. After
+ * another error, which also breaks the group, the models of all ranks are empty, as tamis_model_create makes them: the
+ * checkpoint has what was reached.
+ */
+TAMIS_API tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const tamis_sparse *S,
+                                             const tamis_held_out *held_out);
 
 /* Does one more step with a mini-batch of new rows (lda, gap, sfa). TAMIS_ERROR_UNSUPPORTED for methods that need all
    data at once. The first batch determines the number of columns. */

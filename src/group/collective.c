@@ -1,0 +1,130 @@
+/* Sums over the ranks, and rows for plans of one device. */
+#include "group/collective.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "group/trade.h"
+#include "sparse/check.h"
+#include "sparse/structure.h"
+
+tamis_status tamis_group_exchange(tamis_group *group, const tamis_transfer *transfer) {
+    TRY(tamis_group_exchange_begin(group, transfer));
+    return tamis_group_exchange_end(group);
+}
+
+int tamis_group_threads(const tamis_group *group) {
+    const int threads = group->device->description.threads;
+    return threads > group->sharing ? threads / group->sharing : 1;
+}
+
+/* ------------------------------------------------------------------------------------------ sums */
+
+/* Numbers that fit a record. */
+static tamis_status sum_few(tamis_group *group, double *numbers, int64_t count) {
+    const size_t bytes = (size_t)count * sizeof *numbers;
+    TRY(tamis_group_share(group, TAMIS_OK, numbers, bytes));
+    for (int64_t i = 0; i < count; i++) numbers[i] = 0;
+    for (int r = 0; r < group->transport.ranks; r++) {
+        const char *const theirs = tamis_group_shared(group, r, bytes);
+        for (int64_t i = 0; i < count; i++) {
+            double number;
+            memcpy(&number, theirs + (size_t)i * sizeof number, sizeof number);
+            numbers[i] += number;
+        }
+    }
+    return TAMIS_OK;
+}
+
+/* Each rank adds up its share of the numbers, and tells all the others: two exchanges of as many numbers. */
+typedef struct sum {
+    tamis_group *group;
+    double *numbers, *room; /* of room: a share from each rank, then this rank's sums once for each */
+    int64_t count, *shares,
+        *mine; /* ranks + 1: where shares begin; where this rank's begins in `room`; both in bytes */
+} sum;
+
+static tamis_status make_room(sum *s) {
+    const int ranks = s->group->transport.ranks, rank = s->group->transport.rank;
+    const int64_t size = (int64_t)sizeof(double);
+    TRY(tamis_allocate(2 * ((int64_t)ranks + 1), sizeof(int64_t), "the shares of a sum", (void **)&s->shares));
+    s->mine = s->shares + ranks + 1;
+    for (int r = 0; r <= ranks; r++) s->shares[r] = tamis_partition_even(s->count, ranks, r) * size;
+    const int64_t own = s->shares[rank + 1] - s->shares[rank];
+    for (int r = 0; r <= ranks; r++) s->mine[r] = r * own;
+    return tamis_allocate(ranks * (own / size), sizeof(double), "the shares of a sum", (void **)&s->room);
+}
+
+static tamis_status sum_many(sum *s) {
+    const int ranks = s->group->transport.ranks, rank = s->group->transport.rank;
+    double *const own = s->numbers + s->shares[rank] / (int64_t)sizeof(double);
+    const int64_t count = s->mine[1] / (int64_t)sizeof(double);
+    const tamis_transfer out = {
+        .send = s->numbers, .send_starts = s->shares, .receive = s->room, .receive_starts = s->mine};
+    TRY(tamis_group_exchange(s->group, &out));
+    for (int64_t i = 0; i < count; i++) {
+        double total = 0;
+        for (int r = 0; r < ranks; r++) total += r == rank ? own[i] : s->room[r * count + i];
+        own[i] = total;
+    }
+    for (int r = 0; r < ranks; r++) memcpy(s->room + r * count, own, (size_t)count * sizeof(double));
+    const tamis_transfer back = {
+        .send = s->room, .send_starts = s->mine, .receive = s->numbers, .receive_starts = s->shares};
+    return tamis_group_exchange(s->group, &back);
+}
+
+tamis_status tamis_group_sum(tamis_group *group, double *numbers, int64_t count) {
+    sum s = {.group = group, .numbers = numbers, .count = count};
+    tamis_status status;
+    if ((size_t)count * sizeof *numbers <= TAMIS_GROUP_SHARED) return sum_few(group, numbers, count);
+    TRY_GOTO(done, tamis_group_share(group, make_room(&s), NULL, 0));
+    TRY_GOTO(done, sum_many(&s));
+done:
+    tamis_release(s.shares);
+    tamis_release(s.room);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ rows */
+
+tamis_status tamis_group_rows_create(tamis_group *group, const tamis_sparse *S, int64_t own_rows, int64_t width,
+                                     tamis_type type, tamis_group_rows **rows) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.operation = TAMIS_OP_SPMM;
+    options.type = type;
+    options.width = width;
+    options.trust_input = true;
+    return tamis_group_plan_make(group, S, own_rows, &options, TAMIS_GROUP_ROWS, rows);
+}
+
+void tamis_group_rows_destroy(tamis_group_rows *rows) { tamis_group_plan_destroy(rows); }
+
+const tamis_sparse *tamis_group_rows_pattern(const tamis_group_rows *rows) {
+    return &tamis_shard_is(rows->shard)->local;
+}
+
+static tamis_status nothing(void *context) {
+    (void)context;
+    return TAMIS_OK;
+}
+
+static tamis_status check(const tamis_group_rows *rows, const tamis_dense *own) {
+    const tamis_operand operand = {.name = "own",
+                                   .view = own,
+                                   .rows = tamis_shard_is(rows->shard)->own_rows,
+                                   .cols = rows->options.width,
+                                   .type = rows->options.type,
+                                   .layout = TAMIS_ROW_MAJOR};
+    return tamis_operand_check(rows->group->device, &operand, 1);
+}
+
+tamis_status tamis_group_rows_fetch(tamis_group_rows *rows, const tamis_dense *own, void *stream, uint64_t generation,
+                                    tamis_dense *X) {
+    tamis_fetch f = {.plan = rows, .stream = stream, .given = {own}, .cols = {rows->options.width}};
+    int64_t none;
+    TRY(tamis_fetch_agree(&f, check(rows, own), generation, true));
+    TRY(tamis_trade(&f, NULL, nothing, NULL));
+    tamis_fetch_keep(&f, generation);
+    *X = tamis_group_in_place(rows) ? *own : tamis_fetch_view(&f, 0, &none);
+    return TAMIS_OK;
+}

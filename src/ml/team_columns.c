@@ -1,0 +1,181 @@
+/*
+ * From the entries by rows, of which each rank has some rows, to the entries by columns: each rank transposes its own,
+ * and each column's entries go to the rank that has the column. Those of rank 0 come first, then those of rank 1: so
+ * rows ascend.
+ */
+#include <string.h>
+
+#include "ml/numbers.h"
+#include "ml/team.h"
+
+typedef struct columns_trip {
+    ml_team *team;
+    const tamis_sparse *data;
+    tamis_owned_sparse *transposed; /* of this rank's rows */
+    int64_t *counts;                /* of each column's entries in this rank's rows */
+    int64_t own;                    /* columns of this rank */
+    int64_t *theirs;                /* of each rank, the counts of this rank's columns */
+    int64_t *send_starts, *receive_starts;
+    int64_t *rows, *came_rows;
+    void *came_values;
+    double *totals;
+} columns_trip;
+
+static tamis_status allocate(int64_t count, size_t size, void **memory) {
+    return tamis_allocate(count, size, "ratings by columns", memory);
+}
+
+/* ------------------------------------------------------------------------------------------ whose columns */
+
+static tamis_status count_columns(columns_trip *t) {
+    const tamis_sparse *const data = t->data;
+    TRY(tamis_allocate_zeroed(data->cols, sizeof *t->totals, "ratings of each column", (void **)&t->totals));
+    for (int64_t e = 0; e < data->nnz; e++) t->totals[ml_column(data, e)] += 1;
+    return TAMIS_OK;
+}
+
+/* Rank r begins where r / ranks of all entries are before it, or as near as columns allow; without entries the columns
+   themselves are counted. */
+static void share_columns(const columns_trip *t) {
+    const int ranks = t->team->ranks;
+    const int64_t cols = t->data->cols;
+    double all = 0, before = 0;
+    int64_t column = 0;
+    for (int64_t j = 0; j < cols; j++) all += t->totals[j];
+    t->team->column_starts[0] = 0;
+    for (int r = 1; r < ranks; r++) {
+        const double wanted = all * r / ranks;
+        while (all > 0 && column < cols && before + t->totals[column] / 2 < wanted) before += t->totals[column++];
+        t->team->column_starts[r] = all > 0 ? column : (int64_t)((double)cols * r / ranks);
+    }
+    t->team->column_starts[ranks] = cols;
+}
+
+/* ------------------------------------------------------------------------------------------ sending */
+
+/* The entries by columns, each with the number that its row has in the whole. */
+static tamis_status transpose(columns_trip *t) {
+    const ml_team *const team = t->team;
+    const int64_t first = team->row_starts[team->rank];
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = TAMIS_CSR;
+    options.index_type = t->data->index_type;
+    options.offset_type = TAMIS_I64;
+    options.value_type = t->data->value_type;
+    options.transpose = true;
+    TRY(tamis_convert(t->data, &options, &t->transposed));
+    const tamis_sparse *const S = tamis_owned_sparse_view(t->transposed);
+    const int64_t *const offsets = S->offsets;
+    TRY(allocate(S->nnz, sizeof *t->rows, (void **)&t->rows));
+    TRY(allocate(S->rows, sizeof *t->counts, (void **)&t->counts));
+    TRY(allocate(team->ranks * t->own, sizeof *t->theirs, (void **)&t->theirs));
+    TRY(allocate(team->ranks + 1, sizeof(int64_t), (void **)&t->send_starts));
+    TRY(allocate(team->ranks + 1, sizeof(int64_t), (void **)&t->receive_starts));
+    for (int64_t e = 0; e < S->nnz; e++) t->rows[e] = first + ml_column(S, e);
+    for (int64_t j = 0; j < S->rows; j++) t->counts[j] = offsets[j + 1] - offsets[j];
+    return TAMIS_OK;
+}
+
+/* Of an array with an element for each entry, or for each column. */
+static tamis_status exchange(const columns_trip *t, const void *send, void *receive, bool entries, size_t size) {
+    const ml_team *const team = t->team;
+    const int64_t *const offsets = tamis_owned_sparse_view(t->transposed)->offsets;
+    int64_t came = 0;
+    t->receive_starts[0] = 0;
+    for (int r = 0; r < team->ranks; r++) {
+        if (!entries) came += t->own;
+        for (int64_t j = 0; entries && j < t->own; j++) came += t->theirs[r * t->own + j];
+        t->receive_starts[r + 1] = came * (int64_t)size;
+    }
+    for (int r = 0; r <= team->ranks; r++) {
+        const int64_t column = team->column_starts[r];
+        t->send_starts[r] = (entries ? offsets[column] : column) * (int64_t)size;
+    }
+    const tamis_transfer transfer = {
+        .send = send, .send_starts = t->send_starts, .receive = receive, .receive_starts = t->receive_starts};
+    const int64_t mine = t->send_starts[team->rank], bytes = t->send_starts[team->rank + 1] - mine;
+    if (bytes > 0) memcpy((char *)receive + t->receive_starts[team->rank], (const char *)send + mine, (size_t)bytes);
+    return tamis_group_exchange(team->group, &transfer);
+}
+
+static tamis_status make_room(columns_trip *t) {
+    ml_team *const team = t->team;
+    const size_t size = tamis_type_size(t->data->value_type);
+    int64_t *offsets, nnz = 0;
+    TRY(allocate(t->own + 1, sizeof *offsets, &team->offsets));
+    offsets = team->offsets;
+    offsets[0] = 0;
+    for (int64_t j = 0; j < t->own; j++) {
+        for (int r = 0; r < team->ranks; r++) nnz += t->theirs[r * t->own + j];
+        offsets[j + 1] = nnz;
+    }
+    TRY(allocate(nnz, sizeof *t->came_rows, (void **)&t->came_rows));
+    TRY(allocate(nnz, size, &t->came_values));
+    TRY(allocate(nnz, sizeof(int64_t), &team->rows));
+    return allocate(nnz, size, &team->values);
+}
+
+/* What came from each rank is in the order of columns; each column's entries go together. */
+static void merge(const columns_trip *t) {
+    ml_team *const team = t->team;
+    const int64_t *const offsets = team->offsets;
+    const size_t size = tamis_type_size(t->data->value_type);
+    int64_t *const rows = team->rows;
+    int64_t *const next = t->counts; /* of each column: the counts have been sent */
+    int64_t at = 0;
+    for (int64_t j = 0; j < t->own; j++) next[j] = offsets[j];
+    for (int r = 0; r < team->ranks; r++)
+        for (int64_t j = 0; j < t->own; j++) {
+            const int64_t count = t->theirs[r * t->own + j];
+            if (count == 0) continue;
+            memcpy(rows + next[j], t->came_rows + at, (size_t)count * sizeof *rows);
+            memcpy((char *)team->values + (size_t)next[j] * size, (const char *)t->came_values + (size_t)at * size,
+                   (size_t)count * size);
+            next[j] += count;
+            at += count;
+        }
+    team->by_columns = (tamis_sparse){.format = TAMIS_CSR,
+                                      .rows = t->own,
+                                      .cols = team->row_starts[team->ranks],
+                                      .nnz = offsets[t->own],
+                                      .offset_type = TAMIS_I64,
+                                      .index_type = TAMIS_I64,
+                                      .value_type = t->data->value_type,
+                                      .offsets = team->offsets,
+                                      .columns = team->rows,
+                                      .values = team->values};
+}
+
+static void release(columns_trip *t) {
+    void *const arrays[] = {t->counts, t->theirs,    t->send_starts, t->receive_starts,
+                            t->rows,   t->came_rows, t->came_values, t->totals};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
+    tamis_owned_sparse_free(t->transposed);
+}
+
+tamis_status ml_team_columns(ml_team *team, const tamis_sparse *data) {
+    columns_trip t = {.team = team, .data = data};
+    tamis_status status;
+    TRY_GOTO(done, tamis_group_share(team->group, count_columns(&t), NULL, 0));
+    TRY_GOTO(done, tamis_group_sum(team->group, t.totals, data->cols));
+    share_columns(&t);
+    t.own = team->column_starts[team->rank + 1] - team->column_starts[team->rank];
+    TRY_GOTO(done, tamis_group_share(team->group, transpose(&t), NULL, 0));
+    TRY_GOTO(done, exchange(&t, t.counts, t.theirs, false, sizeof *t.counts));
+    TRY_GOTO(done, tamis_group_share(team->group, make_room(&t), NULL, 0));
+    TRY_GOTO(done, exchange(&t, t.rows, t.came_rows, true, sizeof *t.rows));
+    TRY_GOTO(done, exchange(&t, tamis_owned_sparse_view(t.transposed)->values, t.came_values, true,
+                            tamis_type_size(data->value_type)));
+    merge(&t);
+done:
+    release(&t);
+    return status;
+}
+
+void ml_team_free(ml_team *team) {
+    tamis_release(team->row_starts);
+    tamis_release(team->column_starts);
+    tamis_release(team->offsets);
+    tamis_release(team->rows);
+    tamis_release(team->values);
+}

@@ -1,0 +1,183 @@
+/*
+ * The whole model of a team: collected on rank 0 for a file, on all ranks in the end. During the fit a rank's model has
+ * its own rows of both factors.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ml/fit.h"
+#include "ml/team.h"
+
+static tamis_dense *factors_of(tamis_model *model, bool columns) {
+    return columns ? &model->column_factors : &model->row_factors;
+}
+
+static const int64_t *starts_of(const ml_team *team, bool columns) {
+    return columns ? team->column_starts : team->row_starts;
+}
+
+/* ------------------------------------------------------------------------------------------ collecting */
+
+typedef struct collection {
+    tamis_model *model;
+    bool columns, everywhere;
+    tamis_owned_dense *own, *whole; /* on the host; of `whole` rank 0 alone has rows, unless everywhere */
+    char *copies;                   /* this rank's rows, once for each that gets them */
+    int64_t *send_starts, *receive_starts;
+} collection;
+
+static tamis_status prepare(collection *c) {
+    tamis_model *const model = c->model;
+    const ml_team *const team = model->team;
+    const int64_t *const starts = starts_of(team, c->columns);
+    const int64_t line = model->width * (int64_t)tamis_type_size(model->options.type);
+    const int64_t bytes = (starts[team->rank + 1] - starts[team->rank]) * line;
+    const bool gets = c->everywhere || team->rank == 0;
+    int64_t sent = 0;
+    TRY(ml_dense_fetch(model, factors_of(model, c->columns), &c->own));
+    TRY(tamis_owned_dense_create(gets ? starts[team->ranks] : 0, model->width, model->options.type, TAMIS_ROW_MAJOR,
+                                 &c->whole));
+    TRY(tamis_allocate(team->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->send_starts));
+    TRY(tamis_allocate(team->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->receive_starts));
+    TRY(tamis_allocate(c->everywhere ? team->ranks : 1, (size_t)bytes, "factors for other ranks", (void **)&c->copies));
+    c->send_starts[0] = 0;
+    for (int r = 0; r <= team->ranks; r++) c->receive_starts[r] = gets ? starts[r] * line : 0;
+    for (int r = 0; r < team->ranks; r++) {
+        if (bytes > 0 && (r == 0 || c->everywhere)) {
+            memcpy(c->copies + sent, tamis_owned_dense_view(c->own)->data, (size_t)bytes);
+            sent += bytes;
+        }
+        c->send_starts[r + 1] = sent;
+    }
+    if (gets && bytes > 0)
+        memcpy((char *)tamis_owned_dense_view(c->whole)->data + c->receive_starts[team->rank],
+               tamis_owned_dense_view(c->own)->data, (size_t)bytes);
+    return TAMIS_OK;
+}
+
+static tamis_status exchange(const collection *c) {
+    const tamis_transfer transfer = {.send = c->copies,
+                                     .send_starts = c->send_starts,
+                                     .receive = tamis_owned_dense_view(c->whole)->data,
+                                     .receive_starts = c->receive_starts};
+    return tamis_group_exchange(c->model->team->group, &transfer);
+}
+
+/* The rows of all ranks in their order, on the host of all of them or of rank 0. */
+static tamis_status collect(tamis_model *model, bool columns, bool everywhere, tamis_owned_dense **whole) {
+    collection c = {.model = model, .columns = columns, .everywhere = everywhere};
+    tamis_status status;
+    *whole = NULL;
+    TRY_GOTO(done, tamis_group_share(model->team->group, prepare(&c), NULL, 0));
+    TRY_GOTO(done, exchange(&c));
+    *whole = c.whole;
+    c.whole = NULL;
+done:
+    tamis_owned_dense_free(c.own);
+    tamis_owned_dense_free(c.whole);
+    tamis_release(c.copies);
+    tamis_release(c.send_starts);
+    tamis_release(c.receive_starts);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ own and whole */
+
+/* Replaces a matrix by these packed rows of the host. */
+static tamis_status replace(const tamis_model *model, int64_t rows, const void *host, tamis_dense *dense) {
+    tamis_dense made;
+    tamis_status status;
+    TRY_GOTO(failed, ml_dense_make(model, rows, model->width, &made));
+    TRY_GOTO(failed, ml_dense_write(model, &made, host));
+    ml_dense_free(model, dense);
+    *dense = made;
+    return TAMIS_OK;
+failed:
+    ml_dense_free(model, &made);
+    return status;
+}
+
+tamis_status ml_team_take_own(tamis_model *model) {
+    const ml_team *const team = model->team;
+    for (int columns = 0; columns < 2; columns++) {
+        const int64_t *const starts = starts_of(team, columns);
+        const int64_t first = starts[team->rank], line = model->width * (int64_t)tamis_type_size(model->options.type);
+        tamis_owned_dense *whole;
+        TRY(ml_dense_fetch(model, factors_of(model, columns), &whole));
+        const char *const data = tamis_owned_dense_view(whole)->data;
+        const tamis_status status = replace(model, starts[team->rank + 1] - first, data ? data + first * line : NULL,
+                                            factors_of(model, columns));
+        tamis_owned_dense_free(whole);
+        TRY(status);
+    }
+    return TAMIS_OK;
+}
+
+tamis_status ml_team_take_whole(tamis_model *model) {
+    for (int columns = 0; columns < 2; columns++) {
+        tamis_owned_dense *whole;
+        TRY(collect(model, columns, true, &whole));
+        const tamis_dense *const view = tamis_owned_dense_view(whole);
+        const tamis_status status = replace(model, view->rows, view->data, factors_of(model, columns));
+        tamis_owned_dense_free(whole);
+        TRY(tamis_group_share(model->team->group, status, NULL, 0));
+    }
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ between iterations */
+
+/* With all columns and its own rows a rank scores its entries as one device does. */
+static tamis_status score(tamis_model *model, const tamis_held_out *held_out, const tamis_owned_dense *columns,
+                          double *value, double *weight) {
+    const tamis_dense *const view = tamis_owned_dense_view(columns);
+    const tamis_dense own = model->column_factors;
+    tamis_status status;
+    model->column_factors = (tamis_dense){0};
+    TRY_GOTO(done, replace(model, view->rows, view->data, &model->column_factors));
+    TRY_GOTO(done, ml_metric(model, held_out, value, weight));
+done:
+    ml_dense_free(model, &model->column_factors);
+    model->column_factors = own;
+    return status;
+}
+
+tamis_status ml_team_metric(tamis_model *model, const tamis_held_out *held_out, double *metric) {
+    const bool squares = model->method->kind == ML_RATINGS; /* the metric is the root of their mean */
+    double value = 0, weight = 0;
+    tamis_owned_dense *columns;
+    TRY(collect(model, true, true, &columns));
+    tamis_status status = score(model, held_out, columns, &value, &weight);
+    tamis_owned_dense_free(columns);
+    TRY(tamis_group_share(model->team->group, status, NULL, 0));
+    double sums[2] = {weight > 0 ? weight * (squares ? value * value : value) : 0, weight};
+    TRY(tamis_group_sum(model->team->group, sums, 2));
+    const double mean = sums[0] / sums[1];
+    *metric = sums[1] > 0 ? squares ? sqrt(mean) : mean : NAN;
+    return TAMIS_OK;
+}
+
+/* A model with other matrices, which a file is written from. */
+static tamis_status save(const tamis_model *model, const tamis_owned_dense *const *whole) {
+    tamis_model all = *model;
+    all.row_factors = *tamis_owned_dense_view(whole[0]);
+    all.column_factors = *tamis_owned_dense_view(whole[1]);
+    return tamis_model_save(&all, model->options.checkpoint);
+}
+
+tamis_status ml_team_checkpoint(tamis_model *model, bool due) {
+    const ml_team *const team = model->team;
+    tamis_owned_dense *whole[2] = {NULL, NULL};
+    tamis_status status;
+    int32_t wanted = due && model->options.checkpoint != NULL;
+    TRY(tamis_group_share(team->group, TAMIS_OK, &wanted, sizeof wanted));
+    memcpy(&wanted, tamis_group_shared(team->group, 0, sizeof wanted), sizeof wanted);
+    if (!wanted) return TAMIS_OK;
+    for (int columns = 0; columns < 2; columns++) TRY_GOTO(done, collect(model, columns, false, &whole[columns]));
+    if (team->rank == 0) status = save(model, (const tamis_owned_dense *const *)whole);
+done:
+    tamis_owned_dense_free(whole[0]);
+    tamis_owned_dense_free(whole[1]);
+    return status;
+}
