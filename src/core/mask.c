@@ -59,6 +59,7 @@ static tamis_status check_blocks(const tamis_device *device, const tamis_mask *m
 /* `rows` and `cols` of the pattern. */
 static tamis_status check_mask(const tamis_device *device, const void *stream, const tamis_mask *m, int64_t *rows,
                                int64_t *cols) {
+    *rows = *cols = 0;
     TRY(tamis_device_check_stream(device, stream));
     if (!m) return tamis_fail(TAMIS_ERROR_ARGUMENT, "mask = NULL: expected a mask");
     TRY(TAMIS_RESERVED(m, "mask"));
