@@ -241,6 +241,12 @@ class tamis_generate_options(Structure):
                 ("value_type", c_int), ("index_type", c_int), ("offset_type", c_int), ("reserved", c_uint64 * 8)]
 
 
+class tamis_comparison(Structure):
+    _fields_ = [("passed", c_bool), ("error", c_double), ("tolerance", c_double), ("stray", c_bool),
+                ("share", c_double), ("compared", c_int64), ("not_finite", c_int64), ("row", c_int64), ("col", c_int64),
+                ("expected", c_double), ("found", c_double), ("reserved", c_uint64 * 6)]
+
+
 class tamis_algorithm_description(Structure):
     _fields_ = [("name", c_char_p), ("device", c_char_p), ("operations", c_uint), ("source", c_char_p),
                 ("needs", c_char_p), ("when", c_char_p), ("parameters", c_char_p), ("baseline", c_bool),
@@ -521,6 +527,12 @@ TAMIS_FUNCTIONS = {
                                                POINTER(c_double), POINTER(c_double)]),
     "tamis_reference_edge": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_options),
                                      POINTER(tamis_execution), POINTER(c_double)]),
+    "tamis_oracle_create": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_dense),
+                                    POINTER(tamis_dense), POINTER(tamis_options), c_double, POINTER(c_void_p)]),
+    "tamis_oracle_free": (None, [c_void_p]),
+    "tamis_oracle_rows": (c_int64, [c_void_p, POINTER(POINTER(c_int64))]),
+    "tamis_oracle_compare": (c_int, [c_void_p, POINTER(tamis_dense), c_double, c_double, POINTER(tamis_dense),
+                                     POINTER(tamis_comparison)]),
     "tamis_algorithm_count": (c_int, []),
     "tamis_algorithm_at": (c_int, [c_int, POINTER(tamis_algorithm_description)]),
     "tamis_device_ceilings": (c_int, [c_void_p, POINTER(tamis_ceilings)]),

@@ -8,7 +8,6 @@
 #include "json.h"
 #include "measure.h"
 #include "mirror.h"
-#include "oracle.h"
 #include "raster.h"
 #include "source.h"
 #include "structure.h"
@@ -43,9 +42,9 @@ typedef struct tool_bench_case {
     const tool_device *device;
     tool_problem problem;
     tool_touched touched;
-    const tool_oracle *oracle; /* NULL: not checked */
-    const tool_oracle *masked; /* the same for edge `mask`, which is what peers compute */
-    tool_flush *flush;         /* NULL: the caches stay warm */
+    const tamis_oracle *oracle; /* NULL: not checked */
+    const tamis_oracle *masked; /* the same for edge `mask`, which is what peers compute */
+    tool_flush *flush;          /* NULL: the caches stay warm */
     int threads;
 } tool_bench_case;
 
@@ -62,7 +61,7 @@ typedef struct tool_bench_result {
     tool_summary time;
     tool_interval median; /* of the medians of its turns */
     bool compared, late;  /* late: it was right, but no more after the timed executions */
-    tool_comparison comparison;
+    tamis_comparison comparison;
 } tool_bench_result;
 
 enum { TOOL_BENCH_CONTESTANTS = 64 };

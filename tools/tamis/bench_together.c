@@ -22,7 +22,7 @@ typedef struct side {
     tool_gang gang;
     tamis_plan_report local;
     tamis_group_report exchange;
-    tool_comparison comparison;
+    tamis_comparison comparison;
     tool_samples samples;
     tool_summary time;
     int burst;
@@ -60,8 +60,8 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     if (status != TAMIS_OK) return status;
     tool_spoil(&problem->output, NULL);
     if (one->oracle && tool_rank_number() == 0)
-        s->comparison = tool_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL);
-    status = tool_gang_time(&s->gang, 1, 1, &seconds); /* the first one has warmed up */
+        status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
+    if (status == TAMIS_OK) status = tool_gang_time(&s->gang, 1, 1, &seconds); /* the first one has warmed up */
     const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
     s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
     return status;

@@ -149,6 +149,13 @@ tamis_status tool_problem_execute(const tool_problem *problem, const tamis_plan 
     return TAMIS_ERROR_ARGUMENT;
 }
 
+tamis_status tool_problem_oracle(const tool_problem *problem, double budget, tamis_oracle **oracle) {
+    tamis_options options = tool_problem_options(problem);
+    options.batch = 1;
+    options.trust_input = true;
+    return tamis_oracle_create(&problem->S, &problem->A, &problem->B, &problem->D, &options, budget, oracle);
+}
+
 /* `batch` matrices one below the other, as one view of the first. */
 static tool_dense create(int64_t rows, int64_t cols, int64_t batch, const tool_problem *problem, tamis_layout layout,
                          int64_t padding, int64_t shift) {

@@ -3,6 +3,7 @@
 #define TOOL_PROBLEM_H
 
 #include <tamis/ceilings.h>
+#include <tamis/reference.h>
 
 #include <stdbool.h>
 
@@ -63,6 +64,9 @@ void tool_json_problem(tool_json *json, const tool_problem *problem, const char 
 /* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
 tamis_options tool_problem_options(const tool_problem *problem);
 tamis_status tool_problem_execute(const tool_problem *problem, const tamis_plan *plan);
+
+/* The oracle of a problem whose operands are on the host, for a budget of multiplications. */
+tamis_status tool_problem_oracle(const tool_problem *problem, double budget, tamis_oracle **oracle);
 
 /* The operands with their owned memory. */
 typedef struct tool_operands {

@@ -10,7 +10,6 @@
 #include "gang.h"
 #include "json.h"
 #include "mirror.h"
-#include "oracle.h"
 #include "outputs.h"
 #include "progress.h"
 #include "ranks.h"
@@ -106,7 +105,7 @@ typedef struct work {
     tamis_slab_report moved;
     double seconds; /* of the fastest execution */
     bool compared;
-    tool_comparison comparison;
+    tamis_comparison comparison;
 } work;
 
 enum { GIVEN_A, GIVEN_B, GIVEN_D, GIVEN_INITIAL };
@@ -308,15 +307,16 @@ static int execute(work *job) {
 
 static int compare(work *job) {
     if (!job->set->check || tool_rank_number() > 0) return 0;
-    tool_oracle oracle;
+    tamis_oracle *oracle = NULL;
     tool_problem problem = job->problem;
     problem.math = job->report.math; /* not what was allowed, but what ran */
-    const tamis_status status = tool_oracle_create(&problem, 5e7, &oracle);
-    if (status != TAMIS_OK) return tool_library_error(status, "oracle");
-    job->comparison = tool_oracle_compare(&oracle, &problem.output, problem.alpha, problem.beta, &job->old.view);
-    job->compared = true;
-    tool_oracle_free(&oracle);
-    return 0;
+    tamis_status status = tool_problem_oracle(&problem, 5e7, &oracle);
+    if (status == TAMIS_OK)
+        status = tamis_oracle_compare(oracle, &problem.output, problem.alpha, problem.beta, &job->old.view,
+                                      &job->comparison);
+    tamis_oracle_free(oracle);
+    job->compared = status == TAMIS_OK;
+    return job->compared ? 0 : tool_library_error(status, "oracle");
 }
 
 static int write_output(const work *job) {
@@ -385,7 +385,7 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_finish(&json);
 }
 
-static void print_comparison(const tool_comparison *comparison) {
+static void print_comparison(const tamis_comparison *comparison) {
     const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
     if (comparison->passed && comparison->compared == 0 && not_finite > 0) {
         printf("  not compared: none of %lld elements are finite, neither here nor in the oracle's result\n", all);
