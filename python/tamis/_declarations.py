@@ -156,6 +156,12 @@ class tamis_profile(Structure):
                 ("reserved", c_uint64 * 6)]
 
 
+class tamis_structure(Structure):
+    _fields_ = [("name", c_char_p), ("reason", c_char * 192), ("run", c_double), ("near_share", c_double),
+                ("diagonal", c_double), ("histogram", c_int64 * 64), ("histogram_bins", c_int64),
+                ("reserved", c_uint64 * 6)]
+
+
 class tamis_shard_options(Structure):
     _fields_ = [("rank", c_int), ("ranks", c_int), ("column_starts", POINTER(c_int64)), ("split", c_bool),
                 ("trust_input", c_bool), ("all_rows", c_bool), ("reserved", c_uint64 * 6)]
@@ -414,6 +420,8 @@ TAMIS_FUNCTIONS = {
     "tamis_host_free": (None, [c_void_p, c_void_p]),
     "tamis_validate": (c_int, [POINTER(tamis_sparse)]),
     "tamis_row_profile": (c_int, [POINTER(tamis_sparse), POINTER(tamis_profile)]),
+    "tamis_structure_find": (c_int, [POINTER(tamis_sparse), POINTER(tamis_profile), POINTER(tamis_structure)]),
+    "tamis_structure_rules": (c_char_p, []),
     "tamis_csr_to_coo": (c_int, [POINTER(tamis_sparse), c_void_p]),
     "tamis_coo_to_csr": (c_int, [POINTER(tamis_sparse), c_void_p, c_void_p, c_void_p, POINTER(c_int64)]),
     "tamis_transpose": (c_int, [POINTER(tamis_sparse), c_void_p, c_void_p, c_void_p, POINTER(c_int64)]),
@@ -572,6 +580,8 @@ TAMIS_ML_FUNCTIONS = {
                                     POINTER(c_double)]),
     "tamis_model_topics": (c_int, [c_void_p, c_int, POINTER(c_int64), POINTER(c_double)]),
     "tamis_model_score": (c_int, [c_void_p, POINTER(tamis_held_out), c_bool, c_int, POINTER(tamis_score)]),
+    "tamis_baseline": (c_int, [c_int, POINTER(tamis_sparse), POINTER(tamis_sparse), POINTER(c_double)]),
+    "tamis_baseline_name": (c_char_p, [c_int]),
     "tamis_model_describe": (c_int, [c_void_p, POINTER(tamis_model_description)]),
     "tamis_model_row_factors": (c_int, [c_void_p, POINTER(c_void_p)]),
     "tamis_model_column_factors": (c_int, [c_void_p, POINTER(c_void_p)]),

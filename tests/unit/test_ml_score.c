@@ -1,6 +1,7 @@
 /* Topics, their coherence, scores and the metric of a fit, against plain restatements in double. */
 #include "cmocka_first.h"
 
+#include "base/memory.h"
 #include "ml/using.h"
 #include "test_ml_models.h"
 
@@ -264,10 +265,71 @@ static void scores_the_impossible(void **state) {
     tamis_model_free(model);
 }
 
+/* ------------------------------------------------------------------------------------------ baselines */
+
+/* Two rows that rate everything 2 and 4, with 10 entries each: biases of -1 and 1, damped to half by 10 at the mean;
+   what the columns then have is 0. And three columns by popularity, of which each row has one. */
+static void baselines_are_what_they_say(void **state) {
+    (void)state;
+    enum { COLUMNS = 11 };
+    int32_t offsets[] = {0, 10, 20}, columns[20], held_offsets[] = {0, 1, 2}, held_columns[] = {10, 10};
+    float values[20], held_values[] = {3, 3};
+    for (int i = 0; i < 20; i++) {
+        columns[i] = i % 10;
+        values[i] = i < 10 ? 2 : 4;
+    }
+    const tamis_sparse ratings = {
+        .rows = 2, .cols = COLUMNS, .nnz = 20, .offsets = offsets, .columns = columns, .values = values};
+    const tamis_sparse held = {
+        .rows = 2, .cols = COLUMNS, .nnz = 2, .offsets = held_offsets, .columns = held_columns, .values = held_values};
+    double metric = 0;
+    EXPECT_OK(tamis_baseline(TAMIS_ALS, &ratings, &held, &metric));
+    assert_true(fabs(metric - 0.5) < 1e-12);
+    EXPECT_OK(tamis_baseline(TAMIS_LDA, &ratings, &held, &metric));
+    assert_true(isnan(metric));
+    /* Column j is in the rows from j on, so that popularity falls with j. Row 0 has the first column alone: ten of the
+       eleven others are listed, and of the two that are wanted the last is not among them. */
+    enum { ROWS = 12 };
+    int32_t row_offsets[ROWS + 1] = {0}, stairs[ROWS * ROWS], wanted_offsets[ROWS + 1] = {0}, wanted[] = {1, 11};
+    int32_t count = 0;
+    for (int32_t row = 0; row < ROWS; row++) {
+        for (int32_t j = 0; j <= row; j++) stairs[count++] = j;
+        row_offsets[row + 1] = count;
+        wanted_offsets[row + 1] = 2; /* of row 0: columns 1 and 11, the first and the last that it lacks */
+    }
+    const tamis_sparse uses = {.rows = ROWS, .cols = ROWS, .nnz = count, .offsets = row_offsets, .columns = stairs};
+    const tamis_sparse left = {.rows = ROWS, .cols = ROWS, .nnz = 2, .offsets = wanted_offsets, .columns = wanted};
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &uses, &left, &metric));
+    assert_true(metric == 0.5);
+    /* the same from rows that are not sorted */
+    for (int32_t row = 0; row < ROWS; row++) {
+        for (int32_t j = 0; j <= row; j++) stairs[row_offsets[row] + j] = row - j;
+    }
+    wanted[0] = 11;
+    wanted[1] = 1;
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &uses, &left, &metric));
+    assert_true(metric == 0.5);
+    for (int64_t n = 1, status = TAMIS_ERROR_MEMORY; status != TAMIS_OK; n++) {
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        status = tamis_baseline(n % 2 ? TAMIS_IMPLICIT_ALS : TAMIS_ALS, &uses, &left, &metric);
+        tamis_memory_fail_at(0);
+        assert_true(tamis_memory_live() == live && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+        assert_true(n > 4 || status != TAMIS_OK);
+    }
+    assert_int_equal(tamis_baseline((tamis_method)17, &uses, &left, &metric), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_baseline(TAMIS_ALS, &uses, &held, &metric), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "held_out is 2 x 11, but trained is 12 x 12"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_topics),  cmocka_unit_test(measures_coherence),    cmocka_unit_test(scores),
-        cmocka_unit_test(gives_metrics), cmocka_unit_test(scores_the_impossible),
+        cmocka_unit_test(tells_topics),
+        cmocka_unit_test(measures_coherence),
+        cmocka_unit_test(scores),
+        cmocka_unit_test(gives_metrics),
+        cmocka_unit_test(scores_the_impossible),
+        cmocka_unit_test(baselines_are_what_they_say),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -10,7 +10,6 @@
 #include "mirror.h"
 #include "raster.h"
 #include "source.h"
-#include "structure.h"
 #include "suite.h"
 
 typedef struct tool_bench_settings {
@@ -31,7 +30,7 @@ typedef struct tool_bench_matrix {
     const char *spec, *group; /* as in tool_input; of a file only its name */
     bool stand_in;
     tamis_profile profile;
-    tool_structure structure;
+    tamis_structure structure;
 } tool_bench_matrix;
 
 /* A matrix, an operation on it and where it runs: all that its contestants have in common. */

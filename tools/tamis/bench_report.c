@@ -9,7 +9,6 @@
 #include "bench.h"
 #include "exit.h"
 #include "progress.h"
-#include "structure.h"
 #include "table.h"
 #include "text.h"
 

@@ -15,7 +15,6 @@
 #include "progress.h"
 #include "slabs.h"
 #include "source.h"
-#include "structure.h"
 #include "table.h"
 #include "text.h"
 
@@ -323,9 +322,9 @@ static int explain_problem(const settings *set, const tool_device *device, const
 
 static void print_matrix(const tool_source *source) {
     tamis_profile profile;
+    tamis_structure structure;
     if (tamis_row_profile(source->S, &profile) != TAMIS_OK) return;
-    tool_structure structure;
-    tool_structure_find(source->S, &profile, &structure);
+    if (tamis_structure_find(source->S, &profile, &structure) != TAMIS_OK) return;
     printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", source->name, tool_word_count(profile.rows).text,
            tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text, tool_word_number(profile.mean).text,
            tool_word_count(profile.min).text, tool_word_count(profile.max).text, structure.name);

@@ -10,7 +10,6 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
-#include "model_baseline.h"
 #include "model_data.h"
 #include "model_options.h"
 #include "model_report.h"
@@ -295,6 +294,9 @@ static int finish(training *run, double seconds) {
     }
     if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
     status = tamis_model_describe(run->model, &description);
+    double baseline = (double)NAN;
+    if (status == TAMIS_OK && run->held.view.entries && !set->stream)
+        status = tamis_baseline(run->method, fitted_data(run), run->held.view.entries, &baseline);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     const tool_training_summary summary = {
         .model = set->output,
@@ -302,9 +304,7 @@ static int finish(training *run, double seconds) {
         .device = run->device.description.name,
         .rows = run->data.S.rows,
         .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
-        .baseline = run->held.view.entries && !set->stream
-                        ? tool_baseline_metric(run->method, fitted_data(run), run->held.view.entries)
-                        : (double)NAN,
+        .baseline = baseline,
         .read_seconds = run->read_seconds,
         .fit_seconds = seconds,
     };
