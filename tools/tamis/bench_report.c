@@ -139,19 +139,15 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     tool_json_number(json, "relative_error", result->compared ? result->comparison.error : (double)NAN);
     tool_json_number(json, "tolerance", result->compared ? result->comparison.tolerance : (double)NAN);
     tool_json_number(json, "compared_share", result->compared ? result->comparison.share : (double)NAN);
-    if (result->compared) {
-        tool_json_bool(json, "passed", result->comparison.passed);
-    } else {
-        tool_json_null(json, "passed");
-    }
+    tool_json_bool_if(json, "passed", result->compared, result->comparison.passed);
     tool_json_bool(json, "auto", result->automatic);
     tool_json_text(json, "chosen_by", result->chosen_by);
     tool_json_bool(json, "baseline", result->baseline);
     tool_json_bool(json, "peer", result->peer);
     tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);
-    tool_json_number(json, "gather_ms", results->gather > 0 ? 1e3 * results->gather : (double)NAN);
+    tool_json_milliseconds(json, "gather_ms", results->gather);
     tool_json_number(json, "check_ms", 1e3 * result->check);
-    tool_json_number(json, "predicted_ms", result->predicted > 0 ? 1e3 * result->predicted : (double)NAN);
+    tool_json_milliseconds(json, "predicted_ms", result->predicted);
     tool_json_integer(json, "samples", (int64_t)result->time.count);
     tool_json_integer(json, "calls", one->settings->calls);
     tool_json_bool(json, "cold", one->settings->cold);

@@ -95,28 +95,26 @@ static void device_names(const tool_chosen *devices, char *names, size_t bytes) 
     }
 }
 
+static bool is_right(const side *sides) { return sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed; }
+
 static void print_row(const tool_bench_case *one, const side *sides) {
     const tool_problem *problem = &one->problem;
     const tamis_group_report *exchange = &sides[TOGETHER].exchange;
     const double alone = sides[ALONE].time.median, together = sides[TOGETHER].time.median;
-    char operation[48], served[24] = "none";
-    snprintf(operation, sizeof operation, "%s%s%s", tamis_operation_name(problem->operation),
-             tool_uses_edge(problem->operation) ? " " : "",
-             tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "");
+    char served[24] = "none";
     if (exchange->ghosts > 0) {
         snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
     }
     const tool_word one_time = tool_word_seconds(alone), all_time = tool_word_seconds(together);
-    const bool right = sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed;
-    printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", operation, (long long)problem->inner,
-           tamis_type_name(problem->type), one_time.text, all_time.text, together > 0 ? alone / together : 0,
-           tool_word_count(exchange->ghosts).text, served,
+    printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", tool_problem_name(problem).text,
+           (long long)problem->inner, tamis_type_name(problem->type), one_time.text, all_time.text,
+           together > 0 ? alone / together : 0, tool_word_count(exchange->ghosts).text, served,
            sides[TOGETHER].gang.choice.stays ? "stays on one"
            : exchange->overlaps              ? "yes"
                                              : "no ",
-           !one->oracle ? "not checked"
-           : right      ? ""
-                        : "WRONG");
+           !one->oracle      ? "not checked"
+           : is_right(sides) ? ""
+                             : "WRONG");
     fflush(stdout);
 }
 
@@ -160,11 +158,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     tool_json_number(json, "setup_ms", 1e3 * exchange->setup_seconds);
     tool_json_number(json, "relative_error", one->oracle ? sides[TOGETHER].comparison.error : none);
     tool_json_number(json, "tolerance", one->oracle ? sides[TOGETHER].comparison.tolerance : none);
-    if (one->oracle) {
-        tool_json_bool(json, "passed", sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed);
-    } else {
-        tool_json_null(json, "passed");
-    }
+    tool_json_bool_if(json, "passed", one->oracle != NULL, is_right(sides));
     tool_json_integer(json, "seed", one->settings->seed);
     tool_json_text(json, "version", tamis_version());
     return tool_lines_end(&run->report.lines);
@@ -184,8 +178,7 @@ int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
         tool_progress_clear();
         if (run->report.table) print_row(one, sides);
         code = write_line(run, one, sides);
-        const bool right = sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed;
-        if (code == 0 && one->oracle && !right) code = TOOL_FAILED;
+        if (code == 0 && one->oracle && !is_right(sides)) code = TOOL_FAILED;
     }
     for (int s = 0; s < SIDES; s++) {
         tool_gang_close(&sides[s].gang);

@@ -6,6 +6,10 @@
 
 #include "options.h"
 
+/* What a command does with a model: operands are those behind it. Returns an exit code, after a message. */
+struct tool_use;
+typedef int tool_use_body(const struct tool_use *use, const void *settings, int count, char **operands);
+
 typedef struct tool_command {
     const char *name;
     const char *summary;       /* one line */
@@ -16,6 +20,8 @@ typedef struct tool_command {
     const tool_option *options;
     size_t settings_size; /* of the structure that the options fill */
     int (*run)(const void *settings, int count, char **operands);
+    tool_use_body *use;                 /* in place of run(): what it does with the model of its first operand */
+    const char *module;                 /* or: of the Python package, which gets the command line as it was given */
     const struct tool_command *methods; /* of `train`: the word after it names one of these, which end with no name and
                                            have options of their own. What runs is the run() of `train` */
 } tool_command;

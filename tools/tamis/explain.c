@@ -184,11 +184,6 @@ static void print_text(const explained *one, const settings *set) {
     if (set->verbose) print_plan_text(one->plan);
 }
 
-/* null where nothing was measured */
-static void add_milliseconds(tool_json *json, const char *name, double seconds) {
-    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
-}
-
 static void print_json(tool_json *json, const explained *one, const settings *set, const char *matrix) {
     const tool_problem *problem = one->problem;
     const tamis_plan_report *report = &one->report;
@@ -203,8 +198,8 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_text(json, "instruction_set", report->instruction_set);
     tool_json_integer(json, "threads", report->threads);
     tool_json_number(json, "predicted_ms", 1e3 * report->predicted_seconds);
-    add_milliseconds(json, "measured_ms", report->measured_seconds);
-    add_milliseconds(json, "measuring_ms", report->measuring_seconds);
+    tool_json_milliseconds(json, "measured_ms", report->measured_seconds);
+    tool_json_milliseconds(json, "measuring_ms", report->measuring_seconds);
     tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
     tool_json_integer(json, "bytes_min", (int64_t)one->bytes);
     tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
@@ -220,7 +215,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
         tool_json_object(json, NULL);
         tool_json_text(json, "algorithm", algorithm);
         tool_json_number(json, "predicted_ms", 1e3 * predicted);
-        add_milliseconds(json, "measured_ms", measured);
+        tool_json_milliseconds(json, "measured_ms", measured);
         tool_json_end_object(json);
     }
     tool_json_end_array(json);
@@ -250,9 +245,7 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
 }
 
 static void print_title(const tool_problem *problem) {
-    printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
-           tool_uses_edge(problem->operation) ? " " : "",
-           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
+    printf("\n%s, K = %lld, %s\n", tool_problem_name(problem).text, (long long)problem->inner,
            tamis_type_name(problem->type));
 }
 

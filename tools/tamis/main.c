@@ -10,15 +10,15 @@
 #include "command.h"
 #include "exit.h"
 #include "model_options.h"
+#include "model_use.h"
 #include "outputs.h"
 #include "progress.h"
+#include "python.h"
 #include "ranks.h"
 #include "text.h"
 
 static int unknown(const char *what, const char *name, const char *const *names) {
-    const char *nearest = tool_nearest(name, names);
-    return tool_usage_error("unknown %s '%s'%s%s%s", what, name, nearest ? " (did you mean " : "",
-                            nearest ? nearest : "", nearest ? "?)" : "");
+    return tool_usage_error("unknown %s '%s'%s", what, name, tool_did_you_mean("", name, names).text);
 }
 
 /* Until 0.1 the method came first. */
@@ -70,9 +70,8 @@ static int run_global_option(int count, char **arguments) {
         return TOOL_OK;
     }
     static const char *const names[] = {"help", "version", "completion", "max-memory", NULL};
-    const char *nearest = option[1] == '-' ? tool_nearest(option + 2, names) : NULL;
-    return tool_usage_error("unknown option %s%s%s%s", option, nearest ? " (did you mean --" : "",
-                            nearest ? nearest : "", nearest ? "?)" : "");
+    const tool_hint hint = option[1] == '-' ? tool_did_you_mean("--", option + 2, names) : (tool_hint){""};
+    return tool_usage_error("unknown option %s%s", option, hint.text);
 }
 
 /* Whether an option is one of other methods only: says of which. */
@@ -100,6 +99,11 @@ static int refuse_options(const tool_command *command, const tool_command *metho
     return code;
 }
 
+static int start(const tool_command *command, const void *settings, int count, char **operands) {
+    if (command->use) return tool_use_run(settings, count, operands, command->use);
+    return command->module ? tool_python_command(command->module) : command->run(settings, count, operands);
+}
+
 /* The operands of a command with methods begin with the method, whose options it has. */
 static int run_command(const tool_command *command, const tool_command *method, int count, char **arguments) {
     static tool_word name; /* which messages name to the end */
@@ -123,7 +127,7 @@ static int run_command(const tool_command *command, const tool_command *method, 
     } else if (code == 0) {
         tool_set_quiet(tool_option_flag(options, settings, "quiet"));
         code = tool_outputs_check(command, options, settings, operands, arguments + before);
-        if (code == 0) code = command->run(settings, operands + before, arguments);
+        if (code == 0) code = start(command, settings, operands + before, arguments);
         if (code == 0) tool_outputs_replaced();
     }
     free(settings);

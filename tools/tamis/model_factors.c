@@ -138,7 +138,7 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     if (code == 0) code = write_names(use, "--names", set->row_names, data.rows);
     tamis_owned_dense_free(W);
     tool_data_close(&data);
-    return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
+    return tool_outcome(code);
 }
 
 static int run_transform(const void *given, int count, char **operands) {

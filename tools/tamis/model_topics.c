@@ -102,10 +102,6 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
     return code;
 }
 
-static int run_topics(const void *given, int count, char **operands) {
-    return tool_use_run(given, count, operands, show_topics);
-}
-
 const tool_command tool_topics_command = {
     .name = "topics",
     .summary = "show the words with the largest weights in each topic of a model",
@@ -114,5 +110,5 @@ const tool_command tool_topics_command = {
     .most = 1,
     .options = options,
     .settings_size = sizeof(settings),
-    .run = run_topics,
+    .use = show_topics,
 };

@@ -118,9 +118,7 @@ static int load_model(training *run) {
     tamis_model_description description;
     tamis_status status = tamis_model_load(run->device.device, run->resume, &run->model);
     if (status == TAMIS_OK) status = tamis_model_describe(run->model, &description);
-    if (status != TAMIS_OK) {
-        return tool_library_error(status, strstr(tamis_last_error(), run->resume) ? NULL : run->resume);
-    }
+    if (status != TAMIS_OK) return tool_file_error(status, run->resume);
     if (description.options.method != run->method) {
         return tool_usage_error("%s is a model of %s, not of %s", run->resume,
                                 tamis_method_name(description.options.method), tamis_method_name(run->method));
@@ -150,9 +148,7 @@ static int open_data(training *run) {
     if (set->stream) {
         const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
         const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
-        if (status != TAMIS_OK) {
-            return tool_library_error(status, strstr(tamis_last_error(), run->data_spec) ? NULL : run->data_spec);
-        }
+        if (status != TAMIS_OK) return tool_file_error(status, run->data_spec);
         run->columns = tamis_batches_columns(run->batches);
         tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
     } else {
@@ -286,7 +282,7 @@ static int finish(training *run, double seconds) {
     tamis_model_description description;
     tamis_status status = tamis_model_save(run->model, set->output);
     if (status != TAMIS_OK) {
-        const int code = tool_library_error(status, strstr(tamis_last_error(), set->output) ? NULL : set->output);
+        const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
             tool_error("the progress is saved in %s: --resume -o ANOTHER goes on", run->checkpoint);
         }

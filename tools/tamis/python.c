@@ -38,26 +38,10 @@ int tool_python_start(const char *module, int count, char *const *given) {
     return TOOL_UNSUPPORTED;
 }
 
-/* With the command line as it was given. */
-static int start_python(const char *module) {
+int tool_python_command(const char *module) {
     int count = 0;
     char *const *given = tool_options_given(&count);
     return tool_python_start(module, count, given);
-}
-
-static int run_report(const void *settings, int count, char **operands) {
-    (void)settings, (void)count, (void)operands;
-    return start_python("tamis.report");
-}
-
-static int run_compare(const void *settings, int count, char **operands) {
-    (void)settings, (void)count, (void)operands;
-    return start_python("tamis.compare");
-}
-
-static int run_tune(const void *settings, int count, char **operands) {
-    (void)settings, (void)count, (void)operands;
-    return start_python("tamis.tune");
 }
 
 typedef struct settings {
@@ -70,7 +54,8 @@ typedef struct settings {
 
 static int run_roofline(const void *given, int count, char **operands) {
     (void)count, (void)operands;
-    return ((const settings *)given)->output ? start_python("tamis.roofline") : tool_usage_error("-o FILE is missing");
+    return ((const settings *)given)->output ? tool_python_command("tamis.roofline")
+                                             : tool_usage_error("-o FILE is missing");
 }
 
 #define AT(field) offsetof(settings, field)
@@ -90,7 +75,7 @@ const tool_command tool_report_command = {
     .most = -1,
     .options = report_options,
     .settings_size = sizeof(settings),
-    .run = run_report,
+    .module = "tamis.report",
 };
 
 static const tool_option compare_options[] = {
@@ -110,7 +95,7 @@ const tool_command tool_compare_command = {
     .most = 2,
     .options = compare_options,
     .settings_size = sizeof(settings),
-    .run = run_compare,
+    .module = "tamis.compare",
 };
 
 static const tool_option roofline_options[] = {
@@ -157,5 +142,5 @@ const tool_command tool_tune_command = {
     .most = 2,
     .options = tune_options,
     .settings_size = sizeof(settings),
-    .run = run_tune,
+    .module = "tamis.tune",
 };

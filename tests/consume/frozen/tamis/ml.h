@@ -220,8 +220,8 @@ TAMIS_API tamis_status tamis_model_score(tamis_model *model, const tamis_held_ou
 
 /* What a model has to be better than: of ratings the RMSE of the mean with biases of rows and columns alone, each
    damped as if it had ten more entries at the mean; of implicit-als the recall of the ten most popular columns that a
-   row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host matrices of the
-   same size, with values of fp32 or fp64 or none, which are ones. */
+   row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host matrices of
+   the same size, with values of fp32 or fp64 or none, which are ones. */
 TAMIS_API tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
                                       double *metric);
 
