@@ -266,6 +266,11 @@ class tamis_ceilings(Structure):
                 ("reserved", c_uint64 * 8)]
 
 
+class tamis_floor(Structure):
+    _fields_ = [("flops", c_double), ("bytes", c_double), ("seconds", c_double), ("memory_bound", c_bool),
+                ("bandwidth", c_double), ("peak", c_double), ("reserved", c_uint64 * 6)]
+
+
 class tamis_cache_description(Structure):
     _fields_ = [("path", c_char * 1024), ("entries", c_int64), ("bytes", c_int64), ("most_bytes", c_int64),
                 ("plans", c_int64), ("reserved", c_uint64 * 3)]
@@ -544,6 +549,8 @@ TAMIS_FUNCTIONS = {
     "tamis_algorithm_count": (c_int, []),
     "tamis_algorithm_at": (c_int, [c_int, POINTER(tamis_algorithm_description)]),
     "tamis_device_ceilings": (c_int, [c_void_p, POINTER(tamis_ceilings)]),
+    "tamis_floor_find": (c_int, [POINTER(tamis_sparse), POINTER(tamis_options), c_bool, POINTER(tamis_ceilings), c_bool,
+                                 POINTER(tamis_floor)]),
     "tamis_cache_describe": (c_int, [POINTER(tamis_cache_description)]),
     "tamis_cache_clear": (c_int, [POINTER(c_int64)]),
 }

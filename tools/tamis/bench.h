@@ -40,7 +40,6 @@ typedef struct tool_bench_case {
     const tool_source *source; /* the matrix's */
     const tool_device *device;
     tool_problem problem;
-    tool_touched touched;
     const tamis_oracle *oracle; /* NULL: not checked */
     const tamis_oracle *masked; /* the same for edge `mask`, which is what peers compute */
     tool_flush *flush;          /* NULL: the caches stay warm */
@@ -68,8 +67,7 @@ enum { TOOL_BENCH_CONTESTANTS = 64 };
 typedef struct tool_bench_results {
     int count;
     tool_bench_result at[TOOL_BENCH_CONTESTANTS];
-    tool_floor floor;
-    double flops, bytes;
+    tamis_floor floor;
     double baseline, gather; /* medians in seconds; 0 where not measured */
     double clock;            /* MHz just after; NaN where it is not to be had */
     tool_interval versus;    /* of the baseline's median */

@@ -346,13 +346,10 @@ static void add_gather(const tool_bench_case *one, field *all, tool_bench_result
 }
 
 int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) {
-    const bool whole = tool_device_whole(one->device, one->threads);
-    *results =
-        (tool_bench_results){.flops = tool_problem_flops(&one->problem),
-                             .bytes = tool_problem_bytes(&one->problem, &one->touched),
-                             .floor = tool_problem_floor(&one->problem, &one->touched, &one->device->ceilings, whole)};
     field *all = tool_allocate(1, sizeof *all);
-    const tamis_status status = tool_mirror_create(one->device, &one->problem, 0, &all->mirror);
+    *results = (tool_bench_results){.count = 0};
+    tamis_status status = tool_problem_floor(&one->problem, one->device, one->threads, &results->floor);
+    if (status == TAMIS_OK) status = tool_mirror_create(one->device, &one->problem, 0, &all->mirror);
     int code = status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
     if (code == 0) code = add_contestants(one, all, results);
     if (code == 0 && one->oracle) code = check_all(one, all, false, results);

@@ -133,7 +133,6 @@ static void bench_types(tool_bench_run *run, tool_bench_case *one) {
 
 static void bench_source(tool_bench_run *run, const tool_bench_matrix *matrix, const tool_device *device) {
     tool_bench_case one = {.settings = run->settings, .source = matrix->source, .matrix = matrix, .device = device};
-    one.touched = tool_touched_count(matrix->source->S);
     const int code = run->settings->cold ? tool_flush_create(device, device->description.threads, &one.flush) : TOOL_OK;
     note(run, code);
     if (code == 0) bench_types(run, &one);

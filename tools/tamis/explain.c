@@ -69,8 +69,7 @@ typedef struct explained {
     const tool_problem *problem;
     tamis_plan *plan;
     tamis_plan_report report;
-    tool_floor floor;
-    double flops, bytes;
+    tamis_floor floor;
     bool gpu;
 } explained;
 
@@ -108,7 +107,7 @@ static void print_times(const explained *one, int64_t calls) {
     tool_text text = {0};
     if (report->predicted_seconds > 0) {
         tool_text_add(&text, "%s a call, %s GFLOP/s", tool_word_seconds(report->predicted_seconds).text,
-                      tool_word_number(1e-9 * one->flops / report->predicted_seconds).text);
+                      tool_word_number(1e-9 * one->floor.flops / report->predicted_seconds).text);
         if (one->floor.seconds > 0) {
             tool_text_add(&text, "; %.2f times the floor of %s", report->predicted_seconds / one->floor.seconds,
                           tool_word_seconds(one->floor.seconds).text);
@@ -120,8 +119,8 @@ static void print_times(const explained *one, int64_t calls) {
     }
     if (one->floor.seconds > 0)
         tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%sflop at %s GFLOP/s)",
-                      one->floor.memory_bound ? tool_word_bytes((int64_t)one->bytes).text
-                                              : tool_word_short(one->flops).text,
+                      one->floor.memory_bound ? tool_word_bytes((int64_t)one->floor.bytes).text
+                                              : tool_word_short(one->floor.flops).text,
                       tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
     print_field("predicted", tool_text_get(&text));
     tool_text_free(&text);
@@ -201,7 +200,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_milliseconds(json, "measured_ms", report->measured_seconds);
     tool_json_milliseconds(json, "measuring_ms", report->measuring_seconds);
     tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
-    tool_json_integer(json, "bytes_min", (int64_t)one->bytes);
+    tool_json_integer(json, "bytes_min", (int64_t)one->floor.bytes);
     tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
     tool_json_number(json, "check_ms", 1e3 * report->check_seconds);
     tool_json_integer(json, "break_even_calls", report->break_even_calls);
@@ -287,27 +286,21 @@ static int explain_in_slabs(const settings *set, const tool_device *device, cons
 }
 
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
-                           const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
-                           tool_json *json) {
+                           const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu};
     if (set->together.count > 0) return explain_together(set, device, problem);
     if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
+    if (status == TAMIS_OK) status = tool_problem_floor(problem, device, one.report.threads, &one.floor);
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, tamis_operation_name(problem->operation));
+    } else if (json) {
+        print_json(json, &one, set, source->name);
     } else {
-        one.floor =
-            tool_problem_floor(problem, touched, &device->ceilings, tool_device_whole(device, one.report.threads));
-        one.flops = tool_problem_flops(problem);
-        one.bytes = tool_problem_bytes(problem, touched);
-        if (json) {
-            print_json(json, &one, set, source->name);
-        } else {
-            print_text(&one, set);
-        }
+        print_text(&one, set);
     }
     tamis_plan_destroy(one.plan);
     return code;
@@ -325,7 +318,6 @@ static void print_matrix(const tool_source *source) {
 
 static int explain_source(const settings *set, const tool_device *device, const tool_source *source,
                           const tamis_sparse *S) {
-    const tool_touched touched = tool_touched_count(source->S);
     tool_json json = tool_json_start(stdout, true);
     if (set->json) {
         tool_json_array(&json, NULL);
@@ -351,7 +343,7 @@ static int explain_source(const settings *set, const tool_device *device, const 
                                           .edge_epsilon = 1e-10,
                                           .alpha = 1,
                                           .S = *source->S};
-            const int code = explain_problem(set, device, source, &touched, &problem, S, set->json ? &json : NULL);
+            const int code = explain_problem(set, device, source, &problem, S, set->json ? &json : NULL);
             if (code) worst = code;
         }
     }

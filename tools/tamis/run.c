@@ -312,7 +312,7 @@ static int write_output(const work *job) {
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
-static void print_json(const work *job, const tool_floor *floor, const tool_touched *touched) {
+static void print_json(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
@@ -342,8 +342,8 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
     tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
     tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
     tool_json_number(&json, "execute_ms", 1e3 * job->seconds);
-    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * tool_problem_flops(problem) / job->seconds : 0);
-    tool_json_integer(&json, "bytes_min", (int64_t)tool_problem_bytes(problem, touched));
+    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0);
+    tool_json_integer(&json, "bytes_min", (int64_t)floor->bytes);
     tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
     tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
     tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
@@ -365,7 +365,7 @@ static void print_comparison(const tamis_comparison *comparison) {
     putchar('\n');
 }
 
-static void print_text(const work *job, const tool_floor *floor) {
+static void print_text(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
     printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, job->source.name,
@@ -383,7 +383,7 @@ static void print_text(const work *job, const tool_floor *floor) {
     if (job->report.math == TAMIS_MATH_TF32) printf(", inputs rounded to TF32");
     if (job->set->effort == TAMIS_EFFORT_MEASURE) printf(" (%s)", tamis_chosen_by_name(job->report.chosen_by));
     printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
-           tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
+           tool_word_number(1e-9 * floor->flops / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
     if (job->gang.choice.stays) {
@@ -425,14 +425,10 @@ static int run_job(work *job, char **operands) {
     if (code == 0) code = compare(job);
     if (code == 0) code = write_output(job);
     if (code) return code;
-    const tool_touched touched = tool_touched_count(&job->problem.S);
-    const tool_floor floor = tool_problem_floor(&job->problem, &touched, &job->device.ceilings,
-                                                tool_device_whole(&job->device, job->report.threads));
-    if (set->json) {
-        print_json(job, &floor, &touched);
-    } else {
-        print_text(job, &floor);
-    }
+    tamis_floor floor;
+    const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
+    if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
+    set->json ? print_json(job, &floor) : print_text(job, &floor);
     return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
 }
 
