@@ -199,6 +199,9 @@ class tamis_transport_options(Structure):
     _fields_ = [("time_limit", c_double), ("link", c_int), ("reserved", c_uint64 * 6)]
 
 
+tamis_rank_work = CFUNCTYPE(c_int, c_void_p, c_int)
+
+
 class tamis_group_description(Structure):
     _fields_ = [("rank", c_int), ("ranks", c_int), ("transport", c_char_p), ("reserved", c_uint64 * 6)]
 
@@ -442,6 +445,7 @@ TAMIS_FUNCTIONS = {
     "tamis_shard_partition": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64)]),
     "tamis_transport_fail": (c_int, [c_int, c_char_p]),
     "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
+    "tamis_group_run": (c_int, [c_int, tamis_rank_work, c_void_p]),
     "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
     "tamis_nccl_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(tamis_transport)]),
     "tamis_nccl_close": (None, [POINTER(tamis_transport)]),

@@ -55,6 +55,7 @@ typedef struct tool_gang {
     const tool_problem *whole;
     int64_t *first_rows; /* of all ranks, and the number of rows */
     tool_line line;
+    tamis_status (*call)(tool_rank *rank); /* under way */
 } tool_gang;
 
 /* Opens the devices, copies the operands there, and makes the ranks' plans: rows of S with equal nonzeros; rows of B
