@@ -13,9 +13,8 @@ typedef int tool_use_body(const struct tool_use *use, const void *settings, int 
 typedef struct tool_command {
     const char *name;
     const char *summary;       /* one line */
-    const char *operands;      /* "FILE ..."; "" for none */
+    const char *operands;      /* "IN OUT", "FILE ...": one or more, "MODEL [USER ...]"; how many is read from this */
     const tool_choices *first; /* what the first operand is one of; NULL: a file */
-    int least, most;           /* how many operands; most < 0: any number */
     int output_operand;        /* which of them is written, from 0; 0: none */
     const tool_option *options;
     size_t settings_size; /* of the structure that the options fill */

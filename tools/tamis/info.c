@@ -170,9 +170,7 @@ static int run_info(const void *given, int count, char **operands) {
 const tool_command tool_info_command = {
     .name = "info",
     .summary = "describe a matrix (sizes, row profile, structure class) or a model",
-    .operands = "FILE ...",
-    .least = 0,
-    .most = -1,
+    .operands = "[FILE ...]",
     .options = options,
     .settings_size = sizeof(settings),
     .run = run_info,

@@ -99,6 +99,17 @@ static int refuse_options(const tool_command *command, const tool_command *metho
     return code;
 }
 
+/* How many operands a command has; *most < 0: any number. */
+static void count_operands(const char *words, int *least, int *most) {
+    *least = *most = 0;
+    for (const char *word = words; *word; word += strspn(word, " ")) {
+        const bool any = strncmp(word, "...", 3) == 0;
+        *least += !any && *word != '[';
+        *most = any ? -1 : *most + 1;
+        word += strcspn(word, " ");
+    }
+}
+
 static int start(const tool_command *command, const void *settings, int count, char **operands) {
     if (command->use) return tool_use_run(settings, count, operands, command->use);
     return command->module ? tool_python_command(command->module) : command->run(settings, count, operands);
@@ -114,16 +125,17 @@ static int run_command(const tool_command *command, const tool_command *method, 
     void *settings = tool_allocate(1, command->settings_size);
     tool_options_preset(options, settings);
     tool_options_remember(count - before, arguments + before);
-    int operands = 0;
+    int operands = 0, least = 0, most = 0;
     bool help = false;
+    count_operands(command->operands, &least, &most);
     int code = method ? refuse_options(command, method, count - 1, arguments + 1) : 0;
     if (code == 0) code = tool_options_parse(options, settings, count - before, arguments + before, &operands, &help);
     if (code == 0 && help) {
         tool_command_help(command, method);
-    } else if (code == 0 && operands < command->least) {
+    } else if (code == 0 && operands < least) {
         code = tool_usage_error("expected %s, %d given", command->operands, operands);
-    } else if (code == 0 && command->most >= 0 && operands > command->most) {
-        code = tool_usage_error("unexpected argument '%s'", arguments[before + command->most]);
+    } else if (code == 0 && most >= 0 && operands > most) {
+        code = tool_usage_error("unexpected argument '%s'", arguments[before + most]);
     } else if (code == 0) {
         tool_set_quiet(tool_option_flag(options, settings, "quiet"));
         code = tool_outputs_check(command, options, settings, operands, arguments + before);
