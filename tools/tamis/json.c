@@ -68,7 +68,11 @@ void tool_json_end_array(tool_json *json) { close_scope(json); }
 
 void tool_json_text(tool_json *json, const char *name, const char *value) {
     lead(json, name);
-    value ? write_string(json->out, value) : (void)fputs("null", json->out);
+    if (value) {
+        write_string(json->out, value);
+    } else {
+        fputs("null", json->out);
+    }
 }
 
 void tool_json_integer(tool_json *json, const char *name, int64_t value) {
@@ -78,7 +82,11 @@ void tool_json_integer(tool_json *json, const char *name, int64_t value) {
 
 void tool_json_number(tool_json *json, const char *name, double value) {
     lead(json, name);
-    fprintf(json->out, isfinite(value) ? "%.7g" : "null", value);
+    if (isfinite(value)) {
+        fprintf(json->out, "%.7g", value);
+    } else {
+        fputs("null", json->out);
+    }
 }
 
 void tool_json_bool(tool_json *json, const char *name, bool value) {
@@ -91,11 +99,19 @@ void tool_json_milliseconds(tool_json *json, const char *name, double seconds) {
 }
 
 void tool_json_integer_if(tool_json *json, const char *name, bool known, int64_t value) {
-    known ? tool_json_integer(json, name, value) : tool_json_text(json, name, NULL);
+    if (known) {
+        tool_json_integer(json, name, value);
+    } else {
+        tool_json_text(json, name, NULL);
+    }
 }
 
 void tool_json_bool_if(tool_json *json, const char *name, bool known, bool value) {
-    known ? tool_json_bool(json, name, value) : tool_json_text(json, name, NULL);
+    if (known) {
+        tool_json_bool(json, name, value);
+    } else {
+        tool_json_text(json, name, NULL);
+    }
 }
 
 tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz) {

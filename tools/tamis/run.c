@@ -428,7 +428,11 @@ static int run_job(work *job, char **operands) {
     tamis_floor floor;
     const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
     if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
-    set->json ? print_json(job, &floor) : print_text(job, &floor);
+    if (set->json) {
+        print_json(job, &floor);
+    } else {
+        print_text(job, &floor);
+    }
     return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
 }
 
