@@ -584,6 +584,7 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_model_partial_fit": (c_int, [c_void_p, POINTER(tamis_sparse)]),
     "tamis_model_fit_stream": (c_int, [c_void_p, tamis_batch_source, c_void_p, c_int64, POINTER(tamis_held_out)]),
     "tamis_model_transform": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_dense)]),
+    "tamis_model_shares": (c_int, [c_void_p, POINTER(tamis_dense)]),
     "tamis_model_predict": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_sparse), POINTER(c_double)]),
     "tamis_model_recommend": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(c_int64), c_int64, POINTER(tamis_sparse),
                                       c_int, POINTER(c_int64), POINTER(c_double)]),

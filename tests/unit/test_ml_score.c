@@ -2,6 +2,7 @@
 #include "cmocka_first.h"
 
 #include "base/memory.h"
+#include "ml/numbers.h"
 #include "ml/using.h"
 #include "test_ml_models.h"
 
@@ -265,6 +266,41 @@ static void scores_the_impossible(void **state) {
     tamis_model_free(model);
 }
 
+/* ------------------------------------------------------------------------------------------ shares */
+
+/* Topics of 4 and 1 words in all: of gap a document's weights count as many words; of lda they are shares already but
+   for their sum. A document without topics stays. */
+static void tells_shares(void **state) {
+    (void)state;
+    static const tamis_method methods[] = {TAMIS_LDA, TAMIS_GAP};
+    static const double expected[2][6] = {{0.25, 0.75, 0.5, 0.5, 0, 0}, {4.0 / 7, 3.0 / 7, 0.8, 0.2, 0, 0}};
+    for (int n = 0; n < 2; n++) {
+        for (int type = 0; type < 2; type++) {
+            tamis_model *const model = model_by_hand(device, methods[n], ML_COUNTS, 3, 2, 2, (tamis_type)type, false);
+            float single[] = {1, 3, 2, 2, 0, 0};
+            double wide[] = {1, 3, 2, 2, 0, 0};
+            const tamis_dense W = {
+                .data = type ? (void *)wide : (void *)single, .rows = 3, .cols = 2, .type = (tamis_type)type};
+            put(model, &model->column_factors, (const double[]){3, 1, 1, 0}, 4);
+            EXPECT_OK(tamis_model_shares(model, &W));
+            for (int i = 0; i < 6; i++) assert_true(fabs(ml_number(W.data, W.type, i) - expected[n][i]) < 1e-6);
+            assert_int_equal(tamis_model_shares(model, NULL), TAMIS_ERROR_ARGUMENT);
+            for (int64_t at = 1, status = TAMIS_ERROR_MEMORY; status != TAMIS_OK; at++) {
+                const int64_t live = tamis_memory_live();
+                tamis_memory_fail_at(at);
+                status = tamis_model_shares(model, &W);
+                tamis_memory_fail_at(0);
+                assert_true(tamis_memory_live() == live && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+            }
+            tamis_model_free(model);
+        }
+    }
+    tamis_model *const model = model_of(device, &shapes[0]);
+    const tamis_dense W = {.data = NULL, .cols = model->width};
+    assert_int_equal(tamis_model_shares(model, &W), TAMIS_ERROR_UNSUPPORTED);
+    tamis_model_free(model);
+}
+
 /* ------------------------------------------------------------------------------------------ baselines */
 
 /* Two rows that rate everything 2 and 4, with 10 entries each: biases of -1 and 1, damped to half by 10 at the mean;
@@ -330,6 +366,7 @@ int main(void) {
         cmocka_unit_test(gives_metrics),
         cmocka_unit_test(scores_the_impossible),
         cmocka_unit_test(baselines_are_what_they_say),
+        cmocka_unit_test(tells_shares),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

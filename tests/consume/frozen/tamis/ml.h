@@ -169,6 +169,10 @@ TAMIS_API tamis_status tamis_model_fit_stream(tamis_model *model, tamis_batch_so
    tamis_model_describe returns the width. */
 TAMIS_API tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W);
 
+/* Makes the factors W of documents (lda, gap) the shares of the topics in each, which add up to 1; a document without
+   any stays as it is. W is as from tamis_model_transform. */
+TAMIS_API tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W);
+
 /* Computes the model's predictions at the places of S's entries: nnz doubles in the order of the entries. S's values
    are ignored. W has the rows' factors from tamis_model_transform; NULL: S's rows are those of the fit. Ratings are
    clamped to the range of the fitted ratings. For lda the prediction is the probability of the word. */
