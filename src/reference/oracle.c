@@ -242,7 +242,7 @@ static tamis_status compute_edges(const problem *p, const entries *a, tamis_orac
 
 static tamis_status compute(const problem *p, tamis_oracle *oracle) {
     tamis_status status = TAMIS_OK;
-    entries a = {NULL};
+    entries a = {.x = NULL};
     TRY_GOTO(done, allocate_entries(p, &a));
     for (int64_t t = 0; t < p->part.nnz; t++) a.s[t] = value_at(p, t);
     if (p->options.operation == TAMIS_OP_SPMM) {
