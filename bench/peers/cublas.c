@@ -59,13 +59,14 @@ static tamis_status execute(tool_peer *peer, double beta) {
 }
 
 /* The row of each nonzero that the oracle compares. */
-static unsigned char *wanted_rows(const tamis_sparse *S, const tool_oracle *oracle) {
+static unsigned char *wanted_rows(const tamis_sparse *S, const tamis_oracle *oracle) {
     unsigned char *wanted = tool_allocate((size_t)S->rows, 1);
-    for (int64_t n = 0; n < oracle->items; n++) {
+    const int64_t *compared = NULL, count = tamis_oracle_rows(oracle, &compared);
+    for (int64_t n = 0; n < count; n++) {
         int64_t low = 0, high = S->rows - 1; /* the last row that begins at or before the nonzero, and is not empty */
         while (low < high) {
             const int64_t middle = (low + high + 1) / 2;
-            if (tool_index_get(S->offsets, S->offset_type, middle) <= oracle->item[n]) {
+            if (tool_index_get(S->offsets, S->offset_type, middle) <= compared[n]) {
                 low = middle;
             } else {
                 high = middle - 1;
@@ -76,7 +77,7 @@ static unsigned char *wanted_rows(const tamis_sparse *S, const tool_oracle *orac
     return wanted;
 }
 
-static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tool_oracle *oracle) {
+static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle) {
     const state *self = peer->own;
     const tamis_sparse *S = &host->S;
     const size_t size = tamis_type_size(host->type), line = (size_t)S->cols * size;

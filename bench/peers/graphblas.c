@@ -153,9 +153,10 @@ static int fetch_samples(const state *self, const tool_problem *host) {
 }
 
 /* The rows that the oracle compares; an element that is not stored is 0. */
-static int fetch_rows(const state *self, const tamis_dense *output, const tool_oracle *oracle) {
-    for (int64_t n = 0; n < oracle->items; n++) {
-        const int64_t i = oracle->item[n];
+static int fetch_rows(const state *self, const tamis_dense *output, const tamis_oracle *oracle) {
+    const int64_t *compared = NULL, count = tamis_oracle_rows(oracle, &compared);
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t i = compared[n];
         for (int64_t j = 0; j < output->cols; j++) {
             float single = 0;
             double full = 0;
@@ -169,7 +170,7 @@ static int fetch_rows(const state *self, const tamis_dense *output, const tool_o
     return SUCCESS;
 }
 
-static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tool_oracle *oracle) {
+static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle) {
     const state *self = own(peer);
     const int status =
         host->operation == TAMIS_OP_SDDMM ? fetch_samples(self, host) : fetch_rows(self, &host->output, oracle);

@@ -7,7 +7,6 @@
 #define TOOL_PEERS_H
 
 #include "mirror.h"
-#include "oracle.h"
 
 typedef struct tool_peer tool_peer;
 struct tool_peer {
@@ -25,7 +24,7 @@ struct tool_peer {
     /* NULL, or: so many executions, each measured by a clock of the peer's own. */
     tamis_status (*timed)(tool_peer *peer, double beta, int count, double *seconds);
     /* Brings what the oracle compares into the host's output; NULL: the mirror's output is fetched. */
-    tamis_status (*fetch)(tool_peer *peer, const tool_problem *host, const tool_oracle *oracle);
+    tamis_status (*fetch)(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle);
     void (*release)(tool_peer *peer);
 };
 

@@ -83,7 +83,7 @@ static tamis_status execute(tool_peer *peer, double beta) {
     return timed(peer, beta, 1, &seconds);
 }
 
-static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tool_oracle *oracle) {
+static tamis_status fetch(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle) {
     const state *self = peer->own;
     const array output = of_dense("output", &host->output);
     char command[32];

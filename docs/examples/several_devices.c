@@ -1,6 +1,5 @@
 /* Graph attention on three CPU devices of one process: a thread for each, which has its rows of everything. */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tamis/generate.h>
@@ -15,8 +14,6 @@ typedef struct worker {
     tamis_sparse S;     /* its rows of S, with the columns of the whole matrix */
     tamis_dense X, E;   /* its rows of the features and of the result */
     tamis_group_report report;
-    int code;
-    char message[512];
 } worker;
 
 static tamis_options attention(void) {
@@ -29,19 +26,15 @@ static tamis_options attention(void) {
 }
 
 /* What each rank does: all make the same calls in the same order. */
-static void *work(void *memory) {
-    worker *const w = memory;
+static tamis_status work(void *workers, int rank) {
+    worker *const w = (worker *)workers + rank;
     const tamis_options options = attention();
     tamis_group_plan *plan = NULL;
-    w->code = 1;
-    if (tamis_group_plan_create(w->group, &w->S, w->X.rows, &options, &plan) != TAMIS_OK) goto done;
-    if (tamis_group_plan_fused(plan, &w->X, &w->X, &w->X, &w->E, NULL) != TAMIS_OK) goto done;
-    if (tamis_group_plan_describe(plan, &w->report) != TAMIS_OK) goto done;
-    w->code = 0;
-done:
-    if (w->code) snprintf(w->message, sizeof w->message, "%s", tamis_last_error()); /* messages belong to a thread */
+    tamis_status status = tamis_group_plan_create(w->group, &w->S, w->X.rows, &options, &plan);
+    if (status == TAMIS_OK) status = tamis_group_plan_fused(plan, &w->X, &w->X, &w->X, &w->E, NULL);
+    if (status == TAMIS_OK) status = tamis_group_plan_describe(plan, &w->report);
     tamis_group_plan_destroy(plan);
-    return NULL;
+    return status;
 }
 
 static tamis_dense rows_of(const tamis_dense *X, int64_t first, int64_t rows) {
@@ -56,7 +49,6 @@ int main(void) {
     tamis_group *groups[RANKS] = {NULL};
     tamis_owned_sparse *graph = NULL;
     tamis_owned_dense *features = NULL, *result = NULL, *alone = NULL;
-    pthread_t threads[RANKS];
     worker workers[RANKS];
     int64_t first[RANKS + 1];
     int code = 1;
@@ -82,13 +74,9 @@ int main(void) {
         workers[r] = (worker){.group = groups[r], .X = rows_of(X, first[r], rows), .E = rows_of(E, first[r], rows)};
         if (tamis_slice(S, first[r], rows, 0, 0, &workers[r].S) != TAMIS_OK) goto done;
     }
-    for (int r = 0; r < RANKS; r++)
-        if (pthread_create(&threads[r], NULL, work, &workers[r]) != 0) abort();
-    for (int r = 0; r < RANKS; r++) pthread_join(threads[r], NULL);
+    if (tamis_group_run(RANKS, work, workers) != TAMIS_OK) goto done; /* a thread for each */
     for (int r = 0; r < RANKS; r++) {
         const tamis_group_report *const report = &workers[r].report;
-        if (workers[r].code) fprintf(stderr, "%s\n", workers[r].message);
-        if (workers[r].code) goto done;
         printf("rank %d: %lld nonzeros, %lld own rows, %lld ghost rows, messages from %d\n", r,
                (long long)report->nnz_here, (long long)report->own_rows, (long long)report->ghost_rows,
                report->sources);

@@ -156,6 +156,12 @@ class tamis_profile(Structure):
                 ("reserved", c_uint64 * 6)]
 
 
+class tamis_structure(Structure):
+    _fields_ = [("name", c_char_p), ("reason", c_char * 192), ("run", c_double), ("near_share", c_double),
+                ("diagonal", c_double), ("histogram", c_int64 * 64), ("histogram_bins", c_int64),
+                ("reserved", c_uint64 * 6)]
+
+
 class tamis_shard_options(Structure):
     _fields_ = [("rank", c_int), ("ranks", c_int), ("column_starts", POINTER(c_int64)), ("split", c_bool),
                 ("trust_input", c_bool), ("all_rows", c_bool), ("reserved", c_uint64 * 6)]
@@ -191,6 +197,9 @@ class tamis_transport(Structure):
 
 class tamis_transport_options(Structure):
     _fields_ = [("time_limit", c_double), ("link", c_int), ("reserved", c_uint64 * 6)]
+
+
+tamis_rank_work = CFUNCTYPE(c_int, c_void_p, c_int)
 
 
 class tamis_group_description(Structure):
@@ -250,6 +259,12 @@ class tamis_mask(Structure):
                 ("reserved", c_uint64 * 8)]
 
 
+class tamis_comparison(Structure):
+    _fields_ = [("passed", c_bool), ("error", c_double), ("tolerance", c_double), ("stray", c_bool),
+                ("share", c_double), ("compared", c_int64), ("not_finite", c_int64), ("row", c_int64), ("col", c_int64),
+                ("expected", c_double), ("found", c_double), ("reserved", c_uint64 * 6)]
+
+
 class tamis_algorithm_description(Structure):
     _fields_ = [("name", c_char_p), ("device", c_char_p), ("operations", c_uint), ("source", c_char_p),
                 ("needs", c_char_p), ("when", c_char_p), ("parameters", c_char_p), ("baseline", c_bool),
@@ -261,6 +276,11 @@ class tamis_ceilings(Structure):
                 ("l1_gbs", c_double * 2), ("l2_gbs", c_double * 2), ("l3_gbs", c_double * 2),
                 ("memory_gbs", c_double * 2), ("gather_gbs", c_double * 6 * 2), ("gather_bytes", c_int64 * 6),
                 ("reserved", c_uint64 * 8)]
+
+
+class tamis_floor(Structure):
+    _fields_ = [("flops", c_double), ("bytes", c_double), ("seconds", c_double), ("memory_bound", c_bool),
+                ("bandwidth", c_double), ("peak", c_double), ("reserved", c_uint64 * 6)]
 
 
 class tamis_cache_description(Structure):
@@ -419,6 +439,8 @@ TAMIS_FUNCTIONS = {
     "tamis_host_free": (None, [c_void_p, c_void_p]),
     "tamis_validate": (c_int, [POINTER(tamis_sparse)]),
     "tamis_row_profile": (c_int, [POINTER(tamis_sparse), POINTER(tamis_profile)]),
+    "tamis_structure_find": (c_int, [POINTER(tamis_sparse), POINTER(tamis_profile), POINTER(tamis_structure)]),
+    "tamis_structure_rules": (c_char_p, []),
     "tamis_csr_to_coo": (c_int, [POINTER(tamis_sparse), c_void_p]),
     "tamis_coo_to_csr": (c_int, [POINTER(tamis_sparse), c_void_p, c_void_p, c_void_p, POINTER(c_int64)]),
     "tamis_transpose": (c_int, [POINTER(tamis_sparse), c_void_p, c_void_p, c_void_p, POINTER(c_int64)]),
@@ -434,6 +456,7 @@ TAMIS_FUNCTIONS = {
     "tamis_shard_partition": (c_int, [POINTER(tamis_sparse), c_int, POINTER(c_int64), POINTER(c_int64)]),
     "tamis_transport_fail": (c_int, [c_int, c_char_p]),
     "tamis_group_open_local": (c_int, [POINTER(c_void_p), c_int, POINTER(tamis_transport_options), POINTER(c_void_p)]),
+    "tamis_group_run": (c_int, [c_int, tamis_rank_work, c_void_p]),
     "tamis_group_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(c_void_p)]),
     "tamis_nccl_open": (c_int, [c_void_p, POINTER(tamis_transport), POINTER(tamis_transport)]),
     "tamis_nccl_close": (None, [POINTER(tamis_transport)]),
@@ -535,9 +558,17 @@ TAMIS_FUNCTIONS = {
                                                POINTER(c_double), POINTER(c_double)]),
     "tamis_reference_edge": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_options),
                                      POINTER(tamis_execution), POINTER(c_double)]),
+    "tamis_oracle_create": (c_int, [POINTER(tamis_sparse), POINTER(tamis_dense), POINTER(tamis_dense),
+                                    POINTER(tamis_dense), POINTER(tamis_options), c_double, POINTER(c_void_p)]),
+    "tamis_oracle_free": (None, [c_void_p]),
+    "tamis_oracle_rows": (c_int64, [c_void_p, POINTER(POINTER(c_int64))]),
+    "tamis_oracle_compare": (c_int, [c_void_p, POINTER(tamis_dense), c_double, c_double, POINTER(tamis_dense),
+                                     POINTER(tamis_comparison)]),
     "tamis_algorithm_count": (c_int, []),
     "tamis_algorithm_at": (c_int, [c_int, POINTER(tamis_algorithm_description)]),
     "tamis_device_ceilings": (c_int, [c_void_p, POINTER(tamis_ceilings)]),
+    "tamis_floor_find": (c_int, [POINTER(tamis_sparse), POINTER(tamis_options), c_bool, POINTER(tamis_ceilings), c_bool,
+                                 POINTER(tamis_floor)]),
     "tamis_cache_describe": (c_int, [POINTER(tamis_cache_description)]),
     "tamis_cache_clear": (c_int, [POINTER(c_int64)]),
 }
@@ -568,6 +599,7 @@ TAMIS_ML_FUNCTIONS = {
     "tamis_model_partial_fit": (c_int, [c_void_p, POINTER(tamis_sparse)]),
     "tamis_model_fit_stream": (c_int, [c_void_p, tamis_batch_source, c_void_p, c_int64, POINTER(tamis_held_out)]),
     "tamis_model_transform": (c_int, [c_void_p, POINTER(tamis_sparse), POINTER(tamis_dense)]),
+    "tamis_model_shares": (c_int, [c_void_p, POINTER(tamis_dense)]),
     "tamis_model_predict": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(tamis_sparse), POINTER(c_double)]),
     "tamis_model_recommend": (c_int, [c_void_p, POINTER(tamis_dense), POINTER(c_int64), c_int64, POINTER(tamis_sparse),
                                       c_int, POINTER(c_int64), POINTER(c_double)]),
@@ -575,6 +607,8 @@ TAMIS_ML_FUNCTIONS = {
                                     POINTER(c_double)]),
     "tamis_model_topics": (c_int, [c_void_p, c_int, POINTER(c_int64), POINTER(c_double)]),
     "tamis_model_score": (c_int, [c_void_p, POINTER(tamis_held_out), c_bool, c_int, POINTER(tamis_score)]),
+    "tamis_baseline": (c_int, [c_int, POINTER(tamis_sparse), POINTER(tamis_sparse), POINTER(c_double)]),
+    "tamis_baseline_name": (c_char_p, [c_int]),
     "tamis_model_describe": (c_int, [c_void_p, POINTER(tamis_model_description)]),
     "tamis_model_row_factors": (c_int, [c_void_p, POINTER(c_void_p)]),
     "tamis_model_column_factors": (c_int, [c_void_p, POINTER(c_void_p)]),

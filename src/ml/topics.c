@@ -1,4 +1,4 @@
-/* The heaviest columns of each factor. */
+/* The heaviest columns of each factor, and the shares of topics in documents. */
 #include "ml/best.h"
 #include "ml/numbers.h"
 #include "ml/using.h"
@@ -44,4 +44,42 @@ tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, dou
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "factors * n = %lld * %d is too large for an array",
                           (long long)model->options.factors, n);
     return ml_topics(model, n, columns, weights);
+}
+
+/* ------------------------------------------------------------------------------------------ shares */
+
+/* What a topic's weight in a document is worth in words: of gap, whose topics have sums of their own. */
+static tamis_status find_masses(tamis_model *model, double *masses) {
+    tamis_owned_dense *array = NULL;
+    for (int64_t k = 0; k < model->width; k++) masses[k] = 1;
+    if (model->options.method != TAMIS_GAP) return TAMIS_OK;
+    TRY(ml_dense_fetch(model, &model->column_factors, &array));
+    const tamis_dense *const X = tamis_owned_dense_view(array);
+    for (int64_t k = 0; k < model->width; k++) {
+        masses[k] = 0;
+        for (int64_t j = 0; j < X->rows; j++) masses[k] += ml_element(X, j, k);
+    }
+    tamis_owned_dense_free(array);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W) {
+    tamis_clear_error();
+    double *masses = NULL;
+    int64_t rows = 0;
+    TRY(ml_check_fitted(model));
+    if (model->method->kind != ML_COUNTS)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s has features, not topics that documents have shares of",
+                          tamis_method_name(model->options.method));
+    if (!W) return tamis_fail(TAMIS_ERROR_ARGUMENT, "W is NULL");
+    TRY(ml_check_rows(model, W, &rows));
+    TRY(tamis_allocate(model->width, sizeof *masses, "the masses of topics", (void **)&masses));
+    const tamis_status status = find_masses(model, masses);
+    for (int64_t i = 0; i < rows && status == TAMIS_OK; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < W->cols; k++) sum += masses[k] * ml_element(W, i, k);
+        for (int64_t k = 0; k < W->cols && sum > 0; k++) ml_put_element(W, i, k, masses[k] * ml_element(W, i, k) / sum);
+    }
+    tamis_release(masses);
+    return status;
 }

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "exit.h"
-#include "model_baseline.h"
 #include "model_options.h"
 #include "text.h"
 
@@ -123,43 +122,11 @@ static void arguments_are_typed_again(void **state) {
     tool_options_remember(0, NULL);
 }
 
-/* Two rows that rate everything 2 and 4, with 10 entries each: biases of -1 and 1, damped to half by 10 at the mean;
-   what the columns then have is 0. And three columns by popularity, of which each row has one. */
-static void baselines_are_what_they_say(void **state) {
-    (void)state;
-    enum { COLUMNS = 11 };
-    int32_t offsets[] = {0, 10, 20}, columns[20], held_offsets[] = {0, 1, 2}, held_columns[] = {10, 10};
-    float values[20], held_values[] = {3, 3};
-    for (int i = 0; i < 20; i++) {
-        columns[i] = i % 10;
-        values[i] = i < 10 ? 2 : 4;
-    }
-    const tamis_sparse ratings = {
-        .rows = 2, .cols = COLUMNS, .nnz = 20, .offsets = offsets, .columns = columns, .values = values};
-    const tamis_sparse held = {
-        .rows = 2, .cols = COLUMNS, .nnz = 2, .offsets = held_offsets, .columns = held_columns, .values = held_values};
-    const double error = tool_baseline_metric(TAMIS_ALS, &ratings, &held);
-    assert_true(fabs(error - 0.5) < 1e-12);
-    assert_true(isnan(tool_baseline_metric(TAMIS_LDA, &ratings, &held)));
-    /* Column j is in the rows from j on, so that popularity falls with j. Row 0 has the first column alone: ten of the
-       eleven others are listed, and of the two that are wanted the last is not among them. */
-    enum { ROWS = 12 };
-    int32_t row_offsets[ROWS + 1] = {0}, stairs[ROWS * ROWS], wanted_offsets[ROWS + 1] = {0}, wanted[] = {1, 11};
-    int32_t count = 0;
-    for (int32_t row = 0; row < ROWS; row++) {
-        for (int32_t j = 0; j <= row; j++) stairs[count++] = j;
-        row_offsets[row + 1] = count;
-        wanted_offsets[row + 1] = 2; /* of row 0: columns 1 and 11, the first and the last that it lacks */
-    }
-    const tamis_sparse uses = {.rows = ROWS, .cols = ROWS, .nnz = count, .offsets = row_offsets, .columns = stairs};
-    const tamis_sparse left = {.rows = ROWS, .cols = ROWS, .nnz = 2, .offsets = wanted_offsets, .columns = wanted};
-    assert_true(tool_baseline_metric(TAMIS_IMPLICIT_ALS, &uses, &left) == 0.5);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(baselines_are_what_they_say),       cmocka_unit_test(defaults_are_those_of_the_library),
-        cmocka_unit_test(options_are_fields_of_the_library), cmocka_unit_test(going_on_keeps_the_numbers),
+        cmocka_unit_test(defaults_are_those_of_the_library),
+        cmocka_unit_test(options_are_fields_of_the_library),
+        cmocka_unit_test(going_on_keeps_the_numbers),
         cmocka_unit_test(arguments_are_typed_again),
     };
     tool_train_options_prepare();

@@ -16,9 +16,10 @@
 #include "device.h"
 #include "json.h"
 #include "options.h"
-#include "oracle.h"
+#include "problem.h"
+#include "reference/oracle.h"
+#include "sparse/submatrix.h"
 #include "statistics.h"
-#include "submatrix.h"
 #include "text.h"
 
 static void whole_numbers_are_read_as_typed(void **state) {
@@ -110,7 +111,7 @@ typedef struct fixture {
     tamis_owned_sparse *matrix;
     tool_problem problem;
     tool_operands operands;
-    tool_oracle oracle;
+    tamis_oracle *oracle;
 } fixture;
 
 /* Ranks of the binomial distribution: of 20 samples the 5th and the 16th have the median between them in 98.8 % of all
@@ -150,23 +151,30 @@ static void make(fixture *f, tamis_operation operation, tamis_edge edge, tamis_t
                                 .alpha = 1,
                                 .S = *tamis_owned_sparse_view(f->matrix)};
     assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
-    assert_int_equal(tool_oracle_create(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
+    assert_int_equal(tool_problem_oracle(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
     const tamis_dense *output = &f->problem.output;
-    for (int64_t i = 0; i < f->oracle.items; i++) {
-        for (int64_t l = 0; l < f->oracle.width; l++) {
-            tool_element_set(output->data, type, f->oracle.item[i] * output->stride + l,
-                             f->oracle.reference[i * f->oracle.width + l]);
+    for (int64_t i = 0; i < f->oracle->items; i++) {
+        for (int64_t l = 0; l < f->oracle->width; l++) {
+            tool_element_set(output->data, type, f->oracle->item[i] * output->stride + l,
+                             f->oracle->reference[i * f->oracle->width + l]);
         }
     }
 }
 
 static void drop(fixture *f) {
-    tool_oracle_free(&f->oracle);
+    tamis_oracle_free(f->oracle);
     tool_operands_free(&f->operands);
     tamis_owned_sparse_free(f->matrix);
 }
 
-static bool passes(const fixture *f) { return tool_oracle_compare(&f->oracle, &f->problem.output, 1, 0, NULL).passed; }
+static tamis_comparison compared(const tamis_oracle *oracle, const tamis_dense *output, double alpha, double beta,
+                                 const tamis_dense *old) {
+    tamis_comparison result;
+    assert_int_equal(tamis_oracle_compare(oracle, output, alpha, beta, old, &result), TAMIS_OK);
+    return result;
+}
+
+static bool passes(const fixture *f) { return compared(f->oracle, &f->problem.output, 1, 0, NULL).passed; }
 
 static void the_oracle_takes_right_results_and_notices_wrong_ones(void **state) {
     (void)state;
@@ -213,17 +221,17 @@ static void the_longest_row_is_among_those_compared(void **state) {
         const tamis_sparse *S = &f.problem.S;
         int64_t longest = 0;
         for (int64_t i = 0; i < S->rows; i++) longest = length_of_row(S, i) > length_of_row(S, longest) ? i : longest;
-        tool_oracle_free(&f.oracle);
-        assert_int_equal(tool_oracle_create(&f.problem, 3000, &f.oracle), TAMIS_OK);
+        tamis_oracle_free(f.oracle);
+        assert_int_equal(tool_problem_oracle(&f.problem, 3000, &f.oracle), TAMIS_OK);
         const double all = (double)(operation == TAMIS_OP_SDDMM ? S->nnz : S->rows);
-        assert_true(length_of_row(S, longest) * f.problem.inner > 3000 && f.oracle.rows_sampled > 1);
-        assert_true(f.oracle.share == (double)f.oracle.items / all && f.oracle.share < 0.5);
+        assert_true(length_of_row(S, longest) * f.problem.inner > 3000 && f.oracle->rows_sampled > 1);
+        assert_true(f.oracle->share == (double)f.oracle->items / all && f.oracle->share < 0.5);
         assert_true(passes(&f));
         const int64_t first = tool_index_get(S->offsets, S->offset_type, longest);
         const int64_t at = operation == TAMIS_OP_SDDMM ? first : longest * f.problem.output.stride;
         tool_element_set(f.problem.output.data, TAMIS_F32, at, 100);
         assert_false(passes(&f));
-        assert_true(tool_oracle_compare(&f.oracle, &f.problem.output, 1, 0, NULL).share == f.oracle.share);
+        assert_true(compared(f.oracle, &f.problem.output, 1, 0, NULL).share == f.oracle->share);
         drop(&f);
     }
 }
@@ -240,8 +248,8 @@ static void the_old_output_counts_with_beta(void **state) {
                              2 * tool_element_get(old.view.data, TAMIS_F64, i);
         tool_element_set(f.problem.output.data, TAMIS_F64, i, value);
     }
-    assert_true(tool_oracle_compare(&f.oracle, &f.problem.output, 0.5, -2, &old.view).passed);
-    assert_false(tool_oracle_compare(&f.oracle, &f.problem.output, 0.5, -1, &old.view).passed);
+    assert_true(compared(f.oracle, &f.problem.output, 0.5, -2, &old.view).passed);
+    assert_false(compared(f.oracle, &f.problem.output, 0.5, -1, &old.view).passed);
     tool_dense_free(&old);
     drop(&f);
 }
@@ -251,8 +259,8 @@ static void parts_of_matrices_keep_their_entries(void **state) {
     fixture f;
     make(&f, TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, TAMIS_F32);
     const tamis_sparse *S = &f.problem.S;
-    tool_submatrix part;
-    tool_submatrix_take(S, 1, 1000, false, &part);
+    tamis_submatrix part;
+    assert_int_equal(tamis_submatrix_take(S, 1, 1000, false, &part), TAMIS_OK);
     assert_true(part.nnz <= 1000 && part.nnz > 300 && part.rows < S->rows);
     for (int64_t i = 0; i < part.rows; i++) {
         for (int64_t t = part.offsets[i]; t < part.offsets[i + 1]; t++) {
@@ -264,10 +272,10 @@ static void parts_of_matrices_keep_their_entries(void **state) {
         }
     }
     const int64_t cols = part.cols;
-    tool_submatrix_compact(&part);
+    assert_int_equal(tamis_submatrix_compact(&part), TAMIS_OK);
     assert_true(part.cols <= cols);
     for (int64_t t = 0; t < part.nnz; t++) assert_true(part.columns[t] >= 0 && part.columns[t] < part.cols);
-    tool_submatrix_free(&part);
+    tamis_submatrix_free(&part);
     drop(&f);
 }
 

@@ -1,7 +1,7 @@
 # What all other tests rest on.
 tamis_add_test(NAME test_teardown SOURCES test_teardown.c TIMEOUT 60)
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
-foreach(test arguments coo dense_arguments device_memory faults limits threads plan measured oracle property)
+foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan measured oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c LIBRARIES tamis_test_support TIMEOUT 300)
 endforeach()
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)

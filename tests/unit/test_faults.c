@@ -7,6 +7,7 @@
 #include <tamis/generate.h>
 #include <tamis/matrix.h>
 #include <tamis/reference.h>
+#include <tamis/structure.h>
 
 #include "base/memory.h"
 #include "small.h"
@@ -90,6 +91,22 @@ static tamis_status oracle(faulty *f) {
     return tamis_reference_fused(&f->s.S, &f->s.A, &f->s.B, &f->s.D, &o, NULL, e);
 }
 
+/* Of a slice, whose offsets it copies. */
+static tamis_status comparison(faulty *f) {
+    tamis_options o = small_options(TAMIS_OP_FUSED);
+    tamis_sparse slice;
+    tamis_dense A = f->s.A;
+    tamis_oracle *made = NULL;
+    o.edge = TAMIS_EDGE_SOFTMAX;
+    assert_int_equal(tamis_slice(&f->s.S, 1, 2, 0, 0, &slice), TAMIS_OK);
+    A.rows = 2;
+    A.data = f->s.a + SMALL_K;
+    const tamis_status status = tamis_oracle_create(&slice, &A, &f->s.B, &f->s.D, &o, 1e9, &made);
+    assert_true((made == NULL) == (status != TAMIS_OK));
+    tamis_oracle_free(made);
+    return status;
+}
+
 static tamis_status convert(faulty *f) {
     tamis_owned_sparse *matrix = NULL;
     tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
@@ -153,6 +170,7 @@ static void test_helpers(void **state) {
     small_make(&f->s);
     f->edge = TAMIS_EDGE_SOFTMAX;
     assert_true(fail_each(f, oracle) >= 4);
+    assert_true(fail_each(f, comparison) >= 20);
     assert_true(fail_each(f, convert) >= 3);
     assert_true(fail_each(f, generate) >= 3);
 }

@@ -448,6 +448,53 @@ static void notices_who_leaves(void **state) {
     close_groups(groups);
 }
 
+/* ------------------------------------------------------------------------------------------ ranks as threads */
+
+typedef struct together {
+    pthread_barrier_t met;
+    int calls[RANKS];
+    tamis_status status[RANKS];
+    const char *message[RANKS];
+} together;
+
+/* Comes back only if all ranks run at the same time. */
+static tamis_status meet(void *context, int rank) {
+    together *const all = context;
+    pthread_barrier_wait(&all->met);
+    all->calls[rank]++;
+    return all->status[rank] == TAMIS_OK ? TAMIS_OK : tamis_transport_fail(all->status[rank], all->message[rank]);
+}
+
+static void runs_ranks_as_threads(void **state) {
+    (void)state;
+    together all = {.calls = {0}};
+    assert_int_equal(pthread_barrier_init(&all.met, NULL, RANKS), 0);
+    assert_int_equal(tamis_group_run(RANKS, meet, &all), TAMIS_OK);
+    for (int r = 0; r < RANKS; r++) assert_int_equal(all.calls[r], 1);
+    all.status[0] = TAMIS_ERROR_DEVICE;
+    all.message[0] = "the group has failed: rank 1: elsewhere";
+    all.status[RANKS - 1] = TAMIS_ERROR_PATTERN;
+    all.message[RANKS - 1] = "of its own";
+    assert_int_equal(tamis_group_run(RANKS, meet, &all), TAMIS_ERROR_PATTERN);
+    assert_string_equal(tamis_last_error(), "of its own");
+    all.status[RANKS - 1] = TAMIS_OK;
+    assert_int_equal(tamis_group_run(RANKS, meet, &all), TAMIS_ERROR_DEVICE);
+    assert_string_equal(tamis_last_error(), "the group has failed: rank 1: elsewhere");
+    for (int n = 1; n <= RANKS + 1;
+         n++) { /* the memory, and each of the threads: then none is called, or they would wait */
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        assert_int_equal(tamis_group_run(RANKS, meet, &all), TAMIS_ERROR_MEMORY);
+        tamis_memory_fail_at(0);
+        assert_int_equal(tamis_memory_live(), live);
+    }
+    for (int r = 0; r < RANKS; r++) assert_int_equal(all.calls[r], 3);
+    assert_int_equal(tamis_group_run(0, meet, &all), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "ranks = 0"));
+    assert_int_equal(tamis_group_run(1, NULL, &all), TAMIS_ERROR_ARGUMENT);
+    pthread_barrier_destroy(&all.met);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rank_is_wrong),
@@ -458,6 +505,7 @@ int main(void) {
         cmocka_unit_test(opening_without_memory),
         cmocka_unit_test(waits_for_a_limited_time),
         cmocka_unit_test(notices_who_leaves),
+        cmocka_unit_test(runs_ranks_as_threads),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

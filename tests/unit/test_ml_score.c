@@ -1,6 +1,8 @@
 /* Topics, their coherence, scores and the metric of a fit, against plain restatements in double. */
 #include "cmocka_first.h"
 
+#include "base/memory.h"
+#include "ml/numbers.h"
 #include "ml/using.h"
 #include "test_ml_models.h"
 
@@ -264,10 +266,107 @@ static void scores_the_impossible(void **state) {
     tamis_model_free(model);
 }
 
+/* ------------------------------------------------------------------------------------------ shares */
+
+/* Topics of 4 and 1 words in all: of gap a document's weights count as many words; of lda they are shares already but
+   for their sum. A document without topics stays. */
+static void tells_shares(void **state) {
+    (void)state;
+    static const tamis_method methods[] = {TAMIS_LDA, TAMIS_GAP};
+    static const double expected[2][6] = {{0.25, 0.75, 0.5, 0.5, 0, 0}, {4.0 / 7, 3.0 / 7, 0.8, 0.2, 0, 0}};
+    for (int n = 0; n < 2; n++) {
+        for (int type = 0; type < 2; type++) {
+            tamis_model *const model = model_by_hand(device, methods[n], ML_COUNTS, 3, 2, 2, (tamis_type)type, false);
+            float single[] = {1, 3, 2, 2, 0, 0};
+            double wide[] = {1, 3, 2, 2, 0, 0};
+            const tamis_dense W = {
+                .data = type ? (void *)wide : (void *)single, .rows = 3, .cols = 2, .type = (tamis_type)type};
+            put(model, &model->column_factors, (const double[]){3, 1, 1, 0}, 4);
+            EXPECT_OK(tamis_model_shares(model, &W));
+            for (int i = 0; i < 6; i++) assert_true(fabs(ml_number(W.data, W.type, i) - expected[n][i]) < 1e-6);
+            assert_int_equal(tamis_model_shares(model, NULL), TAMIS_ERROR_ARGUMENT);
+            for (int64_t at = 1, status = TAMIS_ERROR_MEMORY; status != TAMIS_OK; at++) {
+                const int64_t live = tamis_memory_live();
+                tamis_memory_fail_at(at);
+                status = tamis_model_shares(model, &W);
+                tamis_memory_fail_at(0);
+                assert_true(tamis_memory_live() == live && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+            }
+            tamis_model_free(model);
+        }
+    }
+    tamis_model *const model = model_of(device, &shapes[0]);
+    const tamis_dense W = {.data = NULL, .cols = model->width};
+    assert_int_equal(tamis_model_shares(model, &W), TAMIS_ERROR_UNSUPPORTED);
+    tamis_model_free(model);
+}
+
+/* ------------------------------------------------------------------------------------------ baselines */
+
+/* Two rows that rate everything 2 and 4, with 10 entries each: biases of -1 and 1, damped to half by 10 at the mean;
+   what the columns then have is 0. And three columns by popularity, of which each row has one. */
+static void baselines_are_what_they_say(void **state) {
+    (void)state;
+    enum { COLUMNS = 11 };
+    int32_t offsets[] = {0, 10, 20}, columns[20], held_offsets[] = {0, 1, 2}, held_columns[] = {10, 10};
+    float values[20], held_values[] = {3, 3};
+    for (int i = 0; i < 20; i++) {
+        columns[i] = i % 10;
+        values[i] = i < 10 ? 2 : 4;
+    }
+    const tamis_sparse ratings = {
+        .rows = 2, .cols = COLUMNS, .nnz = 20, .offsets = offsets, .columns = columns, .values = values};
+    const tamis_sparse held = {
+        .rows = 2, .cols = COLUMNS, .nnz = 2, .offsets = held_offsets, .columns = held_columns, .values = held_values};
+    double metric = 0;
+    EXPECT_OK(tamis_baseline(TAMIS_ALS, &ratings, &held, &metric));
+    assert_true(fabs(metric - 0.5) < 1e-12);
+    EXPECT_OK(tamis_baseline(TAMIS_LDA, &ratings, &held, &metric));
+    assert_true(isnan(metric));
+    /* Column j is in the rows from j on, so that popularity falls with j. Row 0 has the first column alone: ten of the
+       eleven others are listed, and of the two that are wanted the last is not among them. */
+    enum { ROWS = 12 };
+    int32_t row_offsets[ROWS + 1] = {0}, stairs[ROWS * ROWS], wanted_offsets[ROWS + 1] = {0}, wanted[] = {1, 11};
+    int32_t count = 0;
+    for (int32_t row = 0; row < ROWS; row++) {
+        for (int32_t j = 0; j <= row; j++) stairs[count++] = j;
+        row_offsets[row + 1] = count;
+        wanted_offsets[row + 1] = 2; /* of row 0: columns 1 and 11, the first and the last that it lacks */
+    }
+    const tamis_sparse uses = {.rows = ROWS, .cols = ROWS, .nnz = count, .offsets = row_offsets, .columns = stairs};
+    const tamis_sparse left = {.rows = ROWS, .cols = ROWS, .nnz = 2, .offsets = wanted_offsets, .columns = wanted};
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &uses, &left, &metric));
+    assert_true(metric == 0.5);
+    /* the same from rows that are not sorted */
+    for (int32_t row = 0; row < ROWS; row++) {
+        for (int32_t j = 0; j <= row; j++) stairs[row_offsets[row] + j] = row - j;
+    }
+    wanted[0] = 11;
+    wanted[1] = 1;
+    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &uses, &left, &metric));
+    assert_true(metric == 0.5);
+    for (int64_t n = 1, status = TAMIS_ERROR_MEMORY; status != TAMIS_OK; n++) {
+        const int64_t live = tamis_memory_live();
+        tamis_memory_fail_at(n);
+        status = tamis_baseline(n % 2 ? TAMIS_IMPLICIT_ALS : TAMIS_ALS, &uses, &left, &metric);
+        tamis_memory_fail_at(0);
+        assert_true(tamis_memory_live() == live && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+        assert_true(n > 4 || status != TAMIS_OK);
+    }
+    assert_int_equal(tamis_baseline((tamis_method)17, &uses, &left, &metric), TAMIS_ERROR_ARGUMENT);
+    assert_int_equal(tamis_baseline(TAMIS_ALS, &uses, &held, &metric), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "held_out is 2 x 11, but trained is 12 x 12"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_topics),  cmocka_unit_test(measures_coherence),    cmocka_unit_test(scores),
-        cmocka_unit_test(gives_metrics), cmocka_unit_test(scores_the_impossible),
+        cmocka_unit_test(tells_topics),
+        cmocka_unit_test(measures_coherence),
+        cmocka_unit_test(scores),
+        cmocka_unit_test(gives_metrics),
+        cmocka_unit_test(scores_the_impossible),
+        cmocka_unit_test(baselines_are_what_they_say),
+        cmocka_unit_test(tells_shares),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -3,6 +3,7 @@
 #include "cmocka_first.h"
 
 #include <math.h>
+#include <string.h>
 #include <tamis/reference.h>
 #include <tamis/tamis.h>
 
@@ -198,11 +199,145 @@ static void test_batch_operands(void **state) {
     near(c[7], 1);
 }
 
+/* ------------------------------------------------------------------------------------------ comparisons */
+
+static tamis_oracle *make_oracle(const tamis_sparse *S, const tamis_dense *A0, tamis_operation operation,
+                                 double budget) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_oracle *oracle = NULL;
+    o.operation = operation;
+    assert_int_equal(tamis_oracle_create(S, A0, &B, &B, &o, budget, &oracle), TAMIS_OK);
+    return oracle;
+}
+
+static bool passes(const tamis_oracle *oracle, double *results, int64_t count, int64_t cols, double alpha, double beta,
+                   double *before) {
+    const tamis_dense output = {.data = results, .rows = count, .cols = cols, .type = TAMIS_F64};
+    const tamis_dense old = {.data = before, .rows = count, .cols = cols, .type = TAMIS_F64};
+    tamis_comparison found;
+    assert_int_equal(tamis_oracle_compare(oracle, &output, alpha, beta, before ? &old : NULL, &found), TAMIS_OK);
+    assert_int_equal(found.compared, count * cols);
+    assert_true(found.share == 1 && found.tolerance > 0 && found.tolerance < 1e-12);
+    assert_true(found.passed == (found.error <= found.tolerance && !found.stray));
+    return found.passed;
+}
+
+/* The products above, right, and one of them off in the tenth digit; a slice of the matrix; an old output. */
+static void test_comparison(void **state) {
+    (void)state;
+    const tamis_sparse S = matrix();
+    double p[] = {2, -1.5, 16}, c[] = {6, -2, -9, 19}, after[4];
+    tamis_oracle *oracle = make_oracle(&S, &A, TAMIS_OP_SDDMM, HUGE_VAL);
+    assert_true(passes(oracle, p, 3, 1, 1, 0, NULL));
+    p[1] *= 1 + 1e-10;
+    assert_false(passes(oracle, p, 3, 1, 1, 0, NULL));
+    tamis_oracle_free(oracle);
+    oracle = make_oracle(&S, NULL, TAMIS_OP_SPMM, HUGE_VAL);
+    for (int i = 0; i < 4; i++) after[i] = -2 * c[i] + 0.5 * (i + 1);
+    double before[] = {1, 2, 3, 4};
+    assert_true(passes(oracle, after, 2, 2, -2, 0.5, before));
+    assert_false(passes(oracle, after, 2, 2, -2, 0.25, before));
+    tamis_oracle_free(oracle);
+    tamis_sparse slice = S; /* row 1 */
+    tamis_dense lower = A;
+    slice.rows = 1;
+    slice.offsets = offsets + 1;
+    slice.offset_base = 1;
+    slice.nnz = 2;
+    lower.data = a + 2;
+    lower.rows = 1;
+    p[1] = -1.5;
+    oracle = make_oracle(&slice, &lower, TAMIS_OP_SDDMM, HUGE_VAL);
+    assert_true(passes(oracle, p + 1, 2, 1, 1, 0, NULL));
+    assert_false(passes(oracle, p, 2, 1, 1, 0, NULL));
+    tamis_oracle_free(oracle);
+}
+
+/* With little to spend the longest row is compared, and nothing else is read. */
+static void test_rows_compared(void **state) {
+    (void)state;
+    const tamis_sparse S = matrix();
+    const int64_t *which = NULL;
+    double c[] = {NAN, NAN, -9, 19};
+    const tamis_dense output = {.data = c, .rows = 2, .cols = 2, .type = TAMIS_F64};
+    tamis_comparison found;
+    tamis_oracle *oracle = make_oracle(&S, NULL, TAMIS_OP_SPMM, 0);
+    assert_int_equal(tamis_oracle_rows(oracle, &which), 1);
+    assert_int_equal(which[0], 1);
+    assert_int_equal(tamis_oracle_compare(oracle, &output, 1, 0, NULL, &found), TAMIS_OK);
+    assert_true(found.passed && found.share == 0.5 && found.compared == 2 && found.not_finite == 0);
+    c[3] = 18;
+    assert_int_equal(tamis_oracle_compare(oracle, &output, 1, 0, NULL, &found), TAMIS_OK);
+    assert_true(!found.passed && found.row == 1 && found.col == 1 && found.found == 18 &&
+                fabs(found.expected - 19) < 1e-9);
+    tamis_oracle_free(oracle);
+    oracle = make_oracle(&S, &A, TAMIS_OP_SDDMM, 0);
+    assert_int_equal(tamis_oracle_rows(oracle, &which), 2);
+    assert_true(which[0] == 1 && which[1] == 2);
+    tamis_oracle_free(oracle);
+    assert_int_equal(tamis_oracle_rows(NULL, &which), 0);
+}
+
+static void refused(const tamis_sparse *S, const tamis_dense *X, const tamis_dense *Y, const tamis_dense *Z,
+                    const tamis_options *o, double budget, tamis_status status, const char *message) {
+    tamis_oracle *oracle = NULL;
+    assert_int_equal(tamis_oracle_create(S, X, Y, Z, o, budget, &oracle), status);
+    assert_null(oracle);
+    if (!strstr(tamis_last_error(), message)) fail_msg("%s: expected %s", tamis_last_error(), message);
+}
+
+static void test_comparison_arguments(void **state) {
+    (void)state;
+    tamis_sparse S = matrix(), other = S;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_dense wide = A;
+    wide.cols = 1;
+    o.operation = TAMIS_OP_FUSED;
+    refused(NULL, &A, &B, &B, &o, 0, TAMIS_ERROR_ARGUMENT, "S = NULL");
+    refused(&S, NULL, &B, &B, &o, 0, TAMIS_ERROR_ARGUMENT, "A = NULL");
+    refused(&S, &A, NULL, &B, &o, 0, TAMIS_ERROR_ARGUMENT, "B = NULL");
+    refused(&S, &A, &B, NULL, &o, 0, TAMIS_ERROR_ARGUMENT, "D = NULL");
+    refused(&S, &A, &B, &B, NULL, 0, TAMIS_ERROR_ARGUMENT, "options = NULL");
+    refused(&S, &A, &B, &B, &o, -1, TAMIS_ERROR_ARGUMENT, "budget = -1");
+    refused(&S, &wide, &B, &B, &o, 0, TAMIS_ERROR_ARGUMENT, "A");
+    o.transpose = true;
+    refused(&S, &A, &B, &B, &o, 0, TAMIS_ERROR_UNSUPPORTED, "options.transpose = true");
+    o.transpose = false;
+    o.batch = 2;
+    refused(&S, &A, &B, &B, &o, 0, TAMIS_ERROR_UNSUPPORTED, "options.batch = 2");
+    o.batch = 1;
+    other.format = TAMIS_COO;
+    other.row_indices = rows;
+    refused(&other, &A, &B, &B, &o, 0, TAMIS_ERROR_UNSUPPORTED, "S.format = coo");
+    columns[1] = 2;
+    refused(&S, &A, &B, &B, &o, 0, TAMIS_ERROR_PATTERN, "columns[1]");
+    columns[1] = 0;
+    double c[4] = {0};
+    tamis_comparison found;
+    tamis_dense output = {.data = c, .rows = 2, .cols = 1, .type = TAMIS_F64};
+    tamis_oracle *oracle = make_oracle(&S, NULL, TAMIS_OP_SPMM, 0);
+    assert_int_equal(tamis_oracle_compare(oracle, &output, 1, 0, NULL, &found), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "output.cols = 1"));
+    output.cols = 2;
+    assert_int_equal(tamis_oracle_compare(oracle, &output, 1, 1, NULL, &found), TAMIS_ERROR_ARGUMENT);
+    assert_non_null(strstr(tamis_last_error(), "old = NULL"));
+    assert_int_equal(tamis_oracle_compare(NULL, &output, 1, 0, NULL, &found), TAMIS_ERROR_ARGUMENT);
+    tamis_oracle_free(oracle);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),        cmocka_unit_test(test_scalars),        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_products),     cmocka_unit_test(test_softmax_rows),   cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_column_major), cmocka_unit_test(test_batch_operands),
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_softmax_rows),
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_column_major),
+        cmocka_unit_test(test_batch_operands),
+        cmocka_unit_test(test_comparison),
+        cmocka_unit_test(test_rows_compared),
+        cmocka_unit_test(test_comparison_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,13 @@ static tamis_status profile(const void *argument) {
     return tamis_row_profile(argument, &result);
 }
 
+static tamis_status find_structure(const void *argument) {
+    tamis_structure result;
+    tamis_sparse lower;
+    const tamis_status status = tamis_slice(argument, 30, 30, 0, 0, &lower);
+    return status == TAMIS_OK ? tamis_structure_find(&lower, NULL, &result) : status;
+}
+
 static tamis_status group(const void *argument) {
     int64_t offsets[64], columns[800];
     return tamis_coo_to_csr(argument, offsets, columns, NULL, NULL);
@@ -123,6 +130,7 @@ static void structure_helpers(void **state) {
     order_entries(&s, by_row);
     sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
     fail_everywhere(profile, &s.view);
+    fail_everywhere(find_structure, &s.view);
     fail_everywhere(transpose, &s.view);
     fail_everywhere(sort, &s.view);
     fail_everywhere(create_array, NULL);

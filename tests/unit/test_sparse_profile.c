@@ -171,6 +171,62 @@ static void profiles_beyond_32_bits(void **state) {
     munmap(columns, bytes);
 }
 
+/* A kind of generator, or 0 x 0, and the class that it is. */
+static void finds_classes(void **state) {
+    (void)state;
+    static const struct {
+        tamis_kind kind;
+        int64_t rows, nnz, band;
+        const char *name;
+    } cases[] = {{TAMIS_KIND_UNIFORM, 900, 90000, 0, "uniform"},
+                 {TAMIS_KIND_UNIFORM, 60, 2000, 0, "dense"},
+                 {TAMIS_KIND_UNIFORM, 60, 0, 0, "empty"},
+                 {TAMIS_KIND_RMAT, 2048, 20000, 0, "power law"},
+                 {TAMIS_KIND_BANDED, 900, 4000, 20, "banded"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
+        tamis_owned_sparse *matrix;
+        tamis_structure structure;
+        options.kind = cases[i].kind;
+        options.rows = cases[i].rows;
+        options.nnz = cases[i].nnz;
+        options.density = 0;
+        options.band = cases[i].band;
+        expect_ok(tamis_generate(&options, &matrix));
+        expect_ok(tamis_structure_find(tamis_owned_sparse_view(matrix), NULL, &structure));
+        if (strcmp(structure.name, cases[i].name) != 0) fail_msg("%s is %s", cases[i].name, structure.name);
+        assert_non_null(strstr(tamis_structure_rules(), cases[i].name));
+        int64_t rows = 0;
+        for (int64_t bin = 0; bin < structure.histogram_bins; bin++) rows += structure.histogram[bin];
+        assert_int_equal(rows, cases[i].rows);
+        tamis_owned_sparse_free(matrix);
+    }
+}
+
+/* The numbers behind a class, of a matrix and of its lower rows, which begin within its arrays. */
+static void finds_the_numbers_of_a_class(void **state) {
+    (void)state;
+    const int32_t offsets[] = {0, 1, 4, 4, 6}, columns[] = {7, 0, 1, 2, 3, 9};
+    tamis_sparse S = {.rows = 4, .cols = 10, .nnz = 6, .offsets = offsets, .columns = columns}, lower;
+    tamis_structure structure;
+    expect_ok(tamis_structure_find(&S, NULL, &structure));
+    expect_close(structure.run, 6.0 / 4); /* 7; 0 1 2; 3; 9 */
+    expect_close(structure.near_share, 4.0 / 6);
+    expect_close(structure.diagonal, 2.0 / 4);
+    assert_int_equal(structure.histogram_bins, 3);
+    assert_true(structure.histogram[0] == 1 && structure.histogram[1] == 1 && structure.histogram[2] == 2);
+    assert_string_equal(structure.name, "irregular");
+    expect_ok(tamis_slice(&S, 1, 3, 0, 0, &lower));
+    expect_ok(tamis_structure_find(&lower, NULL, &structure));
+    expect_close(structure.run, 5.0 / 3);
+    expect_close(structure.diagonal, 1.0 / 3);
+    S.format = TAMIS_COO;
+    S.row_indices = columns;
+    expect_error(TAMIS_ERROR_ARGUMENT, "S.format = coo", tamis_structure_find(&S, NULL, &structure));
+    S.format = TAMIS_CSR;
+    expect_error(TAMIS_ERROR_ARGUMENT, "structure = NULL", tamis_structure_find(&S, NULL, NULL));
+}
+
 static void refuses_arguments(void **state) {
     (void)state;
     int32_t offsets[] = {0, 1}, columns[] = {3};
@@ -187,9 +243,13 @@ static void refuses_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_samples),         cmocka_unit_test(notices_one_fall),
-        cmocka_unit_test(estimates_large_matrices), cmocka_unit_test(profiles_beyond_32_bits),
+        cmocka_unit_test(profiles_samples),
+        cmocka_unit_test(notices_one_fall),
+        cmocka_unit_test(estimates_large_matrices),
+        cmocka_unit_test(profiles_beyond_32_bits),
         cmocka_unit_test(refuses_arguments),
+        cmocka_unit_test(finds_classes),
+        cmocka_unit_test(finds_the_numbers_of_a_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,9 +198,7 @@ static int run_bench(const void *given, int count, char **operands) {
 const tool_command tool_bench_command = {
     .name = "bench",
     .summary = "time algorithms, check their results, compare with floor and baseline",
-    .operands = "FILE ...",
-    .least = 0,
-    .most = -1,
+    .operands = "[FILE ...]",
     .options = options,
     .settings_size = sizeof(tool_bench_settings),
     .run = run_bench,

@@ -8,10 +8,8 @@
 #include "json.h"
 #include "measure.h"
 #include "mirror.h"
-#include "oracle.h"
 #include "raster.h"
 #include "source.h"
-#include "structure.h"
 #include "suite.h"
 
 typedef struct tool_bench_settings {
@@ -32,7 +30,7 @@ typedef struct tool_bench_matrix {
     const char *spec, *group; /* as in tool_input; of a file only its name */
     bool stand_in;
     tamis_profile profile;
-    tool_structure structure;
+    tamis_structure structure;
 } tool_bench_matrix;
 
 /* A matrix, an operation on it and where it runs: all that its contestants have in common. */
@@ -42,10 +40,9 @@ typedef struct tool_bench_case {
     const tool_source *source; /* the matrix's */
     const tool_device *device;
     tool_problem problem;
-    tool_touched touched;
-    const tool_oracle *oracle; /* NULL: not checked */
-    const tool_oracle *masked; /* the same for edge `mask`, which is what peers compute */
-    tool_flush *flush;         /* NULL: the caches stay warm */
+    const tamis_oracle *oracle; /* NULL: not checked */
+    const tamis_oracle *masked; /* the same for edge `mask`, which is what peers compute */
+    tool_flush *flush;          /* NULL: the caches stay warm */
     int threads;
 } tool_bench_case;
 
@@ -62,7 +59,7 @@ typedef struct tool_bench_result {
     tool_summary time;
     tool_interval median; /* of the medians of its turns */
     bool compared, late;  /* late: it was right, but no more after the timed executions */
-    tool_comparison comparison;
+    tamis_comparison comparison;
 } tool_bench_result;
 
 enum { TOOL_BENCH_CONTESTANTS = 64 };
@@ -70,8 +67,7 @@ enum { TOOL_BENCH_CONTESTANTS = 64 };
 typedef struct tool_bench_results {
     int count;
     tool_bench_result at[TOOL_BENCH_CONTESTANTS];
-    tool_floor floor;
-    double flops, bytes;
+    tamis_floor floor;
     double baseline, gather; /* medians in seconds; 0 where not measured */
     double clock;            /* MHz just after; NaN where it is not to be had */
     tool_interval versus;    /* of the baseline's median */

@@ -223,7 +223,7 @@ static int add_contestants(const tool_bench_case *one, field *all, tool_bench_re
 
 /* One execution over an output of NaN, which beta = 0 must not read, with its result in the host's memory. */
 static tamis_status execute_checked(const tool_bench_case *one, const field *all, const runner *run,
-                                    const tool_oracle *oracle) {
+                                    const tamis_oracle *oracle) {
     tool_problem once = all->mirror.problem;
     once.beta = 0;
     tamis_status status = tool_mirror_put(&all->mirror);
@@ -234,7 +234,7 @@ static tamis_status execute_checked(const tool_bench_case *one, const field *all
     return tool_mirror_fetch(&all->mirror);
 }
 
-static void warn_not_finite(const tool_bench_case *one, const tool_comparison *comparison) {
+static void warn_not_finite(const tool_bench_case *one, const tamis_comparison *comparison) {
     const tool_problem *problem = &one->problem;
     const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
     char message[160];
@@ -245,7 +245,7 @@ static void warn_not_finite(const tool_bench_case *one, const tool_comparison *c
 }
 
 /* The worse of two comparisons counts. */
-static void keep_comparison(const tool_bench_case *one, const tool_comparison *comparison, bool again,
+static void keep_comparison(const tool_bench_case *one, const tamis_comparison *comparison, bool again,
                             tool_bench_result *result) {
     if (again && comparison->passed) return;
     result->late = again && result->comparison.passed;
@@ -266,13 +266,15 @@ static int check_all(const tool_bench_case *one, const field *all, bool again, t
     for (int i = 0; i < results->count && !tool_interrupted(); i++) {
         const runner *run = &all->run[i];
         if (!run->plan && (!run->peer || again)) continue; /* the gather has no result */
-        const tool_oracle *oracle = run->plan || run->peer->edge ? one->oracle : one->masked;
+        const tamis_oracle *oracle = run->plan || run->peer->edge ? one->oracle : one->masked;
         if (!oracle) continue;
         memset(output->data, 0xff, bytes);
-        const tamis_status status = execute_checked(one, all, run, oracle);
+        tamis_comparison comparison;
+        tamis_status status = execute_checked(one, all, run, oracle);
+        if (status == TAMIS_OK) tool_spoil(&last.output, NULL);
+        if (status == TAMIS_OK)
+            status = tamis_oracle_compare(oracle, &last.output, one->problem.alpha, 0, NULL, &comparison);
         if (status != TAMIS_OK) return tool_library_error(status, results->at[i].algorithm);
-        tool_spoil(&last.output, NULL);
-        const tool_comparison comparison = tool_oracle_compare(oracle, &last.output, one->problem.alpha, 0, NULL);
         keep_comparison(one, &comparison, again, &results->at[i]);
     }
     memset(output->data, 0, bytes);
@@ -344,13 +346,10 @@ static void add_gather(const tool_bench_case *one, field *all, tool_bench_result
 }
 
 int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) {
-    const bool whole = tool_device_whole(one->device, one->threads);
-    *results =
-        (tool_bench_results){.flops = tool_problem_flops(&one->problem),
-                             .bytes = tool_problem_bytes(&one->problem, &one->touched),
-                             .floor = tool_problem_floor(&one->problem, &one->touched, &one->device->ceilings, whole)};
     field *all = tool_allocate(1, sizeof *all);
-    const tamis_status status = tool_mirror_create(one->device, &one->problem, 0, &all->mirror);
+    *results = (tool_bench_results){.count = 0};
+    tamis_status status = tool_problem_floor(&one->problem, one->device, one->threads, &results->floor);
+    if (status == TAMIS_OK) status = tool_mirror_create(one->device, &one->problem, 0, &all->mirror);
     int code = status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
     if (code == 0) code = add_contestants(one, all, results);
     if (code == 0 && one->oracle) code = check_all(one, all, false, results);

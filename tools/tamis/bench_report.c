@@ -9,7 +9,6 @@
 #include "bench.h"
 #include "exit.h"
 #include "progress.h"
-#include "structure.h"
 #include "table.h"
 #include "text.h"
 
@@ -86,8 +85,8 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
         snprintf(error, sizeof error, "%.1e%s", result->comparison.error, result->comparison.passed ? "" : verdict);
     }
     if (!result->gather && median > 0) {
-        snprintf(speed, sizeof speed, "%.*f", results->flops / median < 99.95e9 ? 1 : 0,
-                 1e-9 * results->flops / median);
+        snprintf(speed, sizeof speed, "%.*f", results->floor.flops / median < 99.95e9 ? 1 : 0,
+                 1e-9 * results->floor.flops / median);
     }
     const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
     const tool_word least = tool_word_seconds(result->time.min);
@@ -133,26 +132,22 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     tool_json_number(json, "min_ms", 1e3 * result->time.min);
     tool_json_number(json, "max_ms", 1e3 * result->time.max);
     tool_json_number(json, "cleanup_ms", 1e3 * result->cleanup);
-    tool_json_number(json, "gflops", median > 0 ? 1e-9 * results->flops / median : (double)NAN);
-    tool_json_integer(json, "bytes_min", (int64_t)results->bytes);
+    tool_json_number(json, "gflops", median > 0 ? 1e-9 * results->floor.flops / median : (double)NAN);
+    tool_json_integer(json, "bytes_min", (int64_t)results->floor.bytes);
     tool_json_number(json, "floor_ms", 1e3 * results->floor.seconds);
     tool_json_number(json, "floor_ratio", results->floor.seconds > 0 ? median / results->floor.seconds : (double)NAN);
     tool_json_number(json, "relative_error", result->compared ? result->comparison.error : (double)NAN);
     tool_json_number(json, "tolerance", result->compared ? result->comparison.tolerance : (double)NAN);
     tool_json_number(json, "compared_share", result->compared ? result->comparison.share : (double)NAN);
-    if (result->compared) {
-        tool_json_bool(json, "passed", result->comparison.passed);
-    } else {
-        tool_json_null(json, "passed");
-    }
+    tool_json_bool_if(json, "passed", result->compared, result->comparison.passed);
     tool_json_bool(json, "auto", result->automatic);
     tool_json_text(json, "chosen_by", result->chosen_by);
     tool_json_bool(json, "baseline", result->baseline);
     tool_json_bool(json, "peer", result->peer);
     tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);
-    tool_json_number(json, "gather_ms", results->gather > 0 ? 1e3 * results->gather : (double)NAN);
+    tool_json_milliseconds(json, "gather_ms", results->gather);
     tool_json_number(json, "check_ms", 1e3 * result->check);
-    tool_json_number(json, "predicted_ms", result->predicted > 0 ? 1e3 * result->predicted : (double)NAN);
+    tool_json_milliseconds(json, "predicted_ms", result->predicted);
     tool_json_integer(json, "samples", (int64_t)result->time.count);
     tool_json_integer(json, "calls", one->settings->calls);
     tool_json_bool(json, "cold", one->settings->cold);

@@ -13,13 +13,13 @@ static void note(tool_bench_run *run, int code) {
 }
 
 /* The oracle of a problem, of a batch that of its last member; NULL where there is none to be had. */
-static const tool_oracle *make_oracle(tool_bench_run *run, const tool_problem *problem, tool_oracle *oracle) {
+static tamis_oracle *make_oracle(tool_bench_run *run, const tool_problem *problem) {
     const double budget = 5e7; /* multiplications: well under a second */
     const tool_problem last = tool_problem_member(problem, tool_problem_batch(problem) - 1);
-    const tamis_status status = tool_oracle_create(&last, budget, oracle);
-    if (status == TAMIS_OK) return oracle;
-    note(run, tool_library_error(status, "oracle"));
-    return NULL;
+    tamis_oracle *oracle = NULL;
+    const tamis_status status = tool_problem_oracle(&last, budget, &oracle);
+    if (status != TAMIS_OK) note(run, tool_library_error(status, "oracle"));
+    return oracle;
 }
 
 static bool peers_wanted(const tool_bench_settings *settings) {
@@ -63,18 +63,18 @@ static void bench_problem(tool_bench_run *run, tool_bench_case *one) {
     }
     problem->d_is_b = settings->share && problem->operation == TAMIS_OP_FUSED && problem->width == problem->inner;
     if (problem->d_is_b) problem->D = problem->B;
-    tool_oracle oracle = {0}, masked = {0};
-    one->oracle = one->masked = settings->check ? make_oracle(run, problem, &oracle) : NULL;
+    tamis_oracle *const oracle = settings->check ? make_oracle(run, problem) : NULL, *masked = NULL;
+    one->oracle = one->masked = oracle;
     if (one->oracle && tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_MASK &&
         peers_wanted(settings)) {
         tool_problem other = *problem;
         other.edge = TAMIS_EDGE_MASK;
-        one->masked = make_oracle(run, &other, &masked);
+        one->masked = masked = make_oracle(run, &other);
     }
     bench_threads(run, one);
     one->oracle = one->masked = NULL;
-    tool_oracle_free(&oracle);
-    tool_oracle_free(&masked);
+    tamis_oracle_free(oracle);
+    tamis_oracle_free(masked);
     tool_operands_free(&operands);
 }
 
@@ -133,7 +133,6 @@ static void bench_types(tool_bench_run *run, tool_bench_case *one) {
 
 static void bench_source(tool_bench_run *run, const tool_bench_matrix *matrix, const tool_device *device) {
     tool_bench_case one = {.settings = run->settings, .source = matrix->source, .matrix = matrix, .device = device};
-    one.touched = tool_touched_count(matrix->source->S);
     const int code = run->settings->cold ? tool_flush_create(device, device->description.threads, &one.flush) : TOOL_OK;
     note(run, code);
     if (code == 0) bench_types(run, &one);

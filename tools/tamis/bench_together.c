@@ -22,7 +22,7 @@ typedef struct side {
     tool_gang gang;
     tamis_plan_report local;
     tamis_group_report exchange;
-    tool_comparison comparison;
+    tamis_comparison comparison;
     tool_samples samples;
     tool_summary time;
     int burst;
@@ -62,8 +62,8 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     if (status != TAMIS_OK) return status;
     tool_spoil(&problem->output, NULL);
     if (one->oracle && tool_rank_number() == 0)
-        s->comparison = tool_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL);
-    status = tool_gang_time(&s->gang, 1, 1, &seconds); /* the first one has warmed up */
+        status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
+    if (status == TAMIS_OK) status = tool_gang_time(&s->gang, 1, 1, &seconds); /* the first one has warmed up */
     const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
     s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
     return status;
@@ -97,28 +97,26 @@ static void device_names(const tool_chosen *devices, char *names, size_t bytes) 
     }
 }
 
+static bool is_right(const side *sides) { return sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed; }
+
 static void print_row(const tool_bench_case *one, const side *sides) {
     const tool_problem *problem = &one->problem;
     const tamis_group_report *exchange = &sides[TOGETHER].exchange;
     const double alone = sides[ALONE].time.median, together = sides[TOGETHER].time.median;
-    char operation[48], served[24] = "none";
-    snprintf(operation, sizeof operation, "%s%s%s", tamis_operation_name(problem->operation),
-             tool_uses_edge(problem->operation) ? " " : "",
-             tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "");
+    char served[24] = "none";
     if (exchange->ghosts > 0) {
         snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
     }
     const tool_word one_time = tool_word_seconds(alone), all_time = tool_word_seconds(together);
-    const bool right = sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed;
-    printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", operation, (long long)problem->inner,
-           tamis_type_name(problem->type), one_time.text, all_time.text, together > 0 ? alone / together : 0,
-           tool_word_count(exchange->ghosts).text, served,
+    printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", tool_problem_name(problem).text,
+           (long long)problem->inner, tamis_type_name(problem->type), one_time.text, all_time.text,
+           together > 0 ? alone / together : 0, tool_word_count(exchange->ghosts).text, served,
            sides[TOGETHER].gang.choice.stays ? "stays on one"
            : exchange->overlaps              ? "yes"
                                              : "no ",
-           !one->oracle ? "not checked"
-           : right      ? ""
-                        : "WRONG");
+           !one->oracle      ? "not checked"
+           : is_right(sides) ? ""
+                             : "WRONG");
     fflush(stdout);
 }
 
@@ -163,11 +161,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     tool_json_number(json, "setup_ms", 1e3 * exchange->setup_seconds);
     tool_json_number(json, "relative_error", one->oracle ? sides[TOGETHER].comparison.error : none);
     tool_json_number(json, "tolerance", one->oracle ? sides[TOGETHER].comparison.tolerance : none);
-    if (one->oracle) {
-        tool_json_bool(json, "passed", sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed);
-    } else {
-        tool_json_null(json, "passed");
-    }
+    tool_json_bool_if(json, "passed", one->oracle != NULL, is_right(sides));
     tool_json_integer(json, "seed", one->settings->seed);
     tool_json_text(json, "version", tamis_version());
     return tool_lines_end(&run->report.lines);
@@ -187,8 +181,7 @@ int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
         tool_progress_clear();
         if (run->report.table) print_row(one, sides);
         code = write_line(run, one, sides);
-        const bool right = sides[ALONE].comparison.passed && sides[TOGETHER].comparison.passed;
-        if (code == 0 && one->oracle && !right) code = TOOL_FAILED;
+        if (code == 0 && one->oracle && !is_right(sides)) code = TOOL_FAILED;
     }
     for (int s = 0; s < SIDES; s++) {
         tool_gang_close(&sides[s].gang);

@@ -12,12 +12,11 @@
 #include "gang.h"
 #include "json.h"
 #include "mirror.h"
-#include "oracle.h"
 #include "progress.h"
 #include "ranks.h"
 #include "source.h"
+#include "sparse/submatrix.h"
 #include "spoil.h"
-#include "submatrix.h"
 #include "text.h"
 
 typedef struct settings {
@@ -112,7 +111,7 @@ static tamis_sparse arranged(const check_run *run, const arrangement *how) {
     return *tamis_owned_sparse_view(run->arranged[how - arrangements]);
 }
 
-static tamis_status arrange(check_run *run, const tool_submatrix *part, tamis_type type) {
+static tamis_status arrange(check_run *run, const tamis_submatrix *part, tamis_type type) {
     tamis_status status = TAMIS_OK;
     for (int i = 0; i < ARRANGEMENTS && status == TAMIS_OK; i++) {
         tamis_convert_options converting = TAMIS_CONVERT_OPTIONS_INIT;
@@ -169,7 +168,7 @@ static bool padding_intact(const tool_dense *output) {
 /* What became of one check. */
 typedef struct verdict {
     enum { PASSED, FAILED, SKIPPED } kind;
-    tool_comparison comparison;
+    tamis_comparison comparison;
     char reason[320];
 } verdict;
 
@@ -180,7 +179,7 @@ static verdict failed_call(tamis_status status) {
 }
 
 /* What is not finite is counted, and a result with nothing else in it has not been compared. */
-static verdict judge(const tool_comparison *comparison, bool intact) {
+static verdict judge(const tamis_comparison *comparison, bool intact) {
     verdict result = {.kind = comparison->passed && intact ? PASSED : FAILED, .comparison = *comparison};
     if (!comparison->passed) {
         snprintf(result.reason, sizeof result.reason,
@@ -200,7 +199,7 @@ static verdict judge(const tool_comparison *comparison, bool intact) {
 }
 
 static verdict check_one(const check_run *run, const tool_mirror *mirror, const tool_problem *problem,
-                         const tool_operands *operands, const tool_oracle *oracle, const tool_dense *old,
+                         const tool_operands *operands, const tamis_oracle *oracle, const tool_dense *old,
                          const char *algorithm, int threads) {
     tamis_options planning = tool_problem_options(problem);
     tool_device_plan_with(run->device, algorithm, &planning);
@@ -220,17 +219,15 @@ static verdict check_one(const check_run *run, const tool_mirror *mirror, const 
         if (status == TAMIS_OK) status = tool_problem_execute(&mirror->problem, plan);
         if (status == TAMIS_OK) status = tool_mirror_fetch(mirror);
     }
-    verdict result;
-    if (status != TAMIS_OK) {
-        result = failed_call(status);
-    } else if (tool_rank_number() > 0) { /* the first compares */
-        result = (verdict){.kind = PASSED};
-    } else {
+    const bool first = tool_rank_number() == 0; /* which compares */
+    tamis_comparison comparison;
+    if (status == TAMIS_OK && first) {
         tool_spoil(&problem->output, operands->output.memory);
-        const tool_comparison comparison =
-            tool_oracle_compare(oracle, &problem->output, problem->alpha, problem->beta, &old->view);
-        result = judge(&comparison, padding_intact(&operands->output));
+        status = tamis_oracle_compare(oracle, &problem->output, problem->alpha, problem->beta, &old->view, &comparison);
     }
+    const verdict result = status != TAMIS_OK ? failed_call(status)
+                           : first            ? judge(&comparison, padding_intact(&operands->output))
+                                              : (verdict){.kind = PASSED};
     tamis_plan_destroy(plan);
     return result;
 }
@@ -299,7 +296,8 @@ static int wanted_algorithms(const check_run *run, tamis_operation operation, co
 }
 
 /* One arrangement of one problem: all algorithms on the same operands. */
-static void check_arrangement(check_run *run, tool_problem problem, const arrangement *how, const tool_oracle *oracle) {
+static void check_arrangement(check_run *run, tool_problem problem, const arrangement *how,
+                              const tamis_oracle *oracle) {
     const char *names[TOOL_LIST_LIMIT];
     const int count = wanted_algorithms(run, problem.operation, names);
     problem.S = arranged(run, how);
@@ -355,11 +353,11 @@ static void check_one_corner(check_run *run, const corner *at) {
                             .alpha = 1};
     problem.S = arranged(run, &arrangements[0]);
     tool_operands operands;
-    tool_oracle oracle;
+    tamis_oracle *oracle = NULL;
     tamis_status status = tool_operands_random(&problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)run->set->seed, &operands);
     if (status == TAMIS_OK) {
         if (at->d_is_b) problem.D = problem.B;
-        status = tool_oracle_create(&problem, HUGE_VAL, &oracle);
+        status = tool_problem_oracle(&problem, HUGE_VAL, &oracle);
         tool_operands_free(&operands);
     }
     if (status != TAMIS_OK) {
@@ -367,9 +365,9 @@ static void check_one_corner(check_run *run, const corner *at) {
         return;
     }
     for (int i = 0; i < at->arrangements && !tool_interrupted(); i++) {
-        check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], &oracle);
+        check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], oracle);
     }
-    tool_oracle_free(&oracle);
+    tamis_oracle_free(oracle);
 }
 
 /* fused comes once more with D that is B. */
@@ -420,12 +418,13 @@ typedef void check_in_type(check_run *run, tamis_type type);
 
 /* Up to `limit` nonzeros of a matrix, in all types. A pattern is checked as it is, without values. */
 static void check_part(check_run *run, const tool_source *source, int64_t limit, check_in_type *check,
-                       tool_submatrix *part) {
-    tool_submatrix_take(source->S, 1, (double)limit, false, part);
-    if (part->rows < source->S->rows) tool_submatrix_compact(part);
-    for (int t = 0; t < run->set->types.count && !tool_interrupted(); t++) {
+                       tamis_submatrix *part) {
+    tamis_status status = tamis_submatrix_take(source->S, 1, (double)limit, false, part);
+    if (status == TAMIS_OK && part->rows < source->S->rows) status = tamis_submatrix_compact(part);
+    if (status != TAMIS_OK) run->worst = tool_library_error(status, run->matrix);
+    for (int t = 0; t < run->set->types.count && status == TAMIS_OK && !tool_interrupted(); t++) {
         const tamis_type type = (tamis_type)run->set->types.at[t];
-        const tamis_status status = arrange(run, part, type);
+        status = arrange(run, part, type);
         if (status == TAMIS_OK) {
             check(run, type);
         } else {
@@ -451,7 +450,7 @@ static int check_partition(const settings *set, const tool_source *source) {
 
 static void check_source(check_run *run, const tool_source *source) {
     const settings *set = run->set;
-    tool_submatrix part, small = {0};
+    tamis_submatrix part, small = {0};
     const int refused = check_partition(set, source);
     if (refused) {
         run->worst = refused;
@@ -477,8 +476,8 @@ static void check_source(check_run *run, const tool_source *source) {
         putchar('\n');
         fflush(stdout);
     }
-    tool_submatrix_free(&part);
-    tool_submatrix_free(&small);
+    tamis_submatrix_free(&part);
+    tamis_submatrix_free(&small);
     run->matrix = NULL;
 }
 
@@ -580,8 +579,6 @@ const tool_command tool_check_command = {
     .name = "check",
     .summary = "check every algorithm, edge and type on every device against the oracle",
     .operands = "FILE ...",
-    .least = 1,
-    .most = -1,
     .options = options,
     .settings_size = sizeof(settings),
     .run = run_check,

@@ -6,16 +6,21 @@
 
 #include "options.h"
 
+/* What a command does with a model: operands are those behind it. Returns an exit code, after a message. */
+struct tool_use;
+typedef int tool_use_body(const struct tool_use *use, const void *settings, int count, char **operands);
+
 typedef struct tool_command {
     const char *name;
     const char *summary;       /* one line */
-    const char *operands;      /* "FILE ..."; "" for none */
+    const char *operands;      /* "IN OUT", "FILE ...": one or more, "MODEL [USER ...]"; how many is read from this */
     const tool_choices *first; /* what the first operand is one of; NULL: a file */
-    int least, most;           /* how many operands; most < 0: any number */
     int output_operand;        /* which of them is written, from 0; 0: none */
     const tool_option *options;
     size_t settings_size; /* of the structure that the options fill */
     int (*run)(const void *settings, int count, char **operands);
+    tool_use_body *use;                 /* in place of run(): what it does with the model of its first operand */
+    const char *module;                 /* or: of the Python package, which gets the command line as it was given */
     const struct tool_command *methods; /* of `train`: the word after it names one of these, which end with no name and
                                            have options of their own. What runs is the run() of `train` */
 } tool_command;

@@ -118,6 +118,12 @@ int tool_library_error(tamis_status status, const char *context) {
     return exit_of(status);
 }
 
+int tool_file_error(tamis_status status, const char *path) {
+    return tool_library_error(status, strstr(tamis_last_error(), path) ? NULL : path);
+}
+
+int tool_outcome(int code) { return code == 0 && tool_interrupted() ? TOOL_INTERRUPTED : code; }
+
 void *tool_allocate(size_t count, size_t size) {
     void *memory = calloc(count ? count : 1, size ? size : 1);
     if (memory) return memory;

@@ -48,6 +48,11 @@ int tool_usage_hint(void);
 
 /* Reports a failed call of the library ("CONTEXT: message") and returns the exit code that belongs to its status. */
 int tool_library_error(tamis_status status, const char *context);
+/* The same about a file, which the library's message may name already. */
+int tool_file_error(tamis_status status, const char *path);
+
+/* What a command returns: the code, or if that is 0 after Ctrl-C that of an interruption. */
+int tool_outcome(int code);
 
 /* Zeroed memory; the program ends with code 5 when there is none. */
 void *tool_allocate(size_t count, size_t size);

@@ -15,7 +15,6 @@
 #include "progress.h"
 #include "slabs.h"
 #include "source.h"
-#include "structure.h"
 #include "table.h"
 #include "text.h"
 
@@ -71,8 +70,7 @@ typedef struct explained {
     const tool_problem *problem;
     tamis_plan *plan;
     tamis_plan_report report;
-    tool_floor floor;
-    double flops, bytes;
+    tamis_floor floor;
     bool gpu;
 } explained;
 
@@ -110,7 +108,7 @@ static void print_times(const explained *one, int64_t calls) {
     tool_text text = {0};
     if (report->predicted_seconds > 0) {
         tool_text_add(&text, "%s a call, %s GFLOP/s", tool_word_seconds(report->predicted_seconds).text,
-                      tool_word_number(1e-9 * one->flops / report->predicted_seconds).text);
+                      tool_word_number(1e-9 * one->floor.flops / report->predicted_seconds).text);
         if (one->floor.seconds > 0) {
             tool_text_add(&text, "; %.2f times the floor of %s", report->predicted_seconds / one->floor.seconds,
                           tool_word_seconds(one->floor.seconds).text);
@@ -122,8 +120,8 @@ static void print_times(const explained *one, int64_t calls) {
     }
     if (one->floor.seconds > 0)
         tool_text_add(&text, one->floor.memory_bound ? " (%s at %s GB/s from memory)" : " (%sflop at %s GFLOP/s)",
-                      one->floor.memory_bound ? tool_word_bytes((int64_t)one->bytes).text
-                                              : tool_word_short(one->flops).text,
+                      one->floor.memory_bound ? tool_word_bytes((int64_t)one->floor.bytes).text
+                                              : tool_word_short(one->floor.flops).text,
                       tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
     print_field("predicted", tool_text_get(&text));
     tool_text_free(&text);
@@ -186,11 +184,6 @@ static void print_text(const explained *one, const settings *set) {
     if (set->verbose) print_plan_text(one->plan);
 }
 
-/* null where nothing was measured */
-static void add_milliseconds(tool_json *json, const char *name, double seconds) {
-    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
-}
-
 static void print_json(tool_json *json, const explained *one, const settings *set, const char *matrix) {
     const tool_problem *problem = one->problem;
     const tamis_plan_report *report = &one->report;
@@ -205,10 +198,10 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     tool_json_text(json, "instruction_set", report->instruction_set);
     tool_json_integer(json, "threads", report->threads);
     tool_json_number(json, "predicted_ms", 1e3 * report->predicted_seconds);
-    add_milliseconds(json, "measured_ms", report->measured_seconds);
-    add_milliseconds(json, "measuring_ms", report->measuring_seconds);
+    tool_json_milliseconds(json, "measured_ms", report->measured_seconds);
+    tool_json_milliseconds(json, "measuring_ms", report->measuring_seconds);
     tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
-    tool_json_integer(json, "bytes_min", (int64_t)one->bytes);
+    tool_json_integer(json, "bytes_min", (int64_t)one->floor.bytes);
     tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
     tool_json_number(json, "check_ms", 1e3 * report->check_seconds);
     tool_json_integer(json, "break_even_calls", report->break_even_calls);
@@ -222,7 +215,7 @@ static void print_json(tool_json *json, const explained *one, const settings *se
         tool_json_object(json, NULL);
         tool_json_text(json, "algorithm", algorithm);
         tool_json_number(json, "predicted_ms", 1e3 * predicted);
-        add_milliseconds(json, "measured_ms", measured);
+        tool_json_milliseconds(json, "measured_ms", measured);
         tool_json_end_object(json);
     }
     tool_json_end_array(json);
@@ -252,9 +245,7 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
 }
 
 static void print_title(const tool_problem *problem) {
-    printf("\n%s%s%s, K = %lld, %s\n", tamis_operation_name(problem->operation),
-           tool_uses_edge(problem->operation) ? " " : "",
-           tool_uses_edge(problem->operation) ? tamis_edge_name(problem->edge) : "", (long long)problem->inner,
+    printf("\n%s, K = %lld, %s\n", tool_problem_name(problem).text, (long long)problem->inner,
            tamis_type_name(problem->type));
 }
 
@@ -296,27 +287,21 @@ static int explain_in_slabs(const settings *set, const tool_device *device, cons
 }
 
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
-                           const tool_touched *touched, const tool_problem *problem, const tamis_sparse *S,
-                           tool_json *json) {
+                           const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu};
     if (set->together.count > 0) return explain_together(set, device, problem);
     if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
+    if (status == TAMIS_OK) status = tool_problem_floor(problem, device, one.report.threads, &one.floor);
     int code = TOOL_OK;
     if (status != TAMIS_OK) {
         code = tool_library_error(status, tamis_operation_name(problem->operation));
+    } else if (json) {
+        print_json(json, &one, set, source->name);
     } else {
-        one.floor =
-            tool_problem_floor(problem, touched, &device->ceilings, tool_device_whole(device, one.report.threads));
-        one.flops = tool_problem_flops(problem);
-        one.bytes = tool_problem_bytes(problem, touched);
-        if (json) {
-            print_json(json, &one, set, source->name);
-        } else {
-            print_text(&one, set);
-        }
+        print_text(&one, set);
     }
     tamis_plan_destroy(one.plan);
     return code;
@@ -324,9 +309,9 @@ static int explain_problem(const settings *set, const tool_device *device, const
 
 static void print_matrix(const tool_source *source) {
     tamis_profile profile;
+    tamis_structure structure;
     if (tamis_row_profile(source->S, &profile) != TAMIS_OK) return;
-    tool_structure structure;
-    tool_structure_find(source->S, &profile, &structure);
+    if (tamis_structure_find(source->S, &profile, &structure) != TAMIS_OK) return;
     printf("%s: %s x %s, %s nonzeros, %s a row (%s to %s), %s\n", source->name, tool_word_count(profile.rows).text,
            tool_word_count(profile.cols).text, tool_word_count(profile.nnz).text, tool_word_number(profile.mean).text,
            tool_word_count(profile.min).text, tool_word_count(profile.max).text, structure.name);
@@ -334,7 +319,6 @@ static void print_matrix(const tool_source *source) {
 
 static int explain_source(const settings *set, const tool_device *device, const tool_source *source,
                           const tamis_sparse *S) {
-    const tool_touched touched = tool_touched_count(source->S);
     tool_json json = tool_json_start(stdout, true);
     if (set->json) {
         tool_json_array(&json, NULL);
@@ -360,7 +344,7 @@ static int explain_source(const settings *set, const tool_device *device, const 
                                           .edge_epsilon = 1e-10,
                                           .alpha = 1,
                                           .S = *source->S};
-            const int code = explain_problem(set, device, source, &touched, &problem, S, set->json ? &json : NULL);
+            const int code = explain_problem(set, device, source, &problem, S, set->json ? &json : NULL);
             if (code) worst = code;
         }
     }
@@ -404,8 +388,6 @@ const tool_command tool_explain_command = {
     .name = "explain",
     .summary = "show which algorithm a plan chooses, and why",
     .operands = "FILE",
-    .least = 1,
-    .most = 1,
     .options = options,
     .settings_size = sizeof(settings),
     .run = run_explain,

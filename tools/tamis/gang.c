@@ -24,40 +24,25 @@ struct tool_rank {
     tamis_dense output;    /* its rows of the whole output */
     tool_mirror mirror;    /* the problem where the device computes */
     tool_line *line;
-    tamis_status (*call)(tool_rank *rank); /* under way */
     const tamis_options *planning;
     const tool_problem *whole;
     int count, burst; /* of samples, and of executions in each */
     bool processes;   /* the others are such */
     bool copies;      /* the output, before and after them */
     double *seconds;
-    tamis_status status;
-    char message[512];
 };
 
 /* ------------------------------------------------------------------------------------------ the starting line */
 
-static void leave_together(tool_line *line) {
-    if (line->waiting < line->ranks) return;
-    line->waiting = 0;
-    line->starts++;
-    pthread_cond_broadcast(&line->start);
-}
-
 static void wait_at(tool_line *line) {
     pthread_mutex_lock(&line->lock);
     const int64_t next = line->starts + 1;
-    line->waiting++;
-    leave_together(line);
+    if (++line->waiting == line->ranks) { /* the last one starts all */
+        line->waiting = 0;
+        line->starts++;
+        pthread_cond_broadcast(&line->start);
+    }
     while (line->starts < next) pthread_cond_wait(&line->start, &line->lock);
-    pthread_mutex_unlock(&line->lock);
-}
-
-/* So many ranks are all that will come. */
-static void expect_at(tool_line *line, int ranks) {
-    pthread_mutex_lock(&line->lock);
-    line->ranks = ranks;
-    leave_together(line);
     pthread_mutex_unlock(&line->lock);
 }
 
@@ -156,7 +141,7 @@ static tamis_status take_sample(tool_rank *rank, double *seconds) {
 /* A rank that fails goes on with the others, whose calls then fail soon: all come to the starting line as often. */
 static tamis_status execute_all(tool_rank *rank) {
     tamis_status first = rank->copies ? put_output(rank) : TAMIS_OK;
-    char why[sizeof rank->message] = "";
+    char why[512] = "";
     strncpy(why, tamis_last_error(), sizeof why - 1);
     for (int i = 0; i < rank->count; i++) {
         const tamis_status status = take_sample(rank, &rank->seconds[i]);
@@ -168,42 +153,17 @@ static tamis_status execute_all(tool_rank *rank) {
     return rank->copies ? fetch_output(rank) : TAMIS_OK;
 }
 
-static void *work(void *memory) {
-    tool_rank *rank = memory;
-    rank->status = rank->call(rank);
-    strncpy(rank->message, tamis_last_error(), sizeof rank->message - 1); /* messages belong to a thread */
-    return NULL;
-}
-
 /* ------------------------------------------------------------------------------------------ all of them */
 
-/* A failure of one is that of all; who names its own cause comes before who only hears of it. The message gets back to
-   this thread. */
+static tamis_status call_rank(void *context, int rank) {
+    const tool_gang *gang = context;
+    return gang->call(&gang->at[rank]);
+}
+
+/* A failure of one is that of all. */
 static tamis_status run_all(tool_gang *gang, tamis_status (*call)(tool_rank *rank)) {
-    if (gang->processes) return tool_ranks_agree(call(gang->at));
-    pthread_t *threads = tool_allocate((size_t)gang->ranks, sizeof *threads);
-    tamis_status status = TAMIS_OK;
-    int started = 0;
-    expect_at(&gang->line, gang->ranks);
-    for (int r = 0; r < gang->ranks; r++) gang->at[r].call = call;
-    while (started < gang->ranks && pthread_create(&threads[started], NULL, work, &gang->at[started]) == 0) started++;
-    for (int r = started; r < gang->ranks; r++) { /* the others must not wait for it */
-        tamis_group_close(gang->at[r].group);
-        gang->at[r].group = NULL;
-    }
-    if (started < gang->ranks) expect_at(&gang->line, started);
-    for (int r = 0; r < started; r++) pthread_join(threads[r], NULL);
-    free(threads);
-    if (started < gang->ranks)
-        return tamis_transport_fail(TAMIS_ERROR_MEMORY, "a thread for each device could not be started");
-    for (int pass = 0; pass < 2 && status == TAMIS_OK; pass++) {
-        for (int r = 0; r < gang->ranks && status == TAMIS_OK; r++) {
-            if (pass == 0 && strncmp(gang->at[r].message, "the group has failed", 20) == 0) continue;
-            status = gang->at[r].status;
-            if (status != TAMIS_OK) tamis_transport_fail(status, gang->at[r].message);
-        }
-    }
-    return status;
+    gang->call = call;
+    return gang->processes ? tool_ranks_agree(call(gang->at)) : tamis_group_run(gang->ranks, call_rank, gang);
 }
 
 static tamis_status open_groups(tool_gang *gang, int link) {
@@ -253,6 +213,7 @@ tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *prob
     *gang = (tool_gang){.ranks = ranks, .here = here, .at = tool_allocate((size_t)here, sizeof *gang->at)};
     gang->whole = problem;
     gang->processes = processes;
+    gang->line.ranks = here;
     pthread_mutex_init(&gang->line.lock, NULL);
     pthread_cond_init(&gang->line.start, NULL);
     tamis_status status = TAMIS_OK;
@@ -273,7 +234,6 @@ tamis_status tool_gang_plan(const tool_gang_kind *kind, const tool_problem *prob
         gang->at[r].line = &gang->line;
         gang->at[r].processes = processes;
     }
-    expect_at(&gang->line, here);
     return status == TAMIS_OK ? run_all(gang, make_plan) : status;
 }
 

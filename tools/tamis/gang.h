@@ -73,6 +73,7 @@ typedef struct tool_gang {
     tool_order *order;         /* NULL: rows are as they are */
     int64_t *first_rows;       /* of all ranks, and the number of rows */
     tool_line line;
+    tamis_status (*call)(tool_rank *rank); /* under way */
 } tool_gang;
 
 /* Opens the devices, makes the ranks' plans, and copies the operands there: rows of S with equal nonzeros; rows of B

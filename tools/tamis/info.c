@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tamis/matrix.h>
-#include <tamis/structure.h>
 
 #include "command.h"
 #include "exit.h"
@@ -12,7 +11,6 @@
 #include "operands.h"
 #include "progress.h"
 #include "source.h"
-#include "structure.h"
 #include "text.h"
 
 typedef struct settings {
@@ -46,7 +44,7 @@ static int64_t count_not_finite(const tamis_sparse *S) {
     return count;
 }
 
-static void print_histogram(const tool_structure *structure) {
+static void print_histogram(const tamis_structure *structure) {
     int64_t most = 1;
     for (int bin = 0; bin < structure->histogram_bins; bin++) {
         if (structure->histogram[bin] > most) most = structure->histogram[bin];
@@ -71,7 +69,7 @@ static void print_histogram(const tool_structure *structure) {
 }
 
 static void print_text(const tool_source *source, const char *path, const tamis_profile *profile,
-                       const tool_structure *structure, bool histogram) {
+                       const tamis_structure *structure, bool histogram) {
     const tamis_sparse *S = source->S;
     printf("%s\n", path);
     printf("  size       %s x %s, %s nonzeros, density %s %%\n", tool_word_count(profile->rows).text,
@@ -105,7 +103,7 @@ static void print_text(const tool_source *source, const char *path, const tamis_
 }
 
 static void print_json(tool_json *json, const tool_source *source, const char *path, const tamis_profile *profile,
-                       const tool_structure *structure) {
+                       const tamis_structure *structure) {
     const tamis_sparse *S = source->S;
     tool_json_object(json, NULL);
     tool_json_text(json, "kind", "matrix");
@@ -138,17 +136,15 @@ static int show(const settings *set, const char *path, tool_json *json) {
     int code = tool_source_open(path, &reading, &source);
     if (code) return code;
     tamis_profile profile;
-    const tamis_status status = tamis_row_profile(source.S, &profile);
+    tamis_structure structure;
+    tamis_status status = tamis_row_profile(source.S, &profile);
+    if (status == TAMIS_OK) status = tamis_structure_find(source.S, &profile, &structure);
     if (status != TAMIS_OK) {
         code = tool_library_error(status, path);
+    } else if (json) {
+        print_json(json, &source, path, &profile, &structure);
     } else {
-        tool_structure structure;
-        tool_structure_find(source.S, &profile, &structure);
-        if (json) {
-            print_json(json, &source, path, &profile, &structure);
-        } else {
-            print_text(&source, path, &profile, &structure, set->histogram);
-        }
+        print_text(&source, path, &profile, &structure, set->histogram);
     }
     tool_source_close(&source);
     return code;
@@ -156,7 +152,7 @@ static int show(const settings *set, const char *path, tool_json *json) {
 
 static int run_info(const void *given, int count, char **operands) {
     const settings *set = given;
-    if (set->rules) fputs(tool_structure_rules, stdout);
+    if (set->rules) fputs(tamis_structure_rules(), stdout);
     if (count == 0) return set->rules ? TOOL_OK : tool_usage_error("FILE ... is missing");
     tool_interrupt_catch();
     tool_json json = tool_json_start(stdout, true);
@@ -174,9 +170,7 @@ static int run_info(const void *given, int count, char **operands) {
 const tool_command tool_info_command = {
     .name = "info",
     .summary = "describe a matrix (sizes, row profile, structure class) or a model",
-    .operands = "FILE ...",
-    .least = 0,
-    .most = -1,
+    .operands = "[FILE ...]",
     .options = options,
     .settings_size = sizeof(settings),
     .run = run_info,

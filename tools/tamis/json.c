@@ -67,12 +67,12 @@ void tool_json_array(tool_json *json, const char *name) { open_scope(json, name,
 void tool_json_end_array(tool_json *json) { close_scope(json); }
 
 void tool_json_text(tool_json *json, const char *name, const char *value) {
-    if (!value) {
-        tool_json_null(json, name);
-        return;
-    }
     lead(json, name);
-    write_string(json->out, value);
+    if (value) {
+        write_string(json->out, value);
+    } else {
+        fputs("null", json->out);
+    }
 }
 
 void tool_json_integer(tool_json *json, const char *name, int64_t value) {
@@ -81,12 +81,12 @@ void tool_json_integer(tool_json *json, const char *name, int64_t value) {
 }
 
 void tool_json_number(tool_json *json, const char *name, double value) {
-    if (!isfinite(value)) {
-        tool_json_null(json, name);
-        return;
-    }
     lead(json, name);
-    fprintf(json->out, "%.7g", value);
+    if (isfinite(value)) {
+        fprintf(json->out, "%.7g", value);
+    } else {
+        fputs("null", json->out);
+    }
 }
 
 void tool_json_bool(tool_json *json, const char *name, bool value) {
@@ -94,9 +94,24 @@ void tool_json_bool(tool_json *json, const char *name, bool value) {
     fputs(value ? "true" : "false", json->out);
 }
 
-void tool_json_null(tool_json *json, const char *name) {
-    lead(json, name);
-    fputs("null", json->out);
+void tool_json_milliseconds(tool_json *json, const char *name, double seconds) {
+    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
+}
+
+void tool_json_integer_if(tool_json *json, const char *name, bool known, int64_t value) {
+    if (known) {
+        tool_json_integer(json, name, value);
+    } else {
+        tool_json_text(json, name, NULL);
+    }
+}
+
+void tool_json_bool_if(tool_json *json, const char *name, bool known, bool value) {
+    if (known) {
+        tool_json_bool(json, name, value);
+    } else {
+        tool_json_text(json, name, NULL);
+    }
 }
 
 tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz) {

@@ -25,7 +25,10 @@ void tool_json_text(tool_json *json, const char *name, const char *value); /* NU
 void tool_json_integer(tool_json *json, const char *name, int64_t value);
 void tool_json_number(tool_json *json, const char *name, double value); /* NaN and infinity become null */
 void tool_json_bool(tool_json *json, const char *name, bool value);
-void tool_json_null(tool_json *json, const char *name);
+void tool_json_milliseconds(tool_json *json, const char *name, double seconds); /* null if it is 0: not measured */
+/* null unless it is known */
+void tool_json_integer_if(tool_json *json, const char *name, bool known, int64_t value);
+void tool_json_bool_if(tool_json *json, const char *name, bool known, bool value);
 
 /* An object by itself on standard output, of a file that was written: its name, and the sizes of what it holds (nnz <
    0: a dense array). It is left open for more. */

@@ -10,15 +10,15 @@
 #include "command.h"
 #include "exit.h"
 #include "model_options.h"
+#include "model_use.h"
 #include "outputs.h"
 #include "progress.h"
+#include "python.h"
 #include "ranks.h"
 #include "text.h"
 
 static int unknown(const char *what, const char *name, const char *const *names) {
-    const char *nearest = tool_nearest(name, names);
-    return tool_usage_error("unknown %s '%s'%s%s%s", what, name, nearest ? " (did you mean " : "",
-                            nearest ? nearest : "", nearest ? "?)" : "");
+    return tool_usage_error("unknown %s '%s'%s", what, name, tool_did_you_mean("", name, names).text);
 }
 
 /* Until 0.1 the method came first. */
@@ -70,9 +70,8 @@ static int run_global_option(int count, char **arguments) {
         return TOOL_OK;
     }
     static const char *const names[] = {"help", "version", "completion", "max-memory", NULL};
-    const char *nearest = option[1] == '-' ? tool_nearest(option + 2, names) : NULL;
-    return tool_usage_error("unknown option %s%s%s%s", option, nearest ? " (did you mean --" : "",
-                            nearest ? nearest : "", nearest ? "?)" : "");
+    const tool_hint hint = option[1] == '-' ? tool_did_you_mean("--", option + 2, names) : (tool_hint){""};
+    return tool_usage_error("unknown option %s%s", option, hint.text);
 }
 
 /* Whether an option is one of other methods only: says of which. */
@@ -100,6 +99,22 @@ static int refuse_options(const tool_command *command, const tool_command *metho
     return code;
 }
 
+/* How many operands a command has; *most < 0: any number. */
+static void count_operands(const char *words, int *least, int *most) {
+    *least = *most = 0;
+    for (const char *word = words; *word; word += strspn(word, " ")) {
+        const bool any = strncmp(word, "...", 3) == 0;
+        *least += !any && *word != '[';
+        *most = any ? -1 : *most + 1;
+        word += strcspn(word, " ");
+    }
+}
+
+static int start(const tool_command *command, const void *settings, int count, char **operands) {
+    if (command->use) return tool_use_run(settings, count, operands, command->use);
+    return command->module ? tool_python_command(command->module) : command->run(settings, count, operands);
+}
+
 /* The operands of a command with methods begin with the method, whose options it has. */
 static int run_command(const tool_command *command, const tool_command *method, int count, char **arguments) {
     static tool_word name; /* which messages name to the end */
@@ -110,20 +125,21 @@ static int run_command(const tool_command *command, const tool_command *method, 
     void *settings = tool_allocate(1, command->settings_size);
     tool_options_preset(options, settings);
     tool_options_remember(count - before, arguments + before);
-    int operands = 0;
+    int operands = 0, least = 0, most = 0;
     bool help = false;
+    count_operands(command->operands, &least, &most);
     int code = method ? refuse_options(command, method, count - 1, arguments + 1) : 0;
     if (code == 0) code = tool_options_parse(options, settings, count - before, arguments + before, &operands, &help);
     if (code == 0 && help) {
         tool_command_help(command, method);
-    } else if (code == 0 && operands < command->least) {
+    } else if (code == 0 && operands < least) {
         code = tool_usage_error("expected %s, %d given", command->operands, operands);
-    } else if (code == 0 && command->most >= 0 && operands > command->most) {
-        code = tool_usage_error("unexpected argument '%s'", arguments[before + command->most]);
+    } else if (code == 0 && most >= 0 && operands > most) {
+        code = tool_usage_error("unexpected argument '%s'", arguments[before + most]);
     } else if (code == 0) {
         tool_set_quiet(tool_option_flag(options, settings, "quiet"));
         code = tool_outputs_check(command, options, settings, operands, arguments + before);
-        if (code == 0) code = command->run(settings, operands + before, arguments);
+        if (code == 0) code = start(command, settings, operands + before, arguments);
         if (code == 0) tool_outputs_replaced();
     }
     free(settings);

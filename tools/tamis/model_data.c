@@ -135,9 +135,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     tamis_names *rows = NULL, *columns = NULL;
     status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
     tool_progress_clear();
-    if (status != TAMIS_OK) {
-        return tool_library_error(status, strstr(tamis_last_error(), request->spec) ? NULL : request->spec);
-    }
+    if (status != TAMIS_OK) return tool_file_error(status, request->spec);
     if (titles && request->column_count == 0) tool_note(TOOL_TITLES_NOTE, request->spec);
     data->rows = rows;
     data->columns = columns;
@@ -211,7 +209,7 @@ int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names
     *names = NULL;
     if (!path) return 0;
     const tamis_status status = tamis_names_read(path, names);
-    if (status != TAMIS_OK) return tool_library_error(status, strstr(tamis_last_error(), path) ? NULL : path);
+    if (status != TAMIS_OK) return tool_file_error(status, path);
     const int64_t count = tamis_names_count(*names);
     if (count >= *columns) {
         *columns = count;

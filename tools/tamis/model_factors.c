@@ -57,37 +57,6 @@ static const tool_option transform_options[] = {
     {.name = NULL},
 };
 
-/* What a topic's weight in a document is worth in words: of gap, whose topics have sums of their own. */
-static int find_masses(const tool_use *use, double *masses) {
-    const int64_t topics = use->description.options.factors;
-    for (int64_t k = 0; k < topics; k++) masses[k] = use->method == TAMIS_GAP ? 0 : 1;
-    if (use->method != TAMIS_GAP) return 0;
-    tamis_owned_dense *columns = NULL;
-    const tamis_status status = tamis_model_column_factors(use->model, &columns);
-    if (status != TAMIS_OK) return tool_library_error(status, use->path);
-    const tamis_dense *view = tamis_owned_dense_view(columns);
-    for (int64_t i = 0; i < view->rows; i++) {
-        for (int64_t k = 0; k < topics; k++) masses[k] += tool_dense_get(view, i, k);
-    }
-    tamis_owned_dense_free(columns);
-    return 0;
-}
-
-/* Documents: their topics' shares, which add up to 1. */
-static int find_shares(const tool_use *use, const tamis_dense *W) {
-    double *masses = tool_allocate((size_t)W->cols, sizeof *masses);
-    const int code = find_masses(use, masses);
-    for (int64_t i = 0; i < W->rows && code == 0; i++) {
-        double sum = 0;
-        for (int64_t k = 0; k < W->cols; k++) sum += masses[k] * tool_dense_get(W, i, k);
-        for (int64_t k = 0; k < W->cols && sum > 0; k++) {
-            tool_element_set(W->data, W->type, i * W->stride + k, masses[k] * tool_dense_get(W, i, k) / sum);
-        }
-    }
-    free(masses);
-    return code;
-}
-
 static void write_json(const tool_use *use, const tamis_names *names, const tamis_dense *W, int64_t row) {
     tool_json json = tool_json_start(use->out, false);
     tool_json_object(&json, NULL);
@@ -129,7 +98,10 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     if (code) return code;
     code = check_names("--names", set->row_names, data.rows);
     if (code == 0) code = tool_use_transform(use, &data.S, &W);
-    if (code == 0 && tool_method_of_documents(use->method)) code = find_shares(use, tamis_owned_dense_view(W));
+    if (code == 0 && tool_method_of_documents(use->method)) {
+        const tamis_status status = tamis_model_shares(use->model, tamis_owned_dense_view(W));
+        if (status != TAMIS_OK) code = tool_library_error(status, use->path);
+    }
     if (code == 0 && set->rows) {
         code = write_array(set->rows, tamis_owned_dense_view(W));
     } else if (code == 0) {
@@ -138,7 +110,7 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     if (code == 0) code = write_names(use, "--names", set->row_names, data.rows);
     tamis_owned_dense_free(W);
     tool_data_close(&data);
-    return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
+    return tool_outcome(code);
 }
 
 static int run_transform(const void *given, int count, char **operands) {
@@ -155,8 +127,6 @@ const tool_command tool_transform_command = {
     .name = "transform",
     .summary = "compute the topics of new documents or the features of new users by a model",
     .operands = "MODEL DATA",
-    .least = 2,
-    .most = 2,
     .options = transform_options,
     .settings_size = sizeof(settings),
     .run = run_transform,
@@ -222,8 +192,6 @@ const tool_command tool_export_command = {
     .name = "export",
     .summary = "write the factors of a model as arrays of NumPy",
     .operands = "MODEL",
-    .least = 1,
-    .most = 1,
     .options = export_options,
     .settings_size = sizeof(settings),
     .run = run_export,

@@ -60,7 +60,7 @@ static int predict_pairs(const tool_use *use, const char *spec, const tool_data 
     }
     free(predictions);
     tamis_owned_dense_free(W);
-    return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
+    return tool_outcome(code);
 }
 
 /* What a model keeps no rows of is known by the data themselves, unless there is more. */
@@ -79,17 +79,11 @@ static int predict(const tool_use *use, const void *given, int count, char **ope
     return code;
 }
 
-static int run_predict(const void *given, int count, char **operands) {
-    return tool_use_run(given, count, operands, predict);
-}
-
 const tool_command tool_predict_command = {
     .name = "predict",
     .summary = "predict the values of pairs of a row and a column by a model",
     .operands = "MODEL DATA",
-    .least = 2,
-    .most = 2,
     .options = options,
     .settings_size = sizeof(settings),
-    .run = run_predict,
+    .use = predict,
 };

@@ -96,7 +96,7 @@ static int recommend(const listing *job) {
     tool_progress_clear();
     free(columns);
     free(scores);
-    return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
+    return tool_outcome(code);
 }
 
 static int recommend_to(const tool_use *use, const void *given, int count, char **wanted) {
@@ -117,17 +117,11 @@ static int recommend_to(const tool_use *use, const void *given, int count, char 
     return code;
 }
 
-static int run_recommend(const void *given, int count, char **operands) {
-    return tool_use_run(given, count, operands, recommend_to);
-}
-
 const tool_command tool_recommend_command = {
     .name = "recommend",
     .summary = "recommend the columns with the largest predictions of a model",
     .operands = "MODEL [USER ...]",
-    .least = 1,
-    .most = -1,
     .options = options,
     .settings_size = sizeof(settings),
-    .run = run_recommend,
+    .use = recommend_to,
 };

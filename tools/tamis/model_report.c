@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "exit.h"
-#include "model_baseline.h"
 #include "progress.h"
 #include "text.h"
 
@@ -163,7 +162,7 @@ static void print_summary(const tool_training_report *report, const tool_trainin
         printf(", %s %s of %s held-out entries", tool_metric_name(options->method), number(description->metric).text,
                tool_word_count(summary->held_out).text);
         if (isfinite(summary->baseline)) {
-            printf("; %s alone have %s", tool_baseline_name(options->method), number(summary->baseline).text);
+            printf("; %s alone have %s", tamis_baseline_name(options->method), number(summary->baseline).text);
         }
     }
     printf("\n  read in %s, fitted in %s on %s", tool_word_seconds(summary->read_seconds).text,

@@ -49,20 +49,14 @@ static int show_similar(const tool_use *use, const void *given, int count, char 
     free(nearest);
     free(cosines);
     free(chosen);
-    return code ? code : tool_interrupted() ? TOOL_INTERRUPTED : TOOL_OK;
-}
-
-static int run_similar(const void *given, int count, char **operands) {
-    return tool_use_run(given, count, operands, show_similar);
+    return tool_outcome(code);
 }
 
 const tool_command tool_similar_command = {
     .name = "similar",
     .summary = "find the items or words of a model that are most alike",
     .operands = "MODEL [ITEM ...]",
-    .least = 1,
-    .most = -1,
     .options = options,
     .settings_size = sizeof(settings),
-    .run = run_similar,
+    .use = show_similar,
 };

@@ -102,17 +102,11 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
     return code;
 }
 
-static int run_topics(const void *given, int count, char **operands) {
-    return tool_use_run(given, count, operands, show_topics);
-}
-
 const tool_command tool_topics_command = {
     .name = "topics",
     .summary = "show the words with the largest weights in each topic of a model",
     .operands = "MODEL",
-    .least = 1,
-    .most = 1,
     .options = options,
     .settings_size = sizeof(settings),
-    .run = run_topics,
+    .use = show_topics,
 };

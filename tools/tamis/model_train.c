@@ -10,7 +10,6 @@
 #include "command.h"
 #include "device.h"
 #include "exit.h"
-#include "model_baseline.h"
 #include "model_data.h"
 #include "model_options.h"
 #include "model_report.h"
@@ -124,9 +123,7 @@ static int load_model(training *run) {
     tamis_model_description description;
     tamis_status status = tamis_model_load(run->device.device, run->resume, &run->model);
     if (status == TAMIS_OK) status = tamis_model_describe(run->model, &description);
-    if (status != TAMIS_OK) {
-        return tool_library_error(status, strstr(tamis_last_error(), run->resume) ? NULL : run->resume);
-    }
+    if (status != TAMIS_OK) return tool_file_error(status, run->resume);
     if (description.options.method != run->method) {
         return tool_usage_error("%s is a model of %s, not of %s", run->resume,
                                 tamis_method_name(description.options.method), tamis_method_name(run->method));
@@ -156,9 +153,7 @@ static int open_data(training *run) {
     if (set->stream) {
         const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
         const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
-        if (status != TAMIS_OK) {
-            return tool_library_error(status, strstr(tamis_last_error(), run->data_spec) ? NULL : run->data_spec);
-        }
+        if (status != TAMIS_OK) return tool_file_error(status, run->data_spec);
         run->columns = tamis_batches_columns(run->batches);
         tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
     } else {
@@ -316,7 +311,7 @@ static int finish(training *run, double seconds) {
     tamis_model_description description;
     tamis_status status = tamis_model_save(run->model, set->output);
     if (status != TAMIS_OK) {
-        const int code = tool_library_error(status, strstr(tamis_last_error(), set->output) ? NULL : set->output);
+        const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
             tool_error("the progress is saved in %s: --resume -o ANOTHER goes on", run->checkpoint);
         }
@@ -324,6 +319,9 @@ static int finish(training *run, double seconds) {
     }
     if (run->checkpoint && is_file(run->checkpoint)) unlink(run->checkpoint);
     status = tamis_model_describe(run->model, &description);
+    double baseline = (double)NAN;
+    if (status == TAMIS_OK && run->held.view.entries && !set->stream)
+        status = tamis_baseline(run->method, fitted_data(run), run->held.view.entries, &baseline);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     tool_text device = {0};
     name_devices(run, &device);
@@ -333,9 +331,7 @@ static int finish(training *run, double seconds) {
         .device = tool_text_get(&device),
         .rows = run->data.S.rows,
         .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
-        .baseline = run->held.view.entries && !set->stream
-                        ? tool_baseline_metric(run->method, fitted_data(run), run->held.view.entries)
-                        : (double)NAN,
+        .baseline = baseline,
         .read_seconds = run->read_seconds,
         .fit_seconds = seconds,
     };
@@ -425,8 +421,6 @@ const tool_command tool_train_command = {
     .name = "train",
     .summary = "fit a model to ratings, uses or documents",
     .operands = "DATA",
-    .least = 1,
-    .most = 1,
     .methods = methods,
     .settings_size = sizeof(tool_train_settings),
     .run = run_train,

@@ -27,7 +27,7 @@ static int load(tool_use *use) {
         use->description.options.threads = (int)use->settings->threads;
         status = tamis_model_continue_with(use->model, &use->description.options);
     }
-    if (status != TAMIS_OK) return tool_library_error(status, strstr(tamis_last_error(), use->path) ? NULL : use->path);
+    if (status != TAMIS_OK) return tool_file_error(status, use->path);
     use->method = use->description.options.method;
     use->rows = tamis_model_row_names(use->model);
     use->columns = tamis_model_column_names(use->model);
@@ -86,10 +86,9 @@ static int unknown_name(const tamis_names *names, int64_t all, const char *name,
         return tool_usage_error("'%s' is not a %s: %ss are numbered 0 to %lld", name, what, what, (long long)all - 1);
     const char **known = tool_allocate((size_t)all + 1, sizeof *known);
     for (int64_t i = 0; i < all; i++) known[i] = tamis_names_at(names, i);
-    const char *nearest = tool_nearest(name, known);
+    const tool_hint hint = tool_did_you_mean("", name, known);
     free((void *)known);
-    return tool_usage_error("'%s' is not in %s%s%s%s", name, where, nearest ? " (did you mean " : "",
-                            nearest ? nearest : "", nearest ? "?)" : "");
+    return tool_usage_error("'%s' is not in %s%s", name, where, hint.text);
 }
 
 static int64_t find_name(const tamis_names *names, int64_t all, const char *name) {

@@ -61,9 +61,7 @@ bool tool_is_model(const char *path);
 int tool_use_open(const tool_use_settings *settings, const char *path, tool_use *use);
 int tool_use_close(tool_use *use, int code);
 
-/* What a command does with the model of its first operand, between these two: settings begin with tool_use_settings,
-   and operands are those behind the model. Returns an exit code, after a message. */
-typedef int tool_use_body(const tool_use *use, const void *settings, int count, char **operands);
+/* Does something with the model of the first operand between these two: settings begin with tool_use_settings. */
 int tool_use_run(const void *settings, int count, char **operands, tool_use_body *body);
 
 /* Data for the model: of its rows, or of new ones. */

@@ -23,12 +23,12 @@ bool tool_option_flag(const tool_option *options, const void *settings, const ch
     return option && *(const bool *)((const char *)settings + option->offset);
 }
 
-const char *tool_option_nearest(const tool_option *options, const char *wanted) {
+tool_hint tool_option_hint(const tool_option *options, const char *dashes, const char *wanted) {
     const char *names[64] = {NULL};
     int count = 0;
     for (; options->name && count < 62; options++) names[count++] = options->name;
     names[count] = "help";
-    return tool_nearest(wanted, names);
+    return tool_did_you_mean(dashes, wanted, names);
 }
 
 static int refuse_choice(const tool_choices *choices, const char *described, const char *value, size_t length) {
@@ -42,10 +42,8 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
     }
     char wanted[64];
     snprintf(wanted, sizeof wanted, "%.*s", (int)length, value);
-    const char *nearest = tool_nearest(wanted, names);
-    const int code = tool_usage_error("%s%s'%s' is not %s%s%s%s; there are: %s", described, *described ? ": " : "",
-                                      wanted, choices->what, nearest ? " (did you mean " : "", nearest ? nearest : "",
-                                      nearest ? "?)" : "", tool_text_get(&list));
+    const int code = tool_usage_error("%s%s'%s' is not %s%s; there are: %s", described, *described ? ": " : "", wanted,
+                                      choices->what, tool_did_you_mean("", wanted, names).text, tool_text_get(&list));
     tool_text_free(&list);
     return code;
 }
@@ -176,9 +174,7 @@ void tool_options_preset(const tool_option *options, void *settings) {
 }
 
 static int unknown_option(const tool_option *options, const char *name) {
-    const char *nearest = tool_option_nearest(options, name);
-    return tool_usage_error("unknown option --%s%s%s%s", name, nearest ? " (did you mean --" : "",
-                            nearest ? nearest : "", nearest ? "?)" : "");
+    return tool_usage_error("unknown option --%s%s", name, tool_option_hint(options, "--", name).text);
 }
 
 /* `value`: what stands in the same word, or NULL: then it is the next one, which *at goes to. */

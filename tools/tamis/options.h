@@ -93,7 +93,7 @@ const tool_option *tool_option_find(const tool_option *options, const char *name
 /* Whether the flag of that name is on; false where there is none. */
 bool tool_option_flag(const tool_option *options, const void *settings, const char *name);
 
-/* The name of the option nearest to `wanted`, or NULL. */
-const char *tool_option_nearest(const tool_option *options, const char *wanted);
+/* Which option is near to `wanted`, for the end of a message. */
+tool_hint tool_option_hint(const tool_option *options, const char *dashes, const char *wanted);
 
 #endif

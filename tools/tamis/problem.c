@@ -12,25 +12,6 @@ bool tool_uses_edge(tamis_operation operation) { return operation != TAMIS_OP_SP
 
 double tool_default_scale(int64_t inner) { return inner > 0 ? 1.0 / sqrt((double)inner) : 1.0; }
 
-tool_touched tool_touched_count(const tamis_sparse *S) {
-    tool_touched touched = {0, 0};
-    unsigned char *row_seen = tool_allocate((size_t)S->rows, 1), *col_seen = tool_allocate((size_t)S->cols, 1);
-    for (int64_t t = 0; t < S->nnz; t++) col_seen[tool_index_get(S->columns, S->index_type, t)] = 1;
-    if (S->format == TAMIS_COO) {
-        for (int64_t t = 0; t < S->nnz; t++) row_seen[tool_index_get(S->row_indices, S->index_type, t)] = 1;
-    } else if (S->nnz > 0) {
-        for (int64_t i = 0; i < S->rows; i++) {
-            row_seen[i] =
-                tool_index_get(S->offsets, S->offset_type, i + 1) > tool_index_get(S->offsets, S->offset_type, i);
-        }
-    }
-    for (int64_t i = 0; i < S->rows; i++) touched.rows += row_seen[i];
-    for (int64_t j = 0; j < S->cols; j++) touched.cols += col_seen[j];
-    free(row_seen);
-    free(col_seen);
-    return touched;
-}
-
 int64_t tool_problem_batch(const tool_problem *problem) { return problem->batch > 1 ? problem->batch : 1; }
 
 static void move(tamis_dense *dense, int64_t member) {
@@ -50,49 +31,11 @@ tool_problem tool_problem_member(const tool_problem *problem, int64_t member) {
     return one;
 }
 
-double tool_problem_flops(const tool_problem *problem) {
-    const double nnz = (double)(problem->S.nnz * tool_problem_batch(problem)), K = (double)problem->inner,
-                 L = (double)problem->width;
-    switch (problem->operation) {
-    case TAMIS_OP_SDDMM: return 2 * nnz * K;
-    case TAMIS_OP_SPMM: return 2 * nnz * L;
-    case TAMIS_OP_FUSED: return 2 * nnz * (K + L);
-    }
-    return 0;
-}
-
-double tool_problem_bytes(const tool_problem *problem, const tool_touched *touched) {
-    const tamis_sparse *S = &problem->S;
-    const double element = (double)tamis_type_size(problem->type), index = (double)tamis_index_size(S->index_type);
-    const double rows = (double)touched->rows, cols = (double)touched->cols, nnz = (double)S->nnz;
-    const double K = (double)problem->inner, L = (double)problem->width;
-    double bytes = nnz * index;
-    bytes += S->format == TAMIS_COO ? nnz * index : (double)(S->rows + 1) * (double)tamis_index_size(S->offset_type);
-    const bool reads_values = problem->operation == TAMIS_OP_SPMM || problem->edge != TAMIS_EDGE_MASK;
-    if (S->values && reads_values) bytes += nnz * element;
-    const double writes = problem->beta != 0 ? 2 : 1, batch = (double)tool_problem_batch(problem);
-    double dense = 0; /* of one member */
-    switch (problem->operation) {
-    case TAMIS_OP_SDDMM: dense = (rows + cols) * K + writes * nnz; break;
-    case TAMIS_OP_SPMM: dense = (cols + writes * (double)S->rows) * L; break;
-    case TAMIS_OP_FUSED:
-        dense = (rows + cols) * K + writes * (double)S->rows * L;
-        if (!problem->d_is_b) dense += cols * L;
-    }
-    return bytes + batch * dense * element;
-}
-
-tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
-                              bool whole) {
-    const int many = whole;
-    tool_floor floor = {.bandwidth = ceilings->memory_gbs[many]};
-    floor.peak = problem->type == TAMIS_F64 ? ceilings->fp64_gflops[many] : ceilings->fp32_gflops[many];
-    const double arithmetic = floor.peak > 0 ? tool_problem_flops(problem) / (floor.peak * 1e9) : 0;
-    const double transfer = floor.bandwidth > 0 ? tool_problem_bytes(problem, touched) / (floor.bandwidth * 1e9) : 0;
-    floor.memory_bound = transfer >= arithmetic;
-    floor.seconds = floor.memory_bound ? transfer : arithmetic;
-    if (tool_problem_flops(problem) == 0) floor.seconds = 0; /* nothing to do takes what a call takes */
-    return floor;
+tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *device, int threads,
+                                tamis_floor *floor) {
+    const tamis_options options = tool_problem_options(problem);
+    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &device->ceilings,
+                            tool_device_whole(device, threads), floor);
 }
 
 tool_word tool_problem_name(const tool_problem *problem) {
@@ -147,6 +90,13 @@ tamis_status tool_problem_execute(const tool_problem *problem, const tamis_plan 
         return tamis_plan_fused(plan, &problem->A, &problem->B, &problem->D, &problem->output, &execution);
     }
     return TAMIS_ERROR_ARGUMENT;
+}
+
+tamis_status tool_problem_oracle(const tool_problem *problem, double budget, tamis_oracle **oracle) {
+    tamis_options options = tool_problem_options(problem);
+    options.batch = 1;
+    options.trust_input = true;
+    return tamis_oracle_create(&problem->S, &problem->A, &problem->B, &problem->D, &options, budget, oracle);
 }
 
 /* `batch` matrices one below the other, as one view of the first. */

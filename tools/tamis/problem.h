@@ -3,9 +3,11 @@
 #define TOOL_PROBLEM_H
 
 #include <tamis/ceilings.h>
+#include <tamis/reference.h>
 
 #include <stdbool.h>
 
+#include "device.h"
 #include "json.h"
 #include "operands.h"
 #include "text.h"
@@ -25,12 +27,6 @@ typedef struct tool_problem {
     tamis_dense output; /* SDDMM: nnz x 1 */
 } tool_problem;
 
-/* Rows and columns of S that hold anything: only those of A, B and D must move. */
-typedef struct tool_touched {
-    int64_t rows, cols;
-} tool_touched;
-tool_touched tool_touched_count(const tamis_sparse *S);
-
 bool tool_uses_edge(tamis_operation operation);
 
 /* The scale that keeps dot products of K random terms within reach of exp: 1 / sqrt(K), 1 for K = 0. */
@@ -40,19 +36,9 @@ int64_t tool_problem_batch(const tool_problem *problem); /* 1 or more */
 /* One member of the batch as a problem of its own; on the host. */
 tool_problem tool_problem_member(const tool_problem *problem, int64_t member);
 
-/* Multiplications and additions of the products; edge functions and scaling are not counted. */
-double tool_problem_flops(const tool_problem *problem);
-/* Bytes that must move: each input read once, each output written once and, with beta, read. */
-double tool_problem_bytes(const tool_problem *problem, const tool_touched *touched);
-
-typedef struct tool_floor {
-    double seconds;
-    bool memory_bound;      /* the bytes decide, not the arithmetic */
-    double bandwidth, peak; /* the ceilings used, in GB/s and GFLOP/s */
-} tool_floor;
-/* whole: by the ceilings of all threads, else of one. */
-tool_floor tool_problem_floor(const tool_problem *problem, const tool_touched *touched, const tamis_ceilings *ceilings,
-                              bool whole);
+/* Its floor on a device, by the ceilings of so many threads; S is on the host. */
+tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *device, int threads,
+                                tamis_floor *floor);
 
 /* "sddmm softmax", "spmm" */
 tool_word tool_problem_name(const tool_problem *problem);
@@ -63,6 +49,9 @@ void tool_json_problem(tool_json *json, const tool_problem *problem, const char 
 /* Options of a plan for it; the caller adds algorithm, threads and expected calls. */
 tamis_options tool_problem_options(const tool_problem *problem);
 tamis_status tool_problem_execute(const tool_problem *problem, const tamis_plan *plan);
+
+/* The oracle of a problem whose operands are on the host, for a budget of multiplications. */
+tamis_status tool_problem_oracle(const tool_problem *problem, double budget, tamis_oracle **oracle);
 
 /* The operands with their owned memory. */
 typedef struct tool_operands {

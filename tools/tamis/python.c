@@ -38,26 +38,10 @@ int tool_python_start(const char *module, int count, char *const *given) {
     return TOOL_UNSUPPORTED;
 }
 
-/* With the command line as it was given. */
-static int start_python(const char *module) {
+int tool_python_command(const char *module) {
     int count = 0;
     char *const *given = tool_options_given(&count);
     return tool_python_start(module, count, given);
-}
-
-static int run_report(const void *settings, int count, char **operands) {
-    (void)settings, (void)count, (void)operands;
-    return start_python("tamis.report");
-}
-
-static int run_compare(const void *settings, int count, char **operands) {
-    (void)settings, (void)count, (void)operands;
-    return start_python("tamis.compare");
-}
-
-static int run_tune(const void *settings, int count, char **operands) {
-    (void)settings, (void)count, (void)operands;
-    return start_python("tamis.tune");
 }
 
 typedef struct settings {
@@ -70,7 +54,8 @@ typedef struct settings {
 
 static int run_roofline(const void *given, int count, char **operands) {
     (void)count, (void)operands;
-    return ((const settings *)given)->output ? start_python("tamis.roofline") : tool_usage_error("-o FILE is missing");
+    return ((const settings *)given)->output ? tool_python_command("tamis.roofline")
+                                             : tool_usage_error("-o FILE is missing");
 }
 
 #define AT(field) offsetof(settings, field)
@@ -86,11 +71,9 @@ const tool_command tool_report_command = {
     .name = "report",
     .summary = "make an HTML page of measurements",
     .operands = "RESULTS ...",
-    .least = 1,
-    .most = -1,
     .options = report_options,
     .settings_size = sizeof(settings),
-    .run = run_report,
+    .module = "tamis.report",
 };
 
 static const tool_option compare_options[] = {
@@ -106,11 +89,9 @@ const tool_command tool_compare_command = {
     .name = "compare",
     .summary = "compare two result files: what became faster or slower",
     .operands = "A B",
-    .least = 2,
-    .most = 2,
     .options = compare_options,
     .settings_size = sizeof(settings),
-    .run = run_compare,
+    .module = "tamis.compare",
 };
 
 static const tool_option roofline_options[] = {
@@ -125,9 +106,7 @@ static const tool_option roofline_options[] = {
 const tool_command tool_roofline_command = {
     .name = "roofline",
     .summary = "plot the ceilings of a device and the results reached",
-    .operands = "RESULTS ...",
-    .least = 0,
-    .most = -1,
+    .operands = "[RESULTS ...]",
     .options = roofline_options,
     .settings_size = sizeof(settings),
     .run = run_roofline,
@@ -153,9 +132,7 @@ const tool_command tool_tune_command = {
     .name = "tune",
     .summary = "find the options of a model by cross-validation",
     .operands = "METHOD DATA",
-    .least = 2,
-    .most = 2,
     .options = tune_options,
     .settings_size = sizeof(settings),
-    .run = run_tune,
+    .module = "tamis.tune",
 };

@@ -4,5 +4,7 @@
 
 /* Replaces this process by a module of the package, with these arguments; returns the exit code only if that fails. */
 int tool_python_start(const char *module, int count, char *const *arguments);
+/* The same with the command line as it was given. */
+int tool_python_command(const char *module);
 
 #endif

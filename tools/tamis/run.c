@@ -10,7 +10,6 @@
 #include "gang.h"
 #include "json.h"
 #include "mirror.h"
-#include "oracle.h"
 #include "outputs.h"
 #include "progress.h"
 #include "ranks.h"
@@ -107,7 +106,7 @@ typedef struct work {
     tamis_slab_report moved;
     double seconds; /* of the fastest execution */
     bool compared;
-    tool_comparison comparison;
+    tamis_comparison comparison;
 } work;
 
 enum { GIVEN_A, GIVEN_B, GIVEN_D, GIVEN_INITIAL };
@@ -212,21 +211,6 @@ static int make_operands(work *job) {
     return 0;
 }
 
-/* One execution on the device, timed by its clock; the last one's result is fetched by the caller. */
-static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) {
-    tool_problem *problem = &job->problem;
-    tamis_status status = TAMIS_OK;
-    if (problem->beta != 0) {
-        memcpy(problem->output.data, job->old.view.data, job->old.bytes);
-        status = tool_mirror_put(&job->mirror);
-    }
-    if (status == TAMIS_OK) status = tool_timer_take(timer, 0);
-    if (status == TAMIS_OK) status = tool_problem_execute(&job->mirror.problem, job->plan);
-    if (status == TAMIS_OK) status = tool_timer_take(timer, 1);
-    if (status == TAMIS_OK) status = tool_timer_between(timer, 0, 1, seconds);
-    return status;
-}
-
 static tamis_options planning_of(const work *job) {
     const settings *set = job->set;
     tamis_options planning = tool_problem_options(&job->problem);
@@ -241,84 +225,78 @@ static tamis_options planning_of(const work *job) {
     return planning;
 }
 
-/* On several devices. */
-static int execute_together(work *job) {
-    tool_problem *problem = &job->problem;
-    const tamis_options planning = planning_of(job);
-    const tool_gang_kind kind = {
-        .devices = job->set->devices, .link = tool_gang_link(job->set->link), .partition = job->set->partition};
-    tamis_status status = tool_gang_open_best(&kind, problem, &planning, job->set->spread, &job->gang);
-    if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
-    job->report.setup_seconds = job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
-    job->report.check_seconds = 0;
-    for (int64_t i = 0; i < job->set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
-        double seconds = 0;
-        if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
-        status = tool_gang_execute(&job->gang, 1, &seconds);
-        if (i == 0 || seconds < job->seconds) job->seconds = seconds;
-    }
-    if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);
-    return status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
-}
-
-/* Out of core. */
-static int execute_in_slabs(work *job) {
+/* Makes the plan: of several devices, of slabs, or of the device with copies of the operands. */
+static tamis_status make_plan(work *job) {
     const settings *set = job->set;
     tool_problem *problem = &job->problem;
     const tamis_options planning = planning_of(job);
-    job->report =
-        (tamis_plan_report){.algorithm = planning.algorithm ? planning.algorithm : "auto",
-                            .reason = "each slab by itself, without preparation",
-                            .math = problem->math,
-                            .threads = set->threads > 0 ? (int)set->threads : job->device.description.threads};
-    tamis_status status = tool_slabs_open(&job->device, problem, &planning, set->device_memory, &job->slabs);
-    for (int64_t i = 0; i < set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
-        double seconds = 0;
-        if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
-        status = tool_slabs_execute(job->slabs, problem, &seconds);
-        if (i == 0 || seconds < job->seconds) job->seconds = seconds;
+    if (set->devices.count > 0) {
+        const tool_gang_kind kind = {
+            .devices = set->devices, .link = tool_gang_link(set->link), .partition = set->partition};
+        tamis_status status = tool_gang_open_best(&kind, problem, &planning, set->spread, &job->gang);
+        if (status == TAMIS_OK) status = tool_gang_describe(&job->gang, &job->report, &job->exchange);
+        job->report.setup_seconds =
+            job->exchange.setup_seconds; /* that of the local plan and its checks is part of it */
+        job->report.check_seconds = 0;
+        return status;
     }
-    if (status == TAMIS_OK) status = tamis_slab_plan_describe(job->slabs, &job->moved);
-    job->report.setup_seconds = job->moved.setup_seconds;
-    if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);
-    return status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
+    if (set->device_memory > 0) {
+        job->report =
+            (tamis_plan_report){.algorithm = planning.algorithm ? planning.algorithm : "auto",
+                                .reason = "each slab by itself, without preparation",
+                                .math = problem->math,
+                                .threads = set->threads > 0 ? (int)set->threads : job->device.description.threads};
+        return tool_slabs_open(&job->device, problem, &planning, set->device_memory, &job->slabs);
+    }
+    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
+    if (status == TAMIS_OK)
+        status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
+    return status == TAMIS_OK ? tamis_plan_describe(job->plan, &job->report) : status;
+}
+
+/* One execution from the old output, timed by the clock of what computes. */
+static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) {
+    tool_problem *problem = &job->problem;
+    if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
+    if (job->gang.ranks > 0) return tool_gang_execute(&job->gang, 1, seconds);
+    if (job->slabs) return tool_slabs_execute(job->slabs, problem, seconds);
+    tamis_status status = problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK;
+    if (status == TAMIS_OK) status = tool_timer_take(timer, 0);
+    if (status == TAMIS_OK) status = tool_problem_execute(&job->mirror.problem, job->plan);
+    if (status == TAMIS_OK) status = tool_timer_take(timer, 1);
+    return status == TAMIS_OK ? tool_timer_between(timer, 0, 1, seconds) : status;
 }
 
 static int execute(work *job) {
-    const settings *set = job->set;
-    if (set->devices.count > 0) return execute_together(job);
-    if (set->device_memory > 0) return execute_in_slabs(job);
-    tool_problem *problem = &job->problem;
-    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
-    const tamis_options planning = planning_of(job);
-    if (status == TAMIS_OK) {
-        status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
-    }
-    if (status == TAMIS_OK) status = tamis_plan_describe(job->plan, &job->report);
+    tamis_status status = make_plan(job);
     tool_timer timer = tool_timer_create(&job->device);
-    for (int64_t i = 0; i < set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
+    for (int64_t i = 0; i < job->set->repeat && status == TAMIS_OK && !tool_interrupted(); i++) {
         double seconds = 0;
         status = execute_once(job, &timer, &seconds);
         if (i == 0 || seconds < job->seconds) job->seconds = seconds;
     }
-    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror);
-    if (status == TAMIS_OK) tool_spoil(&problem->output, NULL);
-    const int code = status != TAMIS_OK ? tool_library_error(status, NULL) : tool_interrupted() ? TOOL_INTERRUPTED : 0;
     tool_timer_free(&timer);
-    return code;
+    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror); /* of nothing where there is none */
+    if (status == TAMIS_OK && job->slabs) {
+        status = tamis_slab_plan_describe(job->slabs, &job->moved);
+        job->report.setup_seconds = job->moved.setup_seconds;
+    }
+    if (status == TAMIS_OK) tool_spoil(&job->problem.output, NULL);
+    return tool_outcome(status == TAMIS_OK ? 0 : tool_library_error(status, NULL));
 }
 
 static int compare(work *job) {
     if (!job->set->check || tool_rank_number() > 0) return 0;
-    tool_oracle oracle;
+    tamis_oracle *oracle = NULL;
     tool_problem problem = job->problem;
     problem.math = job->report.math; /* not what was allowed, but what ran */
-    const tamis_status status = tool_oracle_create(&problem, 5e7, &oracle);
-    if (status != TAMIS_OK) return tool_library_error(status, "oracle");
-    job->comparison = tool_oracle_compare(&oracle, &problem.output, problem.alpha, problem.beta, &job->old.view);
-    job->compared = true;
-    tool_oracle_free(&oracle);
-    return 0;
+    tamis_status status = tool_problem_oracle(&problem, 5e7, &oracle);
+    if (status == TAMIS_OK)
+        status = tamis_oracle_compare(oracle, &problem.output, problem.alpha, problem.beta, &job->old.view,
+                                      &job->comparison);
+    tamis_oracle_free(oracle);
+    job->compared = status == TAMIS_OK;
+    return job->compared ? 0 : tool_library_error(status, "oracle");
 }
 
 static int write_output(const work *job) {
@@ -337,12 +315,7 @@ static int write_output(const work *job) {
     return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
 }
 
-/* null where it was not timed */
-static void add_milliseconds(tool_json *json, const char *name, double seconds) {
-    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
-}
-
-static void print_json(const work *job, const tool_floor *floor, const tool_touched *touched) {
+static void print_json(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
@@ -365,30 +338,26 @@ static void print_json(const work *job, const tool_floor *floor, const tool_touc
         tool_json_integer(&json, "pieces", job->moved.pieces);
         tool_json_integer(&json, "upload_bytes", job->moved.upload_bytes);
         tool_json_integer(&json, "download_bytes", job->moved.download_bytes);
-        add_milliseconds(&json, "staging_ms", job->moved.staging_seconds);
-        add_milliseconds(&json, "transfer_ms", job->moved.transfer_seconds);
-        add_milliseconds(&json, "compute_ms", job->moved.compute_seconds);
+        tool_json_milliseconds(&json, "staging_ms", job->moved.staging_seconds);
+        tool_json_milliseconds(&json, "transfer_ms", job->moved.transfer_seconds);
+        tool_json_milliseconds(&json, "compute_ms", job->moved.compute_seconds);
     }
     tool_json_integer(&json, "threads", job->report.threads);
     tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
     tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
     tool_json_number(&json, "execute_ms", 1e3 * job->seconds);
-    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * tool_problem_flops(problem) / job->seconds : 0);
-    tool_json_integer(&json, "bytes_min", (int64_t)tool_problem_bytes(problem, touched));
+    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0);
+    tool_json_integer(&json, "bytes_min", (int64_t)floor->bytes);
     tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
     tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
     tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
     tool_json_number(&json, "compared_share", job->compared ? job->comparison.share : (double)NAN);
-    if (job->compared) {
-        tool_json_integer(&json, "not_finite", job->comparison.not_finite);
-    } else {
-        tool_json_null(&json, "not_finite");
-    }
+    tool_json_integer_if(&json, "not_finite", job->compared, job->comparison.not_finite);
     tool_json_text(&json, "output", job->set->output);
     tool_json_finish(&json);
 }
 
-static void print_comparison(const tool_comparison *comparison) {
+static void print_comparison(const tamis_comparison *comparison) {
     const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
     if (comparison->passed && comparison->compared == 0 && not_finite > 0) {
         printf("  not compared: none of %lld elements are finite, neither here nor in the oracle's result\n", all);
@@ -400,7 +369,7 @@ static void print_comparison(const tool_comparison *comparison) {
     putchar('\n');
 }
 
-static void print_text(const work *job, const tool_floor *floor) {
+static void print_text(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
     printf("%s of %s (%s x %s, %s nonzeros), K = %lld", tool_problem_name(problem).text, job->source.name,
@@ -418,7 +387,7 @@ static void print_text(const work *job, const tool_floor *floor) {
     if (job->report.math == TAMIS_MATH_TF32) printf(", inputs rounded to TF32");
     if (job->set->effort == TAMIS_EFFORT_MEASURE) printf(" (%s)", tamis_chosen_by_name(job->report.chosen_by));
     printf(": %s, %s GFLOP/s", tool_word_seconds(job->seconds).text,
-           tool_word_number(1e-9 * tool_problem_flops(problem) / job->seconds).text);
+           tool_word_number(1e-9 * floor->flops / job->seconds).text);
     if (floor->seconds > 0) printf(", %.2fx the floor", job->seconds / floor->seconds);
     printf("; set-up %s\n", tool_word_seconds(job->report.setup_seconds + job->report.check_seconds).text);
     if (job->gang.choice.stays) {
@@ -460,11 +429,11 @@ static int run_job(work *job, char **operands) {
     if (code == 0) code = compare(job);
     if (code == 0) code = write_output(job);
     if (code) return code;
-    const tool_touched touched = tool_touched_count(&job->problem.S);
-    const tool_floor floor = tool_problem_floor(&job->problem, &touched, &job->device.ceilings,
-                                                tool_device_whole(&job->device, job->report.threads));
+    tamis_floor floor;
+    const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
+    if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
     if (set->json) {
-        print_json(job, &floor, &touched);
+        print_json(job, &floor);
     } else {
         print_text(job, &floor);
     }
@@ -513,8 +482,6 @@ const tool_command tool_run_command = {
     .summary = "run one operation and write its result",
     .operands = "OP FILE",
     .first = &tool_operations,
-    .least = 2,
-    .most = 2,
     .options = options,
     .settings_size = sizeof(settings),
     .run = run_run,

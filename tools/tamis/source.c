@@ -29,9 +29,8 @@ static int set_key(tool_generate_settings *settings, char *entry, char *name, si
     const tool_option *option = tool_option_find(tool_generate_options, entry, length);
     if (!option || option->value == TOOL_OUTPUT) {
         entry[length] = 0;
-        const char *nearest = tool_option_nearest(tool_generate_options, entry);
-        return tool_usage_error("%s: unknown key%s%s%s", described, nearest ? " (did you mean " : "",
-                                nearest ? nearest : "", nearest ? "?)" : "");
+        return tool_usage_error("%s: unknown key%s", described,
+                                tool_option_hint(tool_generate_options, "", entry).text);
     }
     if (!equals && option->value != TOOL_FLAG)
         return tool_usage_error("%s: =%s is missing", described, option->argument);
@@ -83,10 +82,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     reading.progress_context = source->name;
     const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
     tool_progress_clear();
-    if (status != TAMIS_OK) {
-        const char *message = tamis_last_error();
-        return tool_library_error(status, strstr(message, path) ? NULL : path);
-    }
+    if (status != TAMIS_OK) return tool_file_error(status, path);
     if (titles) tool_note(TOOL_TITLES_NOTE, path);
     struct stat information;
     if (stat(path, &information) == 0) source->bytes = information.st_size;
@@ -116,4 +112,19 @@ int tool_source_open(const char *spec, const tamis_read_options *options, tool_s
 void tool_source_close(tool_source *source) {
     tamis_owned_sparse_free(source->matrix);
     *source = (tool_source){0};
+}
+
+void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure) {
+    tool_json_integer(json, "rows", profile->rows);
+    tool_json_integer(json, "cols", profile->cols);
+    tool_json_integer(json, "nnz", profile->nnz);
+    tool_json_number(json, "density", profile->density);
+    tool_json_number(json, "mean", profile->mean);
+    tool_json_number(json, "variation", profile->variation);
+    tool_json_integer(json, "min", profile->min);
+    tool_json_integer(json, "max", profile->max);
+    tool_json_integer(json, "empty_rows", profile->empty_rows);
+    tool_json_integer(json, "bandwidth", profile->bandwidth);
+    tool_json_text(json, "class", structure->name);
+    tool_json_text(json, "class_reason", structure->reason);
 }

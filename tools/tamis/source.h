@@ -3,7 +3,9 @@
 #define TOOL_SOURCE_H
 
 #include <tamis/matrix.h>
+#include <tamis/structure.h>
 
+#include "json.h"
 #include "options.h"
 
 typedef struct tool_source {
@@ -48,5 +50,8 @@ tamis_read_options tool_read_options(const tool_reading *reading, int type, tami
 /* Opens it with a progress bar. Returns 0 or an exit code, after a message. options may be NULL (fp32, int32). */
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);
 void tool_source_close(tool_source *source);
+
+/* Its sizes, what rows there are and its class, as members of an object. */
+void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure);
 
 #endif

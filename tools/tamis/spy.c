@@ -15,7 +15,6 @@
 #include "python.h"
 #include "raster.h"
 #include "source.h"
-#include "structure.h"
 
 typedef struct settings {
     const char *output;
@@ -64,11 +63,9 @@ static void hand_over(FILE *to, const settings *set, const tool_source *source, 
 }
 
 static int draw(const settings *set, const tool_source *source, int cells) {
-    tamis_profile profile;
-    const tamis_status status = tamis_row_profile(source->S, &profile);
+    tamis_structure structure;
+    const tamis_status status = tamis_structure_find(source->S, NULL, &structure);
     if (status != TAMIS_OK) return tool_library_error(status, source->name);
-    tool_structure structure;
-    tool_structure_find(source->S, &profile, &structure);
     FILE *file = tmpfile();
     if (file) hand_over(file, set, source, structure.name, cells);
     const bool failed =
@@ -101,8 +98,6 @@ const tool_command tool_spy_command = {
     .name = "spy",
     .summary = "draw the positions of a matrix's nonzeros",
     .operands = "FILE",
-    .least = 1,
-    .most = 1,
     .options = options,
     .settings_size = sizeof(settings),
     .run = run_spy,

@@ -244,10 +244,8 @@ int tool_suite_open(const char *name, tool_suite *suite) {
     }
     int code = 0;
     if (!strchr(name, '/') && !strchr(name, '.')) {
-        const char *nearest = tool_nearest(name, names);
-        code = tool_usage_error("--suite: '%s' is neither a suite%s%s%s nor a file; there are: %s", name,
-                                nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "",
-                                tool_text_get(&list));
+        code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; there are: %s", name,
+                                tool_did_you_mean("", name, names).text, tool_text_get(&list));
     }
     tool_text_free(&list);
     if (code) return code;

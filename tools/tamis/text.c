@@ -162,6 +162,13 @@ const char *tool_nearest(const char *wanted, const char *const *names) {
     return nearest;
 }
 
+tool_hint tool_did_you_mean(const char *dashes, const char *wanted, const char *const *names) {
+    const char *nearest = tool_nearest(wanted, names);
+    tool_hint hint = {""};
+    if (nearest) snprintf(hint.text, sizeof hint.text, " (did you mean %s%s?)", dashes, nearest);
+    return hint;
+}
+
 void tool_wrap(FILE *out, const char *paragraph, int column, int indent, int width) {
     bool first = true;
     while (*paragraph) {

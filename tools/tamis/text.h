@@ -32,6 +32,13 @@ bool tool_parse_integer(const char *text, size_t length, int64_t *value);
 /* The name nearest to `wanted` when it is near enough to be meant, else NULL. names ends with NULL. */
 const char *tool_nearest(const char *wanted, const char *const *names);
 
+/* The end of a message about a name that is not known: " (did you mean --NAME?)", "" where no name is near. `dashes`
+   are what stands before the name. */
+typedef struct tool_hint {
+    char text[128];
+} tool_hint;
+tool_hint tool_did_you_mean(const char *dashes, const char *wanted, const char *const *names);
+
 /* Prints a paragraph wrapped to `width` columns; the first line starts at column `column`, later ones at `indent`. */
 void tool_wrap(FILE *out, const char *paragraph, int column, int indent, int width);
 

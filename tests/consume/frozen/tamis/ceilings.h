@@ -30,6 +30,23 @@ typedef struct tamis_ceilings {
 /* Returns the ceilings. The first call on a machine may run the probe. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
 
+/* The least that a call can take: each input is read once, each output written once, by the rates of memory and of
+   arithmetic. Data that stay in a cache from one call to the next may be faster. */
+typedef struct tamis_floor {
+    double flops;           /* multiplications and additions of the products; edges and scaling are not counted */
+    double bytes;           /* of S, of the rows of A, B and D that its nonzeros need, and of the output */
+    double seconds;         /* the larger of the two times; 0 if there is nothing to compute or no ceiling is known */
+    bool memory_bound;      /* the bytes decide, not the arithmetic */
+    double bandwidth, peak; /* the ceilings used, in GB/s and GFLOP/s; 0: not known */
+    uint64_t reserved[6];
+} tamis_floor;
+
+/* Finds the floor of a call on a valid host S. Of the options those count that change what is computed, and d_is_b.
+   adds: beta is not 0, so that the old output is read. all_threads: by the ceilings of all threads together, as for any
+   GPU, else by those of one. ceilings: NULL for flops and bytes alone. */
+TAMIS_API tamis_status tamis_floor_find(const tamis_sparse *S, const tamis_options *options, bool adds,
+                                        const tamis_ceilings *ceilings, bool all_threads, tamis_floor *floor);
+
 #ifdef __cplusplus
 }
 #endif

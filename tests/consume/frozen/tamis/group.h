@@ -43,6 +43,17 @@ typedef struct tamis_group tamis_group;
 TAMIS_API tamis_status tamis_group_open_local(tamis_device *const *devices, int ranks,
                                               const tamis_transport_options *options, tamis_group **groups);
 
+/* What one rank does; all make the same calls of the group in the same order. */
+typedef tamis_status (*tamis_rank_work)(void *context, int rank);
+
+/*
+ * Calls work(context, rank) for each rank 0 .. ranks - 1, each in a thread of its own, as the ends of a local group
+ * need it, and returns when all have ended. They start together: if a thread cannot be started, none of them is called,
+ * and the result is TAMIS_ERROR_MEMORY. Else it is TAMIS_OK if all return that, or the status and message of the first
+ * rank that has failed, of a cause of its own if there is one, not because the group has failed.
+ */
+TAMIS_API tamis_status tamis_group_run(int ranks, tamis_rank_work work, void *context);
+
 /* Makes this rank's end of a group over a transport, whose table is copied. The caller closes the transport after the
    group. */
 TAMIS_API tamis_status tamis_group_open(tamis_device *device, const tamis_transport *transport, tamis_group **group);

@@ -191,6 +191,10 @@ TAMIS_API tamis_status tamis_model_fit_stream(tamis_model *model, tamis_batch_so
    tamis_model_describe returns the width. */
 TAMIS_API tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W);
 
+/* Makes the factors W of documents (lda, gap) the shares of the topics in each, which add up to 1; a document without
+   any stays as it is. W is as from tamis_model_transform. */
+TAMIS_API tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W);
+
 /* Computes the model's predictions at the places of S's entries: nnz doubles in the order of the entries. S's values
    are ignored. W has the rows' factors from tamis_model_transform; NULL: S's rows are those of the fit. Ratings are
    clamped to the range of the fitted ratings. For lda the prediction is the probability of the word. */
@@ -239,6 +243,16 @@ typedef struct tamis_score {
    `observed` (as those of documents always are). top: the number of recommendations or words, 10 if 0. */
 TAMIS_API tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_out, bool fold_in, int top,
                                          tamis_score *score);
+
+/* What a model has to be better than: of ratings the RMSE of the mean with biases of rows and columns alone, each
+   damped as if it had ten more entries at the mean; of implicit-als the recall of the ten most popular columns that a
+   row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host matrices of
+   the same size, with values of fp32 or fp64 or none, which are ones. */
+TAMIS_API tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
+                                      double *metric);
+
+/* What it is called: "means and biases", or "the most popular". */
+TAMIS_API const char *tamis_baseline_name(tamis_method method);
 
 /* ---------------------------------------------------------------------------------------------- looking inside */
 

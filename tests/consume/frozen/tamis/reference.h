@@ -45,6 +45,43 @@ TAMIS_API tamis_status tamis_reference_fused_backward(const tamis_sparse *S, con
 TAMIS_API tamis_status tamis_reference_edge(const tamis_sparse *S, const tamis_dense *X, const tamis_options *options,
                                             const tamis_execution *execution, double *p);
 
+/*
+ * A result beside the oracle's. An oracle holds what a call should give, for rows spread over the matrix, and for each
+ * of them how far an element may be from it: by the rounding of the operands' type, the number of terms and the edge,
+ * as docs/manual/numerics.md says. It is to be freed with tamis_oracle_free.
+ *
+ * S is CSR, on the host. A is NULL for SpMM, D for all but fused. Of the options those count that change what is
+ * computed; with math = TAMIS_MATH_TF32 rounded inputs are allowed for. options.transpose and a batch are unsupported.
+ * budget: about so many multiplications may be spent; then rows are passed over, but never the longest. HUGE_VAL: all.
+ */
+typedef struct tamis_oracle tamis_oracle;
+TAMIS_API tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
+                                           const tamis_dense *D, const tamis_options *options, double budget,
+                                           tamis_oracle **oracle);
+TAMIS_API void tamis_oracle_free(tamis_oracle *oracle); /* NULL is allowed */
+
+/* How many rows of the output (SDDMM: nonzeros) are compared, and which, rising; other rows of an output need not be
+   there. `rows` (optional) lives as long as the oracle. */
+TAMIS_API int64_t tamis_oracle_rows(const tamis_oracle *oracle, const int64_t **rows);
+
+/* What a comparison finds. */
+typedef struct tamis_comparison {
+    bool passed;
+    double error, tolerance; /* relative, in the Frobenius norm (absolute where the reference is all zero) */
+    bool stray;              /* the norm is fine, but the element below is out of its own bound */
+    double share;            /* of the output's elements, that were looked at */
+    int64_t compared;        /* elements in the norms */
+    int64_t not_finite;      /* the others: NaN or infinite where that is right, or where no finite bound is known */
+    int64_t row, col;        /* the worst element, of the output (SDDMM: row is the nonzero, col 0) */
+    double expected, found;
+    uint64_t reserved[6];
+} tamis_comparison;
+
+/* Compares a host output (SDDMM: nnz x 1), which should be alpha * result + beta * old. old may be NULL if beta is 0.
+   An output that is wrong is no error: comparison->passed says so. */
+TAMIS_API tamis_status tamis_oracle_compare(const tamis_oracle *oracle, const tamis_dense *output, double alpha,
+                                            double beta, const tamis_dense *old, tamis_comparison *comparison);
+
 #ifdef __cplusplus
 }
 #endif

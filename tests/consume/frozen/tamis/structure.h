@@ -36,6 +36,25 @@ typedef struct tamis_profile {
 /* Computes the row profile of a valid S in one pass over the arrays. */
 TAMIS_API tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile);
 
+/* What kind of matrix it is: a name for where its nonzeros lie, with the numbers that decided. */
+typedef struct tamis_structure {
+    const char *name;       /* "banded", "power law", ...; lives for ever */
+    char reason[192];       /* the rule that held, with its numbers */
+    double run;             /* mean length of runs of consecutive columns */
+    double near_share;      /* share of nonzeros within 5 % of the columns from the diagonal */
+    double diagonal;        /* share of the diagonal that is stored */
+    int64_t histogram[64];  /* rows of length 0, 1, 2 to 3, 4 to 7, ... */
+    int64_t histogram_bins; /* how many of those are used */
+    uint64_t reserved[6];
+} tamis_structure;
+
+/* Finds the class of a valid CSR S in one pass. profile: its tamis_row_profile, NULL to have it computed. */
+TAMIS_API tamis_status tamis_structure_find(const tamis_sparse *S, const tamis_profile *profile,
+                                            tamis_structure *structure);
+
+/* All rules in the order in which they are tried, one a line. */
+TAMIS_API const char *tamis_structure_rules(void);
+
 /* CSR -> COO: row_indices[nnz]. Columns and values stay S's. */
 TAMIS_API tamis_status tamis_csr_to_coo(const tamis_sparse *S, void *row_indices);
 

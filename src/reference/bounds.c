@@ -1,50 +1,41 @@
 /* Error bounds of edges; the heading of oracle.c derives what stands here. */
-#include "bounds.h"
+#include "reference/bounds.h"
 
 #include <float.h>
 #include <math.h>
 
 enum { EVALUATION = 16 }; /* roundings of exp, a division and a product, on every device */
 
-tool_arithmetic tool_arithmetic_of(tamis_type type) {
+tamis_arithmetic tamis_arithmetic_of(tamis_type type) {
     const bool wide = type == TAMIS_F64;
     const double unit = wide ? 0x1p-53 : 0x1p-24;
-    return (tool_arithmetic){.unit = unit,
-                             .both = unit + 0x1p-53,
-                             .least = wide ? DBL_MIN : (double)FLT_MIN,
-                             .most = wide ? DBL_MAX : (double)FLT_MAX};
+    return (tamis_arithmetic){.unit = unit,
+                              .both = unit + 0x1p-53,
+                              .least = wide ? DBL_MIN : (double)FLT_MIN,
+                              .most = wide ? DBL_MAX : (double)FLT_MAX};
 }
 
-double tool_sum_tolerance(tamis_type type, double terms) {
-    return 1e-6 * 0x1p24 * tool_arithmetic_of(type).unit * sqrt(terms / 128 + 1);
+double tamis_sum_tolerance(tamis_type type, double terms) {
+    return 1e-6 * 0x1p24 * tamis_arithmetic_of(type).unit * sqrt(terms / 128 + 1);
 }
 
-double tool_rounding_tolerance(tamis_math math, double terms) {
+double tamis_rounding_tolerance(tamis_math math, double terms) {
     return math == TAMIS_MATH_TF32 ? 0x1p-10 + (terms + 64) * 0x1p-26 : 0;
 }
 
-double tool_flushed(tamis_type type, double x, double y) { return type == TAMIS_BF16 ? x + y : 0; }
+double tamis_flushed(tamis_type type, double x, double y) { return type == TAMIS_BF16 ? x + y : 0; }
 
-/* The library's defaults for 0. */
-static double scale_of(const tool_problem *problem) { return problem->edge_scale != 0 ? problem->edge_scale : 1; }
-
-static double slope_of(const tool_problem *problem) { return problem->edge_slope != 0 ? problem->edge_slope : 0.01; }
-
-static double floor_of(const tool_problem *problem) {
-    return problem->edge_epsilon != 0 ? problem->edge_epsilon : 1e-10;
-}
-
-double tool_edge_bound(const tool_problem *problem, double s, double x, double d, double p) {
-    const tool_arithmetic a = tool_arithmetic_of(problem->type);
-    const double scale = fabs(scale_of(problem)), size = fabs(p);
+double tamis_edge_bound(const tamis_options *options, double s, double x, double d, double p) {
+    const tamis_arithmetic a = tamis_arithmetic_of(options->type);
+    const double scale = fabs(options->edge_scale), size = fabs(p);
     const double vanished = a.least * (1 + fabs(s)); /* exp, and its product with s, below the normal numbers */
     if (!isfinite(p)) return 0;                      /* compared by its class alone */
-    switch (problem->edge) {
+    switch (options->edge) {
     case TAMIS_EDGE_SCALE: return fabs(s) * d + a.both * size + a.least;
     case TAMIS_EDGE_MASK: return d;
     case TAMIS_EDGE_RESIDUAL: return d + a.both * size;
     case TAMIS_EDGE_QUOTIENT: {
-        const double floor = floor_of(problem);
+        const double floor = options->edge_epsilon;
         if (isinf(x)) return EVALUATION * a.both * size + a.least;
         return fabs(s) * (d / fmax(x - d, floor)) / fmax(x, floor) + EVALUATION * a.both * size + a.least;
     }
@@ -52,22 +43,22 @@ double tool_edge_bound(const tool_problem *problem, double s, double x, double d
     case TAMIS_EDGE_EXP: {
         if (isinf(x)) return EVALUATION * a.both * size + vanished; /* exp of it is 0, or 1 / (1 + exp) is 1 */
         const double exponent = scale * d + 2 * a.both * scale * fabs(x);
-        const double moved = exponent < 1 ? size * expm1(exponent) : fabs(s) * exp(scale_of(problem) * x + exponent);
-        const double most = problem->edge == TAMIS_EDGE_SIGMOID ? fabs(s) : HUGE_VAL;
+        const double moved = exponent < 1 ? size * expm1(exponent) : fabs(s) * exp(options->edge_scale * x + exponent);
+        const double most = options->edge == TAMIS_EDGE_SIGMOID ? fabs(s) : HUGE_VAL;
         return fmin(moved, most) + EVALUATION * a.both * size + vanished;
     }
     case TAMIS_EDGE_LEAKY_RELU:
-        return fabs(s) * scale * fmax(1, fabs(slope_of(problem))) * d + 5 * a.both * size + vanished;
+        return fabs(s) * scale * fmax(1, fabs(options->edge_slope)) * d + 5 * a.both * size + vanished;
     case TAMIS_EDGE_SOFTMAX: break;
     }
     return 0;
 }
 
-double tool_edge_largest(const tool_problem *problem, double s, double x, double p) {
-    const double y = scale_of(problem) * x;
-    switch (problem->edge) {
+double tamis_edge_largest(const tamis_options *options, double s, double x, double p) {
+    const double y = options->edge_scale * x;
+    switch (options->edge) {
     case TAMIS_EDGE_EXP: return fmax(exp(y), fabs(p));
-    case TAMIS_EDGE_LEAKY_RELU: return fmax(fabs(y), fabs(slope_of(problem) * y));
+    case TAMIS_EDGE_LEAKY_RELU: return fmax(fabs(y), fabs(options->edge_slope * y));
     case TAMIS_EDGE_SOFTMAX: return fabs(y) + fabs(s);
     case TAMIS_EDGE_SCALE:
     case TAMIS_EDGE_MASK:
@@ -85,9 +76,9 @@ typedef struct score {
     double gap, error;
 } score;
 
-static score score_of(const tool_problem *problem, const tool_arithmetic *a, double most, double s, double x,
+static score score_of(const tamis_options *options, const tamis_arithmetic *a, double most, double s, double x,
                       double d) {
-    const double scale = scale_of(problem), y = scale * x + s;
+    const double scale = options->edge_scale, y = scale * x + s;
     score at = {.gap = most - y};
     if (isinf(at.gap)) return at; /* exp of it is exactly 0 in any arithmetic */
     at.error = fabs(scale) * d + a->both * (2 * fabs(scale * x) + (s != 0 ? fabs(y) : 0) + at.gap + EVALUATION);
@@ -99,10 +90,10 @@ static double rise(double p, double logarithm, double error) {
     return error < 1 ? p * expm1(error) : exp(fmin(logarithm + error, 700));
 }
 
-double tool_softmax_bounds(const tool_problem *problem, int64_t count, const double *s, const double *x,
-                           const double *p, double *d, double *own) {
-    const tool_arithmetic a = tool_arithmetic_of(problem->type);
-    const double scale = scale_of(problem), addition = tool_sum_tolerance(problem->type, (double)count);
+double tamis_softmax_bounds(const tamis_options *options, int64_t count, const double *s, const double *x,
+                            const double *p, double *d, double *own) {
+    const tamis_arithmetic a = tamis_arithmetic_of(options->type);
+    const double scale = options->edge_scale, addition = tamis_sum_tolerance(options->type, (double)count);
     double most = -HUGE_VAL, sum = 0, risen = 0;
     bool finite = true;
     for (int64_t t = 0; t < count; t++) {
@@ -116,12 +107,12 @@ double tool_softmax_bounds(const tool_problem *problem, int64_t count, const dou
     for (int64_t t = 0; t < count; t++) sum += exp(scale * x[t] + (s ? s[t] : 0) - most);
     const double log_sum = log(sum);
     for (int64_t t = 0; t < count; t++) {
-        const score at = score_of(problem, &a, most, s ? s[t] : 0, x[t], d[t]);
+        const score at = score_of(options, &a, most, s ? s[t] : 0, x[t], d[t]);
         if (!isinf(at.gap)) risen += rise(p[t], -at.gap - log_sum, at.error);
     }
     const double shared = log1p(risen) + addition;
     for (int64_t t = 0; t < count; t++) {
-        const score at = score_of(problem, &a, most, s ? s[t] : 0, x[t], d[t]);
+        const score at = score_of(options, &a, most, s ? s[t] : 0, x[t], d[t]);
         d[t] = own[t] = 2 * a.least;
         if (isinf(at.gap)) continue;
         own[t] += fmin(rise(p[t], -at.gap - log_sum, at.error), 1 + addition);

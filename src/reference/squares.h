@@ -1,7 +1,7 @@
 /* Sums of squares that neither overflow nor vanish: norms of numbers as far apart as fp64 holds, by the wider exponent
    of long double. */
-#ifndef TOOL_SQUARES_H
-#define TOOL_SQUARES_H
+#ifndef TAMIS_REFERENCE_SQUARES_H
+#define TAMIS_REFERENCE_SQUARES_H
 
 #include <float.h>
 #include <math.h>
@@ -9,20 +9,20 @@
 _Static_assert(LDBL_MAX_EXP > 2 * DBL_MAX_EXP + 64 && LDBL_MIN_EXP < 2 * (DBL_MIN_EXP - DBL_MANT_DIG),
                "the square of any double is a normal long double, and so are sums of them");
 
-typedef struct tool_squares {
+typedef struct tamis_squares {
     long double sum;
-} tool_squares;
+} tamis_squares;
 
 /* `value` must not be NaN. */
-static inline void tool_squares_add(tool_squares *squares, double value) {
+static inline void tamis_squares_add(tamis_squares *squares, double value) {
     squares->sum += (long double)value * (long double)value;
 }
 
 /* The square root of the sum. */
-static inline double tool_squares_norm(const tool_squares *squares) { return (double)sqrtl(squares->sum); }
+static inline double tamis_squares_norm(const tamis_squares *squares) { return (double)sqrtl(squares->sum); }
 
 /* The quotient of two norms; the first norm itself where the second is 0. */
-static inline double tool_squares_ratio(const tool_squares *above, const tool_squares *below) {
+static inline double tamis_squares_ratio(const tamis_squares *above, const tamis_squares *below) {
     return (double)sqrtl(below->sum > 0 ? above->sum / below->sum : above->sum);
 }
 

@@ -1,39 +1,39 @@
 /* How far right results may be from the oracle's, edge by edge. oracle.c derives the terms. */
-#ifndef TOOL_BOUNDS_H
-#define TOOL_BOUNDS_H
+#ifndef TAMIS_REFERENCE_BOUNDS_H
+#define TAMIS_REFERENCE_BOUNDS_H
 
-#include "problem.h"
+#include <tamis/tamis.h>
 
 /* The arithmetic in which a type is accumulated. */
-typedef struct tool_arithmetic {
+typedef struct tamis_arithmetic {
     double unit;  /* u: its unit roundoff */
     double both;  /* v: u and the oracle's own, 2^-53 */
     double least; /* its smallest normal number */
     double most;  /* its largest number */
-} tool_arithmetic;
-tool_arithmetic tool_arithmetic_of(tamis_type type);
+} tamis_arithmetic;
+tamis_arithmetic tamis_arithmetic_of(tamis_type type);
 
 /* g(T): the relative error that is allowed in a sum of `terms` products. */
-double tool_sum_tolerance(tamis_type type, double terms);
+double tamis_sum_tolerance(tamis_type type, double terms);
 
 /* t(K): what a dot product of `terms` may be off by beside that where its inputs are rounded to TF32, relative. */
-double tool_rounding_tolerance(tamis_math math, double terms);
+double tamis_rounding_tolerance(tamis_math math, double terms);
 
 /* What subnormal operands that count as 0 may take from sums of |x| and |y|, in units of the smallest normal number:
    that of bf16 alone. */
-double tool_flushed(tamis_type type, double x, double y);
+double tamis_flushed(tamis_type type, double x, double y);
 
 /* e_ij of an edge other than softmax, where p = edge(s, x) and x is known within d; infinite where nothing bounds it.
  */
-double tool_edge_bound(const tool_problem *problem, double s, double x, double d, double p);
+double tamis_edge_bound(const tamis_options *options, double s, double x, double d, double p);
 
 /* The largest number that the evaluation of that edge passes through: beyond the arithmetic's it overflows. */
-double tool_edge_largest(const tool_problem *problem, double s, double x, double p);
+double tamis_edge_largest(const tamis_options *options, double s, double x, double p);
 
 /* Softmax of one row of `count` entries: d_ij becomes e_ij, and own[] the part of it that is not the denominator's;
    both are always finite. s is NULL where S has no values. Returns how much all of the row may be off together,
    relative, through its denominator (may be infinite). */
-double tool_softmax_bounds(const tool_problem *problem, int64_t count, const double *s, const double *x,
-                           const double *p, double *d, double *own);
+double tamis_softmax_bounds(const tamis_options *options, int64_t count, const double *s, const double *x,
+                            const double *p, double *d, double *own);
 
 #endif

@@ -1,13 +1,16 @@
 /* Rows of a matrix as a matrix. */
-#include "submatrix.h"
+#include "sparse/submatrix.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "exit.h"
-#include "operands.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "sparse/index.h"
 
-static int64_t row_begin(const tamis_sparse *S, int64_t row) { return tool_index_get(S->offsets, S->offset_type, row); }
+static int64_t row_begin(const tamis_sparse *S, int64_t row) {
+    return tamis_index_load(S->offsets, S->offset_type, row);
+}
 
 static int rising(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -26,16 +29,18 @@ static int64_t longest_row(const tamis_sparse *S) {
     return longest;
 }
 
-static void take_row(const tamis_sparse *S, int64_t row, unsigned char *taken, tool_submatrix *part) {
+static void take_row(const tamis_sparse *S, int64_t row, unsigned char *taken, tamis_submatrix *part) {
     taken[row] = 1;
     part->row[part->rows++] = row;
     part->nnz += row_length(S, row);
 }
 
 /* Rows in steps of the golden ratio: any beginning of the sequence is spread evenly. */
-static void choose_rows(const tamis_sparse *S, double cost, double budget, bool longest, tool_submatrix *part) {
-    unsigned char *taken = tool_allocate((size_t)S->rows, 1);
-    part->row = tool_allocate((size_t)S->rows, sizeof *part->row);
+static tamis_status choose_rows(const tamis_sparse *S, double cost, double budget, bool longest,
+                                tamis_submatrix *part) {
+    unsigned char *taken = NULL;
+    TRY(tamis_allocate(S->rows, sizeof *part->row, "the rows of a part", (void **)&part->row));
+    TRY(tamis_allocate_zeroed(S->rows, 1, "the rows of a part", (void **)&taken));
     double spent = 0;
     uint64_t position = 0;
     const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
@@ -52,29 +57,35 @@ static void choose_rows(const tamis_sparse *S, double cost, double budget, bool 
         spent += price;
         take_row(S, row, taken, part);
     }
-    qsort(part->row, (size_t)part->rows, sizeof *part->row, rising);
-    free(taken);
+    if (part->rows > 0) qsort(part->row, (size_t)part->rows, sizeof *part->row, rising);
+    tamis_release(taken);
+    return TAMIS_OK;
 }
 
-void tool_submatrix_take(const tamis_sparse *S, double cost, double budget, bool longest, tool_submatrix *part) {
-    *part = (tool_submatrix){.cols = S->cols};
-    choose_rows(S, cost, budget, longest, part);
+static void copy_entries(const tamis_sparse *S, tamis_submatrix *part) {
     const size_t size = tamis_type_size(S->value_type);
-    part->offsets = tool_allocate((size_t)part->rows + 1, sizeof *part->offsets);
-    part->columns = tool_allocate((size_t)part->nnz, sizeof *part->columns);
-    part->entry = tool_allocate((size_t)part->nnz, sizeof *part->entry);
-    if (S->values) part->values = tool_allocate((size_t)part->nnz, size);
     int64_t to = 0;
     for (int64_t i = 0; i < part->rows && part->nnz > 0; i++) {
         for (int64_t t = row_begin(S, part->row[i]); t < row_begin(S, part->row[i] + 1); t++, to++) {
-            part->columns[to] = tool_index_get(S->columns, S->index_type, t);
+            part->columns[to] = tamis_index_load(S->columns, S->index_type, t);
             part->entry[to] = t;
-            if (S->values) {
+            if (S->values)
                 memcpy((char *)part->values + (size_t)to * size, (const char *)S->values + (size_t)t * size, size);
-            }
         }
         part->offsets[i + 1] = to;
     }
+}
+
+tamis_status tamis_submatrix_take(const tamis_sparse *S, double cost, double budget, bool longest,
+                                  tamis_submatrix *part) {
+    static const char what[] = "the entries of a part";
+    *part = (tamis_submatrix){.cols = S->cols};
+    TRY(choose_rows(S, cost, budget, longest, part));
+    TRY(tamis_allocate_zeroed(part->rows + 1, sizeof *part->offsets, what, (void **)&part->offsets));
+    TRY(tamis_allocate(part->nnz, sizeof *part->columns, what, (void **)&part->columns));
+    TRY(tamis_allocate(part->nnz, sizeof *part->entry, what, (void **)&part->entry));
+    if (S->values) TRY(tamis_allocate(part->nnz, tamis_type_size(S->value_type), what, &part->values));
+    copy_entries(S, part);
     part->view = (tamis_sparse){.format = TAMIS_CSR,
                                 .rows = part->rows,
                                 .cols = part->cols,
@@ -85,25 +96,27 @@ void tool_submatrix_take(const tamis_sparse *S, double cost, double budget, bool
                                 .offsets = part->offsets,
                                 .columns = part->columns,
                                 .values = part->values};
+    return TAMIS_OK;
 }
 
-void tool_submatrix_compact(tool_submatrix *part) {
-    int64_t *number = tool_allocate((size_t)part->cols, sizeof *number);
+tamis_status tamis_submatrix_compact(tamis_submatrix *part) {
+    int64_t *number = NULL, used = 0;
+    TRY(tamis_allocate_zeroed(part->cols, sizeof *number, "the columns of a part", (void **)&number));
     for (int64_t t = 0; t < part->nnz; t++) number[part->columns[t]] = 1;
-    int64_t used = 0;
     for (int64_t j = 0; j < part->cols; j++) {
         if (number[j]) number[j] = used++;
     }
     for (int64_t t = 0; t < part->nnz; t++) part->columns[t] = number[part->columns[t]];
-    free(number);
+    tamis_release(number);
     part->cols = part->view.cols = used;
+    return TAMIS_OK;
 }
 
-void tool_submatrix_free(tool_submatrix *part) {
-    free(part->row);
-    free(part->entry);
-    free(part->offsets);
-    free(part->columns);
-    free(part->values);
-    *part = (tool_submatrix){0};
+void tamis_submatrix_free(tamis_submatrix *part) {
+    tamis_release(part->row);
+    tamis_release(part->entry);
+    tamis_release(part->offsets);
+    tamis_release(part->columns);
+    tamis_release(part->values);
+    *part = (tamis_submatrix){0};
 }

@@ -1,16 +1,15 @@
 /* Structure classes. The rules are tried from the top; the first that holds names the class. */
 #include <tamis/structure.h>
 
-#include "structure.h"
-
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "operands.h"
-#include "text.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "sparse/check.h"
+#include "sparse/slice.h"
 
-const char tool_structure_rules[] =
+static const char rules[] =
     "empty: no nonzeros\n"
     "diagonal: bandwidth 0\n"
     "dense: density of 0.5 or more\n"
@@ -22,16 +21,18 @@ const char tool_structure_rules[] =
     "uniform: variation of at most 0.35\n"
     "irregular: none of the above\n";
 
-static void scan(const tamis_sparse *S, tool_structure *structure) {
+const char *tamis_structure_rules(void) { return rules; }
+
+static void scan(const tamis_sparse *S, tamis_structure *structure) {
     int64_t runs = 0, near = 0, diagonal = 0;
     const int64_t reach = S->cols / 20 > 1 ? S->cols / 20 : 1;
     for (int64_t i = 0; i < S->rows; i++) {
-        const int64_t begin = S->nnz ? tool_index_get(S->offsets, S->offset_type, i) : 0;
-        const int64_t end = S->nnz ? tool_index_get(S->offsets, S->offset_type, i + 1) : 0;
+        const int64_t begin = S->nnz ? tamis_index_load(S->offsets, S->offset_type, i) : 0;
+        const int64_t end = S->nnz ? tamis_index_load(S->offsets, S->offset_type, i + 1) : 0;
         int64_t before = -2;
         bool on_diagonal = false;
         for (int64_t t = begin; t < end; t++) {
-            const int64_t column = tool_index_get(S->columns, S->index_type, t);
+            const int64_t column = tamis_index_load(S->columns, S->index_type, t);
             const int64_t distance = column > i ? column - i : i - column;
             runs += column != before + 1;
             near += distance <= reach;
@@ -50,10 +51,10 @@ static void scan(const tamis_sparse *S, tool_structure *structure) {
     if (longest > 0) structure->diagonal = (double)diagonal / (double)longest;
 }
 
-static void set_class(tool_structure *structure, const char *name, const char *format, ...)
+static void set_class(tamis_structure *structure, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void set_class(tool_structure *structure, const char *name, const char *format, ...) {
+static void set_class(tamis_structure *structure, const char *name, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(structure->reason, sizeof structure->reason, format, arguments);
@@ -61,9 +62,21 @@ static void set_class(tool_structure *structure, const char *name, const char *f
     structure->name = name;
 }
 
-void tool_structure_find(const tamis_sparse *S, const tamis_profile *profile, tool_structure *structure) {
-    *structure = (tool_structure){0};
-    scan(S, structure);
+/* 1234567 as "1,234,567". */
+static const char *grouped(int64_t count, char *text, size_t bytes) {
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%lld", (long long)count);
+    size_t used = 0;
+    for (int i = 0; i < length && used + 2 < bytes; i++) {
+        if (i > 0 && (length - i) % 3 == 0) text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = 0;
+    return text;
+}
+
+static void classify(const tamis_profile *profile, tamis_structure *structure) {
+    char bandwidth[40];
     const double reach = profile->cols > 0 ? 100 * (double)profile->bandwidth / (double)profile->cols : 0;
     const double run = structure->run;
     if (profile->nnz == 0) {
@@ -75,7 +88,7 @@ void tool_structure_find(const tamis_sparse *S, const tamis_profile *profile, to
     } else if (reach <= 10) {
         set_class(structure, run >= 2 ? "banded in blocks" : "banded",
                   "bandwidth %s is %.1f %% of the columns (10 %% or less), runs of %.1f consecutive columns",
-                  tool_word_count(profile->bandwidth).text, reach, run);
+                  grouped(profile->bandwidth, bandwidth, sizeof bandwidth), reach, run);
     } else if (structure->near_share >= 0.8) {
         set_class(structure, "banded with outliers",
                   "%.0f %% of the nonzeros lie within 5 %% of the columns from the diagonal",
@@ -97,17 +110,20 @@ void tool_structure_find(const tamis_sparse *S, const tamis_profile *profile, to
     }
 }
 
-void tool_json_structure(tool_json *json, const tamis_profile *profile, const tool_structure *structure) {
-    tool_json_integer(json, "rows", profile->rows);
-    tool_json_integer(json, "cols", profile->cols);
-    tool_json_integer(json, "nnz", profile->nnz);
-    tool_json_number(json, "density", profile->density);
-    tool_json_number(json, "mean", profile->mean);
-    tool_json_number(json, "variation", profile->variation);
-    tool_json_integer(json, "min", profile->min);
-    tool_json_integer(json, "max", profile->max);
-    tool_json_integer(json, "empty_rows", profile->empty_rows);
-    tool_json_integer(json, "bandwidth", profile->bandwidth);
-    tool_json_text(json, "class", structure->name);
-    tool_json_text(json, "class_reason", structure->reason);
+tamis_status tamis_structure_find(const tamis_sparse *S, const tamis_profile *profile, tamis_structure *structure) {
+    tamis_profile own;
+    tamis_sparse view;
+    void *offsets = NULL;
+    tamis_clear_error();
+    TRY(tamis_sparse_check_host(S, "S"));
+    if (!structure) return tamis_fail(TAMIS_ERROR_ARGUMENT, "structure = NULL: expected an address for the result");
+    if (S->format != TAMIS_CSR)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    if (!profile) TRY(tamis_row_profile(S, &own));
+    TRY(tamis_slice_rebase(S, &view, &offsets));
+    *structure = (tamis_structure){.name = NULL};
+    scan(&view, structure);
+    classify(profile ? profile : &own, structure);
+    tamis_release(offsets);
+    return TAMIS_OK;
 }

@@ -1,0 +1,169 @@
+/* The baselines: biases by a few rounds of damped means, and popularity. */
+#include <tamis/ml.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "ml/model.h"
+#include "ml/numbers.h"
+#include "sparse/check.h"
+
+enum { ROUNDS = 5, FIRST = 10 };
+static const double DAMPING = 10; /* a bias counts as if it had so many more entries at the mean */
+
+const char *tamis_baseline_name(tamis_method method) {
+    return method == TAMIS_IMPLICIT_ALS ? "the most popular" : "means and biases";
+}
+
+static int64_t offset(const tamis_sparse *S, int64_t row) { return tamis_index_load(S->offsets, S->offset_type, row); }
+static int64_t column(const tamis_sparse *S, int64_t at) { return tamis_index_load(S->columns, S->index_type, at); }
+static double value(const tamis_sparse *S, int64_t at) { return S->values ? ml_value(S, at) : 1; }
+
+/* ------------------------------------------------------------------------------------------ ratings */
+
+typedef struct biases {
+    double mean, *rows, *columns;
+} biases;
+
+/* The mean of what the other side leaves over, damped. */
+static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool of_rows) {
+    const int64_t size = of_rows ? S->rows : S->cols;
+    double *const found = of_rows ? all->rows : all->columns, *const others = of_rows ? all->columns : all->rows;
+    double *counts = NULL;
+    TRY(tamis_allocate_zeroed(size, sizeof *counts, "counts of ratings", (void **)&counts));
+    for (int64_t i = 0; i < size; i++) found[i] = 0;
+    for (int64_t row = 0; row < S->rows; row++) {
+        for (int64_t at = offset(S, row); at < offset(S, row + 1); at++) {
+            const int64_t mine = of_rows ? row : column(S, at), other = of_rows ? column(S, at) : row;
+            found[mine] += value(S, at) - all->mean - others[other];
+            counts[mine]++;
+        }
+    }
+    for (int64_t i = 0; i < size; i++) found[i] /= counts[i] + DAMPING;
+    tamis_release(counts);
+    return TAMIS_OK;
+}
+
+static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
+    tamis_status status = TAMIS_OK;
+    biases all = {.mean = 0};
+    double sum = 0;
+    TRY_GOTO(done, tamis_allocate_zeroed(trained->rows, sizeof(double), "biases of rows", (void **)&all.rows));
+    TRY_GOTO(done, tamis_allocate_zeroed(trained->cols, sizeof(double), "biases of columns", (void **)&all.columns));
+    for (int64_t at = 0; at < trained->nnz; at++) all.mean += value(trained, at) / (double)trained->nnz;
+    for (int i = 0; i < 2 * ROUNDS; i++) TRY_GOTO(done, find_biases(trained, &all, i % 2 == 1));
+    for (int64_t row = 0; row < held->rows; row++) {
+        for (int64_t at = offset(held, row); at < offset(held, row + 1); at++) {
+            const double error = value(held, at) - all.mean - all.rows[row] - all.columns[column(held, at)];
+            sum += error * error;
+        }
+    }
+    *metric = sqrt(sum / (double)held->nnz);
+done:
+    tamis_release(all.rows);
+    tamis_release(all.columns);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ implicit data */
+
+typedef struct popular {
+    int64_t column, count;
+} popular;
+
+static int by_count(const void *a, const void *b) {
+    const popular *x = a, *y = b;
+    if (x->count != y->count) return x->count < y->count ? 1 : -1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+static bool has_column(const tamis_sparse *S, int64_t row, int64_t wanted) {
+    int64_t low = offset(S, row), high = offset(S, row + 1);
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2, found = column(S, middle);
+        if (found == wanted) return true;
+        if (found < wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
+    popular *order = NULL;
+    int64_t hits = 0;
+    TRY(tamis_allocate_zeroed(trained->cols, sizeof *order, "the popularity of columns", (void **)&order));
+    for (int64_t i = 0; i < trained->cols; i++) order[i].column = i;
+    for (int64_t at = 0; at < trained->nnz; at++) order[column(trained, at)].count++;
+    qsort(order, (size_t)trained->cols, sizeof *order, by_count);
+    for (int64_t row = 0; row < held->rows; row++) {
+        if (offset(held, row) == offset(held, row + 1)) continue;
+        for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
+            if (has_column(trained, row, order[i].column)) continue;
+            listed++;
+            hits += has_column(held, row, order[i].column);
+        }
+    }
+    tamis_release(order);
+    *metric = (double)hits / (double)held->nnz;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ the call */
+
+static bool is_sorted(const tamis_sparse *S) {
+    for (int64_t row = 0; row < S->rows; row++) {
+        for (int64_t at = offset(S, row) + 1; at < offset(S, row + 1); at++) {
+            if (column(S, at) < column(S, at - 1)) return false;
+        }
+    }
+    return true;
+}
+
+/* *view is S, or a sorted copy of it that *own has. */
+static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view, tamis_owned_sparse **own) {
+    TRY(tamis_sparse_check_host(S, name));
+    if (S->values && S->value_type != TAMIS_F32 && S->value_type != TAMIS_F64)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.value_type = %s: expected fp32 or fp64", name,
+                          tamis_type_name(S->value_type));
+    *view = *S;
+    if (S->format == TAMIS_CSR && S->offset_base == 0 && is_sorted(S)) return TAMIS_OK;
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.index_type = TAMIS_I64;
+    options.offset_type = TAMIS_I64;
+    options.value_type = S->value_type;
+    options.sort = true;
+    TRY(tamis_convert(S, &options, own));
+    *view = *tamis_owned_sparse_view(*own);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
+                            double *metric) {
+    tamis_sparse known, held;
+    tamis_owned_sparse *own_known = NULL, *own_held = NULL;
+    tamis_status status = TAMIS_OK;
+    tamis_clear_error();
+    if ((unsigned)method >= ML_METHODS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid tamis_method", (int)method);
+    if (!metric) return tamis_fail(TAMIS_ERROR_ARGUMENT, "metric = NULL: expected an address for the result");
+    TRY_GOTO(done, sort_rows(trained, "trained", &known, &own_known));
+    TRY_GOTO(done, sort_rows(held_out, "held_out", &held, &own_held));
+    *metric = (double)NAN;
+    if (ml_methods[method]->kind == ML_COUNTS || held.nnz == 0 || known.nnz == 0) goto done;
+    if (known.rows != held.rows || known.cols != held.cols) {
+        status = tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is %lld x %lld, but trained is %lld x %lld",
+                            (long long)held.rows, (long long)held.cols, (long long)known.rows, (long long)known.cols);
+        goto done;
+    }
+    status = ml_methods[method]->kind == ML_USES ? popularity_recall(&known, &held, metric)
+                                                 : biases_error(&known, &held, metric);
+done:
+    tamis_owned_sparse_free(own_known);
+    tamis_owned_sparse_free(own_held);
+    return status;
+}
