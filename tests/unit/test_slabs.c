@@ -275,7 +275,10 @@ static void test_cases(void **state) {
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
                 const bool exact = cases[i].flags & INTEGERS;
-                if (number++ % step != 0) continue;
+                /* least is to spare where there is no sample of each nonzero; emulated, it would compile for seconds */
+                const bool always =
+                    cases[i].flags & LARGE && operation == TAMIS_OP_SPMM && strncmp(device_name, "cuda", 4) != 0;
+                if (number++ % step != 0 && !always) continue;
                 if (cases[i].flags & LARGE && edge != TAMIS_EDGE_SCALE && edge != TAMIS_EDGE_SOFTMAX) continue;
                 if (edge == TAMIS_EDGE_SOFTMAX && !cases[i].keeps_b && !softmax_fits(&cases[i])) continue;
                 run_trial(&cases[i], (tamis_operation)operation, (tamis_edge)edge,
