@@ -415,7 +415,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_errors_of_executing),
                                        cmocka_unit_test(test_memory_runs_out)};
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    step = argc > 2 ? atoi(argv[2]) : test_rounds(1, 5);
+    step = argc > 2 ? atoi(argv[2]) : test_whole() ? 1 : test_rounds(2, 5);
     if (tamis_device_open(device_name, &device) != TAMIS_OK) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tamis_device_close(device);
