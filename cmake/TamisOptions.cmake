@@ -3,7 +3,7 @@
 option(TAMIS_OPENMP "threads by OpenMP; without it everything runs on one thread" ON)
 option(TAMIS_PTHREADS "without OpenMP: threads by POSIX, slower and all in sight of ThreadSanitizer; for tests" OFF)
 set(TAMIS_CPU_INLINE ON CACHE STRING "kernels of the CPU specialised by inlining: ON; for tests OFF, which compiles in a sixth \
-of the time, or some instruction sets, as v3;neon")
+of the time, or some instruction sets, as v3;neon, or of one some types, as v4_f32;v4_bf16_pairs")
 option(TAMIS_PAPERS "of GPUs, the algorithms of the papers beside our own" ON)
 option(TAMIS_PROGRAM "the program `tamis` beside the libraries; the tests need it" ON)
 set(TAMIS_CPU_ISA "" CACHE STRING "of x86-64, the instruction sets that kernels are compiled for, as v2;v3; all without")

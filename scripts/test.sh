@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.." || exit
 step 'format and static checks'
 # kernels as users get them for the best instruction set that runs here, the others quickly; all of them so in test-long.sh
 inlined='v3;neon;generic'
-! grep -qsw avx512vl /proc/cpuinfo || inlined='v4;neon;generic'
+pairs=bf16
+! grep -qsw avx512_bf16 /proc/cpuinfo || pairs=bf16_pairs
+! grep -qsw avx512vl /proc/cpuinfo || inlined="v4_f32;v4_f64;v4_f16;v4_$pairs;v4_dense_f32;v4_dense_f64"
 TARGET=tamis_kernel_tests build release -DBUILD_TESTING=ON "-DTAMIS_CPU_INLINE=$inlined"
 check lint scripts/lint.sh quick
 
@@ -18,7 +20,7 @@ suite release 'quick|medium' host
 
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
 build asan
-UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release
+TAMIS_TEST_BRIEF=1 UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release # what ran whole just now is brief
 
 step 'ThreadSanitizer: tests where threads share something'
 TARGET=tamis_thread_tests build tsan

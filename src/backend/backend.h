@@ -133,6 +133,12 @@ static inline int64_t tamis_members_at_once(const tamis_prepared_sizes *sizes, i
     return (batch + calls - 1) / calls; /* as many in each call */
 }
 
+/* Memory that a single call takes beside its operands, whatever the pattern: at most so many bytes for each row and
+   each nonzero, beside what threads need and a few kilobytes. */
+typedef struct tamis_call_bytes {
+    int64_t row, entry;
+} tamis_call_bytes;
+
 /* What the layers above see of an algorithm; the backend's own rows begin with it. */
 typedef struct tamis_algorithm {
     tamis_algorithm_description description;
@@ -243,6 +249,8 @@ struct tamis_backend {
     tamis_ceilings (*default_ceilings)(int number, int threads); /* where nothing can be measured */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
     void (*sizes)(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
+    /* the most of the algorithms that single calls choose from; the problem has no pattern and no evidence yet */
+    tamis_call_bytes (*call_bytes)(const tamis_problem *problem);
     void (*release)(tamis_prepared *prepared);
 
     /* memory where operands live: the host's on the CPU */

@@ -63,7 +63,7 @@ static tamis_status look(const tamis_whole_request *r, pair *p) {
     return TAMIS_OK;
 }
 
-/* A step as the choice of its plan predicts it. */
+/* A step as the choice of its plan predicts it; of one member, as all predictions. */
 static tamis_status add_step(const tamis_problem *whole, tamis_operation operation, int64_t columns, double *seconds) {
     tamis_problem step = *whole;
     tamis_choice choice;
@@ -87,7 +87,7 @@ static tamis_status predict_steps(const pair *p, double *seconds) {
     enum { NUMBERS = 14 };
     const tamis_problem *const T = &p->problems[0], *const U = &p->problems[1];
     const double bytes = (double)NUMBERS * (double)tamis_type_size(tamis_sum_type(T->type)) * (double)T->nnz;
-    *seconds = bytes * (double)T->batch / (1e9 * p->evidence[0].ceilings.memory_gbs[1]);
+    *seconds = bytes / (1e9 * p->evidence[0].ceilings.memory_gbs[1]);
     TRY(add_step(T, TAMIS_OP_SDDMM, T->inner, seconds));
     TRY(add_step(T, TAMIS_OP_SDDMM, T->width, seconds));
     TRY(add_step(T, TAMIS_OP_SPMM, T->inner, seconds));

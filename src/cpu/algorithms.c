@@ -223,6 +223,13 @@ static tamis_status prepare_panels(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
+/* The samples of softmax; of fused a thread has a chunk's, which are no more than all. */
+tamis_call_bytes tamis_cpu_call_bytes(const tamis_problem *problem) {
+    const bool samples = problem->operation == TAMIS_OP_FUSED ||
+                         (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX);
+    return (tamis_call_bytes){.entry = samples ? (problem->type == TAMIS_F64 ? 8 : 4) : 0};
+}
+
 tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_problem *problem,
                                tamis_prepared **prepared) {
     const tamis_cpu_kind kind = row_of(algorithm)->kind;

@@ -78,6 +78,7 @@ const tamis_backend tamis_cpu_backend = {
     .default_ceilings = default_ceilings,
     .execute = tamis_cpu_execute,
     .sizes = tamis_cpu_sizes,
+    .call_bytes = tamis_cpu_call_bytes,
     .release = tamis_cpu_release,
     .location = TAMIS_HOST,
     .allocate = tamis_cpu_allocate,

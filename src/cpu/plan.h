@@ -94,6 +94,7 @@ bool tamis_cpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
 void tamis_cpu_predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction);
 tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_problem *problem,
                                tamis_prepared **prepared);
+tamis_call_bytes tamis_cpu_call_bytes(const tamis_problem *problem);
 void tamis_cpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
 void tamis_cpu_release(tamis_prepared *prepared);
 

@@ -91,6 +91,10 @@ void tamis_gpu_predict(const tamis_algorithm *algorithm, const tamis_problem *pr
         tamis_gpu_predict_relative(problem, a->relative, prediction);
 }
 
+tamis_call_bytes tamis_gpu_call_bytes(const tamis_problem *problem) {
+    return tamis_gpu_call_bytes_of(algorithms, sizeof algorithms / sizeof algorithms[0], problem);
+}
+
 tamis_status tamis_gpu_make(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prepared **prepared) {
     return tamis_gpu_prepare(row_of(algorithm)->methods[problem->operation], problem, prepared);
 }

@@ -28,6 +28,8 @@ typedef struct tamis_gpu_method {
     tamis_status (*prepare)(tamis_prepared *prepared);
     /* all members of a batch where it `batches`, else one */
     tamis_status (*execute)(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
+    /* for `once`, where it allocates or has scratch; NULL: it does not, or is not chosen for single calls */
+    tamis_call_bytes (*call_bytes)(const tamis_problem *problem);
     size_t state_bytes; /* of what its plans know beside the parameters: a structure of its own, zeroed */
     bool batches;       /* takes the members along the grid's z: see BATCH_PARAMETERS of dialect/simt.h */
     bool widens;        /* stores fp32 results of 16-bit operands, too */

@@ -113,6 +113,21 @@ void tamis_gpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     }
 }
 
+tamis_call_bytes tamis_gpu_call_bytes_of(const tamis_gpu_algorithm *const *algorithms, size_t count,
+                                         const tamis_problem *problem) {
+    tamis_call_bytes most = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        const tamis_gpu_method *const method = algorithms[i]->methods[problem->operation];
+        if (!method || !method->call_bytes || algorithms[i]->common.needs_preparation) continue;
+        const tamis_call_bytes bytes = method->call_bytes(problem);
+        if (bytes.row > most.row) most.row = bytes.row;
+        if (bytes.entry > most.entry) most.entry = bytes.entry;
+    }
+    if (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX)
+        most.entry += tamis_gpu_softmax_entry_bytes(problem);
+    return most;
+}
+
 /* Members first .. first + count of a batch. */
 static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *x, int64_t first, int64_t count) {
     const int64_t step = first * (int64_t)tamis_type_size(p->problem.type);

@@ -13,4 +13,8 @@ void tamis_gpu_prepared_release(tamis_prepared *prepared);
 void tamis_gpu_sizes(const tamis_prepared *prepared, tamis_prepared_sizes *sizes);
 tamis_status tamis_gpu_execute(const tamis_prepared *prepared, void *stream, const tamis_operands *operands);
 
+/* The most that a single call by one of these algorithms takes; those that need preparation are passed over. */
+tamis_call_bytes tamis_gpu_call_bytes_of(const tamis_gpu_algorithm *const *algorithms, size_t count,
+                                         const tamis_problem *problem);
+
 #endif

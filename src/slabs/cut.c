@@ -19,13 +19,13 @@ typedef struct limits {
    does not. */
 static bool limits_of(const tamis_slab_plan *plan, int64_t most, limits *l) {
     const tamis_sparse *const S = &plan->S;
-    const int64_t row_bytes = plan->bytes.row, offset = sizeof(int32_t), entry = plan->bytes.whole_entry;
+    const int64_t offset = sizeof(int32_t), entry = plan->bytes.whole_entry;
     int64_t longest = 0, row_most;
     for (int64_t i = 0; i < S->rows; i++) {
         const int64_t nnz = tamis_slab_entry(S, i + 1) - tamis_slab_entry(S, i);
         if (nnz > longest) longest = nnz;
     }
-    if (__builtin_add_overflow(row_bytes, offset, &row_most)) return false;
+    if (__builtin_add_overflow(plan->bytes.row, plan->bytes.piece_row, &row_most)) return false;
     const double mean = S->rows > 0 ? (double)S->nnz / (double)S->rows : 0;
     l->nnz = (int64_t)(mean * (double)most / ((double)row_most + mean * (double)entry));
     if (l->nnz < longest) l->nnz = longest;
@@ -57,7 +57,7 @@ static int64_t bytes_of_b(const tamis_slab_plan *plan) {
 
 /* One set's share of the memory; less if that makes more slabs. */
 static int64_t share_of(const tamis_slab_plan *plan, int64_t room) {
-    const double all = (double)plan->S.rows * (double)(plan->bytes.row + (int64_t)sizeof(int32_t)) +
+    const double all = (double)plan->S.rows * (double)(plan->bytes.row + plan->bytes.piece_row) +
                        (double)plan->S.nnz * (double)plan->bytes.whole_entry;
     const double wanted = all / SLABS_WANTED < SLAB_LEAST ? SLAB_LEAST : all / SLABS_WANTED;
     const int64_t most = room / TAMIS_SLAB_SETS;

@@ -25,6 +25,22 @@ tamis_status tamis_slab_add_piece(tamis_slab_plan *plan, const tamis_slab_piece 
     return TAMIS_OK;
 }
 
+/* What the call of a piece takes beside its operands, whatever its pattern; a named algorithm may take more. */
+static tamis_call_bytes call_bytes(const tamis_slab_plan *plan) {
+    const tamis_options *const o = &plan->options;
+    const tamis_problem problem = {.operation = o->operation,
+                                   .edge = o->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : o->edge,
+                                   .type = o->type,
+                                   .output_type = plan->out_type,
+                                   .inner = o->inner,
+                                   .width = o->width,
+                                   .batch = 1,
+                                   .d_is_b = o->d_is_b,
+                                   .device = plan->device->handle,
+                                   .once = true};
+    return plan->device->backend->call_bytes(&problem);
+}
+
 tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_sparse *const S = &plan->S;
@@ -33,18 +49,20 @@ tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan) {
     const bool spmm = o->operation == TAMIS_OP_SPMM, sddmm = o->operation == TAMIS_OP_SDDMM;
     const int64_t b_cols = spmm ? o->width : o->inner;
     const int64_t d_cols = o->operation == TAMIS_OP_FUSED && !o->d_is_b ? o->width : 0;
+    const int64_t row_most = INT64_MAX / 64; /* a few of them can be counted without a look */
     if (__builtin_mul_overflow(spmm ? 0 : o->inner, size, &b->a) ||
         __builtin_mul_overflow(sddmm ? 0 : o->width, out_size, &b->out) ||
         __builtin_mul_overflow(b_cols, size, &b->b) || __builtin_mul_overflow(d_cols, size, &b->d) ||
-        __builtin_add_overflow(b->a, b->out, &b->row) || __builtin_add_overflow(b->b, b->d, &b->b_row))
+        __builtin_add_overflow(b->a, b->out, &b->row) || __builtin_add_overflow(b->b, b->d, &b->b_row) ||
+        b->row > row_most || b->b_row > row_most)
         return tamis_fail(TAMIS_ERROR_OVERFLOW,
                           "options.inner = %lld, width = %lld: the bytes of a row do not fit 64 bits",
                           (long long)o->inner, (long long)o->width);
     if (S->values && tamis_needs_values(o->operation, o->edge)) b->value = (int64_t)tamis_type_size(S->value_type);
     b->sample = sddmm ? out_size : 0;
-    /* what calls may need beside: a score of each nonzero, for softmax or between SDDMM and SpMM */
-    const int64_t scratch = spmm ? 0 : (int64_t)tamis_type_size(tamis_sum_type(o->type));
-    b->entry = (int64_t)sizeof(int32_t) + b->value + b->sample + scratch;
-    b->whole_entry = (int64_t)tamis_index_size(S->index_type) + b->value + b->sample + scratch;
+    const tamis_call_bytes call = call_bytes(plan);
+    b->piece_row = (int64_t)sizeof(int32_t) + call.row;
+    b->entry = (int64_t)sizeof(int32_t) + b->value + b->sample + call.entry;
+    b->whole_entry = (int64_t)tamis_index_size(S->index_type) + b->value + b->sample + call.entry;
     return TAMIS_OK;
 }

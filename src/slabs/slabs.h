@@ -31,6 +31,7 @@ typedef struct tamis_slab_tiles {
 /* Bytes of what moves. */
 typedef struct tamis_slab_bytes {
     int64_t row;         /* of a row of A and of the output in a slab */
+    int64_t piece_row;   /* of a row in a piece: its offset, and what calls need beside */
     int64_t entry;       /* of a nonzero: column, value, sample, and what calls need beside */
     int64_t b_row;       /* of a row of B and D */
     int64_t a, out;      /* the parts of `row` */

@@ -24,14 +24,22 @@ static int64_t column_of(const tamis_sparse *S, int64_t entry) {
     return tamis_index_load(S->columns, S->index_type, S->offset_base + entry);
 }
 
-static int64_t offset_bytes(int64_t rows) { return (rows + 1) * (int64_t)sizeof(int32_t); }
+/* Of a piece's rows: their offsets, one more than rows, and what its call needs. */
+static int64_t piece_row_bytes(const cutting *c, int64_t rows) {
+    int64_t bytes;
+    return __builtin_mul_overflow(rows + 1, c->plan->bytes.piece_row, &bytes) ? INT64_MAX : bytes;
+}
 
 /* ------------------------------------------------------------------------------------------ slabs */
 
-/* What takes so many bytes in a share of the memory: 1/8 of 15/16 of it; of a tile of softmax three times as much. */
-static tamis_status too_small(const cutting *c, const char *what, int64_t number, int64_t bytes, bool of_softmax) {
+/* A piece has 1/8 of 15/16 of the memory, that of softmax three times as much; its rows have half of it. */
+enum { TIMES_SOFTMAX = 3, TIMES_PIECE = 9, TIMES_ROWS = 18 };
+
+/* What takes so many bytes of a share, of which the memory is so many times as much. */
+static tamis_status too_small(const cutting *c, const char *what, int64_t number, int64_t bytes, int times) {
     int64_t needed;
-    if (__builtin_mul_overflow(bytes, of_softmax ? 3 : 9, &needed) || __builtin_add_overflow(needed, 256, &needed))
+    const bool of_softmax = times == TIMES_SOFTMAX;
+    if (__builtin_mul_overflow(bytes, times, &needed) || __builtin_add_overflow(needed, 256, &needed))
         needed = INT64_MAX;
     return tamis_fail(TAMIS_ERROR_MEMORY,
                       "slabs.device_memory = %lld: %s %lld of S takes %lld bytes at once%s, for which %lld would do",
@@ -46,7 +54,7 @@ static int64_t piece_bytes(const cutting *c, int64_t rows, int64_t nnz, int64_t 
     int64_t entries, of_b, bytes;
     if (nnz > INT32_MAX || b_rows > INT32_MAX || __builtin_mul_overflow(nnz, b->entry, &entries) ||
         __builtin_mul_overflow(b_rows, b->b_row, &of_b) || __builtin_add_overflow(entries, of_b, &bytes) ||
-        __builtin_add_overflow(bytes, offset_bytes(rows), &bytes))
+        __builtin_add_overflow(bytes, piece_row_bytes(c, rows), &bytes))
         return INT64_MAX;
     return bytes;
 }
@@ -82,7 +90,7 @@ static tamis_status take_rows(cutting *c, int64_t first, tamis_slab *slab) {
     c->high = -1;
     while (end < S->rows) {
         const int64_t rows = end + 1 - first, nnz = tamis_slab_entry(S, end + 1) - begin;
-        if ((row_bytes > 0 && rows > c->slab_most / row_bytes) || offset_bytes(rows) > c->piece_most / 2) break;
+        if ((row_bytes > 0 && rows > c->slab_most / row_bytes) || piece_row_bytes(c, rows) > c->piece_most / 2) break;
         const int64_t more = count_row(c, end, 1);
         const int64_t of_row = tamis_slab_entry(S, end + 1) - tamis_slab_entry(S, end);
         if (softmax) {
@@ -92,12 +100,12 @@ static tamis_status take_rows(cutting *c, int64_t first, tamis_slab *slab) {
         if (softmax && !fits(c, rows, nnz, b_rows + more)) {
             (void)count_row(c, end, -1);
             if (end > first) break;
-            return too_small(c, "row", first, piece_bytes(c, 1, nnz, more), true);
+            return too_small(c, "row", first, piece_bytes(c, 1, nnz, more), TIMES_SOFTMAX);
         }
         b_rows += more;
         end++;
     }
-    if (end == first) return too_small(c, "row", first, row_bytes + offset_bytes(1), false);
+    if (end == first) return too_small(c, "row", first, row_bytes + piece_row_bytes(c, 1), TIMES_ROWS);
     *slab = (tamis_slab){.first_row = first,
                          .rows = end - first,
                          .first_entry = begin,
@@ -138,7 +146,7 @@ static tamis_status cut_columns(cutting *c, tamis_slab *slab, tamis_slab_piece *
         if (nnz == 0) continue;
         if (!tamis_slab_softmax(&c->plan->options)) tamis_slab_raise(&c->nnz_least, nnz);
         if (!fits(c, slab->rows, nnz, 1))
-            return too_small(c, "column", column, piece_bytes(c, slab->rows, nnz, 1), false);
+            return too_small(c, "column", column, piece_bytes(c, slab->rows, nnz, 1), TIMES_PIECE);
         if (!fits(c, slab->rows, piece->nnz + nnz, piece->b_rows + 1)) TRY(end_piece(c, slab, piece));
         TRY(add_row_of_b(&c->plan->tiles, column));
         piece->nnz += nnz;
@@ -169,7 +177,7 @@ static tamis_status cut_all(cutting *c) {
 static void decide(cutting *c) {
     tamis_slab_plan *const plan = c->plan;
     const tamis_slab_bytes *const b = &plan->bytes;
-    const int64_t room = c->piece_most - offset_bytes(plan->report.rows_most);
+    const int64_t room = c->piece_most - piece_row_bytes(c, plan->report.rows_most);
     const double each = plan->tiles.count > 0 ? (double)plan->S.nnz / (double)plan->tiles.count : 0;
     c->rows = plan->report.rows_most;
     c->nnz = (int64_t)(each * (double)room / (each * (double)b->entry + (double)b->b_row + 1));

@@ -1,7 +1,7 @@
 /*
- * Tests that run once more where each step takes ten times as long: TAMIS_TEST_BRIEF, which `make test` sets for
- * ThreadSanitizer. What is left out has run without it before, and runs there in `make test-long`. And what only the
- * latter runs: TAMIS_TEST_WHOLE.
+ * Tests that run once more where each step takes longer: TAMIS_TEST_BRIEF, which `make test` sets for sanitizers. What
+ * is left out has run without it before, and runs there in `make test-long`. And what only the latter runs:
+ * TAMIS_TEST_WHOLE.
  */
 #ifndef TAMIS_TESTS_BRIEF_H
 #define TAMIS_TESTS_BRIEF_H

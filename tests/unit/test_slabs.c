@@ -275,7 +275,10 @@ static void test_cases(void **state) {
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             for (int edge = 0; edge <= (operation == TAMIS_OP_SPMM ? 0 : TAMIS_EDGE_SOFTMAX); edge++) {
                 const bool exact = cases[i].flags & INTEGERS;
-                if (number++ % step != 0) continue;
+                /* least is to spare where there is no sample of each nonzero; emulated, it would compile for seconds */
+                const bool always =
+                    cases[i].flags & LARGE && operation == TAMIS_OP_SPMM && strncmp(device_name, "cuda", 4) != 0;
+                if (number++ % step != 0 && !always) continue;
                 if (cases[i].flags & LARGE && edge != TAMIS_EDGE_SCALE && edge != TAMIS_EDGE_SOFTMAX) continue;
                 if (edge == TAMIS_EDGE_SOFTMAX && !cases[i].keeps_b && !softmax_fits(&cases[i])) continue;
                 run_trial(&cases[i], (tamis_operation)operation, (tamis_edge)edge,
@@ -335,6 +338,9 @@ static void test_errors_of_making(void **state) {
     columns[2] = 3;
     expect_error(MAKE, TAMIS_ERROR_PATTERN, "columns[2] = 3");
     columns[2] = 2;
+    o.width = INT64_MAX / 32; /* a row's bytes fit 64 bits, those of what its call takes do not */
+    expect_error(MAKE, TAMIS_ERROR_OVERFLOW, "options.inner = 0, width = 288230376151711743: ");
+    o.width = 3;
     slabs.device_memory = 64;
     expect_error(MAKE, TAMIS_ERROR_MEMORY, "slabs.device_memory = 64: ");
     assert_null(plan);
@@ -412,7 +418,7 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_errors_of_executing),
                                        cmocka_unit_test(test_memory_runs_out)};
     if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    step = argc > 2 ? atoi(argv[2]) : test_rounds(1, 5);
+    step = argc > 2 ? atoi(argv[2]) : test_whole() ? 1 : test_rounds(2, 5);
     if (tamis_device_open(device_name, &device) != TAMIS_OK) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tamis_device_close(device);

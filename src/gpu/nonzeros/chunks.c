@@ -8,6 +8,7 @@ enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
 enum { MAIN, MERGE_SHORT, MERGE_LONG }; /* kernels */
 enum { TASK_SUMS, TASK_MERGE };         /* of chunks.simt */
 enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LONG = 16 /* chunks that are worth a group */ };
+enum { ITEMS_LEAST = 64, ITEMS_MOST = 1024 }; /* rows and nonzeros of a chunk */
 
 typedef struct chunks_state {
     int64_t chunks, short_chains, long_chains;
@@ -35,8 +36,8 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[LOADS] = piece == 8 ? 2 : 4;
     v[GROUP] = device->limits.is_cpu ? 64 : 128;
     v[ITEMS] = (problem->nnz + problem->rows) / teams;
-    if (v[ITEMS] < 64) v[ITEMS] = 64;
-    if (v[ITEMS] > 1024) v[ITEMS] = 1024;
+    if (v[ITEMS] < ITEMS_LEAST) v[ITEMS] = ITEMS_LEAST;
+    if (v[ITEMS] > ITEMS_MOST) v[ITEMS] = ITEMS_MOST;
 }
 
 /* WIDTH, WIDTH_PIECES and WIDTH_EXACT: the output's columns of a team, as K, PIECES and EXACT are for dot products, but
@@ -191,6 +192,17 @@ static tamis_status list_unseen(tamis_prepared *p) {
                             tamis_gpu_memory("chains", s->chains)));
 }
 
+/* Two partial rows a chunk, with their softmax. */
+static int64_t scratch_of(const tamis_problem *problem, int64_t chunks) {
+    return 2 * chunks * (problem->width + 2) * (int64_t)tamis_gpu_real_size(problem->type);
+}
+
+/* And of each chunk where it begins, and its place in both lists. */
+static tamis_call_bytes call_bytes(const tamis_problem *problem) {
+    const int64_t item = (scratch_of(problem, 1) + 8 + 6 * 8 + ITEMS_LEAST - 1) / ITEMS_LEAST;
+    return (tamis_call_bytes){.row = item, .entry = item};
+}
+
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     chunks_state *const s = p->state;
@@ -204,7 +216,7 @@ static tamis_status prepare(tamis_prepared *p) {
                           (long long)(p->device->limits.groups_most[1] * MERGE_TEAM));
     if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* see ONE_TEAM */
     s->chunks = (total + v[ITEMS] - 1) / v[ITEMS];
-    p->scratch_bytes = (size_t)(2 * s->chunks * (p->problem.width + 2)) * tamis_gpu_real_size(p->problem.type);
+    p->scratch_bytes = (size_t)scratch_of(&p->problem, s->chunks);
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile(p));
     TRY(split(p));
@@ -265,6 +277,7 @@ const tamis_gpu_method tamis_gpu_spmm_chunks = {.name = "gpu-nonzeros",
                                                 .defaults = defaults,
                                                 .prepare = prepare,
                                                 .execute = execute,
+                                                .call_bytes = call_bytes,
                                                 .state_bytes = sizeof(chunks_state),
                                                 .batches = true,
                                                 .widens = true};
@@ -273,6 +286,7 @@ const tamis_gpu_method tamis_gpu_fused_chunks = {.name = "gpu-nonzeros",
                                                  .defaults = defaults,
                                                  .prepare = prepare,
                                                  .execute = execute,
+                                                 .call_bytes = call_bytes,
                                                  .state_bytes = sizeof(chunks_state),
                                                  .batches = true,
                                                  .widens = true,

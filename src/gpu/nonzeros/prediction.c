@@ -26,7 +26,7 @@ static double nonzeros_each(const tamis_problem *p, int64_t slice) {
 }
 
 int64_t tamis_gpu_nonzeros_slice(const tamis_problem *p) {
-    enum { WIDEST = 2048 }; /* bytes; as measured, slices of fewer gain nothing */
+    enum { WIDEST = TAMIS_GPU_NONZEROS_WIDEST };
     if (p->inner * (int64_t)tamis_type_size(p->type) <= WIDEST) return tamis_gpu_slice_even(p, (int64_t)1 << 40);
     return tamis_gpu_cheapest_slice(p, WIDEST, INT64_MAX, nonzeros_each);
 }

@@ -4,7 +4,9 @@
 
 #include "gpu/method.h"
 
-/* The slice of K that a launch of its SDDMM should take, by the cost model. */
+/* The slice of K that a launch of its SDDMM should take, by the cost model: K where rows have no more than so many
+   bytes, since slices of fewer gain nothing, as measured. */
+enum { TAMIS_GPU_NONZEROS_WIDEST = 2048 };
 int64_t tamis_gpu_nonzeros_slice(const tamis_problem *problem);
 
 tamis_gpu_predictor tamis_gpu_predict_nonzeros;

@@ -107,6 +107,12 @@ static tamis_status compile(tamis_prepared *p, int kernel, int64_t inner) {
     return tamis_gpu_add_split_kernel(p, kernel, "sddmm_nonzeros.simt", "sddmm_nonzeros", &definitions, 0);
 }
 
+/* Sums between slices, which only long rows have. */
+static tamis_call_bytes call_bytes(const tamis_problem *problem) {
+    const bool long_rows = problem->inner * (int64_t)tamis_type_size(problem->type) > TAMIS_GPU_NONZEROS_WIDEST;
+    return (tamis_call_bytes){.entry = long_rows ? (int64_t)tamis_gpu_real_size(problem->type) : 0};
+}
+
 static tamis_status prepare(tamis_prepared *p) {
     enum { REGISTERS = 65536, OVER = 8 }; /* of a multiprocessor; so many more than it has a compiler saves */
     int64_t *const v = p->parameters;
@@ -154,6 +160,7 @@ const tamis_gpu_method tamis_gpu_sddmm_nonzeros = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .call_bytes = call_bytes,
     .state_bytes = sizeof(nonzeros_state),
     .batches = true,
     .widens = true,

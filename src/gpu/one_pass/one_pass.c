@@ -112,6 +112,10 @@ static tamis_status compile_merge(tamis_prepared *p) {
     return tamis_gpu_add_kernel(p, MERGE, "one_pass.simt", "one_pass_merge", &definitions, 0);
 }
 
+static tamis_call_bytes call_bytes(const tamis_problem *problem) {
+    return problem->d_is_b ? tamis_gpu_cuts_call_bytes(problem, problem->inner + 2) : (tamis_call_bytes){0, 0};
+}
+
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     one_pass_state *const s = p->state;
@@ -171,6 +175,7 @@ static const tamis_gpu_method method = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .call_bytes = call_bytes,
     .state_bytes = sizeof(one_pass_state),
     .batches = true,
     .widens = true,

@@ -7,6 +7,8 @@
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
 
+enum { LEAST = 96 }; /* nonzeros from which a row may be cut */
+
 /* ------------------------------------------------------------------------------------------ choosing */
 
 /* Teams that a device has under way where registers let half of its work-items be there at once. */
@@ -17,7 +19,7 @@ static int64_t teams_of(const tamis_gpu_device *device, int64_t lanes) {
 }
 
 int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes) {
-    enum { LEAST = 96, MOST = 2048, FEWEST = 4 /* teams a row */, WARP = 32 };
+    enum { MOST = 2048, FEWEST = 4 /* teams a row */, WARP = 32 };
     const int64_t teams = problem->device ? teams_of(problem->device, lanes) : 1;
     const double share = (double)problem->nnz / (double)teams, usual = 1.05 * problem->evidence->profile.mean;
     const double limit = fmin(fmax(share, fmin(usual, FEWEST * share)), fmax(usual, MOST));
@@ -53,6 +55,12 @@ static int64_t cuts_most(const tamis_prepared *p, int64_t limit) {
 /* A cut row has more than `limit` nonzeros, and one piece that may be short. */
 int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit) {
     return p->problem.nnz / limit + cuts_most(p, limit);
+}
+
+/* Marks and counts of rows, and the sums of their tiles; of LEAST nonzeros a cut row and two pieces. */
+tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width) {
+    const int64_t piece = width * (int64_t)tamis_gpu_real_size(problem->type) + 8;
+    return (tamis_call_bytes){.row = 2 * 8 + 1, .entry = (2 * piece + 2 * 8 + LEAST - 1) / LEAST};
 }
 
 /* In `is_cut` and `pieces`, rows + 1 numbers each: what comes before each row. */

@@ -31,6 +31,9 @@ bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit);
 /* Pieces that there could be: for scratch. */
 int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit);
 
+/* What a single call allocates for cut rows whose pieces have so many sums each. */
+tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width);
+
 /* Makes the lists of cut rows if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 

@@ -138,6 +138,10 @@ static tamis_status compile_merge(tamis_prepared *p) {
     return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
 }
 
+static tamis_call_bytes call_bytes(const tamis_problem *problem) {
+    return tamis_gpu_cuts_call_bytes(problem, problem->width);
+}
+
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     const bool cuts = tamis_gpu_cuts_any(p, v[LIMIT]);
@@ -205,6 +209,7 @@ static const tamis_gpu_method method = {
     .defaults = defaults,
     .prepare = prepare,
     .execute = execute,
+    .call_bytes = call_bytes,
     .state_bytes = sizeof(rows_state),
     .batches = true,
     .widens = true,

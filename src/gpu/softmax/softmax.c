@@ -26,6 +26,10 @@ tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p) {
     return TAMIS_OK;
 }
 
+int64_t tamis_gpu_softmax_entry_bytes(const tamis_problem *problem) {
+    return (int64_t)tamis_gpu_real_size(problem->type) + 1; /* its score; four reals for STRETCH of them */
+}
+
 tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_gpu_named parts = tamis_gpu_place("parts", tamis_gpu_after(x->scratch, score_bytes(p))),

@@ -5,6 +5,8 @@
 #include "gpu/method.h"
 
 tamis_status tamis_gpu_softmax_prepare(tamis_prepared *p);
+/* Bytes of scratch for each nonzero, beside the method's. */
+int64_t tamis_gpu_softmax_entry_bytes(const tamis_problem *problem);
 tamis_status tamis_gpu_softmax_execute(const tamis_prepared *p, void *stream, const tamis_operands *operands);
 
 #endif

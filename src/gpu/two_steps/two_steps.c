@@ -77,6 +77,16 @@ static size_t sample_bytes(const tamis_prepared *p) {
     return ((size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type) + 63) / 64 * 64;
 }
 
+static tamis_call_bytes call_bytes(const tamis_problem *problem) {
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    const tamis_problem first = half_of(problem, false), second = half_of(problem, true);
+    const tamis_call_bytes samples = tamis_gpu_call_bytes_of(parts, PARTS, &first);
+    const tamis_call_bytes products = tamis_gpu_call_bytes_of(parts, PARTS, &second);
+    const int64_t most = samples.entry > products.entry ? samples.entry : products.entry;
+    return (tamis_call_bytes){.row = samples.row > products.row ? samples.row : products.row,
+                              .entry = (int64_t)tamis_gpu_real_size(problem->type) + most};
+}
+
 static tamis_status prepare(tamis_prepared *p) {
     tamis_problem first = half_of(&p->problem, false), second = half_of(&p->problem, true);
     tamis_prediction prediction;
@@ -112,6 +122,7 @@ static const tamis_gpu_method method = {
     .name = "gpu-two-steps",
     .prepare = prepare,
     .execute = execute,
+    .call_bytes = call_bytes,
     .batches = true,
     .widens = true,
     .keeps = true,
