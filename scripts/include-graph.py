@@ -28,7 +28,7 @@ BELOW = {
     "group": ("base", "sparse", "core"),
     "slabs": ("base", "sparse", "core"),
     "mpi": (),  # only the public headers
-    "ml": ("base", "sparse", "io"),  # and the public headers, by which it calls the core
+    "ml": ("base", "sparse", "io", "group"),  # and the public headers, by which it calls the core
     "xla": ("base",),                # likewise
 }
 # what programs need beside the public headers

@@ -8,16 +8,6 @@
 #include "sparse/check.h"
 #include "sparse/structure.h"
 
-tamis_status tamis_group_exchange(tamis_group *group, const tamis_transfer *transfer) {
-    TRY(tamis_group_exchange_begin(group, transfer));
-    return tamis_group_exchange_end(group);
-}
-
-int tamis_group_threads(const tamis_group *group) {
-    const int threads = group->device->description.threads;
-    return threads > group->sharing ? threads / group->sharing : 1;
-}
-
 /* ------------------------------------------------------------------------------------------ sums */
 
 /* Numbers that fit a record. */

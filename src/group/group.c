@@ -81,6 +81,11 @@ const void *tamis_group_shared(const tamis_group *group, int rank, size_t bytes)
 
 tamis_device *tamis_group_device(const tamis_group *group) { return group->device; }
 
+int tamis_group_threads(const tamis_group *group) {
+    const int threads = group->device->description.threads;
+    return threads > group->sharing ? threads / group->sharing : 1;
+}
+
 tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer) {
     const tamis_transport *const t = &group->transport;
     tamis_clear_error();
@@ -94,6 +99,11 @@ tamis_status tamis_group_exchange_end(tamis_group *group) {
     tamis_clear_error();
     const tamis_status status = t->exchange_end(t->context);
     return broken ? fail_broken(group) : note(group, status);
+}
+
+tamis_status tamis_group_exchange(tamis_group *group, const tamis_transfer *transfer) {
+    TRY(tamis_group_exchange_begin(group, transfer));
+    return tamis_group_exchange_end(group);
 }
 
 tamis_status tamis_group_device_begin(tamis_group *group, void *stream, const tamis_transfer *transfer) {

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "core/device.h"
-#include "group/collective.h"
+#include "group/share.h"
 
 struct tamis_group {
     tamis_device *device;
