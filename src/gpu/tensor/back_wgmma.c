@@ -53,8 +53,8 @@ static double cells_seconds(const tamis_problem *p) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
     const double gathered = tamis_gpu_cells_align(p) ? 1 : f->back_wgmma.gathered;
     const double cell = f->back_wgmma.cell_ps * gathered * (tamis_splits(p) ? 1 : f->back_wgmma.highs);
-    const double picoseconds =
-        tamis_fused_wgmma_cells(p) * cell + (double)(up(p->rows) / SIDE) * f->back_wgmma.panel_ps;
+    const int64_t panels = up(p->rows) / SIDE;
+    const double picoseconds = tamis_fused_wgmma_cells(p) * cell + (double)panels * f->back_wgmma.panel_ps;
     return tamis_gpu_filling(p, tamis_gpu_issue(p, picoseconds));
 }
 
