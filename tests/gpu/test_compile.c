@@ -44,7 +44,7 @@ static const struct allowed {
     {"chunks.simt", 16, "saved around exp"},
     {"sddmm_tensor.cu", 16, "saved around the plain product of what is not finite, of a batch on sm_80"},
     {"sddmm_wgmma.cu", 64, "saved around divisions, of batches"},
-    {"spmm_wgmma.cu", 40, "what builders know ahead, of batches and gathered cells"},
+    {"spmm_wgmma.cu", 48, "what builders know ahead, of batches and gathered cells, with 64-bit offsets"},
     {"back_wgmma.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
