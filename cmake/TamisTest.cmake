@@ -1,7 +1,9 @@
-# tamis_add_test(NAME name SOURCES file.c ... [LABELS quick|medium|long] [TIMEOUT seconds] [LIBRARIES ...])
-# A test program against the static library, so that it can reach what is hidden in the shared one.
+# tamis_add_test(NAME name SOURCES file.c ... [LABELS quick|medium|long] [TIMEOUT seconds] [LIBRARIES ...]
+#     [FOR_DEVICES])
+# A test program against the static library, so that it can reach what is hidden in the shared one. With FOR_DEVICES it is
+# built only: tests/gpu runs it on the devices that it is for.
 function(tamis_add_test)
-    cmake_parse_arguments(TEST "" "NAME;TIMEOUT" "SOURCES;LABELS;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(TEST "FOR_DEVICES" "NAME;TIMEOUT" "SOURCES;LABELS;LIBRARIES" ${ARGN})
     if(NOT TEST_LABELS)
         set(TEST_LABELS quick)
     endif()
@@ -14,6 +16,9 @@ function(tamis_add_test)
     target_include_directories(${TEST_NAME} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(${TEST_NAME} PRIVATE tamis_static tamis_test_teardown cmocka Threads::Threads m
         ${TEST_LIBRARIES})
+    if(TEST_FOR_DEVICES)
+        return()
+    endif()
     add_test(NAME ${TEST_NAME} COMMAND ${TEST_NAME})
     if(TEST_NAME MATCHES "${TAMIS_HOST_TESTS}")
         list(APPEND TEST_LABELS host)
