@@ -1,6 +1,5 @@
 /* A recommender fitted on three CPU devices of one process: a thread and a model for each, which has some users. */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tamis/generate.h>
@@ -13,15 +12,11 @@ typedef struct worker {
     tamis_group *group; /* this rank's end */
     tamis_model *model;
     tamis_sparse S; /* its users' ratings, with the numbers of all items */
-    tamis_status status;
-    char message[512];
 } worker;
 
-static void *work(void *memory) {
-    worker *const w = memory;
-    w->status = tamis_model_fit_group(w->model, w->group, &w->S, NULL);
-    snprintf(w->message, sizeof w->message, "%s", tamis_last_error()); /* messages belong to a thread */
-    return NULL;
+static tamis_status fit(void *context, int rank) {
+    const worker *const w = (const worker *)context + rank;
+    return tamis_model_fit_group(w->model, w->group, &w->S, NULL);
 }
 
 static double loss_of(const tamis_model *model) {
@@ -35,7 +30,6 @@ int main(void) {
     tamis_group *groups[RANKS] = {NULL};
     tamis_owned_sparse *ratings = NULL;
     tamis_model *alone = NULL;
-    pthread_t threads[RANKS];
     worker workers[RANKS] = {{NULL}};
     int64_t first[RANKS + 1];
     int code = 1;
@@ -61,13 +55,9 @@ int main(void) {
         if (tamis_slice(S, first[r], first[r + 1] - first[r], 0, 0, &workers[r].S) != TAMIS_OK) goto done;
         if (tamis_model_create(device, &options, &workers[r].model) != TAMIS_OK) goto done;
     }
-    for (int r = 0; r < RANKS; r++)
-        if (pthread_create(&threads[r], NULL, work, &workers[r]) != 0) abort();
-    for (int r = 0; r < RANKS; r++) pthread_join(threads[r], NULL);
+    if (tamis_group_run(RANKS, fit, workers) != TAMIS_OK) goto done;
     for (int r = 0; r < RANKS; r++) {
         tamis_model_description all;
-        if (workers[r].status != TAMIS_OK) fprintf(stderr, "%s\n", workers[r].message);
-        if (workers[r].status != TAMIS_OK) goto done;
         if (tamis_model_describe(workers[r].model, &all) != TAMIS_OK) goto done;
         printf("rank %d: fitted to %lld users, its model has %lld users and %lld items\n", r,
                (long long)workers[r].S.rows, (long long)all.rows, (long long)all.cols);

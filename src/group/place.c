@@ -124,8 +124,8 @@ tamis_status tamis_group_make_pieces(tamis_group_plan *plan, const tamis_options
     tamis_options o = *options, of_x = *options;
     o.trust_input = of_x.trust_input = true; /* the shard has been made of checked arrays */
     of_x.b_layout = of_x.d_layout = TAMIS_ROW_MAJOR;
-    if (plan->bare) return TAMIS_OK;
-    if (plan->backward) return make_gradient(plan, &o);
+    if (plan->kind == TAMIS_GROUP_ROWS) return TAMIS_OK;
+    if (plan->kind == TAMIS_GROUP_GRADIENT) return make_gradient(plan, &o);
     if (o.transpose) return make_transposed(plan, &o);
     if (plan->overlaps) {
         TRY(tamis_shard_split(plan->shard));
@@ -204,7 +204,7 @@ static tamis_status make_back(tamis_group_plan *plan) {
     TRY(list_sums(plan));
     TRY(make_buffer(plan, rows, row_bytes, "partial sums", &plan->partial));
     TRY(make_buffer(plan, is->send_rows, row_bytes, "partial sums of others", &plan->received));
-    if (plan->backward || o->edge != TAMIS_EDGE_SOFTMAX) return TAMIS_OK;
+    if (plan->kind == TAMIS_GROUP_GRADIENT || o->edge != TAMIS_EDGE_SOFTMAX) return TAMIS_OK;
     return make_buffer(plan, rows, 2 * o->batch * (int64_t)tamis_type_size(tamis_sum_type(o->type)),
                        "the pairs of softmax", &plan->pairs);
 }

@@ -74,7 +74,8 @@ static void share_threads(making *m) {
 static tamis_status check(making *m) {
     tamis_options *const o = &m->plan->options;
     TRY(tamis_options_read(m->given, m->plan->group->device, o));
-    if (m->plan->backward && o->transpose && o->operation == TAMIS_OP_FUSED && o->edge == TAMIS_EDGE_SOFTMAX)
+    if (m->kind == TAMIS_GROUP_GRADIENT && o->transpose && o->operation == TAMIS_OP_FUSED &&
+        o->edge == TAMIS_EDGE_SOFTMAX)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.transpose = true: groups have no gradient of softmax with it, since each row of S^T "
                           "is on several ranks; distribute the transpose");
@@ -219,7 +220,8 @@ static tamis_status exchange_requests(making *m) {
 /* What an exchanged row has, in elements: of what is fetched, and of partial sums. */
 static tamis_status count_row_bytes(tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
-    const bool forward = !plan->backward, softmax = o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
+    const bool forward = plan->kind != TAMIS_GROUP_GRADIENT,
+               softmax = o->operation != TAMIS_OP_SPMM && o->edge == TAMIS_EDGE_SOFTMAX;
     int64_t both, fetched, back;
     if (__builtin_add_overflow(o->inner, o->width, &both) || __builtin_add_overflow(both, 2, &back) ||
         __builtin_mul_overflow(back, o->batch, &fetched) ||
@@ -344,8 +346,7 @@ tamis_status tamis_group_plan_make(tamis_group *group, const tamis_sparse *S, in
     status = begin(&m, plan);
     if (status != TAMIS_OK) return tamis_group_share(group, status, &none, sizeof none);
     m.plan->group = group;
-    m.plan->backward = kind == TAMIS_GROUP_GRADIENT;
-    m.plan->bare = kind == TAMIS_GROUP_ROWS;
+    m.plan->kind = kind;
     TRY_GOTO(done, make(&m));
     m.plan->options.algorithm = m.plan->options.parameters = NULL;
     m.plan->options.allocator = NULL;

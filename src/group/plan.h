@@ -27,12 +27,14 @@ typedef struct tamis_group_scheme {
 
 enum { TAMIS_GROUP_SCHEMES = 3 };
 
+/* A plan; a tamis_group_gradient, which has no pieces but a gradient; tamis_group_rows, which has X and no pieces. */
+typedef enum tamis_group_kind { TAMIS_GROUP_PLAN, TAMIS_GROUP_GRADIENT, TAMIS_GROUP_ROWS } tamis_group_kind;
+
 struct tamis_group_plan {
     tamis_group *group;
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
     tamis_shard *shard;
-    bool backward;                    /* of a tamis_group_gradient: no pieces but a gradient */
-    bool bare;                        /* of tamis_group_rows: X, and no pieces at all */
+    tamis_group_kind kind;
     bool overlaps;                    /* two pieces: the first is computed while the ghost rows are on their way */
     tamis_piece pieces[TAMIS_PIECES]; /* of a gradient, the first has the pattern alone */
     tamis_gradient *gradient;
@@ -72,7 +74,7 @@ struct tamis_group_plan {
 static inline bool tamis_group_in_place(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_shard_is(plan->shard);
     /* a gradient's outputs have the layouts of its inputs, and those that go back are row-major */
-    return plan->overlaps || (is->ghost_rows == 0 && !(plan->backward && is->send_rows > 0));
+    return plan->overlaps || (is->ghost_rows == 0 && !(plan->kind == TAMIS_GROUP_GRADIENT && is->send_rows > 0));
 }
 
 /* Rows of X before the ghost rows. */
@@ -81,7 +83,6 @@ static inline int64_t tamis_group_own_rows_of_x(const tamis_group_plan *plan) {
 }
 
 /* plan.c: what tamis_group_plan_create does, and those of gradients and rows. */
-typedef enum tamis_group_kind { TAMIS_GROUP_PLAN, TAMIS_GROUP_GRADIENT, TAMIS_GROUP_ROWS } tamis_group_kind;
 tamis_status tamis_group_plan_make(tamis_group *group, const tamis_sparse *S, int64_t own_rows,
                                    const tamis_options *options, tamis_group_kind kind, tamis_group_plan **plan);
 

@@ -92,7 +92,7 @@ tamis_status tamis_trade(tamis_fetch *fetch, tamis_giving *giving, tamis_status 
 static inline bool tamis_group_gives(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_shard_is(plan->shard);
     const bool transpose = plan->options.transpose, spmm = plan->options.operation == TAMIS_OP_SPMM;
-    const bool sums = plan->backward ? !(transpose && spmm) : transpose;
+    const bool sums = plan->kind == TAMIS_GROUP_GRADIENT ? !(transpose && spmm) : transpose;
     return sums && (is->ghost_rows > 0 || is->send_rows > 0);
 }
 

@@ -1,5 +1,6 @@
 /* The baselines: biases by a few rounds of damped means, and popularity. */
 #include <tamis/ml.h>
+#include <tamis/structure.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,23 +116,16 @@ static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_s
 
 /* ------------------------------------------------------------------------------------------ the call */
 
-static bool is_sorted(const tamis_sparse *S) {
-    for (int64_t row = 0; row < S->rows; row++) {
-        for (int64_t at = offset(S, row) + 1; at < offset(S, row + 1); at++) {
-            if (column(S, at) < column(S, at - 1)) return false;
-        }
-    }
-    return true;
-}
-
 /* *view is S, or a sorted copy of it that *own has. */
 static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view, tamis_owned_sparse **own) {
+    tamis_profile profile;
     TRY(tamis_sparse_check_host(S, name));
     if (S->values && S->value_type != TAMIS_F32 && S->value_type != TAMIS_F64)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.value_type = %s: expected fp32 or fp64", name,
                           tamis_type_name(S->value_type));
+    TRY(tamis_row_profile(S, &profile)); /* which also checks its indices */
     *view = *S;
-    if (S->format == TAMIS_CSR && S->offset_base == 0 && is_sorted(S)) return TAMIS_OK;
+    if (S->format == TAMIS_CSR && S->offset_base == 0 && profile.sorted) return TAMIS_OK;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = TAMIS_I64;
     options.offset_type = TAMIS_I64;

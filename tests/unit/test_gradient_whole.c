@@ -75,7 +75,8 @@ static void test_shapes(void **state) {
     (void)state;
     for (int round = 0; round < rounds; round++)
         for (int type = 0; type < 3; type++)
-            for (int k = brief ? type + 2 : 0; k < (brief ? type + 3 : 5) && !(brief && type == 1); k++) {
+            for (int k = 0; k < 5; k++) {
+                if (brief && !(type == 0 && k == 2) && !(type == 2 && k == 4)) continue;
                 const gradient_shape shape = draw_shape(sizes[k].rows, sizes[k].cols, sizes[k].kept);
                 compare(make(types[type], &shape));
             }

@@ -356,6 +356,8 @@ static void baselines_are_what_they_say(void **state) {
     assert_int_equal(tamis_baseline((tamis_method)17, &uses, &left, &metric), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_baseline(TAMIS_ALS, &uses, &held, &metric), TAMIS_ERROR_ARGUMENT);
     assert_non_null(strstr(tamis_last_error(), "held_out is 2 x 11, but trained is 12 x 12"));
+    stairs[5] = ROWS;
+    assert_int_equal(tamis_baseline(TAMIS_ALS, &uses, &left, &metric), TAMIS_ERROR_PATTERN);
 }
 
 int main(void) {

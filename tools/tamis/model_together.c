@@ -1,9 +1,7 @@
 /* Ranks of a fit: each has its rows of the data, and a model. */
 #include "model_together.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <tamis/structure.h>
 
 #include "device.h"
@@ -18,8 +16,6 @@ typedef struct rank {
     tamis_group *group;
     tamis_sparse S, entries, observed;
     tamis_held_out held_out;
-    tamis_status status;
-    char message[512];
 } rank;
 
 /* ------------------------------------------------------------------------------------------ one rank */
@@ -50,15 +46,9 @@ static tamis_status make_model(rank *one) {
     return status == TAMIS_OK ? tamis_model_continue_with(one->model, &options) : status;
 }
 
-static tamis_status fit(rank *one) {
+static tamis_status fit(void *ranks, int number) {
+    const rank *one = (const rank *)ranks + number;
     return tamis_model_fit_group(one->model, one->group, &one->S, one->what->held_out ? &one->held_out : NULL);
-}
-
-static void *work(void *memory) {
-    rank *one = memory;
-    one->status = fit(one);
-    strncpy(one->message, tamis_last_error(), sizeof one->message - 1); /* messages belong to a thread */
-    return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ all of them */
@@ -85,32 +75,6 @@ static tamis_status open_ranks(rank *ranks, int count) {
     return status;
 }
 
-/* The message gets back to this thread. */
-static tamis_status first_failure(const rank *ranks, int count) {
-    for (int pass = 0; pass < 2; pass++) {
-        for (int r = 0; r < count; r++) {
-            if (ranks[r].status == TAMIS_OK) continue;
-            if (pass == 0 && strncmp(ranks[r].message, "the group has failed", 20) == 0) continue;
-            return tamis_transport_fail(ranks[r].status, ranks[r].message);
-        }
-    }
-    return TAMIS_OK;
-}
-
-static tamis_status run_threads(rank *ranks, int count) {
-    pthread_t threads[TOOL_LIST_LIMIT];
-    int started = 0;
-    while (started < count && pthread_create(&threads[started], NULL, work, &ranks[started]) == 0) started++;
-    for (int r = started; r < count; r++) { /* the others must not wait for it */
-        tamis_group_close(ranks[r].group);
-        ranks[r].group = NULL;
-    }
-    for (int r = 0; r < started; r++) pthread_join(threads[r], NULL);
-    if (started < count)
-        return tamis_transport_fail(TAMIS_ERROR_MEMORY, "a thread for each device could not be started");
-    return first_failure(ranks, count);
-}
-
 tamis_status tool_fit_together(const tool_together *what) {
     const bool processes = tool_ranks_transport() != NULL;
     const int here = what->devices->count, all = processes ? tool_rank_count() : here;
@@ -127,10 +91,10 @@ tamis_status tool_fit_together(const tool_together *what) {
         ranks[0].model = what->model;
         if (status == TAMIS_OK) status = tamis_group_open(what->device, tool_ranks_transport(), &ranks[0].group);
         status = tool_ranks_agree(status);
-        if (status == TAMIS_OK) status = tool_ranks_agree(fit(&ranks[0]));
+        if (status == TAMIS_OK) status = tool_ranks_agree(fit(ranks, 0));
     } else {
         if (status == TAMIS_OK) status = open_ranks(ranks, here);
-        if (status == TAMIS_OK) status = run_threads(ranks, here);
+        if (status == TAMIS_OK) status = tamis_group_run(here, fit, ranks);
     }
     for (int r = 0; r < here; r++) {
         tamis_group_close(ranks[r].group);
