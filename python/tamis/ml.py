@@ -14,14 +14,14 @@ import os
 import sys
 import tempfile
 from ctypes import byref
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 import numpy
 
 from . import _declarations as c
-from . import _errors, _types
+from . import _errors, _together, _types
 from ._device import opened
-from ._library import lib, models, must
+from ._library import lib, models, must, text
 from ._samples import samples
 from ._sparse import Sparse
 from ._views import dense, view
@@ -55,6 +55,7 @@ class Estimator:
     _method = -1
     _counts = False  # whether X's values may not be negative
     device: str
+    devices: Optional[Sequence[str]]
     dtype: str
 
     # -------------------------------------------------------------------- parameters
@@ -104,7 +105,7 @@ class Estimator:
                 if number not in (_types.F32, _types.F64):
                     raise _errors.ArgumentError(f"dtype = {value}: expected float32 or float64")
                 options.type = number
-            elif name != "device" and value is not None:
+            elif name not in ("device", "devices") and value is not None:
                 try:
                     setattr(options, name, float(value) if kinds[name] is ctypes.c_double else value)
                 except (TypeError, ValueError):
@@ -120,16 +121,43 @@ class Estimator:
         after a mini-batch. Raises ValueError with the first bad entry.
         """
         s = samples(X)
+        entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
+                          for part, name in ((held_out, "held_out"), (observed, "observed")))
+        if self.devices is not None:
+            return self._fit_together(s, entries, known)
         self._start()
-        held = c.tamis_held_out()
-        keep = [samples(part, name, s.shape[1], "X") for part, name in ((held_out, "held_out"), (observed, "observed")) if part is not None]
-        if held_out is not None:
-            held.entries = ctypes.pointer(keep[0].struct)
-        if observed is not None:
-            held.observed = ctypes.pointer(keep[-1].struct)
-        status = models().tamis_model_fit(self._model.value, byref(s.struct), None if held_out is None else byref(held))
-        self._finished(status)
+        held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
+        status = models().tamis_model_fit(self._model.value, byref(s.struct), None if entries is None else byref(held))
+        return self._ended(status, text(lib.tamis_last_error()))
+
+    def _fit_together(self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse]) -> Any:
+        """The same on several devices: the first one's model is kept, which is the whole."""
+        whole = [None if part is None else _together.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
+        for part, name in zip(whole[1:], ("held_out", "observed")):
+            if part is not None and part.struct.rows != s.shape[0]:
+                raise _errors.ArgumentError(f"{name} has {part.struct.rows} rows and X {s.shape[0]}: each device has the same rows of both")
+        devices = [opened(name).handle for name in _together.checked(self.devices)]
+        others = [_Model(self._made(handle, self._options())) for handle in devices[1:]]
+        self._start()
+        assert whole[0] is not None
+        ranks = _together.Ranks(devices, whole[0], *whole[1:])
+        fitted = [self._model, *others]
+        status, message = ranks.fit([one.value for one in fitted], (fitted, self._callback), self._stop)
+        return self._ended(status, message)
+
+    def _ended(self, status: int, message: str, first: bool = True) -> Any:
+        """After a call that learns. first: the model was made for it, and is nothing if it fails."""
+        if self._stopped is not None:
+            raise self._stopped
+        if status:
+            if first:
+                del self._model
+            raise _errors.of_status(status, message)
+        self._describe()
         return self
+
+    def _stop(self, error: BaseException) -> None:
+        self._stopped = error
 
     def fit_transform(self, X: Any, y: Any = None) -> numpy.ndarray:
         """`fit`, then `transform`, of the same X."""
@@ -143,6 +171,8 @@ class Estimator:
         def after(_: Any, iteration: Any) -> bool:
             try:
                 i = iteration.contents
+                if self._stopped is not None:
+                    return False
                 if i.batch == i.batches:
                     self.history_.append({"iteration": i.iteration, "loss": i.loss, "metric": i.metric, "elbo": i.elbo, "seconds": i.seconds})
                 return True
@@ -152,15 +182,17 @@ class Estimator:
 
         self._callback = c.tamis_iteration_callback(after)
         options.callback = self._callback
-        model = ctypes.c_void_p()
-        must(models().tamis_model_create(opened(self.device).handle, byref(options), model))
-        self._model = _Model(model.value)
+        self._model = _Model(self._made(opened(self._home()).handle, options))
 
-    def _finished(self, status: int) -> None:
-        if status and self._stopped is not None:
-            raise self._stopped
-        must(status)
-        self._describe()
+    @staticmethod
+    def _made(device: int, options: c.tamis_model_options) -> Optional[int]:
+        model = ctypes.c_void_p()
+        must(models().tamis_model_create(device, byref(options), model))
+        return model.value
+
+    def _home(self) -> str:
+        """The device on which the model is."""
+        return self.device if self.devices is None else _together.checked(self.devices)[0]
 
     def _describe(self) -> None:
         described = c.tamis_model_description()
@@ -283,7 +315,7 @@ class Estimator:
 
     def _load(self, path: Any) -> None:
         model = ctypes.c_void_p()
-        must(models().tamis_model_load(opened(self.device).handle, os.fsencode(path), model))
+        must(models().tamis_model_load(opened(self._home()).handle, os.fsencode(path), model))
         self._model = _Model(model.value)
         self._describe()
 
@@ -299,7 +331,7 @@ class Estimator:
             name = models().tamis_method_name(described.options.method).decode()
             raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
         for name in cls._names():
-            if name not in ("device", "dtype", "threads"):
+            if name not in ("device", "devices", "dtype", "threads"):
                 setattr(made, name, getattr(described.options, name))
         made.dtype = made._type
         return made
@@ -330,15 +362,22 @@ class BatchEstimator(Estimator):
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """One more step with a mini-batch of new rows. The first batch decides on the number of columns."""
+        if self.devices is not None:
+            raise _errors.UnsupportedError(f"devices = {self.devices!r}: {type(self).__name__} learns on one device: set device instead")
         s = self._samples(X) if hasattr(self, "_model") else samples(X)
-        if not hasattr(self, "_model"):
+        first = not hasattr(self, "_model")
+        if first:
             self._start()
-        self._finished(models().tamis_model_partial_fit(self._model.value, byref(s.struct)))
-        return self
+        status = models().tamis_model_partial_fit(self._model.value, byref(s.struct))
+        return self._ended(status, text(lib.tamis_last_error()), first)
 
 
 class ALS(Estimator):
     """Ratings by alternating least squares. Parameters are fields of `tamis_model_options`, with its defaults; threads: 0 is all.
+
+    devices: names of devices of this process that fit together, for instance ["cuda:0", "cuda:1"]; each has some rows of X, and all have the
+    model in the end, which is that of one device but for rounding. It is then used on the first of them; `device` is not looked at. The
+    same one may be there several times. ALS and ImplicitALS do this; `fit` of the others raises UnsupportedError.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ALS
@@ -351,7 +390,8 @@ class ALS(Estimator):
     _method = c.TAMIS_ALS
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
-                 weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+                 weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None):
         self._set(locals())
 
 
@@ -361,7 +401,8 @@ class ImplicitALS(Estimator):
     _method = c.TAMIS_IMPLICIT_ALS
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.01,
-                 confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+                 confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None):
         self._set(locals())
 
 
@@ -372,7 +413,7 @@ class CCD(Estimator):
 
     def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
-                 device: str = "cpu"):
+                 device: str = "cpu", devices: Optional[Sequence[str]] = None):
         self._set(locals())
 
 
@@ -392,7 +433,8 @@ class LDA(BatchEstimator):
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 5,
                  row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
                  rate_decay: float = 0.5, rate_offset: float = 1.0, learn_row_prior: bool = False, elbo: bool = False,
-                 dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+                 dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None):
         self._set(locals())
 
 
@@ -403,7 +445,8 @@ class SFA(BatchEstimator):
 
     def __init__(self, factors: int = 32, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
                  column_regularization: float = 0.1, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
-                 threads: int = 0, device: str = "cpu"):
+                 threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None):
         self._set(locals())
 
 
@@ -415,7 +458,8 @@ class GaP(BatchEstimator):
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 1,
                  row_prior: float = 1.0, column_prior: float = 0.0, batch_rows: int = 0, rate_decay: float = 0.5, rate_offset: float = 1.0,
-                 dtype: str = "float32", threads: int = 0, device: str = "cpu"):
+                 dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None):
         self._set(locals())
 
 

@@ -1,8 +1,10 @@
 /*
  * Several devices or the first alone: what is decided costs no copies of operands, and only devices that compute get
- * any. The devices are those of the fake CUDA driver, which counts.   test_gang FAKE      the path of the fake library
+ * any. So are fits. The devices are those of the fake CUDA driver, which counts.   test_gang FAKE      the path of the
+ * fake library
  */
 #include <dlfcn.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +15,7 @@
 #include <cmocka.h>
 
 #include "gang.h"
+#include "model_together.h"
 
 static long (*calls)(const char *function);
 
@@ -81,8 +84,50 @@ static void operands_follow(void **state) {
     assert_int_equal(copies_of(true, 1, &ranks) - together, 2);
 }
 
+/* `length` ratings of each user, of items with numbers near the user's. */
+static tool_spread predicted(int64_t rows, int length, int64_t factors, const tool_chosen *devices,
+                             const char *algorithms) {
+    int32_t *const begins = malloc((size_t)(rows + 1) * sizeof *begins);
+    int32_t *const items = malloc((size_t)rows * (size_t)length * sizeof *items);
+    assert_non_null(begins);
+    assert_non_null(items);
+    for (int64_t i = 0; i <= rows; i++) begins[i] = (int32_t)(i * length);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t first = i + length <= rows ? i : rows - length;
+        for (int t = 0; t < length; t++) items[i * length + t] = (int32_t)(first + t);
+    }
+    const tamis_sparse S = {.rows = rows, .cols = rows, .nnz = rows * length, .offsets = begins, .columns = items};
+    const tamis_model_options options = {.method = TAMIS_IMPLICIT_ALS,
+                                         .factors = factors,
+                                         .type = TAMIS_F32,
+                                         .iterations = 5,
+                                         .cg_steps = 3,
+                                         .algorithms = algorithms};
+    const tool_together what = {.devices = devices, .options = &options, .S = &S};
+    const tool_spread choice = tool_fit_predict(&what);
+    free(begins);
+    free(items);
+    return choice;
+}
+
+/* A tiny fit stays on the first device, a large one with few factors to exchange does not; on one device twice nothing
+   is gained; where nothing is known, it does not stay. */
+static void fits_follow(void **state) {
+    (void)state;
+    const tool_chosen two = two_devices(), same = {.count = 2, .at = {two.at[0], two.at[0]}},
+                      one = {.count = 1, .at = {two.at[0]}};
+    const tool_spread tiny = predicted(300, 2, 8, &two, NULL), large = predicted(20000, 100, 256, &two, NULL);
+    assert_true(tiny.stays && tiny.alone > 0 && tiny.together > tiny.alone);
+    assert_true(!large.stays && large.together > 0 && large.together < large.alone);
+    const tool_spread shared = predicted(20000, 100, 256, &same, NULL);
+    assert_true(shared.stays && shared.together > shared.alone);
+    assert_true(fabs(shared.alone - large.alone) <= 1e-9 * large.alone);
+    const tool_spread unknown = predicted(300, 2, 8, &two, "naive"), single = predicted(300, 2, 8, &one, NULL);
+    assert_true(!unknown.stays && unknown.alone == 0 && !single.stays);
+}
+
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(operands_follow)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(operands_follow), cmocka_unit_test(fits_follow)};
     if (argc < 2) return 2;
     setenv("TAMIS_CUDA_DRIVER", argv[1], 1);
     setenv("TAMIS_NVRTC", argv[1], 1);

@@ -4,9 +4,11 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
+import json
 import pathlib
 import pkgutil
 import re
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
@@ -40,6 +42,52 @@ def test_manual(source, page):
         result = doctest.DocTestRunner(optionflags=FLAGS).run(test, clear_globs=False)
         names = test.globs
         assert result.failed == 0
+    gallery, name = program(source), page.rpartition("python-")[2].removesuffix(".md")
+    if name in gallery.PICTURES and importlib.util.find_spec("matplotlib") is not None:
+        drawn = gallery.PICTURES[name](names)
+        fresh, kept = (ElementTree.fromstring(text) for text in (drawn.svg(), (source / f"docs/manual/pictures/python-{name}.svg").read_text("utf-8")))
+        for part in ("title", "desc"):  # what the picture says is what it shows; its numbers may round otherwise elsewhere
+            words = [re.sub(r"\d", "0", tree.findtext(f"{SVG}{part}") or "") for tree in (fresh, kept)]
+            assert words[0] == words[1], "run docs/examples/python/gallery.py"
+        assert [len(list(tree.iter())) for tree in (fresh, kept)] == [pytest.approx(len(list(kept.iter())), rel=0.05)] * 2
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def program(source):
+    """docs/examples/python/gallery.py"""
+    spec = importlib.util.spec_from_file_location("gallery", source / "docs" / "examples" / "python" / "gallery.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_training_step_is_drawn_from_what_was_recorded(source):
+    pytest.importorskip("matplotlib")
+    records = (source / "docs/results/language-model/epyc-1-core.jsonl").read_text("utf-8").splitlines()
+    drawn = program(source).training_step([json.loads(line) for line in records])
+    kept = ElementTree.fromstring((source / "docs/manual/pictures/language-model.svg").read_text("utf-8"))
+    assert kept.findtext(f"{SVG}desc") == drawn.words and "Tamis 252 ms at 1 %" in drawn.words
+    assert len(list(ElementTree.fromstring(drawn.svg()).iter())) == len(list(kept.iter()))
+
+
+@pytest.mark.parametrize("page, name", [("attention", "python-attention"), ("attention", "language-model"), ("graphs", "python-graphs"),
+                                        ("recommender", "python-recommender"), ("topics", "python-topics")])
+def test_pictures_of_the_manual(source, page, name):
+    """Each example has its picture: small, with words for who does not see it, and in the reader's colours."""
+    page_text = (source / f"docs/manual/python-{page}.md").read_text("utf-8")
+    (alternative,) = re.findall(rf"!\[([^]]*)\]\(pictures/{name}\.svg\)", page_text)
+    text = (source / f"docs/manual/pictures/{name}.svg").read_text("utf-8")
+    tree = ElementTree.fromstring(text)
+    assert len(alternative) > 40 and len(text) < 48 << 10
+    assert tree.get("role") == "img" and len(tree.findtext(f"{SVG}title")) > 20 and len(tree.findtext(f"{SVG}desc")) > 60
+    style = tree.findtext(f"{SVG}style")
+    assert "prefers-color-scheme:dark" in style and "svg{background:var(--paper)}" in style
+    drawn = text.replace(style, "")
+    assert re.findall(r"#[0-9a-fA-F]{6}\b|<image|<script|https?://(?!www\.w3\.org/)", drawn) == []  # no colour of its own, nothing from elsewhere
+    used = set(re.findall(r"var\((--\w+)\)", drawn))
+    assert used and all(style.count(f"{colour}:") == 2 for colour in used)  # light and dark
 
 
 @pytest.mark.parametrize("name", MODULES)

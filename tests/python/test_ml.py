@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ def test_defaults_are_the_librarys(method):
     for name, value in method().get_params().items():
         if name == "dtype":
             assert value == "float32" and options.type == c.TAMIS_F32
-        elif name != "device":
+        elif name not in ("device", "devices"):
             assert getattr(options, name) == pytest.approx(value), name
 
 
@@ -230,3 +232,128 @@ def test_similar():
     for row, item in enumerate([2, 5]):
         assert item not in found[row] and np.allclose(cosines[row], expected[item, found[row]], atol=1e-6)
         assert np.allclose(cosines[row], np.sort(np.delete(expected[item], item))[::-1][:6], atol=1e-6)
+
+
+# ------------------------------------------------------------------------------ several devices
+
+TOGETHER = [ml.ALS, ml.ImplicitALS]
+
+
+def learnt(model):
+    """What a fit leaves behind: both factors; losses and metrics."""
+    steps = [[step["loss"], step["metric"]] for step in model.history_]
+    return [np.concatenate([model.row_factors_.ravel(), model.components_.ravel()]).astype("float64"), np.array(steps)]
+
+
+def rounding(fit, X):
+    """A fit and how far rounding takes it: eight times the most that it moves when each value is off by one, in three draws, since another
+    order of sums rounds as much in other places, and some roundings of the largest number."""
+    still = learnt(fit(X))
+    unit = np.finfo(X.dtype).eps
+    most = [16 * unit * np.abs(numbers).max() for numbers in still]
+    for seed in (1, 2, 3):
+        other = X.copy()
+        other.data *= 1 + np.random.default_rng(seed).choice([-unit, unit], X.nnz).astype(X.dtype)
+        most = [max(most_yet, 8 * np.abs(a - b).max()) for most_yet, a, b in zip(most, learnt(fit(other)), still)]
+    return still, most
+
+
+def near(model, still, most):
+    return all(np.abs(a - b).max() <= allowed for a, b, allowed in zip(learnt(model), still, most))
+
+
+@pytest.mark.parametrize("method", TOGETHER)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_several_devices(method, dtype, count):
+    """The model of one device to rounding, from CSR and COO, with the metric of the whole."""
+    X = data(dtype=dtype)
+    held = X.copy()
+    held.data[::3] = 0
+    held.eliminate_zeros()
+
+    def fit(given, **more):
+        return method(factors=4, iterations=4, dtype=dtype, threads=1, **more).fit(given, held_out=held, observed=X)
+
+    still, most = rounding(fit, X)
+    model = fit(X, devices=["cpu"] * count)
+    assert near(model, still, most)
+    assert [step["iteration"] for step in model.history_] == [1, 2, 3, 4] and model.n_iter_ == 4
+    coo = X.tocoo()
+    order = np.random.default_rng(3).permutation(X.nnz)
+    mixed = scipy_sparse.coo_array((coo.data[order], (coo.row[order], coo.col[order])), X.shape)
+    assert near(fit(mixed, devices=("cpu",) * count), still, most)
+    assert np.array_equal(coo.row[order], mixed.row)  # the caller's arrays are as they were
+    assert not near(method(factors=4, iterations=4, dtype=dtype, regularization=0.1001).fit(X, held_out=held, observed=X), still, most)
+    W = model.transform(X)
+    assert W.shape[0] == 40 and model.recommend([0], 3)[0].shape == (1, 3)
+
+
+def test_more_devices_than_rows():
+    X = data(rows=2, dtype="float64")
+
+    def fit(given, **more):
+        return ml.ALS(factors=2, iterations=2, dtype="float64", **more).fit(given, held_out=X)
+
+    assert near(fit(X, devices=["cpu"] * 4), *rounding(fit, X))
+
+
+def test_devices_is_a_parameter(tmp_path):
+    X = data()
+    model = ml.ALS(factors=3, iterations=2, devices=["cpu", "cpu"], device="cuda:77")  # which is not looked at
+    assert model.get_params()["devices"] == ["cpu", "cpu"] and "devices=['cpu', 'cpu']" in repr(model)
+    other = pickle.loads(pickle.dumps(model.fit(X)))
+    assert other.devices == ["cpu", "cpu"] and np.array_equal(other.transform(X), model.transform(X))
+    model.save(tmp_path / "a.model")
+    assert ml.ALS.load(tmp_path / "a.model").devices is None
+    base = pytest.importorskip("sklearn.base")
+    copy = base.clone(model)
+    assert copy.devices == ["cpu", "cpu"] and not hasattr(copy, "n_iter_")
+    assert copy.set_params(devices=None, device="cpu").fit(X).n_iter_ == 2
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method not in TOGETHER])
+def test_other_methods_stay_on_one_device(method):
+    model = method(factors=2, iterations=1, devices=["cpu", "cpu"])
+    with pytest.raises(NotImplementedError, match="does not fit on groups, als and implicit-als do"):
+        model.fit(data())
+    assert not model.__sklearn_is_fitted__()
+    if hasattr(model, "partial_fit"):
+        with pytest.raises(NotImplementedError, match="learns on one device: set device"):
+            model.partial_fit(data())
+
+
+def test_refused_by_several_devices():
+    X = data(dtype="float64")
+    bad = X.copy()
+    bad.data[-1] = np.nan  # of the last rank
+    broken = X.copy()
+    broken.indices[3] = 99
+    for devices, given, more, error, words in (
+            (["cpu", "cpu"], bad, {}, ValueError, "rank 1: "), (["cpu", "cpu"], broken, {}, ValueError, "99"),
+            ([], X, {}, ValueError, r"devices = \[\]: expected a list"), ("cpu,cpu", X, {}, ValueError, "devices = 'cpu,cpu': expected a list"),
+            (7, X, {}, ValueError, "devices = 7"), (["cpu", 7], X, {}, ValueError, "devices = "), (["cpu", "abacus"], X, {}, RuntimeError, "abacus"),
+            (["cpu", "cuda:77"], X, {}, RuntimeError, "cuda:77"),
+            (["cpu", "cpu"], X, {"held_out": X[:5]}, ValueError, "held_out has 5 rows and X 40")):
+        model = ml.ALS(factors=2, iterations=1, devices=devices)
+        with pytest.raises(error, match=words):
+            model.fit(given, **more)
+        assert not model.__sklearn_is_fitted__(), devices
+        assert model.set_params(devices=["cpu", "cpu"]).fit(X).n_iter_ == 1  # and goes on to work
+
+
+def test_an_interrupt_stops_a_fit_on_several_devices():
+    """Signals come to the first thread, which waits; the ranks end with the iteration that they are in."""
+    model = ml.ALS(factors=3, iterations=10**6, devices=["cpu", "cpu"])
+
+    class Interrupts(list):
+        def append(self, step):
+            super().append(step)
+            if len(self) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    start = model._start
+    model._start = lambda: (start(), setattr(model, "history_", Interrupts()))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data())
+    assert 2 <= len(model.history_) < 10**5

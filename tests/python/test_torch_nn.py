@@ -1,6 +1,7 @@
 """The layers against dense formulas, dgl.sparse's names, and training on Cora."""
 from __future__ import annotations
 
+import importlib.util
 import lzma
 import subprocess
 import sys
@@ -54,6 +55,27 @@ def test_gat(concat):
     scores = torch.nn.functional.leaky_relu(z @ layer.target + (z @ layer.source).transpose(1, 2), 0.2)
     out = (masked_softmax(scores, full) @ z).transpose(0, 1)
     compared(layer, pattern, x, (out if concat else out.mean(1)) + (layer.bias if concat else layer.bias[0]))
+
+
+def test_gat_drops_what_it_sums():
+    """sum_dropout leaves out nodes where they are summed, not where their weights come from; and only while training."""
+    full, pattern = graph()
+    layer, x = nn.GATConv(FEATURES, 4, heads=3, sum_dropout=0.5).double(), torch.randn(NODES, FEATURES, dtype=torch.float64)
+    z = layer.weight(x).view(NODES, 3, 4).transpose(0, 1)
+    weights = masked_softmax(torch.nn.functional.leaky_relu(z @ layer.target + (z @ layer.source).transpose(1, 2), 0.2), full)
+    torch.manual_seed(6)
+    dropped = torch.dropout(z, 0.5, True)
+    torch.manual_seed(6)
+    torch.testing.assert_close(layer(pattern, x), (weights @ dropped).transpose(0, 1) + layer.bias)
+    torch.testing.assert_close(layer.eval()(pattern, x), (weights @ z).transpose(0, 1) + layer.bias)
+
+
+def test_gat_draws_the_weights_of_each_head():
+    """Glorot's bound is that of a head: of a layer from its inputs to its outputs, and of one from these to a number."""
+    torch.manual_seed(2)
+    layer = nn.GATConv(40, 8, heads=8)
+    for weight, bound in ((layer.weight.weight, (6 / (40 + 8))**0.5), (layer.target, (6 / (8 + 1))**0.5), (layer.source, (6 / (8 + 1))**0.5)):
+        assert 0.9 * bound < weight.abs().max() <= bound
 
 
 def test_agnn():
@@ -157,6 +179,69 @@ class GAT(torch.nn.Module):
     def forward(self, pattern, x):
         x = torch.nn.functional.elu(self.inner(pattern, torch.dropout(x, 0.6, self.training)).flatten(1))
         return self.outer(pattern, torch.dropout(x, 0.6, self.training))
+
+
+# ------------------------------------------------------------------------------ the program of the manual, on a graph like Planetoid's
+
+
+def planetoid():
+    spec = importlib.util.spec_from_file_location("planetoid", SOURCE / "docs" / "examples" / "python" / "planetoid.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_graph(folder, nodes=620, classes=2, words=20):
+    """Nodes of which each cites three of its class, with words of which one in three nodes has none of its class; the last 80 are for the test, and one has no words."""
+    generator = torch.Generator().manual_seed(3)
+    labels = torch.arange(nodes) % classes
+    ends = [(i, int(j)) for i in range(nodes) for j in (torch.randint(nodes // classes, (3,), generator=generator) * classes + labels[i]) if j < i]
+    own = [(i, int(w)) for i in range(nodes - 1) for w in torch.randperm(words, generator=generator)[:3]]
+    own += [(i, int(labels[i])) for i in range(nodes - 1) if i % 3]
+    texts = {"graph.mtx": "".join(f"{a + 1} {b + 1}\n" for a, b in [(nodes - 1, nodes - 1), *sorted(set(ends))]),
+             "features.mtx": "".join(f"{a + 1} {b + 1}\n" for a, b in [(nodes - 1, words - 1), *sorted(set(own))]),
+             "labels.txt": "".join(f"{label}\n" for label in labels.tolist()), "split.txt": f"test {' '.join(map(str, range(540, nodes)))}\n"}
+    texts["graph.mtx"] = f"{nodes} {nodes} {len(set(ends))}\n" + texts["graph.mtx"].split("\n", 1)[1]
+    texts["features.mtx"] = f"{nodes} {words} {len(set(own))}\n" + texts["features.mtx"].split("\n", 1)[1]
+    for name, text in texts.items():
+        with lzma.open(folder / f"small.{name}.xz", "wt") as file:
+            file.write("%%MatrixMarket\n" * name.endswith("mtx") + text)
+
+
+@pytest.mark.parametrize("model", ["AGNN", "GAT"])
+def test_planetoid_learns_a_small_graph(tmp_path, model):
+    program = planetoid()
+    write_graph(tmp_path)
+    data = program.load(tmp_path, "small")
+    assert data["classes"] == 2 and len(data["test"]) == 80 and data["graph"].rows == 620
+    found, epochs = program.accuracy(data, model, 1, 60)
+    assert epochs == 60 and found > 0.8  # half of them by chance
+    assert program.accuracy(data, model, 1, 3) == program.accuracy(data, model, 1, 3)  # a seed is a run
+
+
+def test_planetoid_words_of_heads_are_those_of_one_product():
+    """Every head with values of its own, which here are the same."""
+    program = planetoid()
+    pattern = tt.Pattern.from_coo(torch.tensor([0, 0, 2, 1]), torch.tensor([1, 3, 0, 2]), (3, 4))
+    layer, values = program.Words(pattern, 5, heads=3), torch.rand(4)
+    torch.testing.assert_close(layer(values.expand(3, -1).contiguous()), layer(values))
+    assert layer(values).shape == (3, 15)
+
+
+@pytest.mark.parametrize("both, seen, taken, goes_on", [
+    (False, [(1.0, 0.5), (0.8, 0.4), (0.9, 0.9)], 1, 102),  # the least loss, whatever the accuracy
+    (True, [(1.0, 0.5), (0.8, 0.6), (0.9, 0.9), (0.7, 0.8)], 1, 104),  # the last with both as good as any before: 0.8 is below 0.9
+    (True, [(1.0, 0.5), (1.0, 0.5), (2.0, 0.4)], 1, 102)])
+def test_planetoid_stops(both, seen, taken, goes_on):
+    """Which epoch's weights are taken, and after how many epochs without any progress it ends."""
+    program = planetoid()
+    net, best, count = torch.nn.Linear(1, 1, bias=False), program.Best(both), 0
+    for loss, share in seen + 200 * [(9.0, 0.0)]:
+        torch.nn.init.constant_(net.weight, float(count))
+        count += 1
+        if not best.seen(net, loss, share):
+            break
+    assert best.weights["weight"].item() == taken and count == goes_on
 
 
 @pytest.mark.long

@@ -51,7 +51,7 @@ typedef struct tool_line {
 /* Whether the first device computes all of it, and the predictions behind that in seconds, 0 where there are none. */
 typedef struct tool_spread {
     bool stays;
-    double alone, together;
+    double alone, together, exchange; /* exchange: of `together` */
 } tool_spread;
 
 /* What a gang is made of. link: a tamis_link; TOOL_OF_PROCESSES: the processes of --transport mpi, of which devices has

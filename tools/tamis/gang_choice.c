@@ -15,6 +15,14 @@ static double alone_seconds(const tool_gang_kind *kind, const tool_problem *prob
     return status == TAMIS_OK ? report.together_seconds : 0;
 }
 
+/* Whether all are the same device. Its ranks share it: they compute no faster together than it does alone, even where
+   the model has caches that grow with the parts. */
+static bool one_device(const tool_chosen *devices) {
+    for (int i = 1; i < devices->count; i++)
+        if (devices->at[i] != devices->at[0]) return false;
+    return true;
+}
+
 tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind, const tool_problem *problem,
                                const tamis_options *planning, int spread, tool_spread *choice) {
     tamis_plan_report local;
@@ -23,7 +31,10 @@ tamis_status tool_gang_predict(const tool_gang *gang, const tool_gang_kind *kind
     const tamis_status status = tool_gang_describe(gang, &local, &report);
     if (status != TAMIS_OK || gang->ranks == 1 || gang->processes) return status;
     choice->together = report.together_seconds;
+    choice->exchange = report.exchange_seconds;
     if (choice->together > 0) choice->alone = alone_seconds(kind, problem, planning);
+    const double least = choice->alone + choice->exchange;
+    if (choice->alone > 0 && one_device(&kind->devices) && choice->together < least) choice->together = least;
     choice->stays = spread == AUTO && choice->alone > 0 && choice->alone <= choice->together;
     return TAMIS_OK;
 }

@@ -115,6 +115,7 @@ static const struct {
      {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
       "the devices to use together, each with some rows of DATA; one may be named several times", AT(devices), 0, 0,
       &tool_devices}},
+    {SHARED, TOOL_SPREAD(AT(spread))},
     {SHARED, TOOL_TRANSPORT(AT(transport))},
     {ALL,
      {"algorithms", 0, TOOL_NAME, "NAMES", NULL,

@@ -8,7 +8,7 @@
 
 typedef struct tool_train_settings {
     tamis_model_options model; /* options have the names of its fields */
-    int device, transport;
+    int device, transport, spread;
     tool_chosen devices; /* several: one rank each */
     /* the data */
     const char *vocabulary, *held_out, *observed;

@@ -172,6 +172,11 @@ static void print_summary(const tool_training_report *report, const tool_trainin
                percent(share_of_time(report, 1)).text, percent(share_of_time(report, 2)).text);
     }
     putchar('\n');
+    if (summary->choice.stays) {
+        printf("  stays on the first device: an iteration %s predicted alone, %s on all %d\n",
+               tool_word_seconds(summary->choice.alone).text, tool_word_seconds(summary->choice.together).text,
+               summary->devices);
+    }
 }
 
 void tool_training_report_end(tool_training_report *report, const tool_training_summary *summary,
@@ -184,6 +189,7 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
     tool_json_text(json, "model", summary->model);
     tool_json_text(json, "data", summary->data);
     tool_json_text(json, "device", summary->device);
+    if (summary->devices > 0) tool_json_bool(json, "stays", summary->choice.stays);
     tool_json_text(json, "method", tamis_method_name(description->options.method));
     tool_json_integer(json, "factors", description->options.factors);
     tool_json_text(json, "type", tamis_type_name(description->options.type));

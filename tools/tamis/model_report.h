@@ -4,6 +4,7 @@
 
 #include <tamis/ml.h>
 
+#include "gang.h"
 #include "json.h"
 #include "table.h"
 
@@ -34,6 +35,8 @@ const char *tool_metric_name(tamis_method method);
 typedef struct tool_training_summary {
     const char *model, *data; /* the file, and the data's name */
     const char *device;
+    int devices;            /* that were asked for together; 0: one, or processes */
+    tool_spread choice;     /* of these */
     int64_t rows, held_out; /* held-out entries, -1 where there are none */
     double baseline;        /* of the metric; NaN: none */
     double read_seconds, fit_seconds;

@@ -5,6 +5,7 @@
 
 #include <tamis/ml.h>
 
+#include "gang.h"
 #include "options.h"
 
 typedef struct tool_together {
@@ -20,5 +21,9 @@ typedef struct tool_together {
 /* Fits `model` on all of them, each with rows of equal ratings. The message of an error is the first one's that has a
    cause of its own. */
 tamis_status tool_fit_together(const tool_together *what);
+
+/* What an iteration is predicted to take on the first device alone and on all of them, and whether it is to stay there;
+   zeros where it is not known, as of processes. */
+tool_spread tool_fit_predict(const tool_together *what);
 
 #endif

@@ -20,6 +20,7 @@
 #include "ranks.h"
 #include "text.h"
 
+enum { SPREAD_AUTO = 0 };                /* of tool_spreads */
 static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
 
 typedef struct training {
@@ -38,6 +39,7 @@ typedef struct training {
     int64_t columns;
     tamis_names *vocabulary;
     tool_held_out held;
+    tool_spread choice; /* of several devices */
     tool_training_report report;
     double read_seconds;
 } training;
@@ -270,17 +272,29 @@ static const tamis_sparse *fitted_data(const training *run) {
     return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
 }
 
+static tool_together together_of(const training *run, const tamis_held_out *held) {
+    return (tool_together){.devices = &run->devices,
+                           .device = run->device.device,
+                           .model = run->model,
+                           .options = &run->options,
+                           .resume = run->resume,
+                           .S = fitted_data(run),
+                           .held_out = held};
+}
+
+/* All devices, or the first alone where it is predicted to be no slower. */
+static int choose_devices(training *run) {
+    const tool_together what = together_of(run, NULL);
+    if (run->settings.spread == SPREAD_AUTO) run->choice = tool_fit_predict(&what);
+    return 0;
+}
+
+static bool is_alone(const training *run) { return run->devices.count == 0 || run->choice.stays; }
+
 static tamis_status fit_model(training *run, const tamis_held_out *held) {
-    const tamis_sparse *S = fitted_data(run);
     if (run->settings.stream) return tamis_model_fit_stream(run->model, next_batch, run, run->columns, held);
-    if (run->devices.count == 0) return tamis_model_fit(run->model, S, held);
-    const tool_together what = {.devices = &run->devices,
-                                .device = run->device.device,
-                                .model = run->model,
-                                .options = &run->options,
-                                .resume = run->resume,
-                                .S = S,
-                                .held_out = held};
+    if (is_alone(run)) return tamis_model_fit(run->model, fitted_data(run), held);
+    const tool_together what = together_of(run, held);
     return tool_fit_together(&what);
 }
 
@@ -298,10 +312,10 @@ static int fit(training *run, double *seconds) {
 static void name_devices(const training *run, tool_text *text) {
     if (tool_ranks_transport()) {
         tool_text_add(text, tool_rank_count() == 1 ? "one process" : "%d processes", tool_rank_count());
-    } else if (run->devices.count == 0) {
+    } else if (is_alone(run)) {
         tool_text_add(text, "%s", run->device.description.name);
     }
-    for (int i = 0; i < run->devices.count && !tool_ranks_transport(); i++) {
+    for (int i = 0; i < run->devices.count && !is_alone(run) && !tool_ranks_transport(); i++) {
         tool_text_add(text, "%s%s", i > 0 ? "," : "", tool_choice_name(&tool_devices, run->devices.at[i]));
     }
 }
@@ -329,6 +343,8 @@ static int finish(training *run, double seconds) {
         .model = set->output,
         .data = run->data.name,
         .device = tool_text_get(&device),
+        .devices = tool_ranks_transport() ? 0 : run->devices.count,
+        .choice = run->choice,
         .rows = run->data.S.rows,
         .held_out = run->held.view.entries ? run->held.view.entries->nnz : -1,
         .baseline = baseline,
@@ -350,8 +366,8 @@ static int check_space(training *run) {
 
 /* The model is made first: options out of range are refused before large data are read. */
 static int train(training *run) {
-    int (*const steps[])(training *) = {run->resume ? load_model : make_model, open_data, check_space, hold_out,
-                                        set_names};
+    int (*const steps[])(training *) = {
+        run->resume ? load_model : make_model, open_data, check_space, hold_out, set_names, choose_devices};
     double seconds = 0;
     int code = 0;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && code == 0; i++) code = tool_ranks_agree_code(steps[i](run));

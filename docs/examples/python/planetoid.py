@@ -4,8 +4,12 @@
 
 FOLDER has GRAPH.graph.mtx.xz (Matrix Market, the lower triangle), GRAPH.features.mtx.xz, GRAPH.labels.txt.xz (the class of node i on line
 i + 1, -1 if it has none) and GRAPH.split.txt.xz ("test" and numbers of nodes, from 0); 20 nodes of each class come first and are trained
-on, the 500 after them are for validation. A run ends when the validation loss has not fallen for 100 epochs, and takes the weights of the
-epoch in which it was least, as is common for these graphs.
+on, the 500 after them are for validation. The test nodes are looked at once, after the run.
+
+GAT is trained as its authors' program does it: dropout of a node's words for each head by itself, of the nodes that a head sums up and of its
+weights; a run ends when for 100 epochs neither the validation loss nor the validation accuracy has been as good as the best before, and takes the
+weights of the last epoch in which both were. Runs of AGNN end when the validation loss has not fallen for 100 epochs, or after 500, and take the
+weights of the epoch in which it was least.
 """
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ import copy
 import lzma
 import pathlib
 import time
+from typing import Optional
 
 import torch
 
@@ -22,20 +27,25 @@ import tamis.torch as tt
 from tamis.torch import nn
 
 SETTINGS = {"AGNN": {"lr": 0.01, "weight_decay": 5e-4}, "GAT": {"lr": 0.005, "weight_decay": 5e-4}}
-EPOCHS, PATIENCE, VALIDATION = 500, 100, 500
+EPOCHS = {"AGNN": 500, "GAT": 100000}  # at most
+PATIENCE, VALIDATION = 100, 500
 
 
 class Words(torch.nn.Module):
-    """A linear layer on bags of words, which are sparse: their values, with dropout, times the weights."""
+    """A linear layer on bags of words, which are sparse: their values times the weights; for heads with dropout of their own (heads, nnz)."""
 
-    def __init__(self, pattern: tt.Pattern, out: int):
+    def __init__(self, pattern: tt.Pattern, out: int, heads: int = 1):
         super().__init__()
-        self.pattern = pattern
-        self.weight = torch.nn.Parameter(torch.empty(pattern.cols, out))
-        torch.nn.init.xavier_uniform_(self.weight)
+        self.pattern, self.heads = pattern, heads
+        self.weight = torch.nn.Parameter(torch.empty(heads, pattern.cols, out))
+        for weight in self.weight:
+            torch.nn.init.xavier_uniform_(weight)
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
-        return tt.spmm(self.pattern, self.weight, values)
+        """(nodes, heads * out)"""
+        if values.dim() == 1:  # the same for all heads: one product
+            return tt.spmm(self.pattern, self.weight.transpose(0, 1).flatten(1), values)
+        return tt.spmm(self.pattern, self.weight, values).transpose(0, 1).flatten(1)
 
 
 class AGNN(torch.nn.Module):
@@ -54,12 +64,14 @@ class AGNN(torch.nn.Module):
 class GAT(torch.nn.Module):
     def __init__(self, words: tt.Pattern, classes: int):
         super().__init__()
-        self.inner = nn.GATConv(1, 8, heads=8, dropout=0.6)
-        self.inner.weight = Words(words, 64)
-        self.outer = nn.GATConv(64, classes, heads=1, dropout=0.6, concat=False)
+        self.inner = nn.GATConv(1, 8, heads=8, dropout=0.6, sum_dropout=0.6)
+        self.inner.weight = Words(words, 8, heads=8)
+        self.outer = nn.GATConv(64, classes, heads=1, dropout=0.6, sum_dropout=0.6, concat=False)
 
     def forward(self, pattern: tt.Pattern, values: torch.Tensor) -> torch.Tensor:
-        x = torch.nn.functional.elu(self.inner(pattern, torch.dropout(values, 0.6, self.training)).flatten(1))
+        if self.training:
+            values = torch.dropout(values.expand(8, -1), 0.6, True)
+        x = torch.nn.functional.elu(self.inner(pattern, values).flatten(1))
         return self.outer(pattern, torch.dropout(x, 0.6, self.training))
 
 
@@ -88,27 +100,41 @@ def load(folder: pathlib.Path, name: str) -> dict:
             "validation": torch.arange(20 * classes, 20 * classes + VALIDATION), "test": test}
 
 
-def accuracy(data: dict, model: str, seed: int, epochs: int = EPOCHS) -> tuple[float, int]:
+class Best:
+    """The weights to take, and when to stop."""
+
+    def __init__(self, both: bool):
+        self.both, self.loss, self.share, self.since, self.weights = both, float("inf"), 0.0, 0, None
+
+    def seen(self, net: torch.nn.Module, loss: float, share: float) -> bool:
+        """Whether the run goes on after an epoch with this validation loss and accuracy."""
+        lower, higher = loss <= self.loss, share >= self.share
+        self.since += 1
+        if (lower and higher) if self.both else loss < self.loss:
+            self.weights = copy.deepcopy(net.state_dict())
+        if (lower or higher) if self.both else loss < self.loss:
+            self.loss, self.share, self.since = min(loss, self.loss), max(share, self.share), 0
+        return self.since < PATIENCE
+
+
+def accuracy(data: dict, model: str, seed: int, epochs: Optional[int] = None) -> tuple[float, int]:
     """Trains once; the share of right test nodes, and the epochs done."""
     torch.manual_seed(seed)
     net = MODELS[model](data["words"], data["classes"])
     optimizer = torch.optim.Adam(net.parameters(), **SETTINGS[model])
-    entropy, labels = torch.nn.functional.cross_entropy, data["labels"]
-    least, since, best = float("inf"), 0, copy.deepcopy(net.state_dict())
-    for epoch in range(epochs):
+    entropy, labels, validation = torch.nn.functional.cross_entropy, data["labels"], data["validation"]
+    best = Best(both=model == "GAT")
+    for epoch in range(epochs or EPOCHS[model]):
         net.train()
         optimizer.zero_grad()
         entropy(net(data["graph"], data["values"])[data["train"]], labels[data["train"]]).backward()
         optimizer.step()
         net.eval()
         with torch.no_grad():
-            loss = float(entropy(net(data["graph"], data["values"])[data["validation"]], labels[data["validation"]]))
-        since += 1
-        if loss < least:
-            least, since, best = loss, 0, copy.deepcopy(net.state_dict())
-        if since == PATIENCE:
-            break
-    net.load_state_dict(best)
+            out = net(data["graph"], data["values"])[validation]
+            if not best.seen(net, float(entropy(out, labels[validation])), float((out.argmax(1) == labels[validation]).float().mean())):
+                break
+    net.load_state_dict(best.weights)
     with torch.no_grad():
         right = net(data["graph"], data["values"]).argmax(1) == labels
     return float(right[data["test"]].float().mean()), epoch + 1

@@ -38,7 +38,8 @@ class GATConv(nn.Module):
     """Graph attention (Velickovic et al.): heads of softmax(leaky_relu(a . z_i + b . z_j)) z_j with z = W x.
 
     Input (nodes, in_features); output (nodes, heads, out_features), or their mean over heads (nodes, out_features) if not `concat`.
-    dropout: of the weights of attention, while training.
+    dropout: of the weights of attention, while training; sum_dropout: of the z_j that they weight, not of those that they come from, as the
+    authors' program has it beside the dropout of x.
 
     >>> import torch, tamis.torch
     >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
@@ -47,26 +48,27 @@ class GATConv(nn.Module):
     """
 
     def __init__(self, in_features: int, out_features: int, heads: int = 1, *, slope: float = 0.2, dropout: float = 0.0, concat: bool = True,
-                 bias: bool = True):
+                 bias: bool = True, sum_dropout: float = 0.0):
         super().__init__()
         self.heads, self.out_features, self.slope, self.concat = heads, out_features, slope, concat
         self.weight = nn.Linear(in_features, heads * out_features, bias=False)
         self.target, self.source = (nn.Parameter(torch.empty(heads, out_features, 1)) for _ in range(2))
         self.bias = nn.Parameter(torch.zeros(heads if concat else 1, out_features)) if bias else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout, self.sum_dropout = nn.Dropout(dropout), nn.Dropout(sum_dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new weights, as Glorot and Bengio do."""
-        for weight in (self.weight.weight, self.target, self.source):
-            nn.init.xavier_uniform_(weight)
+        """Draws new weights, as Glorot and Bengio do, of each head by itself."""
+        for weight in (self.weight.weight.view(self.heads, self.out_features, -1), self.target, self.source):
+            for head in weight:
+                nn.init.xavier_uniform_(head)
 
     def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
         z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
         to, of = z @ self.target, z @ self.source  # (heads, nodes, 1): a . z_i + b . z_j is a product of K = 2
         one = torch.ones_like(to)
         scores = sddmm(pattern, torch.cat([to, one], -1), torch.cat([one, of], -1), edge="leaky_relu", slope=self.slope)
-        out = spmm(pattern, z, self.dropout(softmax(pattern, scores))).transpose(0, 1)
+        out = spmm(pattern, self.sum_dropout(z), self.dropout(softmax(pattern, scores))).transpose(0, 1)
         out = out if self.concat else out.mean(1, keepdim=True)
         out = out if self.bias is None else out + self.bias
         return out if self.concat else out.squeeze(1)
