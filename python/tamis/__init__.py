@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._device import Device, devices, set_threads
-    from ._errors import ArgumentError, DeviceError, Error, LibraryError, OutOfMemoryError, PatternError, UnsupportedError
+    from ._errors import ArgumentError, DeviceError, Error, FileError, LibraryError, OutOfMemoryError, PatternError, UnsupportedError
     from ._operations import attention, fused, sddmm, spmm
     from ._pattern import Pattern
     from ._plan import Report
     from ._planned import Plan, plan
     from ._registry import Algorithm, algorithms
 
-__all__ = ["Algorithm", "ArgumentError", "Device", "DeviceError", "Error", "LibraryError", "OutOfMemoryError", "Pattern", "PatternError",
-           "Plan", "Report", "UnsupportedError", "algorithms", "attention", "devices", "fused", "plan", "sddmm", "set_threads", "spmm"]
+__all__ = ["Algorithm", "ArgumentError", "Device", "DeviceError", "Error", "FileError", "LibraryError", "OutOfMemoryError", "Pattern",
+           "PatternError", "Plan", "Report", "UnsupportedError", "algorithms", "attention", "devices", "fused", "plan", "sddmm", "set_threads", "spmm"]
 
 _MODULES = {
     "_device": ("Device", "devices", "set_threads"),
-    "_errors": ("ArgumentError", "DeviceError", "Error", "LibraryError", "OutOfMemoryError", "PatternError", "UnsupportedError"),
+    "_errors": ("ArgumentError", "DeviceError", "Error", "FileError", "LibraryError", "OutOfMemoryError", "PatternError", "UnsupportedError"),
     "_library": ("__version__",),
     "_operations": ("attention", "fused", "sddmm", "spmm"),
     "_pattern": ("Pattern",),

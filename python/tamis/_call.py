@@ -14,7 +14,7 @@ from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options
 from ._recipe import MOST, Recipe, key_of, same_array
 from ._sparse import NO_VALUES, Sparse, sparse
-from ._views import View, dense, vector, view
+from ._views import View, converting, dense, vector, view
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
@@ -73,8 +73,8 @@ def given_values(s: Sparse, values: Any, as_pattern: bool, kind: int, operation:
         if v.device != s.device:
             raise _errors.ArgumentError(f"values are on {v.device} and S on {s.device}: move one")
     if v.type != kind and not (operation == SPMM and v.type == c.TAMIS_F32 and _types.SIZES[kind] == 2):
-        raise _errors.ArgumentError(f"{name} are {_types.NAMES[v.type]}, the operands {_types.NAMES[kind]}: convert one, for instance by "
-                                    f"{'S' if name != 'values' else name}.astype('{_types.NUMPY_NAMES[kind]}')")
+        line = converting(v.array, name, kind) if name == "values" else f"S.astype('{_types.NUMPY_NAMES[kind]}')"
+        raise _errors.ArgumentError(f"{name} are {_types.NAMES[v.type]}, the operands {_types.NAMES[kind]}: convert one, for instance by {line}")
     return Given(v.pointer, v.type, apart, v)
 
 
@@ -84,7 +84,26 @@ def _checked(v: View, name: str, first: View, s: Sparse) -> None:
         raise _errors.ArgumentError(f"{name} is on {v.device} and S on {s.device}: move one")
     if v.type != first.type:
         raise _errors.ArgumentError(f"{name} is {_types.NAMES[v.type]} and the other operands {_types.NAMES[first.type]}: convert one, for "
-                                    f"instance by {name}.astype('{_types.NUMPY_NAMES[first.type]}')")
+                                    f"instance by {converting(v.array, name, first.type)}")
+
+
+def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views: list[View], s: Sparse, rows: int, cols: int) -> None:
+    """The library would name the first number that disagrees; the caller thinks in shapes. op(S) is rows x cols."""
+    expected = {SDDMM: (rows, cols), SPMM: (cols,), FUSED: (rows, cols, cols)}[operation]
+    for name, m, v, wanted in zip(names, matrices, views, expected):
+        if m.rows != wanted:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: expected {wanted} rows, since the sparse matrix is {s.shape[0]} x {s.shape[1]}"
+                                        f"{'; is it transposed?' if m.cols == wanted else ''}")
+    if operation != SPMM and matrices[0].cols != matrices[1].cols:
+        raise _errors.ArgumentError(f"{names[0]} has shape {tuple(views[0].shape)} and {names[1]} {tuple(views[1].shape)}: expected the same "
+                                    f"number of columns")
+
+
+def _check_output(out: Any, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
+    """An output that is an operand would be read after parts of it were written."""
+    for name, x in zip(names, operands):
+        if x is out:
+            raise _errors.ArgumentError(f"out is {name}: expected an array of its own")
 
 
 def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse, beta: float) -> View:
@@ -103,6 +122,9 @@ def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse,
         raise _errors.ArgumentError(f"out is on {v.device} and S on {s.device}: move one")
     if tuple(v.shape) != shape:
         raise _errors.ArgumentError(f"out has shape {tuple(v.shape)}: expected {shape}")
+    if v.type != first.type and not (v.type == c.TAMIS_F32 and _types.SIZES[first.type] == 2):
+        raise _errors.ArgumentError(f"out is {_types.NAMES[v.type]}, the operands {_types.NAMES[first.type]}: expected "
+                                    f"{_types.NAMES[first.type]}{' or fp32' if _types.SIZES[first.type] == 2 else ''}")
     return v
 
 
@@ -110,6 +132,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Sparse]:
     """Runs an operation and returns the array of its result, and S's view. `planned`: a function from a call's form to a plan, and
     `recipes` its earlier calls."""
+    if out is not None:
+        _check_output(out, names, operands)
     key = None
     if type(S) is Pattern:
         if recipes is None:
@@ -156,7 +180,8 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     used = given_values(s, values, how.as_pattern, first.type, operation, batch)
     kind = kind_of(first.array)
     struct = s.struct
-    rows = struct.cols if how.transpose else struct.rows
+    rows, cols = (struct.cols, struct.rows) if how.transpose else (struct.rows, struct.cols)
+    _check_shapes(operation, names, matrices, views, s, rows, cols)
     if operation == SDDMM:
         result = _output(out, kind, (*lead, s.nnz), first, s, beta)
         apart = vector(result, "out", s.nnz, batch)
@@ -168,7 +193,10 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             P = c.tamis_dense(result.pointer, rows, 1, 0, result.type, 0, matrices[0].location, apart)
         else:
             P = dense(result, "out")
-    execution = c.tamis_execution(kind.stream(first.array), alpha, beta, used.pointer, used.apart)
+    try:
+        execution = c.tamis_execution(kind.stream(first.array), alpha, beta, used.pointer, used.apart)
+    except TypeError:
+        raise TypeError(f"alpha = {alpha!r}, beta = {beta!r}: expected numbers") from None
     if statistics is not None:
         execution.softmax_rows = statistics
     if planned is not None:

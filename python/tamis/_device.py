@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import glob
+import operator
 import os
 import sys
 import threading
@@ -117,6 +118,10 @@ def set_threads(threads: int) -> None:
     >>> tamis.set_threads(2)
     >>> tamis.set_threads(0)
     """
+    try:
+        threads = operator.index(threads)
+    except TypeError:
+        raise TypeError(f"threads = {threads!r}: expected an integer") from None
     if _forked and threads != 1:
         raise _errors.ArgumentError(f"threads = {threads}: a process that was forked from one that had used tamis has one thread; start "
                                     f"processes with multiprocessing.get_context('spawn')")

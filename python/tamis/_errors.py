@@ -1,6 +1,8 @@
 """The exceptions: each is also a ValueError, a MemoryError or a RuntimeError, and carries the library's message."""
 from __future__ import annotations
 
+import re
+
 from . import _declarations as c
 
 
@@ -31,7 +33,11 @@ class DeviceError(Error, RuntimeError):
 
 
 class LibraryError(Error, RuntimeError):
-    """Any other error of the library: a file, a cancelled call, a defect."""
+    """Any other error of the library: a cancelled call, a defect."""
+
+
+class FileError(LibraryError, OSError):
+    """A file cannot be opened, read or written."""
 
 
 OF_STATUS = {
@@ -42,7 +48,16 @@ OF_STATUS = {
     c.TAMIS_ERROR_OVERFLOW: ArgumentError,
     c.TAMIS_ERROR_FORMAT: ArgumentError,
     c.TAMIS_ERROR_DEVICE: DeviceError,
+    c.TAMIS_ERROR_FILE: FileError,
 }
+
+
+def renamed(error: Exception, names: dict[str, str]) -> Exception:
+    """The same error about arguments that the caller knows by other names: {"A": "q"}."""
+    other = type(error)(re.sub(rf"\b({'|'.join(map(re.escape, names))})(?:\b|(?<=\.))", lambda found: names[found[0]], str(error)))
+    if isinstance(error, Error):
+        other.status = error.status  # type: ignore[attr-defined]
+    return other
 
 
 def of_status(status: int, message: str) -> Error:

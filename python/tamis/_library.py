@@ -72,7 +72,9 @@ def named(function: str, name: str, what: str) -> int:
     number = ctypes.c_int()
     if not isinstance(name, str):
         raise TypeError(f"{what} = {name!r}: expected a string")
-    must(getattr(lib, function)(name.encode(), number))
+    status = getattr(lib, function)(name.encode(), number)
+    if status:  # the function calls its argument "name"; the caller's has another one
+        raise _errors.of_status(status, text(lib.tamis_last_error()).replace("name = ", f"{what} = ", 1))
     return number.value
 
 

@@ -79,36 +79,43 @@ def _reach(window: Any) -> tuple[int, int]:
     return -1 if left is None else left, -1 if right is None else right
 
 
-def make(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, window: Any = None, dilation: int = 1, every: int = 0,
+def make(arrays: Any, rows: int, cols: int | None, **parts: Any) -> tuple[Any, Any, tuple[int, int]]:
+    """Row offsets, columns and shape of the mask, in arrays of the same kind as `arrays` has. Errors name the arguments of `Pattern.mask`."""
+    try:
+        return mask(arrays, rows, cols, **parts)
+    except _errors.Error as error:
+        raise _errors.renamed(error, {"mask.globals": "global_tokens", "mask.global_list": "global_tokens", "mask.": ""}) from None
+
+
+def mask(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, window: Any = None, dilation: int = 1, every: int = 0,
          global_tokens: Any = 0, sinks: bool = False, blocks: Any = None, block: int = 0, offset: int | None = None, lengths: Any = None,
          row_lengths: Any = None, from_end: bool = False) -> tuple[Any, Any, tuple[int, int]]:
-    """Row offsets, columns and shape of the mask, in arrays of the same kind as `arrays` has."""
     cols = rows if cols is None else cols
     left, right = _reach(window)
-    mask = c.tamis_mask(**{**c.TAMIS_MASK_INIT, "rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every})
-    mask.causal, mask.sinks, mask.from_end = causal, sinks, from_end
-    mask.offset = (0 if from_end else cols - rows) if offset is None else offset
+    made = c.tamis_mask(**{**c.TAMIS_MASK_INIT, "rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every})
+    made.causal, made.sinks, made.from_end = causal, sinks, from_end
+    made.offset = (0 if from_end else cols - rows) if offset is None else offset
     if isinstance(global_tokens, Integral):
-        mask.globals = int(global_tokens)
+        made.globals = int(global_tokens)
     else:
         places = _numbers(arrays, global_tokens, "global_tokens")
-        mask.global_list, mask.global_count, mask.global_type = places.pointer, places.shape[0], _types.INDEX[places.type]
+        made.global_list, made.global_count, made.global_type = places.pointer, places.shape[0], _types.INDEX[places.type]
     if blocks is not None:
         known = _blocks(arrays, blocks)
-        mask.blocks, mask.block = ctypes.pointer(known.with_values(None, c.TAMIS_F32)), block
+        made.blocks, made.block = ctypes.pointer(known.with_values(None, c.TAMIS_F32)), block
     lists = [(name, _numbers(arrays, given, name)) for name, given in (("lengths", lengths), ("row_lengths", row_lengths)) if given is not None]
     if len({(v.shape[0], v.type) for _, v in lists}) > 1:
         first, second = (f"{v.shape[0]} of {_types.NAMES[v.type]}" for _, v in lists)
         raise _errors.ArgumentError(f"lengths are {first} and row_lengths {second}: give both for the same sequences, in one type")
     for name, v in lists:
-        mask.members, mask.length_type = v.shape[0], _types.INDEX[v.type]
-        setattr(mask, name, v.pointer)
+        made.members, made.length_type = v.shape[0], _types.INDEX[v.type]
+        setattr(made, name, v.pointer)
     device, nnz = opened(arrays.device), ctypes.c_int64()
-    offsets = arrays.empty(mask.members * max(rows, 0) + 1, True)
-    must(lib.tamis_mask_offsets(device.handle, arrays.stream, mask, c.TAMIS_I64, view(offsets, "offsets").pointer, nnz))
-    wide = nnz.value > INT32_MOST or mask.members * cols > INT32_MOST
+    offsets = arrays.empty(made.members * max(rows, 0) + 1, True)
+    must(lib.tamis_mask_offsets(device.handle, arrays.stream, made, c.TAMIS_I64, view(offsets, "offsets").pointer, nnz))
+    wide = nnz.value > INT32_MOST or made.members * cols > INT32_MOST
     columns = arrays.empty(nnz.value, wide)
     if nnz.value:
-        must(lib.tamis_mask_columns(device.handle, arrays.stream, mask, c.TAMIS_I64, view(offsets, "offsets").pointer,
+        must(lib.tamis_mask_columns(device.handle, arrays.stream, made, c.TAMIS_I64, view(offsets, "offsets").pointer,
                                     c.TAMIS_I64 if wide else c.TAMIS_I32, view(columns, "columns").pointer))
-    return offsets if wide else arrays.narrow(offsets), columns, (mask.members * rows, mask.members * cols)
+    return offsets if wide else arrays.narrow(offsets), columns, (made.members * rows, made.members * cols)

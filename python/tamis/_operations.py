@@ -5,6 +5,7 @@ from typing import Any
 
 from . import _declarations as c
 from ._call import FUSED, SDDMM, SPMM, compute, settings
+from ._errors import ArgumentError, renamed
 from ._kinds import NumPy, kind_of
 from ._pattern import Pattern
 
@@ -96,12 +97,15 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     if scale is None:
         scale = 1.0 / max(int(Q.shape[-1]), 1) ** 0.5
     how = settings("softmax", scale, math=math, keep_softmax=return_lse, as_pattern=True)
-    if not return_lse:
-        return compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias)[0]
-    rows = mask.shape[0] if hasattr(mask, "shape") else len(mask[0]) - 1
-    kind = kind_of(Q)
-    statistics = kind.empty((*tuple(Q.shape[:-2]), rows, 2), _statistics_type(kind, Q), Q)
-    E = compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias, kind.view(statistics, "statistics").pointer)[0]
+    try:
+        if not return_lse:
+            return compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias)[0]
+        rows = mask.shape[0] if hasattr(mask, "shape") else len(mask[0]) - 1
+        kind = kind_of(Q)
+        statistics = kind.empty((*tuple(Q.shape[:-2]), rows, 2), _statistics_type(kind, Q), Q)
+        E = compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias, kind.view(statistics, "statistics").pointer)[0]
+    except (ArgumentError, TypeError) as error:
+        raise renamed(error, {"S": "mask"} if isinstance(error, TypeError) else {"S": "mask", "values": "bias"}) from None
     largest, total = statistics[..., 0], statistics[..., 1]
     if kind is NumPy:
         import numpy

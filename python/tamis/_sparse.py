@@ -67,6 +67,11 @@ class Sparse:
 
 
 def _indices(array: Any, name: str, length: int | None = None) -> View:
+    what = str(getattr(array, "dtype", type(array).__name__)).replace("torch.", "")
+    if isinstance(array, (list, tuple)):
+        raise TypeError(f"{name} are a {what}: expected an array of int32 or int64")
+    if hasattr(array, "dtype") and what not in _types.OF_NUMPY_NAME:
+        raise _errors.ArgumentError(f"{name} are {what}: expected int32 or int64")
     v = view(array, name)
     if v.type not in _types.INDEX:
         raise _errors.ArgumentError(f"{name} are {_types.NAMES[v.type]}: expected int32 or int64")
@@ -145,7 +150,7 @@ def sparse(S: Any, name: str = "S", shape: tuple[int, int] | None = None, cols: 
         offsets, columns = S[0], S[1]
         values = S[2] if len(S) == 3 else None
         if shape is None:
-            rows = view(offsets, f"{name}'s row offsets").shape
+            rows = _indices(offsets, f"{name}'s row offsets").shape
             if cols is None:
                 raise _errors.ArgumentError(f"{name} is three arrays, which do not have its number of columns: make a "
                                             f"tamis.Pattern({name}, shape=(rows, cols))")

@@ -25,9 +25,18 @@ class View:
         self.type, self.device, self.writable, self.keep = kind, device, writable, keep
 
 
-def refuse_type(name: str, what: Any) -> _errors.ArgumentError:
+def refuse_type(name: str, what: Any, tensor: bool = False) -> _errors.ArgumentError:
     return _errors.ArgumentError(f"{name} has elements of type {what}: expected float32, float64, float16 or bfloat16; convert it, for "
-                                 f"instance by {name}.astype('float32')")
+                                 f"instance by {_converted(name, 'float32', tensor)}")
+
+
+def _converted(name: str, dtype: str, tensor: bool) -> str:
+    return f"{name}.to(torch.{dtype})" if tensor else f"{name}.astype('{dtype}')"
+
+
+def converting(array: Any, name: str, kind: int) -> str:
+    """The line with which the caller converts an array to an element type of the library."""
+    return _converted(name, _types.NUMPY_NAMES[kind], type(array).__module__.partition(".")[0] == "torch")
 
 
 _ndarray = numpy.ndarray
@@ -95,7 +104,7 @@ def torch_view(tensor: Any, name: str) -> View:
     """A view of a tensor of PyTorch. Gradients are the caller's matter."""
     kind = torch_type(tensor.dtype)
     if kind is None:
-        raise refuse_type(name, tensor.dtype)
+        raise refuse_type(name, tensor.dtype, tensor=True)
     if tensor.is_neg():
         raise _errors.ArgumentError(f"{name} is a negated view: copy it by {name}.resolve_neg()")
     return View(tensor, tensor.data_ptr(), tensor.shape, tensor.stride(), kind, torch_device(tensor.device), True)
@@ -270,7 +279,7 @@ def vector(v: View, name: str, length: int | None = None, batch: int = 1) -> int
         for size in v.shape[:-1]:
             members *= size
         if not v.shape or members != batch:
-            raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: expected {batch} vectors" if batch > 1 else
+            raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: expected ({length},), or {batch} of these" if batch > 1 else
                                         f"{name} has shape {tuple(v.shape)}: expected a vector")
     if length is not None and count != length:
         raise _errors.ArgumentError(f"{name} has {count} elements: expected {length}")

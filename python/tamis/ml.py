@@ -21,10 +21,19 @@ import numpy
 from . import _declarations as c
 from . import _errors, _together, _types
 from ._device import opened
-from ._library import lib, models, must, text
+from ._library import lib, models, text
+from ._library import must as _must
 from ._samples import samples
 from ._sparse import Sparse
 from ._views import dense, view
+
+
+def must(status: int) -> None:
+    """Raises the library's error, in which S is what is X here."""
+    try:
+        _must(status)
+    except _errors.Error as error:
+        raise _errors.renamed(error, {"S": "X"}) from None
 
 
 def _not_fitted(name: str) -> Exception:
@@ -76,7 +85,7 @@ class Estimator:
         """Sets parameters of the constructor; a fit uses them."""
         for name, value in given.items():
             if name not in self._names():
-                raise _errors.ArgumentError(f"{name} is no parameter of {type(self).__name__}: expected one of {', '.join(self._names())}")
+                raise _errors.ArgumentError(f"{name} is not a parameter of {type(self).__name__}: expected one of {', '.join(self._names())}")
             setattr(self, name, value)
         return self
 
@@ -152,7 +161,7 @@ class Estimator:
         if status:
             if first:
                 del self._model
-            raise _errors.of_status(status, message)
+            raise _errors.renamed(_errors.of_status(status, message), {"S": "X"})
         self._describe()
         return self
 

@@ -156,7 +156,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
                 rows.append({"values": values, "iterations": steps, "folds": used, "error": mean if numpy.isfinite(mean) else float("inf")})
             rows.sort(key=lambda row: row["error"])
             alive = [row["values"] for row in rows]
-            report(f"{len(rows)} candidates, {steps} iterations, {used} folds: best {rows[0]['error']:.6g} with {_words(alive[0])}")
+            report(f"{len(rows)} candidates, {steps} iterations, {used} fold{'' if used == 1 else 's'}: best {rows[0]['error']:.6g} with {_words(alive[0])}")
     return {"best": alive[0], "error": rows[0]["error"], "rows": rows, "cost": results.total("cost"), "seconds": results.total("seconds")}
 
 
@@ -245,7 +245,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("data", metavar="DATA", help="ratings, uses or bags of words, as for training")
     arguments.add_argument("--values", metavar="NAME=V,V,...", type=_numbers, action="append", default=[],
                            help="values of an option to try, such as factors=16,32 or biases=yes,no; others keep their list")
-    arguments.add_argument("--folds", metavar="N", type=int, default=3, help="parts that are held out in turn [3]")
+    arguments.add_argument("--folds", metavar="N", type=int, default=3, help="parts into which the data are split, one of which is held out [3]")
     arguments.add_argument("--seed", metavar="SEED", type=int, default=1, help="of folds and models [1]")
     arguments.add_argument("--iterations", metavar="N", type=int, help="of a whole fit [the method's]")
     arguments.add_argument("--state", metavar="FILE", help="keep results here, and go on from them")

@@ -62,8 +62,7 @@ static void write_choice(tamis_text *w, const tamis_group_plan *plan) {
     else
         tamis_text_add(w, "chosen       1d-fetch: never more words than static-split");
     if (all > 0)
-        tamis_text_add(w, "; this rank needs %.0f %% of the rows that it has not",
-                       100 * (double)plan->needed_rows / all);
+        tamis_text_add(w, "; this rank needs %.0f %% of the other ranks' rows", 100 * (double)plan->needed_rows / all);
     if (schemes[2].words < schemes[0].words)
         tamis_text_add(w, "; 1.5d-shift would receive less, but plans do not do it");
     tamis_text_add(w, "\n");

@@ -123,6 +123,10 @@ static tamis_status read_dense_text(const tamis_text *text, tamis_type type, tam
     if (row) TRY(tamis_check_signature(text, row->format));
     if (row && row->format == TAMIS_FILE_NPY) return tamis_read_npy(text, type, array);
     if (row && row->format == TAMIS_FILE_MATRIX_MARKET) return tamis_read_market_array(text, type, array);
+    if (row)
+        return tamis_fail(TAMIS_ERROR_FORMAT,
+                          "%s: a file of format %s, expected a dense matrix: .npy or a Matrix Market array", text->name,
+                          row->name);
     return tamis_text_fail(text, text->begin, "a dense matrix: .npy or a Matrix Market array");
 }
 

@@ -42,10 +42,9 @@ static tamis_status too_small(const cutting *c, const char *what, int64_t number
     if (__builtin_mul_overflow(bytes, times, &needed) || __builtin_add_overflow(needed, 256, &needed))
         needed = INT64_MAX;
     return tamis_fail(TAMIS_ERROR_MEMORY,
-                      "slabs.device_memory = %lld: %s %lld of S takes %lld bytes at once%s, for which %lld would do",
-                      (long long)c->plan->report.device_memory, what, (long long)number, (long long)bytes,
-                      of_softmax ? " with its rows of B and D, since softmax needs a whole row" : "",
-                      (long long)needed);
+                      "slabs.device_memory = %lld: expected at least %lld, since %s %lld of S takes %lld bytes%s",
+                      (long long)c->plan->report.device_memory, (long long)needed, what, (long long)number,
+                      (long long)bytes, of_softmax ? " with its rows of B and D, which softmax needs at once" : "");
 }
 
 /* Bytes of a piece with so many rows, nonzeros and rows of B; INT64_MAX: too many for 32 bits. */

@@ -110,11 +110,11 @@ def test_blocks_as_a_pattern(place):
 
 @pytest.mark.parametrize("parts, message", [
     ({"window": -1}, "window = -1: expected a distance"), ({"window": (None, None)}, r"window = \(None, None\): expected a distance"),
-    ({"dilation": 0, "window": 1}, "mask.dilation = 0: expected 1 .."), ({"global_tokens": [3, 1]}, r"mask.global_list\[1\] = 1 after 3"),
-    ({"global_tokens": [0.5]}, "global_tokens has shape"), ({"lengths": [7]}, r"mask.lengths\[0\] = 7: expected 0 .. 6"),
+    ({"dilation": 0, "window": 1}, "^dilation = 0: expected 1 .."), ({"global_tokens": [3, 1]}, r"^global_tokens\[1\] = 1 after 3"),
+    ({"global_tokens": [0.5]}, "global_tokens has shape"), ({"lengths": [7]}, r"^lengths\[0\] = 7: expected 0 .. 6"),
     ({"lengths": [1, 2], "row_lengths": [1]}, "lengths are 2 of int64 and row_lengths 1 of int64"),
-    ({"blocks": np.ones(3), "block": 2}, r"blocks has shape \(3,\)"), ({"blocks": np.ones((2, 2)), "block": 2}, "mask.blocks is 2 x 2: expected 3 x 3"),
-    ({"blocks": np.ones((3, 3))}, "mask.block = 0: expected 1 ..")])
+    ({"blocks": np.ones(3), "block": 2}, r"blocks has shape \(3,\)"), ({"blocks": np.ones((2, 2)), "block": 2}, "^blocks is 2 x 2: expected 3 x 3"),
+    ({"blocks": np.ones((3, 3))}, "^block = 0: expected 1 ..")])
 def test_refused(place, parts, message):
     with pytest.raises(ValueError, match=message):
         made(place, 6, **parts)

@@ -11,7 +11,7 @@ import pytest
 
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
-from tamis import _declarations as c  # noqa: E402
+from tamis import _declarations as c, _errors  # noqa: E402
 from tamis import ml  # noqa: E402
 from tamis._library import models, must  # noqa: E402
 
@@ -78,13 +78,16 @@ def test_pickles_and_files(method, tmp_path):
     assert pickle.loads(pickle.dumps(method(factors=7))).factors == 7
     with pytest.raises(ValueError, match="is a model of"):
         METHODS[METHODS.index(method) - 1].load(tmp_path / "a.model")
+    with pytest.raises(OSError, match="missing.model: cannot open") as raised:
+        method.load(tmp_path / "missing.model")
+    assert isinstance(raised.value, _errors.FileError) and isinstance(raised.value, _errors.LibraryError)
 
 
 def test_parameters():
     model = ml.ALS(factors=8)
     assert repr(model) == "ALS(factors=8)"
     assert model.set_params(biases=False) is model and model.get_params()["biases"] is False
-    with pytest.raises(ValueError, match="topics is no parameter of ALS"):
+    with pytest.raises(ValueError, match="topics is not a parameter of ALS"):
         model.set_params(topics=3)
     for wrong, words in (({"factors": 0}, "factors = 0"), ({"regularization": -1}, "regularization"), ({"factors": "many"}, "expected a number"),
                          ({"dtype": "float16"}, "float16"), ({"iterations": -1}, "iterations")):

@@ -401,8 +401,10 @@ def test_refused():
     pattern = make("csr")
     A, B = torch.ones(ROWS, INNER), torch.ones(COLS, INNER)
     for call, words in (
-            (lambda: tt.sddmm(pattern, A, B.double()), "B is fp64 and the other operands fp32"),
-            (lambda: tt.sddmm(pattern, A[:-1], B), "rows|A"),
+            (lambda: tt.sddmm(pattern, A, B.double()), r"B is fp64 and the other operands fp32: .*B\.to\(torch\.float32\)"),
+            (lambda: tt.sddmm(pattern, A[:-1], B), rf"A has shape .*: expected {ROWS} rows"),
+            (lambda: tt.attention(A, B.double(), B, pattern), r"k is fp64 and the other operands fp32: .*k\.to\(torch\.float32\)"),
+            (lambda: tt.attention(A, B, B, pattern, bias=torch.ones(3)), "bias has 3 elements"),
             (lambda: tt.sddmm(pattern, A, B, torch.ones(3)), "values has 3 elements"),
             (lambda: tt.sddmm(pattern, A, B, edge="never"), "never"),
             (lambda: tt.sddmm(pattern, A.int(), B.int()), "int32"),
@@ -414,6 +416,10 @@ def test_refused():
             (lambda: tt.Pattern.from_torch(torch.ones(2, 2)), "to_sparse_csr"),
             (lambda: tamis.sddmm((pattern.index, pattern.columns), A.requires_grad_(), B), r"A requires grad.*tamis.torch.*detach\(\)")):
         with pytest.raises(ValueError, match=words):
+            call()
+    for call in (lambda: tt.attention(A, B, B, torch.ones(ROWS, COLS)), lambda: tt.spmm(B, pattern), lambda: tt.softmax(B, B),
+                 lambda: tt.sddmm(torch.eye(3).to_sparse_csr(), A, B)):
+        with pytest.raises(TypeError, match=r"pattern is a Tensor: expected a tamis\.torch\.Pattern, made by Pattern\.from_torch"):
             call()
 
 

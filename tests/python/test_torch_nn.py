@@ -93,6 +93,8 @@ def test_sparse_attention():
     compared(layer, pattern, x, layer.out(out.transpose(1, 2).reshape(3, NODES, FEATURES)))
     with pytest.raises(ValueError, match="heads = 4"):
         nn.SparseAttention(FEATURES, heads=4)
+    with pytest.raises(ValueError, match="heads = 0: expected 1 or more"):
+        nn.GATConv(FEATURES, 2, heads=0)
 
 
 def test_layers_are_saved():

@@ -29,7 +29,7 @@ static const tool_option options[] = {
      "several devices together, each with its rows and a thread, compared with the first of them alone", AT(together),
      0, 0, &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
+     "with --devices: compute with a device's own rows of B while the other rows arrive", AT(overlap), 0, 0,
      &tool_overlaps},
     TOOL_SPREAD(AT(spread)),
     TOOL_PARTITION(AT(partition)),
@@ -144,7 +144,14 @@ static int run_bench(const void *given, int count, char **operands) {
     tool_bench_settings settled = *(const tool_bench_settings *)given;
     const tool_bench_settings *settings = &settled;
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
-    int code = tool_ranks_begin(settings->transport, settings->link, &settled.together);
+    const tool_rank_option together[] = {{"--spread", settings->spread},
+                                         {"--partition", settings->partition},
+                                         {"--link", settings->link},
+                                         {"--overlap", settings->overlap},
+                                         {.name = NULL}};
+    int code = tool_ranks_refuse(settings->transport, &settings->together, together);
+    if (code) return code;
+    code = tool_ranks_begin(settings->transport, settings->link, &settled.together);
     if (settled.together.count > 0) settled.devices = (tool_chosen){.count = 1, .at = {settled.together.at[0]}};
     if (code == 0) code = check_settings(settings);
     if (code == 0) code = check_together(settings);

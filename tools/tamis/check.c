@@ -51,7 +51,7 @@ static const tool_option options[] = {
      "several devices together, each with its rows and a thread; a name may be repeated", AT(together), 0, 0,
      &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
+     "with --devices: compute with a device's own rows of B while the other rows arrive", AT(overlap), 0, 0,
      &tool_overlaps},
     TOOL_PARTITION(AT(partition)),
     TOOL_TRANSPORT(AT(transport)),
@@ -547,6 +547,13 @@ static int run_check(const void *given, int count, char **operands) {
     settle_widths(&settled);
     const settings *set = &settled;
     check_run run = {.set = set};
+    const tool_rank_option together[] = {{"--exchange", set->exchange},
+                                         {"--partition", set->partition},
+                                         {"--link", set->link},
+                                         {"--overlap", set->overlap},
+                                         {.name = NULL}};
+    const int refused = tool_ranks_refuse(set->transport, &set->together, together);
+    if (refused) return refused;
     const int joined = tool_ranks_begin(set->transport, set->link, &settled.together);
     if (joined) return joined;
     const int opened = tool_lines_open(&run.lines, set->json);

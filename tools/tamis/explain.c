@@ -45,7 +45,7 @@ static const tool_option options[] = {
      "several devices instead of one: also what they exchange, and whether one alone would be faster", AT(together), 0,
      0, &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the others arrive", AT(overlap), 0, 0,
+     "with --devices: compute with a device's own rows of B while the other rows arrive", AT(overlap), 0, 0,
      &tool_overlaps},
     TOOL_EXCHANGE(AT(exchange)),
     TOOL_SPREAD(AT(spread)),
@@ -356,6 +356,13 @@ static int run_explain(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
+    const tool_rank_option together[] = {{"--exchange", set->exchange},
+                                         {"--spread", set->spread},
+                                         {"--partition", set->partition},
+                                         {"--overlap", set->overlap},
+                                         {.name = NULL}};
+    const int refused = tool_ranks_refuse(set->transport, &set->together, together);
+    if (refused) return refused;
     const int joined = tool_ranks_begin(set->transport, 0, &settled.together);
     if (joined) return joined;
     if (set->together.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");

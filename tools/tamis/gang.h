@@ -20,14 +20,14 @@
 #define TOOL_SPREAD(offset)                                                                                            \
     {                                                                                                                  \
         "spread", 0, TOOL_CHOICE, "WHEN", "auto",                                                                      \
-            "with --devices: use all of them, or auto, where the first alone is not predicted to be as fast", offset,  \
+            "with --devices: always use all of them, or use the first alone if it is predicted to be as fast", offset, \
             0, 0, &tool_spreads                                                                                        \
     }
 #define TOOL_PARTITION(offset)                                                                                         \
     {                                                                                                                  \
         "partition", 0, TOOL_CHOICE, "HOW", "rows",                                                                    \
-            "with --devices or --transport: rows in the order of the matrix, or those of a square one by METIS, "      \
-            "so that few go between devices",                                                                          \
+            "with --devices or --transport: keep the order of the rows, or reorder a square matrix by METIS, so that " \
+            "devices exchange few rows",                                                                               \
             offset, 0, 0, &tool_partitions                                                                             \
     }
 #define TOOL_TRANSPORT(offset)                                                                                         \

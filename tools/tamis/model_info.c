@@ -43,7 +43,7 @@ static void print_text(const tool_use *use) {
     } else {
         printf("  data        %s columns, no rows kept", tool_word_count(model->cols).text);
     }
-    if (isfinite(model->mean)) printf("; values %g to %g, %.4g in the mean", model->least, model->most, model->mean);
+    if (isfinite(model->mean)) printf("; values %g to %g, mean %.4g", model->least, model->most, model->mean);
     printf("\n  names       rows: %s, columns: %s\n", use->rows ? "yes" : "no", use->columns ? "yes" : "no");
     printf("  iterations  %d of %d done", model->iterations_done, made->iterations);
     if (isfinite(model->loss)) printf(", loss %.6g", model->loss);

@@ -61,7 +61,7 @@ static const tool_option options[] = {
      "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(devices), 0, 0,
      &tool_devices},
     {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the others arrive; with --device-memory, never: one "
+     "with --devices: compute with a device's own rows of B while the other rows arrive; with --device-memory, never: one "
      "thing after another, each timed",
      AT(overlap), 0, 0, &tool_overlaps},
     TOOL_EXCHANGE(AT(exchange)),
@@ -121,13 +121,20 @@ static const tamis_dense *given_view(const work *job, int which) {
     return job->given[which] ? tamis_owned_dense_view(job->given[which]) : NULL;
 }
 
-/* Refuses files whose sizes disagree with S, K or L, by name. */
+/* Refuses files whose sizes disagree with S, K or L, by name. Rows first: they do not depend on another file. */
 static int check_shape(const work *job, int which, const char *option, int64_t rows, int64_t cols) {
     const tamis_dense *dense = given_view(job, which);
+    const bool sddmm = job->problem.operation == TAMIS_OP_SDDMM;
+    const char *wanted = which == GIVEN_INITIAL && sddmm ? "column" : which == GIVEN_D ? "columns (L)" : "columns (K)";
     if (!dense || (dense->rows == rows && dense->cols == cols)) return 0;
-    return tool_usage_error("%s: found %lld x %lld, expected %lld x %lld for S of %lld x %lld", option,
-                            (long long)dense->rows, (long long)dense->cols, (long long)rows, (long long)cols,
-                            (long long)job->source.S->rows, (long long)job->source.S->cols);
+    if (dense->rows != rows)
+        return tool_usage_error("%s: found %lld x %lld, expected %lld rows, since S is %lld x %lld%s%s", option,
+                                (long long)dense->rows, (long long)dense->cols, (long long)rows,
+                                (long long)job->source.S->rows, (long long)job->source.S->cols,
+                                which == GIVEN_INITIAL && sddmm ? " with as many nonzeros" : "",
+                                dense->cols == rows ? "; is it transposed?" : "");
+    return tool_usage_error("%s: found %lld x %lld, expected %lld %s", option, (long long)dense->rows,
+                            (long long)dense->cols, (long long)cols, wanted);
 }
 
 /* K and L from the options, else from the files, else 128 and K. */
@@ -440,6 +447,24 @@ static int run_job(work *job, char **operands) {
     return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
 }
 
+/* Options that this run would not use: who gives one expects an effect. */
+static int check_unused(const settings *set, tamis_operation operation) {
+    const tool_rank_option together[] = {{"--exchange", set->exchange},
+                                         {"--spread", set->spread},
+                                         {"--partition", set->partition},
+                                         {"--link", set->link},
+                                         {"--overlap", set->device_memory > 0 ? 0 : set->overlap},
+                                         {.name = NULL}};
+    if (set->width > 0 && operation != TAMIS_OP_FUSED)
+        return tool_usage_error("--width: only fused has a D; the columns of %s are --inner",
+                                operation == TAMIS_OP_SPMM ? "B" : "A and B");
+    if (set->edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
+        return tool_usage_error("--edge: spmm has no edge operation; sddmm and fused have");
+    if (set->devices.count > 0 && set->device_memory > 0)
+        return tool_usage_error("--device-memory: one device does that; without --devices");
+    return tool_ranks_refuse(set->transport, &set->devices, together);
+}
+
 static int run_run(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
@@ -458,9 +483,8 @@ static int run_run(const void *given, int count, char **operands) {
     if (refused) return refused;
     job.problem.operation = (tamis_operation)operation;
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
-    if (set->devices.count > 0 && set->device_memory > 0)
-        return tool_usage_error("--device-memory: one device does that; without --devices");
-    int code = set->output ? tool_output_ending("--output", set->output, endings) : 0;
+    int code = check_unused(set, (tamis_operation)operation);
+    if (code == 0 && set->output) code = tool_output_ending("--output", set->output, endings);
     if (code == 0) code = tool_ranks_begin(set->transport, set->link, &settled.devices);
     if (code) return code;
     tool_interrupt_catch();

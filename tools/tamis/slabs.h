@@ -11,7 +11,7 @@
 #define TOOL_DEVICE_MEMORY(offset)                                                                                     \
     {                                                                                                                  \
         "device-memory", 0, TOOL_INTEGER, "BYTES", NULL,                                                               \
-            "out of core: the matrices stay in host memory, and slabs of them pass through so much of the device's",   \
+            "out of core: the matrices stay in host memory, and slabs of them pass through this much of the device's", \
             offset, 1, 9e18, NULL                                                                                      \
     }
 

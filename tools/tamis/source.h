@@ -45,7 +45,7 @@ typedef struct tool_reading {
 tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type);
 
 /* Of a file whose first line was left out. */
-#define TOOL_TITLES_NOTE "%s: the first line is no data: it was taken for titles and left out"
+#define TOOL_TITLES_NOTE "%s: skipped line 1, which looks like a header"
 
 /* Opens it with a progress bar. Returns 0 or an exit code, after a message. options may be NULL (fp32, int32). */
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);

@@ -153,7 +153,8 @@ static int edit_distance(const char *a, const char *b) {
 const char *tool_nearest(const char *wanted, const char *const *names) {
     const char *nearest = NULL;
     const int length = (int)strlen(wanted);
-    int best = length < 3 ? 2 : length / 3 + 2; /* one past the largest distance that still counts */
+    /* one past the largest distance that still counts; a single letter is near to every other one, and to none */
+    int best = length < 2 ? 1 : length < 3 ? 2 : length / 3 + 2;
     for (; *names; names++) {
         int distance = edit_distance(wanted, *names);
         if (length >= 3 && strncmp(wanted, *names, (size_t)length) == 0) distance = 1; /* a beginning */

@@ -33,6 +33,12 @@ def _edge(edge: str) -> int:
     return edge_number(edge) if number is None else number
 
 
+def _check(pattern: Any) -> None:
+    if not isinstance(pattern, Pattern):
+        raise TypeError(f"pattern is a {type(pattern).__name__}: expected a tamis.torch.Pattern, made by Pattern.from_torch, from_csr, from_coo, "
+                        f"from_edge_index or mask")
+
+
 def _recorded(*tensors: Optional[Tensor]) -> bool:
     """Whether gradients may be asked for: then softmax keeps its numbers of each row for them."""
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
@@ -66,6 +72,7 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     >>> A.grad[:, 0]
     tensor([2., 1.])
     """
+    _check(pattern)
     if plain((A, B, values)):
         return _direct.run((SDDMM, pattern, _how(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
     A, B, values = _autocast(A.device.type, (A, B, values))
@@ -84,6 +91,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     >>> tamis.torch.spmm(pattern, torch.tensor([[1.], [2.], [4.]])).ravel()
     tensor([4., 3., 0.])
     """
+    _check(pattern)
     if plain((B, values)):
         return _direct.run((SPMM, pattern, _how(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
     B, values = _autocast(B.device.type, (B, values))
@@ -103,6 +111,7 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     tensor([[4., 0., 4.],
             [0., 4., 0.]])
     """
+    _check(pattern)
     if plain((A, B, D, values)):
         return _direct.run((FUSED, pattern, _how(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
     A, B, D, values = _autocast(A.device.type, (A, B, D, values))
@@ -126,7 +135,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, *, scale: Optio
     """
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.shape[-1] else 1.0
-    return fused(pattern, q, k, v, bias, edge="softmax", scale=scale)
+    try:
+        return fused(pattern, q, k, v, bias, edge="softmax", scale=scale)
+    except _errors.ArgumentError as error:
+        raise _errors.renamed(error, {"A": "q", "B": "k", "D": "v", "values": "bias"}) from None
 
 
 def softmax(pattern: Pattern, values: Tensor) -> Tensor:
@@ -137,6 +149,7 @@ def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     >>> tamis.torch.softmax(pattern, torch.zeros(3))
     tensor([0.5000, 0.5000, 1.0000])
     """
+    _check(pattern)
     none = values.new_empty((*values.shape[:-1], pattern.rows, 0)), values.new_empty((*values.shape[:-1], pattern.cols, 0))
     return sddmm(pattern, *none, values, edge="softmax")
 
@@ -154,7 +167,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
     tensor([2.5000, 2.5000, 2.5000])
     """
     if not isinstance(input, Tensor) or input.layout is not torch.sparse_csr:
-        raise _errors.ArgumentError("input is no sparse CSR tensor: convert it by to_sparse_csr()")
+        raise _errors.ArgumentError("input is not a sparse CSR tensor: convert it by to_sparse_csr()")
     pattern = Pattern.from_torch(input)
     assert pattern.values is not None
     if out is not None:

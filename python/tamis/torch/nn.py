@@ -13,6 +13,12 @@ from torch import Tensor, nn
 from . import Pattern, attention, sddmm, softmax, spmm
 
 
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} = {size}: expected 1 or more")
+
+
 class DotGATConv(nn.Module):
     """Attention by dot products (DGL's DotGatConv): heads of softmax(z_i . z_j / sqrt(out)) z_j with z = W x.
 
@@ -26,6 +32,7 @@ class DotGATConv(nn.Module):
 
     def __init__(self, in_features: int, out_features: int, heads: int = 1):
         super().__init__()
+        _check_sizes(in_features=in_features, out_features=out_features, heads=heads)
         self.heads, self.out_features = heads, out_features
         self.weight = nn.Linear(in_features, heads * out_features, bias=False)
 
@@ -50,6 +57,7 @@ class GATConv(nn.Module):
     def __init__(self, in_features: int, out_features: int, heads: int = 1, *, slope: float = 0.2, dropout: float = 0.0, concat: bool = True,
                  bias: bool = True, sum_dropout: float = 0.0):
         super().__init__()
+        _check_sizes(in_features=in_features, out_features=out_features, heads=heads)
         self.heads, self.out_features, self.slope, self.concat = heads, out_features, slope, concat
         self.weight = nn.Linear(in_features, heads * out_features, bias=False)
         self.target, self.source = (nn.Parameter(torch.empty(heads, out_features, 1)) for _ in range(2))
@@ -107,6 +115,7 @@ class SparseAttention(nn.Module):
 
     def __init__(self, features: int, heads: int = 1, bias: bool = True):
         super().__init__()
+        _check_sizes(features=features, heads=heads)
         if features % heads:
             raise ValueError(f"heads = {heads}: expected a divisor of features = {features}")
         self.heads = heads
