@@ -85,17 +85,18 @@ def make(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, wind
     """Row offsets, columns and shape of the mask, in arrays of the same kind as `arrays` has."""
     cols = rows if cols is None else cols
     left, right = _reach(window)
-    mask = c.tamis_mask(**{**c.TAMIS_MASK_INIT, "rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every})
+    mask = _errors.filled(c.tamis_mask, ("rows", "cols", "left", "right", "dilation", "every", "offset", "block"), {
+        **c.TAMIS_MASK_INIT, "rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every, "block": block,
+        "offset": (0 if from_end else cols - rows) if offset is None else offset})
     mask.causal, mask.sinks, mask.from_end = causal, sinks, from_end
-    mask.offset = (0 if from_end else cols - rows) if offset is None else offset
     if isinstance(global_tokens, Integral):
-        mask.globals = int(global_tokens)
+        mask.globals = _errors.fits("global_tokens", int(global_tokens), ctypes.c_int64)
     else:
         places = _numbers(arrays, global_tokens, "global_tokens")
         mask.global_list, mask.global_count, mask.global_type = places.pointer, places.shape[0], _types.INDEX[places.type]
     if blocks is not None:
         known = _blocks(arrays, blocks)
-        mask.blocks, mask.block = ctypes.pointer(known.with_values(None, c.TAMIS_F32)), block
+        mask.blocks = ctypes.pointer(known.with_values(None, c.TAMIS_F32))
     lists = [(name, _numbers(arrays, given, name)) for name, given in (("lengths", lengths), ("row_lengths", row_lengths)) if given is not None]
     if len({(v.shape[0], v.type) for _, v in lists}) > 1:
         first, second = (f"{v.shape[0]} of {_types.NAMES[v.type]}" for _, v in lists)

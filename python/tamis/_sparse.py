@@ -24,6 +24,8 @@ class Sparse:
 
     def __init__(self, name: str, shape: tuple[int, int], transposed: bool, offsets: Any, rows: Any, columns: Any, values: Any,
                  matrix: Callable[[Any], Any]):
+        for axis, length in zip(("rows", "columns"), shape):
+            _errors.fits(f"{name}'s number of {axis}", length, ctypes.c_int64)
         first, second = (shape[1], shape[0]) if transposed else shape
         self._name = name
         columns_view = _indices(columns, f"{name}'s column indices")
