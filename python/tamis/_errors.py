@@ -65,10 +65,10 @@ def fits(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
-def filled(kind: Any, names: tuple[str, ...], given: dict[str, Any]) -> Any:
-    """A structure of the library with these fields, of which those in `names` are sizes from a caller."""
-    struct = kind(**given)
-    for name in names:
+def filled(kind: Any, defaults: dict[str, Any], given: dict[str, Any], sizes: tuple[str, ...]) -> Any:
+    """A structure of the library with these fields, of which `sizes` are whole numbers from a caller."""
+    struct = kind(**{**defaults, **given})
+    for name in sizes:
         if name in given and getattr(struct, name) != given[name]:
             fits(name, given[name], next(field[1] for field in kind._fields_ if field[0] == name))
     return struct

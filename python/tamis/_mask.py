@@ -85,9 +85,9 @@ def make(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, wind
     """Row offsets, columns and shape of the mask, in arrays of the same kind as `arrays` has."""
     cols = rows if cols is None else cols
     left, right = _reach(window)
-    mask = _errors.filled(c.tamis_mask, ("rows", "cols", "left", "right", "dilation", "every", "offset", "block"), {
-        **c.TAMIS_MASK_INIT, "rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every, "block": block,
-        "offset": (0 if from_end else cols - rows) if offset is None else offset})
+    sizes = {"rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every, "block": block,
+             "offset": (0 if from_end else cols - rows) if offset is None else offset}
+    mask = _errors.filled(c.tamis_mask, c.TAMIS_MASK_INIT, sizes, tuple(sizes))
     mask.causal, mask.sinks, mask.from_end = causal, sinks, from_end
     if isinstance(global_tokens, Integral):
         mask.globals = _errors.fits("global_tokens", int(global_tokens), ctypes.c_int64)

@@ -41,7 +41,7 @@ def choice(table: dict[str, int], value: str, name: str) -> int:
 
 def options(**given: Any) -> c.tamis_options:
     """The library's options: the defaults, and what is given."""
-    return _errors.filled(c.tamis_options, SIZES, {**c.TAMIS_OPTIONS_INIT, **given})
+    return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, SIZES)
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,7 @@ LARGE = r"expected a whole number from -?[0-9*]+ to 2\*\*\d+ - 1"
 
 @pytest.mark.parametrize("call, words", [
     (lambda: tamis.Pattern((OFFSETS, COLUMNS), shape=(2, 2**64 + 3)), f"S's number of columns = 18446744073709551619: {LARGE}"),
+    (lambda: tamis.Pattern((OFFSETS, COLUMNS), shape=(2, 3 - 2**64)), f"S's number of columns = -18446744073709551613: {LARGE}"),
     (lambda: tamis.Pattern((OFFSETS, COLUMNS), shape=(2**64 + 2, 3)), f"S's number of rows = 18446744073709551618: {LARGE}"),
     (lambda: tamis.plan("sddmm", pattern(), inner=2**64 + 2), f"inner = 18446744073709551618: {LARGE}"),
     (lambda: tamis.plan("spmm", pattern(), width=2**64 + 2), f"width = 18446744073709551618: {LARGE}"),
