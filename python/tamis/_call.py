@@ -170,7 +170,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
                 raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: its leading dimensions differ from {lead}")
             lead = tuple(v.shape[:-2])
         matrices.append(dense(v, name))
-    if not lead and values is not None and len(values.shape) > 1:  # a batch of values over shared operands
+    if not lead and values is not None and len(getattr(values, "shape", ())) > 1:  # a batch of values over shared operands
         lead = tuple(values.shape[:-1])
     batch = 1
     for length in lead:

@@ -125,7 +125,7 @@ def set_threads(threads: int) -> None:
     if _forked and threads != 1:
         raise _errors.ArgumentError(f"threads = {threads}: a process that was forked from one that had used tamis has one thread; start "
                                     f"processes with multiprocessing.get_context('spawn')")
-    must(lib.tamis_device_set_threads(opened("cpu").handle, threads))
+    must(lib.tamis_device_set_threads(opened("cpu").handle, _errors.fits("threads", threads, ctypes.c_int)))
 
 
 # ------------------------------------------------------------------------------ NVIDIA's packages from PyPI

@@ -1,7 +1,10 @@
 """The exceptions: each is also a ValueError, a MemoryError or a RuntimeError, and carries the library's message."""
 from __future__ import annotations
 
+import ctypes
 import re
+from numbers import Integral
+from typing import Any
 
 from . import _declarations as c
 
@@ -65,3 +68,21 @@ def of_status(status: int, message: str) -> Error:
     error = OF_STATUS.get(status, LibraryError)(message)
     error.status = status
     return error
+
+
+def fits(name: str, value: Any, kind: Any) -> Any:
+    """The whole number `value`, if a `kind` of ctypes holds it: ctypes itself keeps the low bits of one that is too large."""
+    if isinstance(value, Integral) and kind(int(value)).value != value:
+        bits, signed = 8 * ctypes.sizeof(kind), kind(-1).value < 0
+        least, most = (f"-2**{bits - 1}", f"2**{bits - 1} - 1") if signed else ("0", f"2**{bits} - 1")
+        raise ArgumentError(f"{name} = {value}: expected a whole number from {least} to {most}")
+    return value
+
+
+def filled(kind: Any, defaults: dict[str, Any], given: dict[str, Any], sizes: tuple[str, ...]) -> Any:
+    """A structure of the library with these fields, of which `sizes` are whole numbers from a caller."""
+    struct = kind(**{**defaults, **given})
+    for name in sizes:
+        if name in given and getattr(struct, name) != given[name]:
+            fits(name, given[name], next(field[1] for field in kind._fields_ if field[0] == name))
+    return struct

@@ -92,17 +92,18 @@ def mask(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, wind
          row_lengths: Any = None, from_end: bool = False) -> tuple[Any, Any, tuple[int, int]]:
     cols = rows if cols is None else cols
     left, right = _reach(window)
-    made = c.tamis_mask(**{**c.TAMIS_MASK_INIT, "rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every})
+    sizes = {"rows": rows, "cols": cols, "left": left, "right": right, "dilation": dilation, "every": every, "block": block,
+             "offset": (0 if from_end else cols - rows) if offset is None else offset}
+    made = _errors.filled(c.tamis_mask, c.TAMIS_MASK_INIT, sizes, tuple(sizes))
     made.causal, made.sinks, made.from_end = causal, sinks, from_end
-    made.offset = (0 if from_end else cols - rows) if offset is None else offset
     if isinstance(global_tokens, Integral):
-        made.globals = int(global_tokens)
+        made.globals = _errors.fits("global_tokens", int(global_tokens), ctypes.c_int64)
     else:
         places = _numbers(arrays, global_tokens, "global_tokens")
         made.global_list, made.global_count, made.global_type = places.pointer, places.shape[0], _types.INDEX[places.type]
     if blocks is not None:
         known = _blocks(arrays, blocks)
-        made.blocks, made.block = ctypes.pointer(known.with_values(None, c.TAMIS_F32)), block
+        made.blocks = ctypes.pointer(known.with_values(None, c.TAMIS_F32))
     lists = [(name, _numbers(arrays, given, name)) for name, given in (("lengths", lengths), ("row_lengths", row_lengths)) if given is not None]
     if len({(v.shape[0], v.type) for _, v in lists}) > 1:
         first, second = (f"{v.shape[0]} of {_types.NAMES[v.type]}" for _, v in lists)

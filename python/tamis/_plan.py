@@ -20,6 +20,7 @@ from ._sparse import Sparse
 MATH = {"exact": c.TAMIS_MATH_EXACT, "tf32": c.TAMIS_MATH_TF32}
 EFFORT = {"estimate": c.TAMIS_EFFORT_ESTIMATE, "measure": c.TAMIS_EFFORT_MEASURE}
 EDGES: dict[str, int] = {}
+SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # whole numbers of the caller's
 
 
 def edge_number(edge: str) -> int:
@@ -40,7 +41,7 @@ def choice(table: dict[str, int], value: str, name: str) -> int:
 
 def options(**given: Any) -> c.tamis_options:
     """The library's options: the defaults, and what is given."""
-    return c.tamis_options(**{**c.TAMIS_OPTIONS_INIT, **given})
+    return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, SIZES)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from . import _errors, _types
 from ._library import lib, must
 from ._views import View, vector, view
 
+BEYOND = 2**63  # what no int64 holds
 NO_VALUES = "none"  # there are none; or they are integers, which only patterns have
 
 
@@ -24,6 +25,9 @@ class Sparse:
 
     def __init__(self, name: str, shape: tuple[int, int], transposed: bool, offsets: Any, rows: Any, columns: Any, values: Any,
                  matrix: Callable[[Any], Any]):
+        for axis, length in zip(("rows", "columns"), shape):
+            if not -BEYOND <= length < BEYOND:
+                _errors.fits(f"{name}'s number of {axis}", length, ctypes.c_int64)
         first, second = (shape[1], shape[0]) if transposed else shape
         self._name = name
         columns_view = _indices(columns, f"{name}'s column indices")

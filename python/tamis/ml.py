@@ -45,6 +45,14 @@ def _not_fitted(name: str) -> Exception:
     return type("NotFittedError", (_errors.ArgumentError, exceptions.NotFittedError), {})(message)
 
 
+def _places(given: Any, name: str) -> numpy.ndarray:
+    """Numbers of rows or columns."""
+    array = numpy.asarray(given)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise _errors.ArgumentError(f"{name} has shape {array.shape} and elements of {array.dtype}: expected a list of whole numbers")
+    return numpy.ascontiguousarray(array, "int64")
+
+
 class _Model:
     """The library's model, freed with its last user."""
 
@@ -115,6 +123,10 @@ class Estimator:
                     raise _errors.ArgumentError(f"dtype = {value}: expected float32 or float64")
                 options.type = number
             elif name not in ("device", "devices") and value is not None:
+                if kinds[name] is ctypes.c_bool and not (isinstance(value, (bool, numpy.bool_)) or value in (0, 1)):
+                    raise _errors.ArgumentError(f"{name} = {value!r}: expected True or False")
+                if kinds[name] is not ctypes.c_double:
+                    _errors.fits(name, value, kinds[name])
                 try:
                     setattr(options, name, float(value) if kinds[name] is ctypes.c_double else value)
                 except (TypeError, ValueError):
@@ -256,8 +268,8 @@ class Estimator:
         rows: numbers of rows of the fit, or of `factors`; None: all. Both results are (rows, n); where fewer are left, -1 and NaN.
         """
         model = self._fitted()
-        count = (self._rows if factors is None else len(factors)) if rows is None else len(rows)
-        numbers = None if rows is None else numpy.ascontiguousarray(rows, "int64")
+        numbers = None if rows is None else _places(rows, "rows")
+        count = (self._rows if factors is None else len(factors)) if numbers is None else len(numbers)
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         W = None if factors is None else byref(dense(view(factors, "factors"), "factors"))
         known = None if seen is None else self._samples(seen, "seen")
@@ -272,7 +284,7 @@ class Estimator:
 
         Both are (which, n); where fewer are left, -1 and NaN.
         """
-        model, numbers = self._fitted(), numpy.ascontiguousarray(which, "int64")
+        model, numbers = self._fitted(), _places(which, "which")
         found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
         integers = ctypes.POINTER(ctypes.c_int64)
         must(models().tamis_model_similar(model, rows, numbers.ctypes.data_as(integers), len(numbers), n, found.ctypes.data_as(integers),

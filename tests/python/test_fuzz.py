@@ -101,3 +101,54 @@ def test_plans(data):
             plan(*operands)
     except (*EXPECTED, AttributeError) as error:
         assert str(error)
+
+
+def seldom(usual, *wrong):
+    """Mostly what is right."""
+    return some.sampled_from([usual] * 12 + list(wrong))
+
+
+@quick
+@given(some.data())
+def test_estimators(data):
+    """Parameters, data and rows of any kind; one device or several."""
+    ml = pytest.importorskip("tamis.ml")
+    sparse = pytest.importorskip("scipy.sparse")
+    rows, cols, (offsets, columns, *values) = data.draw(matrices())
+    method = data.draw(some.sampled_from([ml.ALS, ml.ImplicitALS, ml.CCD, ml.LDA, ml.SFA, ml.GaP]))
+    wrong = [-1, 0, 2**31, 2**64 + 1, 1.5, float("nan"), "4", [2], None]
+    given = {"factors": data.draw(seldom(2, *wrong)), "iterations": data.draw(seldom(1, -1, 0, 2**32 + 1, 1.5, "4")), "seed": data.draw(seldom(1, *wrong)),
+             "dtype": data.draw(seldom("float32", "float64", "float16", "x", 7)), "threads": data.draw(seldom(1, *wrong)),
+             "devices": data.draw(seldom(None, ["cpu", "cpu"], ["cpu"] * 3, [], "cpu", ["nowhere"], [None], 5))}
+    X = (offsets, columns, *values)
+    if data.draw(seldom(True, False)):
+        X = sparse.csr_array((rows, cols), dtype="float32")
+        if len(columns) == offsets[-1] and values and values[0].shape == columns.shape and offsets.dtype.kind == columns.dtype.kind == "i":
+            X.data, X.indices, X.indptr = values[0], columns.astype(offsets.dtype), offsets  # SciPy does not look at them
+    asked = data.draw(seldom([0], [], [99], [-1], [2**62], [float("nan")], [0.5], "x", [[0]], 3))
+    try:
+        model = method(**given)
+        model.fit(X, held_out=data.draw(seldom(None, X, sparse.csr_array(np.eye(2, 3)))))
+        model.transform(X)
+        model.predict(X, factors=data.draw(some.one_of(some.none(), arrays((rows, 2)))))
+        model.recommend(asked, data.draw(seldom(2, 0, -1, 2**40)))
+        model.similar(asked, 2, rows=data.draw(some.booleans()))
+    except EXPECTED as error:
+        assert str(error)
+
+
+@quick
+@given(some.data())
+def test_masks(data):
+    numbers = seldom(3, -1, 0, 1, 2**31, 2**63, 2**64 + 2, 1.5, "2", None)
+    lists = some.one_of(numbers, some.lists(some.integers(-1, 5), max_size=3), some.just([float("nan")]), some.just([2**63]))
+    parts = {name: data.draw(kind) for name, kind in {
+        "window": some.one_of(numbers, some.tuples(numbers, numbers)), "dilation": numbers, "every": numbers, "global_tokens": lists, "offset": numbers,
+        "lengths": lists, "row_lengths": lists, "causal": some.booleans(), "sinks": some.booleans(), "from_end": some.booleans(), "block": numbers,
+        "blocks": some.one_of(some.none(), arrays((2, 2)))}.items() if data.draw(some.integers(0, 3)) == 0}
+    try:
+        pattern = tamis.Pattern.mask(data.draw(seldom(4, 0, -1, 2**64 + 4)), data.draw(seldom(None, 5, 0, -1, 2**64 + 4)), **parts)
+    except EXPECTED as error:
+        assert str(error)
+    else:
+        assert pattern.nnz <= pattern.shape[0] * pattern.shape[1]
