@@ -313,7 +313,7 @@ static int finish(training *run, double seconds) {
     if (status != TAMIS_OK) {
         const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
-            tool_error("the progress is saved in %s: --resume -o ANOTHER goes on", run->checkpoint);
+            tool_error("the progress is saved in %s: continue with --resume -o ANOTHER", run->checkpoint);
         }
         return code;
     }
