@@ -168,6 +168,8 @@ static int open_data(training *run) {
     }
     code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
     run->data.S.cols = run->columns;
+    if (code == 0 && !set->stream && run->data.S.nnz == 0 && run->columns > 0 && tool_rank_number() == 0)
+        tool_warning("%s: no entries: the model learns nothing", run->data_spec);
     run->read_seconds = tool_seconds() - start;
     return code;
 }
