@@ -55,7 +55,7 @@ def _numbers(dense: Any, name: str) -> Any:
     try:
         return dense.astype("float64")
     except ValueError as error:
-        raise _errors.ArgumentError(f"{name} has elements that are no numbers: {error}") from None
+        raise _errors.ArgumentError(f"{name} has elements that are not numbers: {error}") from None
 
 
 def _real(dtype: Any, name: str) -> None:

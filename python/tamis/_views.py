@@ -76,7 +76,7 @@ def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _bad_strides(name: str, strides) -> _errors.ArgumentError:
-    return _errors.ArgumentError(f"{name} has strides of {strides} bytes, which are no multiples of its elements: copy it, for instance by "
+    return _errors.ArgumentError(f"{name} has strides of {strides} bytes, which are not multiples of its element size: copy it, for instance by "
                                  f"numpy.ascontiguousarray({name})")
 
 

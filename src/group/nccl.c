@@ -119,7 +119,7 @@ tamis_status tamis_nccl_wrap(tamis_device *device, void (*close)(void *context),
     nccl *n = NULL;
     TRY(tamis_device_check(device));
     if (!device->backend->messenger)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "NCCL moves the memory of CUDA devices; %s is none",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "link = nccl: expected CUDA devices, but %s is not one",
                           device->description.name);
     TRY(device->backend->messenger->open());
     TRY(tamis_allocate_zeroed(1, sizeof *n, "a transport over NCCL", (void **)&n));

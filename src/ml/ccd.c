@@ -65,7 +65,8 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     if (!(options->regularization > 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, must be positive", options->regularization);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number",
+                          options->regularization);
     if (options->inner_rounds < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
     return TAMIS_OK;

@@ -130,7 +130,8 @@ static tamis_status check(joining *j, tamis_group *group) {
     tamis_model *const model = j->model;
     if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
     if (!model->method->groups)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s does not fit on groups, als and implicit-als do: use one device",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "%s cannot be fitted on a group, only als and implicit-als can: use one device",
                           tamis_method_name(model->options.method));
     if (model->device != tamis_group_device(group))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "model: it was made on another device than this rank of the group has");

@@ -58,7 +58,7 @@ static tamis_status check(const tamis_model_options *options) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
     if (!(options->row_prior > 0) || !isfinite(options->row_prior))
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "row_prior = %g, must be positive: it is the shape of a gamma distribution",
+                          "row_prior = %g, expected a positive number: it is the shape of a gamma distribution",
                           options->row_prior);
     if (!(options->column_prior >= 0) || !isfinite(options->column_prior))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_prior = %g, expected 0 (no scale) or more",

@@ -19,5 +19,5 @@ tamis_status tamis_method_from_name(const char *name, tamis_method *method) {
             *method = (tamis_method)i;
             return TAMIS_OK;
         }
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "method \"%s\" is none of als, implicit-als, ccd, lda, sfa, gap", name);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = \"%s\": expected als, implicit-als, ccd, lda, sfa or gap", name);
 }

@@ -75,14 +75,15 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     if (!(options->regularization > 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, must be positive", options->regularization);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number",
+                          options->regularization);
     if (!(options->column_regularization >= 0) || !isfinite(options->column_regularization))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_regularization = %g, expected 0 or more",
                           options->column_regularization);
     if (options->cg_steps < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
     if (!(options->rate > 0) || !isfinite(options->rate))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, must be positive", options->rate);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, expected a positive number", options->rate);
     return TAMIS_OK;
 }
 

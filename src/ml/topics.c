@@ -69,7 +69,7 @@ tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W) {
     int64_t rows = 0;
     TRY(ml_check_fitted(model));
     if (model->method->kind != ML_COUNTS)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s has features, not topics that documents have shares of",
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s is not a topic model: its documents have no shares of topics",
                           tamis_method_name(model->options.method));
     if (!W) return tamis_fail(TAMIS_ERROR_ARGUMENT, "W is NULL");
     TRY(ml_check_rows(model, W, &rows));

@@ -469,7 +469,7 @@ static const quarrel quarrels[] = {
     {more_factors, TAMIS_ERROR_ARGUMENT, "rank 1: options.factors = 6, but 5 on rank 0"},
     {other_lambda, TAMIS_ERROR_ARGUMENT, "rank 1: options.regularization = 0.25, but 0.10000000000000001 on rank 0"},
     {other_method, TAMIS_ERROR_UNSUPPORTED,
-     "rank 1: ccd does not fit on groups, als and implicit-als do: use one device"},
+     "rank 1: ccd cannot be fitted on a group, only als and implicit-als can: use one device"},
     {more_columns, TAMIS_ERROR_ARGUMENT, "rank 1: S.cols = 44, but 43 on rank 0"},
     {no_number, TAMIS_ERROR_ARGUMENT, "rank 1: S has the value nan at row "},
     {no_matrix, TAMIS_ERROR_ARGUMENT, "rank 1: S.offsets"},

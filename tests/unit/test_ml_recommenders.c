@@ -195,11 +195,11 @@ static void test_refusals(void **state) {
     for (int n = 0; n < METHODS; n++) {
         tamis_model_options options = options_of(methods[n], TAMIS_F32, 3, 2);
         options.regularization = -1;
-        refused(&options, "regularization = -1, must be positive");
+        refused(&options, "regularization = -1, expected a positive number");
         options.regularization = NAN;
-        refused(&options, "regularization = nan, must be positive");
+        refused(&options, "regularization = nan, expected a positive number");
         options.regularization = INFINITY;
-        refused(&options, "regularization = inf, must be positive");
+        refused(&options, "regularization = inf, expected a positive number");
     }
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, 3, 2);
     options.cg_steps = 0;
@@ -212,7 +212,7 @@ static void test_refusals(void **state) {
     refused(&options, "inner_rounds = 0, expected 1 or more");
     options = options_of(TAMIS_SFA, TAMIS_F32, 3, 2);
     options.rate = 0;
-    refused(&options, "rate = 0, must be positive");
+    refused(&options, "rate = 0, expected a positive number");
     options.rate = 1;
     options.column_regularization = -0.5;
     refused(&options, "column_regularization = -0.5, expected 0 or more");

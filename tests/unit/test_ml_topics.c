@@ -564,7 +564,8 @@ static void refusals(void **state) {
     o.reserved_flags[4] = false;
     refuses(o, "learn_row_prior with maximum_a_posteriori: documents have no distributions then");
     refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 or more");
-    refuses((o = gap, o.row_prior = 0, o), "row_prior = 0, must be positive: it is the shape of a gamma distribution");
+    refuses((o = gap, o.row_prior = 0, o),
+            "row_prior = 0, expected a positive number: it is the shape of a gamma distribution");
     refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
     refuses((o = gap, o.row_prior = 1.5, o),
             "row_prior = 1.5 with column_prior = 0: a shape above 1 needs a scale, without it the loss has no minimum");

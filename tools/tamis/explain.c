@@ -106,12 +106,14 @@ static void print_candidates(const explained *one) {
 static void print_times(const explained *one, int64_t calls) {
     const tamis_plan_report *report = &one->report;
     tool_text text = {0};
+    bool below = false;
     if (report->predicted_seconds > 0) {
         tool_text_add(&text, "%s a call, %s GFLOP/s", tool_word_seconds(report->predicted_seconds).text,
                       tool_word_number(1e-9 * one->floor.flops / report->predicted_seconds).text);
         if (one->floor.seconds > 0) {
             tool_text_add(&text, "; %.2f times the floor of %s", report->predicted_seconds / one->floor.seconds,
                           tool_word_seconds(one->floor.seconds).text);
+            below = report->predicted_seconds < one->floor.seconds;
         }
     } else {
         tool_text_add(&text, "no model");
@@ -123,6 +125,7 @@ static void print_times(const explained *one, int64_t calls) {
                       one->floor.memory_bound ? tool_word_bytes((int64_t)one->floor.bytes).text
                                               : tool_word_short(one->floor.flops).text,
                       tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text);
+    if (below) tool_text_add(&text, ", which data in a cache can beat");
     print_field("predicted", tool_text_get(&text));
     tool_text_free(&text);
     print_candidates(one);

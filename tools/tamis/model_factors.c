@@ -116,7 +116,7 @@ static int transform(const tool_use *use, const void *given, int count, char **o
 static int run_transform(const void *given, int count, char **operands) {
     settings set = *(const settings *)given;
     if (is_array(set.use.output)) { /* no stream */
-        if (set.use.json) return tool_usage_error("--json: an array of -o %s is no JSON", set.use.output);
+        if (set.use.json) return tool_usage_error("--json: -o %s writes an array, not JSON", set.use.output);
         set.rows = set.use.output;
         set.use.output = NULL;
     }

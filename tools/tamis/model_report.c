@@ -121,7 +121,7 @@ static double finite_or_zero(double value) { return isfinite(value) ? value : 0;
 bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
     tool_training_report *report = context;
     if (iteration->checkpoint_failure && !report->last.checkpoint_failure) {
-        tool_warning("%s; the training goes on without this checkpoint", iteration->checkpoint_failure);
+        tool_warning("%s; training continues without this checkpoint", iteration->checkpoint_failure);
     }
     report->last = *iteration;
     if (iteration->batch == iteration->batches) {

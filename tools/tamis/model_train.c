@@ -170,6 +170,8 @@ static int open_data(training *run) {
     }
     code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
     run->data.S.cols = run->columns;
+    if (code == 0 && !set->stream && run->data.S.nnz == 0 && run->columns > 0 && tool_rank_number() == 0)
+        tool_warning("%s: no entries: the model learns nothing", run->data_spec);
     run->read_seconds = tool_seconds() - start;
     return code;
 }
@@ -327,7 +329,7 @@ static int finish(training *run, double seconds) {
     if (status != TAMIS_OK) {
         const int code = tool_file_error(status, set->output);
         if (run->checkpoint && is_file(run->checkpoint)) {
-            tool_error("the progress is saved in %s: --resume -o ANOTHER goes on", run->checkpoint);
+            tool_error("the progress is saved in %s: continue with --resume -o ANOTHER", run->checkpoint);
         }
         return code;
     }
