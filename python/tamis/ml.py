@@ -340,6 +340,8 @@ class BatchEstimator(Estimator):
 class ALS(Estimator):
     """Ratings by alternating least squares. Parameters are fields of `tamis_model_options`, with its defaults; threads: 0 is all.
 
+    The regularization alone has another default: 0, which is lambda by the noise of the data.
+
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ALS
     >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
@@ -350,7 +352,7 @@ class ALS(Estimator):
 
     _method = c.TAMIS_ALS
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
         self._set(locals())
 
@@ -360,7 +362,7 @@ class ImplicitALS(Estimator):
 
     _method = c.TAMIS_IMPLICIT_ALS
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.01,
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu"):
         self._set(locals())
 
@@ -370,7 +372,7 @@ class CCD(Estimator):
 
     _method = c.TAMIS_CCD
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
                  device: str = "cpu"):
         self._set(locals())

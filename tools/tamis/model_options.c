@@ -43,7 +43,8 @@ static const struct {
     {ALL | MAY_CHANGE,
      {"iterations", 'n', TOOL_INT, "N", NULL, "passes over the data", MODEL(iterations), 0, 1e9, NULL}},
     {ALS | IMPLICIT | CCD,
-     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda, greater than 0", MODEL(regularization), 0, 0, NULL}},
+     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda; 0: by the noise of the data", MODEL(regularization), 0,
+      0, NULL}},
     {SFA,
      {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda of a user, greater than 0", MODEL(regularization), 0, 0,
       NULL}},
@@ -187,12 +188,19 @@ bool tool_train_of_model(const tool_option *option) {
     return is_kept(option) && option->value != TOOL_CHOICE && strcmp(option->name, "topics") != 0;
 }
 
-/* The defaults are the library's. A flag that is on unless it is turned off has a default, others none. */
+tamis_status tool_train_defaults(tamis_method method, tamis_model_options *model) {
+    const tamis_status status = tamis_model_options_init(model, method);
+    const bool by_noise = method == TAMIS_ALS || method == TAMIS_CCD || method == TAMIS_IMPLICIT_ALS;
+    if (status == TAMIS_OK && by_noise) model->regularization = 0; /* serves more data than a constant does */
+    return status;
+}
+
+/* A flag that is on unless it is turned off has a default, others none. */
 static void prepare_method(tamis_method method) {
     static tool_word presets[TAMIS_GAP + 1][ROWS];
     tool_option *const options = tool_train_options[method];
     tool_train_settings settings = {.device = 0};
-    if (tamis_model_options_init(&settings.model, method) != TAMIS_OK) return;
+    if (tool_train_defaults(method, &settings.model) != TAMIS_OK) return;
     int count = 0;
     for (int i = 0; i < ROWS; i++) {
         if (!(rows[i].methods & (1 << method))) continue;

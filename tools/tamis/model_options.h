@@ -26,6 +26,9 @@ enum { TOOL_TRAIN_OPTIONS = 64 };
 extern tool_option tool_train_options[TAMIS_GAP + 1][TOOL_TRAIN_OPTIONS];
 void tool_train_options_prepare(void);
 
+/* The library's defaults, but with lambda by the noise of the data (0) for als, ccd and implicit-als. */
+tamis_status tool_train_defaults(tamis_method method, tamis_model_options *model);
+
 /* Whether an option is a number that the model keeps, other than its type. --topics, the other name of --factors, is
    not. */
 bool tool_train_of_model(const tool_option *option);

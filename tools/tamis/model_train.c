@@ -364,7 +364,7 @@ static int run_train(const void *given, int count, char **operands) {
     (void)count;
     training run = {.settings = *(const tool_train_settings *)given, .data_spec = operands[1]};
     tamis_status status = tamis_method_from_name(operands[0], &run.method);
-    if (status == TAMIS_OK) status = tamis_model_options_init(&run.settings.model, run.method);
+    if (status == TAMIS_OK) status = tool_train_defaults(run.method, &run.settings.model);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     int code = tool_options_repeat(tool_train_options[run.method], &run.settings);
     if (code == 0) code = check_settings(&run.settings, run.method);
