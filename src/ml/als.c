@@ -43,6 +43,7 @@ typedef struct als {
     void *errors;           /* a rating each */
     tamis_dense squares[2]; /* of the factors, a row each */
     ml_units units;         /* with biases */
+    ml_noise noise;         /* where lambda is found by it */
     double left;            /* sum of squares of this rank's errors, of the factors as they are; NaN: not known */
 } als;
 
@@ -170,6 +171,7 @@ static void free_work(tamis_model *model, als *work) {
     if (work->errors) tamis_device_free(model->device, work->errors);
     for (int i = 0; i < 2; i++) ml_dense_free(model, &work->squares[i]);
     ml_units_free(model, &work->units);
+    ml_noise_free(model, &work->noise);
     tamis_release(work);
 }
 
@@ -191,8 +193,9 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     model->work = work;
     work->left = (double)NAN;
-    TRY(ml_times_reserve(model, 2.0 * (3 + model->options.cg_steps)));
+    TRY(ml_times_reserve(model, 2.0 * (4 + model->options.cg_steps))); /* of each half, and of the errors */
     if (biased(model)) TRY(ml_units_make(model, &work->units));
+    if (by_noise(model)) TRY(ml_noise_make(model, model->width, &work->noise));
     for (int i = 0; i < 2; i++) {
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
         TRY(ml_dense_make(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
@@ -217,7 +220,7 @@ static tamis_status find_errors(tamis_model *model, als *work) {
 static tamis_status find_lambda(tamis_model *model, als *work) {
     const tamis_dense *const factors[2] = {&model->row_factors, &model->column_factors};
     if (isnan(work->left)) TRY(find_errors(model, work));
-    TRY(ml_noise_lambda(model, work->left, factors, biased(model)));
+    TRY(ml_noise_lambda(model, &work->noise, work->left, factors, biased(model)));
     for (int i = 0; i < 2 && model->options.weighted; i++)
         TRY(tamis_dense_axpby(model->device, NULL, model->lambda, &work->sides[i].weights, 0, &work->sides[i].lambda));
     return TAMIS_OK;

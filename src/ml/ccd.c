@@ -52,6 +52,7 @@ typedef struct ccd {
     tamis_dense shift, unit, step; /* width x width, and 1 x width twice */
     tamis_dense places[2];         /* in a pair: 1 x 2 each */
     tamis_dense decrease[2];       /* of the objective by a round's update of rows, columns: 1 x 1 */
+    ml_noise noise;                /* where lambda is found by it */
     bool residual_is_new[2];       /* it is what the factors give */
 } ccd;
 
@@ -219,6 +220,7 @@ static void free_work(tamis_model *model, ccd *work) {
     tamis_dense *const matrices[] = {&work->shift,       &work->unit,      &work->step,     &work->decrease[0],
                                      &work->decrease[1], &work->places[0], &work->places[1]};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
+    ml_noise_free(model, &work->noise);
     tamis_release(work);
 }
 
@@ -276,6 +278,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     model->work = work;
     TRY(ml_times_reserve(model, 2 + (double)model->options.factors * (4 + 4.0 * model->options.inner_rounds)));
     TRY(make_units(model, work));
+    if (by_noise(model)) TRY(ml_noise_make(model, model->options.factors, &work->noise));
     for (int i = 0; i < 2; i++) {
         const double place[] = {i == 0, i == 1};
         TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
@@ -339,7 +342,7 @@ static tamis_status find_lambda(tamis_model *model, ccd *work) {
     const tamis_dense residual = ml_values_view(model, work->sides[0].residual, work->sides[0].S.view.nnz);
     double squares;
     TRY(tamis_dense_dot(model->device, NULL, model->workspace, &residual, &residual, &squares));
-    TRY(ml_noise_lambda(model, squares, features, false));
+    TRY(ml_noise_lambda(model, &work->noise, squares, features, false));
     for (int i = 0; i < 2; i++)
         TRY(tamis_dense_axpby(model->device, NULL, model->lambda, &work->sides[i].weights, 0, &work->sides[i].lambda));
     return TAMIS_OK;

@@ -70,31 +70,40 @@ static double inverse_trace(double *A, int64_t n, double least) {
     return trace;
 }
 
+tamis_status ml_noise_make(const tamis_model *model, int64_t features, ml_noise *noise) {
+    const int64_t count = features * features;
+    TRY(ml_dense_make(model, features, features, &noise->gram));
+    TRY(tamis_allocate(count, tamis_type_size(model->options.type), "the noise of ratings", &noise->narrow));
+    return tamis_allocate(count, sizeof *noise->numbers, "the noise of ratings", (void **)&noise->numbers);
+}
+
+void ml_noise_free(const tamis_model *model, ml_noise *noise) {
+    ml_dense_free(model, &noise->gram);
+    tamis_release(noise->narrow);
+    tamis_release(noise->numbers);
+    *noise = (ml_noise){0};
+}
+
 /* The degrees of freedom of `rows` rows with `ratings` each, whose regressors are `others` rows of Y. */
-static tamis_status freedom_of(const tamis_model *model, double rows, double ratings, double others,
-                               const tamis_dense *Y, bool last_is_bias, double *freedom) {
+static tamis_status freedom_of(const tamis_model *model, const ml_noise *noise, double rows, double ratings,
+                               double others, const tamis_dense *Y, bool last_is_bias, double *freedom) {
     const int64_t n = Y->cols;
     const double shift = model->lambda * weight_of(model, ratings);
-    tamis_dense G = {0};
-    double *A = NULL;
-    tamis_status status;
-    TRY_GOTO(done, ml_dense_make(model, n, n, &G));
-    TRY_GOTO(done, ml_gram(model, Y, 0, &G));
-    TRY_GOTO(done, ml_dense_read_doubles(model, &G, &A));
-    for (int64_t i = 0; i < n * n; i++) A[i] *= ratings / others;
+    double *const A = noise->numbers;
+    TRY(ml_gram(model, Y, 0, &noise->gram));
+    TRY(ml_dense_read(model, &noise->gram, noise->narrow));
+    for (int64_t i = 0; i < n * n; i++) A[i] = ml_number(noise->narrow, model->options.type, i) * ratings / others;
     if (last_is_bias) { /* it meets a one, not the others' biases */
         for (int64_t i = 0; i < n; i++) A[(n - 1) * n + i] = 0;
         A[n * n - 1] = ratings;
     }
     for (int64_t i = 0; i < n; i++) A[i * n + i] += shift;
     *freedom = rows * ((double)n - shift * inverse_trace(A, n, shift));
-done:
-    tamis_release(A);
-    ml_dense_free(model, &G);
-    return status;
+    return TAMIS_OK;
 }
 
-static tamis_status find(tamis_model *model, double squares, const tamis_dense *const *features, bool last_is_bias) {
+static tamis_status find(tamis_model *model, const ml_noise *noise, double squares, const tamis_dense *const *features,
+                         bool last_is_bias) {
     const double nnz = (double)model->nnz, sizes[2] = {(double)model->rows, (double)model->cols};
     double taken = 0;
     if (nnz == 0) {
@@ -104,12 +113,12 @@ static tamis_status find(tamis_model *model, double squares, const tamis_dense *
     TRY(ml_add_ranks(model, &squares, 1));
     for (int i = 0; i < 2 && features; i++) {
         double freedom;
-        TRY(freedom_of(model, sizes[i], nnz / sizes[i], sizes[1 - i], features[1 - i], last_is_bias, &freedom));
+        TRY(freedom_of(model, noise, sizes[i], nnz / sizes[i], sizes[1 - i], features[1 - i], last_is_bias, &freedom));
         taken += freedom;
     }
     const double rows = nnz / sizes[0], cols = nnz / sizes[1];
-    const double noise = fmax(sqrt(squares / (nnz - fmin(taken, TAKEN_MOST * nnz))), LEAST);
-    model->lambda = SHARE * norm_of(model, noise) / sqrt(weight_of(model, rows) * weight_of(model, cols));
+    const double deviation = fmax(sqrt(squares / (nnz - fmin(taken, TAKEN_MOST * nnz))), LEAST);
+    model->lambda = SHARE * norm_of(model, deviation) / sqrt(weight_of(model, rows) * weight_of(model, cols));
     if (!(model->lambda > 0) || !isfinite(model->lambda))
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "regularization = 0: no noise can be found where the ratings' errors add up to %g", squares);
@@ -117,12 +126,12 @@ static tamis_status find(tamis_model *model, double squares, const tamis_dense *
 }
 
 tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data) {
-    return find(model, (double)data->nnz, NULL, false); /* in units of their deviation */
+    return find(model, NULL, (double)data->nnz, NULL, false); /* in units of their deviation */
 }
 
-tamis_status ml_noise_lambda(tamis_model *model, double squares, const tamis_dense *const features[2],
-                             bool last_is_bias) {
-    return find(model, squares, features, last_is_bias);
+tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
+                             const tamis_dense *const features[2], bool last_is_bias) {
+    return find(model, noise, squares, features, last_is_bias);
 }
 
 tamis_status ml_noise_of_uses(tamis_model *model, double squares) {
