@@ -10,9 +10,9 @@
  * signals and for none. s is estimated before each iteration from what the factors leave over:
  * s^2 = (sum of squares) / (nnz - d). d are the degrees of freedom that the factors have taken: of rows
  * rows * trace(A (A + w lambda)^-1), A = a times the mean of y y^T over the columns, and likewise of columns. Without d
- * a fit that begins to follow the noise finds less of it, lowers lambda, and follows more (measured: a set of biases
- * alone, 6 % worse than without factors). In the first iteration s is the deviation of all ratings; so lambda falls as
- * factors are found.
+ * a fit that begins to follow the noise finds less of it, lowers lambda, and follows more (measured with a
+ * share of 0.7: 6 % worse than means and biases, where there is nothing else). In the first iteration s is the
+ * deviation of all ratings; so lambda falls as factors are found.
  *
  * implicit-als has weights c p at what was used and nothing elsewhere: as if each use were drawn at random, they are
  * the noise, with a root of their mean square in place of s. lambda is not multiplied there, and is the same in all
