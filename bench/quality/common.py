@@ -172,6 +172,35 @@ class Program:
         return json.loads(self.run(*words, "--json")[0])
 
 
+def search(error, ladders, starts):
+    """The setting of least error that steps along ladders lead to: one option at a time goes up or down to the next value of its
+    ladder while that helps, until no single step does. The best of all starts, which are places on each ladder; error(setting) is
+    called once a setting. (setting, its error, how many were tried)"""
+    known = {}
+
+    def of(places):
+        if places not in known:
+            known[places] = error({name: ladder[place] for (name, ladder), place in zip(ladders.items(), places)})
+        return known[places]
+
+    def climb(best):
+        moved = True
+        while moved:
+            moved = False
+            for k, ladder in enumerate(ladders.values()):
+                for step in (1, -1):
+                    while True:
+                        other = best[:k] + (best[k] + step,) + best[k + 1:]
+                        if not 0 <= other[k] < len(ladder) or of(other) >= of(best):
+                            break
+                        best, moved = other, True
+        return best
+
+    best = min((climb(tuple(start[name] for name in ladders)) for start in starts), key=of)
+    setting = {name: ladder[place] for (name, ladder), place in zip(ladders.items(), best)}
+    return setting, of(best), len(known)
+
+
 def record(out, **fields):
     out.write(json.dumps(fields) + "\n")
     out.flush()

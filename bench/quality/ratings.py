@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""ALS, CCD++ and SFA beside scikit-surprise, on the same split, with settings found the same way for each: those of least
-error on a tenth of the training entries, of the same number of candidates.
+"""ALS, CCD++ and SFA beside scikit-surprise, on the same splits, with settings found the same way for each: those of least error
+on a tenth of the first seed's training entries, by steps along ladders of values (common.search), and their defaults.
   ratings.py PROGRAM OUT.jsonl [--data jester=FILE.mtx.xz] [--seeds 1,2,3] [--device cpu]
 Without --data a generated set of known rank alone."""
 import argparse
-import itertools
 import time
 
 import numpy
 
-from common import Program, errors, hold_out_entries, known_rank, matrix_market, record
+from common import Program, errors, hold_out_entries, known_rank, matrix_market, record, search
 
 
 def of_program(method, *fixed):
@@ -44,35 +43,44 @@ def of_surprise(name, **fixed):
     return fit
 
 
-def grid(**values):
-    return [dict(zip(values, choice)) for choice in itertools.product(*values.values())]
+FACTORS = [1, 2, 5, 10, 20, 40, 80]
+LAMBDAS = [0.0125, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28]
+OURS = {"factors": FACTORS, "regularization": LAMBDAS}
+SVD = {"n_factors": FACTORS, "reg_all": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64], "lr_all": [0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04],
+       "n_epochs": [10, 20, 40, 80, 160]}
 
-
-# six candidates each
+# how each is fitted, the ladders of its options, and where the search begins: the middle of ours, the defaults of theirs but for the
+# factors, of which all begin with 10
 CONTESTANTS = {
-    "tamis als": (of_program("als", "--iterations", 15), grid(factors=[10, 20], regularization=[0.03, 0.1, 0.2])),
-    "tamis als with biases": (of_program("als", "--iterations", 15, "--biases"),
-                              grid(factors=[10, 20], regularization=[0.03, 0.1, 0.2])),
-    "tamis ccd": (of_program("ccd", "--iterations", 15), grid(factors=[10, 20], regularization=[0.03, 0.1, 0.2])),
-    "tamis sfa": (of_program("sfa", "--iterations", 20), grid(factors=[10, 20], regularization=[1, 5, 20])),
-    "surprise SVD": (of_surprise("SVD", n_epochs=20), grid(n_factors=[10, 20], reg_all=[0.02, 0.05, 0.1])),
-    "surprise SVD without biases": (of_surprise("SVD", n_epochs=20, biased=False),
-                                    grid(n_factors=[10, 20], reg_all=[0.02, 0.05, 0.1])),
-    "surprise BaselineOnly": (of_surprise("BaselineOnly", verbose=False), [{}]),
+    "tamis als, defaults": (of_program("als"), {}, {}),
+    "tamis ccd, defaults": (of_program("ccd"), {}, {}),
+    "tamis sfa, defaults": (of_program("sfa"), {}, {}),
+    "tamis als": (of_program("als"), OURS, {"factors": 3, "regularization": 4}),
+    "tamis als without biases": (of_program("als", "--no-biases"), OURS, {"factors": 3, "regularization": 4}),
+    "tamis ccd": (of_program("ccd"), OURS, {"factors": 3, "regularization": 4}),
+    "tamis sfa": (of_program("sfa"), {**OURS, "column-regularization": LAMBDAS},
+                  {"factors": 3, "regularization": 4, "column-regularization": 4}),
+    "surprise SVD": (of_surprise("SVD"), SVD, {"n_factors": 3, "reg_all": 1, "lr_all": 2, "n_epochs": 1}),
+    "surprise SVD without biases": (of_surprise("SVD", biased=False), SVD, {"n_factors": 3, "reg_all": 1, "lr_all": 2, "n_epochs": 1}),
+    "surprise SVD, defaults": (of_surprise("SVD"), {}, {}),
+    "surprise BaselineOnly": (of_surprise("BaselineOnly", verbose=False), {}, {}),
 }
 
 
-def compare(program, out, name, matrix, seeds):
+def compare(program, out, name, matrix, seeds, contestants):
     least, most = float(matrix.data.min()), float(matrix.data.max())
-    for seed in seeds:
-        train, held = hold_out_entries(matrix, 0.2, seed)
-        inner, validation = hold_out_entries(train, 0.1, seed + 1000)
-        for contestant, (fit, settings) in CONTESTANTS.items():
-            best = settings[0] if len(settings) == 1 else min(
-                settings, key=lambda setting: fit(program, inner, validation, least, most, setting, seed)[0][0])
+    train, _ = hold_out_entries(matrix, 0.2, seeds[0])
+    inner, validation = hold_out_entries(train, 0.1, seeds[0] + 1000)
+    for contestant, (fit, ladders, start) in CONTESTANTS.items():
+        if contestants and contestant not in contestants:
+            continue
+        best, _, tried = search(lambda setting: fit(program, inner, validation, least, most, setting, seeds[0])[0][0], ladders, [start]) \
+            if ladders else ({}, 0, 0)
+        for seed in seeds:
+            train, held = hold_out_entries(matrix, 0.2, seed)
             (rmse, mae), seconds = fit(program, train, held, least, most, best, seed)
             record(out, record="ratings", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz), seed=seed,
-                   contestant=contestant, setting=best, rmse=rmse, mae=mae, seconds=seconds, version=program.version)
+                   contestant=contestant, setting=best, tried=tried, rmse=rmse, mae=mae, seconds=seconds, version=program.version)
 
 
 def main():
@@ -82,13 +90,14 @@ def main():
     parser.add_argument("--data", action="append", default=[])
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", action="append", default=[], help="a contestant's name; again for more")
     given = parser.parse_args()
     program, seeds = Program(given.program, given.device), [int(seed) for seed in given.seeds.split(",")]
     with open(given.out, "a") as out:
-        compare(program, out, "known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7), seeds)
+        compare(program, out, "known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7), seeds, given.only)
         for data in given.data:
             name, path = data.split("=", 1)
-            compare(program, out, name, matrix_market(path), seeds)
+            compare(program, out, name, matrix_market(path), seeds, given.only)
 
 
 if __name__ == "__main__":

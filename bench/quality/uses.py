@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Implicit ALS beside the `implicit` package on the same split: one use of each row held out, recall and NDCG of the first ten
-recommendations, computed here for both; settings as in ratings.py.
+recommendations, computed here for both; settings found as in ratings.py, with the same weights of entries.
   uses.py PROGRAM OUT.jsonl [--data msweb=anonymous-msweb.data.xz | NAME=FILE.mtx] [--seeds 1,2,3]"""
 import argparse
 import time
@@ -8,8 +8,7 @@ import time
 import numpy
 import scipy.sparse
 
-from common import Program, matrix_market, opened, ranking, record
-from ratings import grid
+from common import Program, matrix_market, opened, ranking, record, search
 
 
 def visits(path):
@@ -61,28 +60,36 @@ def ours(program, train, setting, seed):
 
 def theirs(program, train, setting, seed):
     from implicit.als import AlternatingLeastSquares
-    model = AlternatingLeastSquares(factors=setting["factors"], regularization=setting["regularization"],
-                                    alpha=setting["confidence"], iterations=15, random_state=seed, use_gpu=False)
+    model = AlternatingLeastSquares(factors=setting.get("factors", 100), regularization=setting.get("regularization", 0.01), alpha=1.0,
+                                    iterations=15, random_state=seed, use_gpu=False)
+    weights = train.copy() # it weighs an entry by what it is given, where ours is 1 + confidence |r|
+    if setting:
+        weights.data = 1 + setting["confidence"] * train.data
     start = time.perf_counter()
-    model.fit(train, show_progress=False)
+    model.fit(weights, show_progress=False)
     seconds = time.perf_counter() - start
     return model.recommend(numpy.arange(train.shape[0]), train, N=10, filter_already_liked_items=True)[0], seconds
 
 
-CONTESTANTS = {"tamis implicit-als": ours, "implicit AlternatingLeastSquares": theirs}
-SETTINGS = grid(factors=[16, 32], regularization=[0.01, 1, 100], confidence=[1, 40])
+LADDERS = {"factors": [4, 8, 16, 32, 64, 128], "regularization": [0.01, 0.1, 1, 3, 10, 30, 100, 300], "confidence": [0.1, 0.3, 1, 3, 10, 30]}
+# little lambda and weight, and much of both: between them there is a valley
+STARTS = [{"factors": 2, "regularization": 4, "confidence": 2}, {"factors": 2, "regularization": 6, "confidence": 4}]
+CONTESTANTS = {"tamis implicit-als, defaults": (ours, {}), "implicit AlternatingLeastSquares, defaults": (theirs, {}),
+               "tamis implicit-als": (ours, LADDERS), "implicit AlternatingLeastSquares": (theirs, LADDERS)}
 
 
 def compare(program, out, name, matrix, seeds):
-    for seed in seeds:
-        train, held = leave_one_out(matrix, seed)
-        inner, validation = leave_one_out(train, seed + 1000)
-        for contestant, fit in CONTESTANTS.items():
-            best = max(SETTINGS, key=lambda setting: ranking(fit(program, inner, setting, seed)[0], validation)[1])
+    train, _ = leave_one_out(matrix, seeds[0])
+    inner, validation = leave_one_out(train, seeds[0] + 1000)
+    for contestant, (fit, ladders) in CONTESTANTS.items():
+        best, _, tried = search(lambda setting: -ranking(fit(program, inner, setting, seeds[0])[0], validation)[1], ladders, STARTS) \
+            if ladders else ({}, 0, 0)
+        for seed in seeds:
+            train, held = leave_one_out(matrix, seed)
             recommended, seconds = fit(program, train, best, seed)
             recall, ndcg = ranking(recommended, held)
             record(out, record="uses", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz), seed=seed,
-                   contestant=contestant, setting=best, recall=recall, ndcg=ndcg, seconds=seconds, version=program.version)
+                   contestant=contestant, setting=best, tried=tried, recall=recall, ndcg=ndcg, seconds=seconds, version=program.version)
 
 
 def main():

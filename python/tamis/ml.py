@@ -399,6 +399,7 @@ class ALS(Estimator):
     devices: names of devices of this process that fit together, for instance ["cuda:0", "cuda:1"]; each has some rows of X, and all have the
     model in the end, which is that of one device but for rounding. It is then used on the first of them; `device` is not looked at. The
     same one may be there several times. ALS and ImplicitALS do this; `fit` of the others raises UnsupportedError.
+    regularization: 0 finds lambda by the noise of the data.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ALS
@@ -410,7 +411,7 @@ class ALS(Estimator):
 
     _method = c.TAMIS_ALS
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None):
         self._set(locals())
@@ -421,7 +422,7 @@ class ImplicitALS(Estimator):
 
     _method = c.TAMIS_IMPLICIT_ALS
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.01,
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  confidence: float = 1.0, cg_steps: int = 3, dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None):
         self._set(locals())
@@ -432,7 +433,7 @@ class CCD(Estimator):
 
     _method = c.TAMIS_CCD
 
-    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.1,
+    def __init__(self, factors: int = 32, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
                  device: str = "cpu", devices: Optional[Sequence[str]] = None):
         self._set(locals())

@@ -13,9 +13,13 @@
  * the ratings. So factors and biases are solved together, under the same lambda. `regressors` is Y with its last column
  * set to 1.
  *
+ * With lambda 0 it is found by the noise of the ratings, anew for each iteration (noise.c): the loss is of the last
+ * one's.
+ *
  * Memory in addition to data and factors: four matrices of each side's size, and the centred ratings in both orders.
  */
 #include "ml/biases.h"
+#include "ml/noise.h"
 #include "ml/team.h"
 
 #include <math.h>
@@ -26,6 +30,7 @@ typedef struct side {
     tamis_plan *fused, *spmm;
     tamis_plan *less_bias;              /* with biases: ratings less those of the columns */
     tamis_dense lambda;                 /* a row each; weighted alone */
+    tamis_dense weights;                /* what it is lambda times of; by noise alone */
     tamis_dense P, R, AP, rr;           /* of conjugate gradients */
     tamis_dense regressors, bias, ones; /* with biases: of the columns; a 1 for each row */
     void *centred;                      /* ratings less their mean, divided */
@@ -38,22 +43,22 @@ typedef struct als {
     void *errors;           /* a rating each */
     tamis_dense squares[2]; /* of the factors, a row each */
     ml_units units;         /* with biases */
+    ml_noise noise;         /* where lambda is found by it */
+    double left;            /* sum of squares of this rank's errors, of the factors as they are; NaN: not known */
 } als;
 
 /* ------------------------------------------------------------------------------------------ options */
 
 static void defaults(tamis_model_options *options) {
     options->iterations = 15;
-    options->regularization = 0.1;
+    options->regularization = 0; /* found by the noise */
     options->weighted = true;
     options->biases = true;
     options->cg_steps = 6;
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (!(options->regularization > 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number",
-                          options->regularization);
+    TRY(ml_check_lambda(options));
     if (options->cg_steps < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
     return TAMIS_OK;
@@ -62,14 +67,15 @@ static tamis_status check(const tamis_model_options *options) {
 /* ------------------------------------------------------------------------------------------ one side */
 
 static bool biased(const tamis_model *model) { return model->options.biases; }
+static bool by_noise(const tamis_model *model) { return model->options.regularization == 0; }
 
 static void side_free(const tamis_model *model, side *half) {
     tamis_plan_destroy(half->fused);
     tamis_plan_destroy(half->spmm);
     tamis_plan_destroy(half->less_bias);
-    tamis_dense *const matrices[8] = {&half->lambda, &half->P,          &half->R,    &half->AP,
+    tamis_dense *const matrices[9] = {&half->lambda, &half->weights,    &half->P,    &half->R,   &half->AP,
                                       &half->rr,     &half->regressors, &half->bias, &half->ones};
-    for (int i = 0; i < 8; i++) ml_dense_free(model, matrices[i]);
+    for (int i = 0; i < 9; i++) ml_dense_free(model, matrices[i]);
     if (half->targets && half->targets != half->centred) tamis_device_free(model->device, half->targets);
     if (half->centred) tamis_device_free(model->device, half->centred);
     ml_sparse_free(model, &half->S);
@@ -92,6 +98,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, visits * (int64_t)(1 + steps), &half->fused));
     if (model->options.weighted) TRY(ml_row_lambdas(model, &half->S, &half->lambda));
+    if (model->options.weighted && by_noise(model)) TRY(ml_row_weights(model, &half->S, &half->weights));
     TRY(ml_dense_make(model, S->rows, width, &half->P));
     TRY(ml_dense_make(model, S->rows, width, &half->R));
     TRY(ml_dense_make(model, S->rows, width, &half->AP));
@@ -134,7 +141,7 @@ static tamis_status solve(tamis_model *model, const als *work, side *half, const
                           const tamis_dense *columns, int steps) {
     tamis_device *const device = model->device;
     const tamis_dense *const lambda = model->options.weighted ? &half->lambda : NULL;
-    const double shift = model->options.weighted ? 0 : model->options.regularization;
+    const double shift = model->options.weighted ? 0 : ml_lambda(model);
     const tamis_dense *G;
     tamis_dense Y;
     TRY(ml_gather(model, &half->S, columns, &Y));
@@ -162,6 +169,7 @@ static void free_work(tamis_model *model, als *work) {
     if (work->errors) tamis_device_free(model->device, work->errors);
     for (int i = 0; i < 2; i++) ml_dense_free(model, &work->squares[i]);
     ml_units_free(model, &work->units);
+    ml_noise_free(model, &work->noise);
     tamis_release(work);
 }
 
@@ -178,11 +186,14 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 0));
         TRY(ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
     }
+    if (by_noise(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     als *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     model->work = work;
-    TRY(ml_times_reserve(model, 2.0 * (3 + model->options.cg_steps)));
+    work->left = (double)NAN;
+    TRY(ml_times_reserve(model, 2.0 * (4 + model->options.cg_steps))); /* of each half, and of the errors */
     if (biased(model)) TRY(ml_units_make(model, &work->units));
+    if (by_noise(model)) TRY(ml_noise_make(model, model->width, &work->noise));
     for (int i = 0; i < 2; i++) {
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
         TRY(ml_dense_make(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
@@ -192,9 +203,32 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     return ml_values_make(model, data->nnz, &work->errors);
 }
 
+/* work->left, and the errors themselves. */
+static tamis_status find_errors(tamis_model *model, als *work) {
+    const tamis_dense *G;
+    tamis_dense Y;
+    TRY(ml_gather(model, &work->sides[0].S, &model->column_factors, &Y));
+    TRY(make_regressors(model, work, &work->sides[0], &Y, &G));
+    const tamis_dense errors = ml_values_view(model, work->errors, work->sides[0].S.view.nnz);
+    TRY(ml_sddmm(model, work->residual, &model->row_factors, G, 1, 0, &errors));
+    return tamis_dense_dot(model->device, NULL, model->workspace, &errors, &errors, &work->left);
+}
+
+/* The lambda of the iteration that begins. */
+static tamis_status find_lambda(tamis_model *model, als *work) {
+    const tamis_dense *const factors[2] = {&model->row_factors, &model->column_factors};
+    if (isnan(work->left)) TRY(find_errors(model, work));
+    TRY(ml_noise_lambda(model, &work->noise, work->left, factors, biased(model)));
+    for (int i = 0; i < 2 && model->options.weighted; i++)
+        TRY(tamis_dense_axpby(model->device, NULL, model->lambda, &work->sides[i].weights, 0, &work->sides[i].lambda));
+    return TAMIS_OK;
+}
+
 static tamis_status iterate(tamis_model *model) {
     als *const work = model->work;
     const tamis_dense *const X = &model->row_factors, *const Y = &model->column_factors;
+    if (by_noise(model) && model->iterations_done > 0) TRY(find_lambda(model, work));
+    work->left = (double)NAN;
     TRY(solve(model, work, &work->sides[0], X, Y, model->options.cg_steps));
     ml_changed(model);
     TRY(solve(model, work, &work->sides[1], Y, X, model->options.cg_steps));
@@ -206,14 +240,8 @@ static tamis_status loss(tamis_model *model, double *result) {
     als *const work = model->work;
     tamis_device *const device = model->device;
     const tamis_dense *const factors[] = {&model->row_factors, &model->column_factors};
-    const tamis_dense *G;
-    tamis_dense Y;
-    TRY(ml_gather(model, &work->sides[0].S, factors[1], &Y));
-    TRY(make_regressors(model, work, &work->sides[0], &Y, &G));
-    const tamis_dense errors = ml_values_view(model, work->errors, work->sides[0].S.view.nnz);
-    TRY(ml_sddmm(model, work->residual, factors[0], G, 1, 0, &errors));
-    double sum;
-    TRY(tamis_dense_dot(device, NULL, model->workspace, &errors, &errors, &sum));
+    TRY(find_errors(model, work));
+    double sum = work->left;
     for (int i = 0; i < 2; i++) {
         double squares;
         if (model->options.weighted) {
@@ -221,7 +249,7 @@ static tamis_status loss(tamis_model *model, double *result) {
             TRY(tamis_dense_dot(device, NULL, model->workspace, &work->sides[i].lambda, &work->squares[i], &squares));
         } else {
             TRY(tamis_dense_dot(device, NULL, model->workspace, factors[i], factors[i], &squares));
-            squares *= model->options.regularization;
+            squares *= ml_lambda(model);
         }
         sum += squares;
     }

@@ -24,6 +24,7 @@
  * Memory in addition to data and factors: the residual in both orders, and nine vectors of each side's size.
  */
 #include "ml/biases.h"
+#include "ml/noise.h"
 #include "ml/numbers.h"
 #include "ml/sums.h"
 
@@ -39,6 +40,7 @@ typedef struct side {
     void *residual; /* a rating each */
     tamis_plan *exact, *rank_one, *rank_two, *numerator, *denominator;
     tamis_dense lambda;                      /* times the number of ratings */
+    tamis_dense weights;                     /* what it is lambda times of; by noise alone */
     tamis_dense feature;                     /* as it is now */
     tamis_dense before;                      /* as it was */
     tamis_dense pair;                        /* the feature that goes out of the residual, and the one that comes in */
@@ -50,6 +52,7 @@ typedef struct ccd {
     tamis_dense shift, unit, step; /* width x width, and 1 x width twice */
     tamis_dense places[2];         /* in a pair: 1 x 2 each */
     tamis_dense decrease[2];       /* of the objective by a round's update of rows, columns: 1 x 1 */
+    ml_noise noise;                /* where lambda is found by it */
     bool residual_is_new[2];       /* it is what the factors give */
 } ccd;
 
@@ -57,16 +60,14 @@ typedef struct ccd {
 
 static void defaults(tamis_model_options *options) {
     options->iterations = 15;
-    options->regularization = 0.1;
+    options->regularization = 0; /* found by the noise */
     options->weighted = true;
     options->biases = true;
     options->inner_rounds = 5;
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (!(options->regularization > 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number",
-                          options->regularization);
+    TRY(ml_check_lambda(options));
     if (options->inner_rounds < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "inner_rounds = %d, expected 1 or more", options->inner_rounds);
     return TAMIS_OK;
@@ -74,11 +75,13 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ one side */
 
+static bool by_noise(const tamis_model *model) { return model->options.regularization == 0; }
+
 static void side_free(const tamis_model *model, side *half) {
     tamis_plan *const plans[] = {half->exact, half->rank_one, half->rank_two, half->numerator, half->denominator};
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) tamis_plan_destroy(plans[i]);
-    tamis_dense *const vectors[] = {&half->lambda,  &half->feature, &half->before, &half->next,
-                                    &half->divisor, &half->squares, &half->cut,    &half->pair};
+    tamis_dense *const vectors[] = {&half->lambda,  &half->feature, &half->before, &half->next,   &half->divisor,
+                                    &half->squares, &half->cut,     &half->pair,   &half->weights};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) ml_dense_free(model, vectors[i]);
     if (half->residual) tamis_device_free(model->device, half->residual);
     ml_sparse_free(model, &half->S);
@@ -94,6 +97,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     const tamis_sparse *const S = &half->S.view;
     TRY(ml_values_make(model, S->nnz, &half->residual));
     TRY(ml_row_lambdas(model, &half->S, &half->lambda));
+    if (by_noise(model)) TRY(ml_row_weights(model, &half->S, &half->weights));
     tamis_dense *const vectors[] = {&half->feature, &half->before,  &half->next,
                                     &half->divisor, &half->squares, &half->cut};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) TRY(ml_vector_make(model, S->rows, vectors[i]));
@@ -214,6 +218,7 @@ static void free_work(tamis_model *model, ccd *work) {
     tamis_dense *const matrices[] = {&work->shift,       &work->unit,      &work->step,     &work->decrease[0],
                                      &work->decrease[1], &work->places[0], &work->places[1]};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
+    ml_noise_free(model, &work->noise);
     tamis_release(work);
 }
 
@@ -265,11 +270,13 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
     /* not by `fresh`: a begin() that failed may have left factors without content */
     if (model->iterations_done == 0) TRY(make_first(model, data));
+    if (by_noise(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     ccd *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
     model->work = work;
     TRY(ml_times_reserve(model, 2 + (double)model->options.factors * (4 + 4.0 * model->options.inner_rounds)));
     TRY(make_units(model, work));
+    if (by_noise(model)) TRY(ml_noise_make(model, model->options.factors, &work->noise));
     for (int i = 0; i < 2; i++) {
         const double place[] = {i == 0, i == 1};
         TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
@@ -326,12 +333,26 @@ static tamis_status rounds(tamis_model *model, ccd *work, bool very_first, doubl
     return TAMIS_OK;
 }
 
+/* The lambda of the iteration that begins, of residuals that are there. */
+static tamis_status find_lambda(tamis_model *model, ccd *work) {
+    const tamis_dense X = ml_features(model, &model->row_factors), Y = ml_features(model, &model->column_factors);
+    const tamis_dense *const features[2] = {&X, &Y};
+    const tamis_dense residual = ml_values_view(model, work->sides[0].residual, work->sides[0].S.view.nnz);
+    double squares;
+    TRY(tamis_dense_dot(model->device, NULL, model->workspace, &residual, &residual, &squares));
+    TRY(ml_noise_lambda(model, &work->noise, squares, features, false));
+    for (int i = 0; i < 2; i++)
+        TRY(tamis_dense_axpby(model->device, NULL, model->lambda, &work->sides[i].weights, 0, &work->sides[i].lambda));
+    return TAMIS_OK;
+}
+
 static tamis_status iterate(tamis_model *model) {
     ccd *const work = model->work;
     side *const rows = &work->sides[0], *const columns = &work->sides[1];
     tamis_device *const device = model->device;
     const bool first = model->iterations_done == 0;
     for (int i = 0; i < 2; i++) TRY(make_residual(model, work, i));
+    if (by_noise(model) && !first) TRY(find_lambda(model, work));
     work->residual_is_new[0] = work->residual_is_new[1] = false;
     double largest = 0;
     const tamis_dense X = ml_features(model, &model->row_factors), Y = ml_features(model, &model->column_factors);

@@ -15,7 +15,7 @@
  *
  * Memory in addition to pattern and factors: c - 1 and c p in both orders, three matrices of each side's size.
  */
-#include "ml/model.h"
+#include "ml/noise.h"
 #include "ml/numbers.h"
 #include "ml/team.h"
 
@@ -40,15 +40,13 @@ typedef struct implicit {
 
 static void defaults(tamis_model_options *options) {
     options->iterations = 15;
-    options->regularization = 0.01;
+    options->regularization = 0; /* found by the noise */
     options->cg_steps = 3;
     options->confidence = 1;
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (!(options->regularization > 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number",
-                          options->regularization);
+    TRY(ml_check_lambda(options));
     if (options->cg_steps < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "cg_steps = %d, expected 1 or more", options->cg_steps);
     if (!(options->confidence >= 0) || !isfinite(options->confidence))
@@ -115,7 +113,7 @@ static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P) 
 
 static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, const tamis_dense *Y, int steps) {
     tamis_device *const device = model->device;
-    TRY(ml_gram(model, Y, model->options.regularization, &half->G));
+    TRY(ml_gram(model, Y, ml_lambda(model), &half->G));
     TRY(ml_gather(model, &half->S, Y, &half->Y));
     TRY(ml_spmm(model, half->spmm, &half->Y, 1, 0, &half->R));
     TRY(apply(model, half, X));
@@ -168,12 +166,14 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(ml_times_reserve(model, 2.0 * (2 + model->options.cg_steps)));
     for (int i = 0; i < 2; i++)
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
+    double squares = 0;
     for (int64_t t = 0; t < data->nnz; t++) {
-        const double r = ml_value(data, t);
-        if (r > 0) work->wanted += 1 + model->options.confidence * r;
+        const double r = ml_value(data, t), weight = 1 + model->options.confidence * r;
+        if (r > 0) work->wanted += weight, squares += weight * weight;
     }
     /* not by `fresh`: a begin() that failed may have left factors without content */
     if (model->iterations_done > 0) return TAMIS_OK;
+    if (model->options.regularization == 0) TRY(ml_noise_of_uses(model, squares));
     return make_first(model, &work->sides[1]);
 }
 
@@ -197,7 +197,7 @@ static tamis_status loss(tamis_model *model, double *result) {
     TRY(ml_spmm(model, items->spmm, &items->Y, -2, 1, &items->AP));
     TRY(tamis_dense_dot(model->device, NULL, model->workspace, Y, &items->AP, &products));
     TRY(tamis_dense_dot(model->device, NULL, model->workspace, X, X, &squares));
-    *result = products + model->options.regularization * squares + work->wanted;
+    *result = products + ml_lambda(model) * squares + work->wanted;
     return ml_add_ranks(model, result, 1);
 }
 

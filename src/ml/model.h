@@ -134,6 +134,7 @@ struct tamis_model {
     double mean, least, most;    /* of the data's values */
     double scale;                /* ratings are fitted as (r - mean) / scale; 1 where the model is of an old file */
     double prior_ratings;        /* a weighted lambda counts so many ratings more than a row has; 0 of an old file */
+    double lambda;               /* where options.regularization is 0: of the last iteration, see noise.h; else 0 */
     uint64_t data_sum;           /* fingerprint of the data, 0: none (streams) */
     int iterations_done;
     int64_t batches_done;   /* of the iteration that is under way */
@@ -199,8 +200,12 @@ tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed);
 tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
                                   bool transpose, ml_sparse *placed);
 void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
-/* The lambda of each row, rows x 1 on the device: of options.regularization, weighted or not. It is never 0, so that
-   rows without ratings go to 0. */
+/* The lambda that ratings are fitted with: the option, or found by their noise. */
+static inline double ml_lambda(const tamis_model *model) {
+    return model->options.regularization > 0 ? model->options.regularization : model->lambda;
+}
+/* The lambda of each row, rows x 1 on the device: of ml_lambda, weighted or not. It is never 0, so that rows without
+   ratings go to 0. */
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas);
 /* Number of nonzeros of each row as the model's type, rows x 1 on the device. */
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts);

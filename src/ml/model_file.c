@@ -96,6 +96,11 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     if (!(model->prior_ratings >= 0 && isfinite(model->prior_ratings)))
         return tamis_fail(status, "%s: prior_ratings = %g, expected 0 or more", path, model->prior_ratings);
     const tamis_model_options *const o = &model->options;
+    const bool by_noise =
+        o->regularization == 0 && (o->method == TAMIS_ALS || o->method == TAMIS_CCD || o->method == TAMIS_IMPLICIT_ALS);
+    if (by_noise ? !(model->lambda > 0 && isfinite(model->lambda)) : model->lambda != 0)
+        return tamis_fail(status, "%s: lambda = %g, expected %s", path, model->lambda,
+                          by_noise ? "a positive number" : "0: it is not found by the noise");
     const int64_t width = ml_width(o);
     if (model->width != width)
         return tamis_fail(status, "%s: width = %lld, but the options make it %lld", path, (long long)model->width,

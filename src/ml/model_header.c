@@ -76,6 +76,7 @@ static const field fields[] = {
     OPTION_SINCE(3, rate_offset, FIELD_DOUBLE),
     OPTION_SINCE(3, learn_row_prior, FIELD_BOOL),
     OPTION_SINCE(3, elbo, FIELD_BOOL),
+    MEMBER_SINCE(4, lambda, FIELD_DOUBLE),
 };
 enum { FIELDS = (int)(sizeof fields / sizeof *fields) };
 

@@ -105,6 +105,7 @@ static void take_over(const tamis_model *from, tamis_model *model) {
     model->mean = from->mean;
     model->scale = from->scale;
     model->prior_ratings = from->prior_ratings;
+    model->lambda = from->lambda;
     model->least = from->least;
     model->most = from->most;
     model->data_sum = from->data_sum;

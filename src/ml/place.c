@@ -4,6 +4,7 @@
  */
 #include "base/random.h"
 #include "ml/model.h"
+#include "ml/noise.h"
 #include "ml/numbers.h"
 #include "ml/team.h"
 
@@ -215,7 +216,13 @@ tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_d
 }
 
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas) {
-    const double lambda = model->options.regularization, prior = model->prior_ratings;
+    const double lambda = ml_lambda(model), prior = model->prior_ratings;
     if (!model->options.weighted) return row_numbers(model, S, 0, 0, lambda, lambdas);
     return row_numbers(model, S, prior > 0 ? 0 : 1, lambda, lambda * prior, lambdas);
+}
+
+tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights) {
+    const double prior = model->prior_ratings;
+    if (!model->options.weighted) return row_numbers(model, S, 0, 0, 1, weights);
+    return row_numbers(model, S, prior > 0 ? 0 : 1, 1, prior, weights);
 }

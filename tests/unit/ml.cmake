@@ -18,7 +18,7 @@ foreach(compression ZLIB LZMA ZSTD)
     endif()
 endforeach()
 tamis_add_test(NAME test_ml_recommenders SOURCES test_ml_recommenders.c ml_recommender_support.c ml_recommender_implicit.c
-    ml_recommender_ccd.c ml_recommender_sfa.c ml_recommender_defaults.c LIBRARIES tamis_ml_static TIMEOUT 300)
+    ml_recommender_ccd.c ml_recommender_sfa.c ml_recommender_defaults.c ml_recommender_noise.c LIBRARIES tamis_ml_static TIMEOUT 300)
 # Topic models, against plain loops.
 tamis_add_test(NAME test_ml_bound SOURCES test_ml_bound.c topics_reference.c
     LIBRARIES tamis_ml_static tamis_test_support TIMEOUT 120)

@@ -296,9 +296,9 @@ static void notices_what_is_missing(void **state) {
     memcpy(longer, b.data, b.size);
     refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
     refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
-    longer[8] = 4;
+    longer[8] = 5;
     const char *const message = refuse_bytes(longer, b.size, "version");
-    assert_non_null(strstr(message, ": the model has version 4 of the format, this library reads 1 to 3"));
+    assert_non_null(strstr(message, ": the model has version 5 of the format, this library reads 1 to 4"));
     free(longer);
     free(b.data);
 }
@@ -363,6 +363,9 @@ static void refuses_what_cannot_be(void **state) {
         {"regularization=0x0.0000000000001p-1022", "regularization=0x0.000000000001p-1022", "an invalid value"},
         {"regularization=0x0.0000000000001p-1022", "regularization=5e-324", "an invalid value"},
         {"regularization=0x0.0000000000001p-1022", "regularization=nan", "the model's options are invalid"},
+        {"regularization=0x0.0000000000001p-1022", "regularization=0x0.0000000000000p-1022",
+         "lambda = 0, expected a positive number"},
+        {"lambda=0x0.0000000000000p-1022", "lambda=0x1.0000000000000p+0", "lambda = 1, expected 0: it is not found by"},
         {"rate=0x1.5555555555555p-2", "rate=0x1.5555555555555p+1024", "an invalid value"},
         {"rows=5\n", "rows=6\n", "row_factors is 5 x 4, but the model's sizes make it 6 x 4"},
         {"cols=7\n", "cols=8\n", "column_factors is 7 x 4, but the model's sizes make it 8 x 4"},
@@ -414,8 +417,8 @@ static void refuses_what_cannot_be(void **state) {
     free(good.data);
 }
 
-/* Version 2 has no rate_offset, version 1 neither scale nor prior_ratings: its ratings were fitted as they are, under
- * lambda times their number.
+/* Version 3 has no lambda by noise, version 2 no rate_offset, version 1 neither scale nor prior_ratings: its ratings
+ * were fitted as they are, under lambda times their number.
  */
 static void reads_version_1(void **state) {
     (void)state;
@@ -441,6 +444,13 @@ static void reads_version_1(void **state) {
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
     tamis_model_free(of_second);
     free(second.data);
+    good.data[8] = 3;
+    const bytes third = changed(&good, strstr(begin, "lambda="), ""); /* and version 3 before this */
+    write_bytes(in_folder("old"), third.data, third.size);
+    EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
+    tamis_model_free(of_second);
+    free(third.data);
+    good.data[8] = 2;
     write_bytes(in_folder("old"), old.data, old.size);
     tamis_model *const expected = whole_model(TAMIS_F32), *loaded;
     expected->scale = 1;

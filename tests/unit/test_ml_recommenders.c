@@ -194,12 +194,21 @@ static void test_refusals(void **state) {
     (void)state;
     for (int n = 0; n < METHODS; n++) {
         tamis_model_options options = options_of(methods[n], TAMIS_F32, 3, 2);
-        options.regularization = -1;
-        refused(&options, "regularization = -1, expected a positive number");
-        options.regularization = NAN;
-        refused(&options, "regularization = nan, expected a positive number");
-        options.regularization = INFINITY;
-        refused(&options, "regularization = inf, expected a positive number");
+        static const struct {
+            double lambda;
+            const char *message;
+        } cases[] = {{-1, "regularization = -1, expected a positive number"},
+                     {NAN, "regularization = nan, expected a positive number"},
+                     {INFINITY, "regularization = inf, expected a positive number"},
+                     {0, "regularization = 0, expected a positive number"}};
+        const bool may_be_found = methods[n] != TAMIS_SFA;
+        for (int i = 0; i < 4 - may_be_found; i++) {
+            char message[120];
+            snprintf(message, sizeof message, "%s%s", cases[i].message,
+                     may_be_found ? ", or 0 to find it by the noise of the data" : "");
+            options.regularization = cases[i].lambda;
+            refused(&options, message);
+        }
     }
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, 3, 2);
     options.cg_steps = 0;
@@ -305,7 +314,9 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_falling),         cmocka_unit_test(test_going_on),
                                        cmocka_unit_test(test_seeds),           cmocka_unit_test(test_small_data),
                                        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_faults),
-                                       cmocka_unit_test(test_defaults),        cmocka_unit_test(test_scales)};
+                                       cmocka_unit_test(test_defaults),        cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_noise),           cmocka_unit_test(test_noise_of_uses),
+                                       cmocka_unit_test(test_noise_gain),      cmocka_unit_test(test_noise_goes_on)};
     if (argc > 1) device_name = argv[1];
     on_cpu = strcmp(device_name, "cpu") == 0;
     if (tamis_device_open(device_name, &device) != TAMIS_OK) {

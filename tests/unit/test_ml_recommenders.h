@@ -74,5 +74,9 @@ void test_sfa_rank(void **state);
 void test_sfa_fold_in(void **state);
 void test_defaults(void **state);
 void test_scales(void **state);
+void test_noise(void **state);
+void test_noise_of_uses(void **state);
+void test_noise_gain(void **state);
+void test_noise_goes_on(void **state);
 
 #endif

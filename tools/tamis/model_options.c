@@ -43,7 +43,8 @@ static const struct {
     {ALL | MAY_CHANGE,
      {"iterations", 'n', TOOL_INT, "N", NULL, "passes over the data", MODEL(iterations), 0, 1e9, NULL}},
     {ALS | IMPLICIT | CCD,
-     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda, greater than 0", MODEL(regularization), 0, 0, NULL}},
+     {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda; 0: by the noise of the data", MODEL(regularization), 0,
+      0, NULL}},
     {SFA,
      {"regularization", 'l', TOOL_REAL, "LAMBDA", NULL, "lambda of a user, greater than 0", MODEL(regularization), 0, 0,
       NULL}},
@@ -51,7 +52,7 @@ static const struct {
      {"column-regularization", 0, TOOL_REAL, "LAMBDA", NULL, "lambda of an item", MODEL(column_regularization), 0, 0,
       NULL}},
     {ALS | CCD | SFA,
-     {"weighted", 0, TOOL_FLAG, NULL, NULL, "multiply lambda by 40 and the number of ratings of a user or item",
+     {"weighted", 0, TOOL_FLAG, NULL, NULL, "multiply lambda by 40 plus the number of ratings of a user or item",
       MODEL(weighted), 0, 0, NULL}},
     {ALS | CCD | SFA, {"biases", 0, TOOL_FLAG, NULL, NULL, "a bias for each user and item", MODEL(biases), 0, 0, NULL}},
     {ALS | IMPLICIT,
@@ -188,7 +189,7 @@ bool tool_train_of_model(const tool_option *option) {
     return is_kept(option) && option->value != TOOL_CHOICE && strcmp(option->name, "topics") != 0;
 }
 
-/* The defaults are the library's. A flag that is on unless it is turned off has a default, others none. */
+/* A flag that is on unless it is turned off has a default, others none. */
 static void prepare_method(tamis_method method) {
     static tool_word presets[TAMIS_GAP + 1][ROWS];
     tool_option *const options = tool_train_options[method];

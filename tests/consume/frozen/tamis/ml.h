@@ -76,8 +76,9 @@ typedef struct tamis_model_options {
     double tolerance;      /* stop if the loss decreases by less than this share of itself in an iteration; 0
                               (default): never */
     bool skip_loss;        /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
-    double regularization; /* lambda > 0, of ratings divided by their deviation: als, ccd, sfa 0.1; implicit-als 0.01 */
-    bool weighted;         /* als, ccd, sfa: lambda times 40 and the number of a row's ratings (default), else lambda
+    double regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als: 0 (default) finds it
+                              by the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
+    bool weighted;         /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda
                               itself, of an item of sfa times the number of users */
     bool biases;           /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors */
     int cg_steps;          /* conjugate-gradient steps per half iteration: als 6, implicit-als 3, sfa 5 */
@@ -265,7 +266,9 @@ typedef struct tamis_model_description {
     double loss, metric;      /* of the last iteration; NaN if there is none */
     double mean, least, most; /* of the fitted values */
     double scale; /* als, ccd, sfa predict mean + scale * (product of factors, and biases): the ratings' deviation */
-    uint64_t reserved[7];
+    double lambda; /* als, ccd, implicit-als: the lambda of the last iteration, the option's or found by the noise; else
+                      the option's */
+    uint64_t reserved[6];
 } tamis_model_description;
 
 /* Describes a model. */

@@ -48,7 +48,7 @@ typedef struct tamis_slab_plan tamis_slab_plan;
  * false. Each piece is computed by a one-shot call, so effort and expected_calls are not read. options.overlap = NEVER
  * does one thing after another, and times each: see tamis_slab_report. slabs may be NULL.
  *
- * The buffers leave room for what the calls allocate: a number for each nonzero of a piece, and a sixteenth of
+ * The buffers leave room for what the calls allocate beside them by the sizes of a piece, and a sixteenth of
  * slabs.device_memory. An algorithm that is named and prepares data may need more. Buffers and calls use
  * options.allocator, if it is set. With tiles the plan keeps the columns of each piece, 4 bytes a nonzero, and where a
  * slab has several tiles 8 more, in host memory.

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""The defaults of als, ccd and implicit-als on data of many kinds, beside their baselines and beside a constant lambda: a fifth of
+each row's ratings, one of each row's uses held out.
+  defaults.py PROGRAM OUT.jsonl [--data jester=FILE.mtx.xz] [--data msweb=FILE.data.xz] [--data kos=docword.kos.txt.gz]"""
+import argparse
+import re
+
+import numpy
+import scipy.sparse
+
+from common import Program, docword, hold_out_entries, known_rank, matrix_market, part, record
+from uses import clusters, leave_one_out, visits
+
+CONSTANTS = {"als": 0.1, "ccd": 0.1, "implicit-als": 0.01} # of tamis_model_options_init
+
+
+def stars(rows, columns, ratings, rank, signal, biases, noise, seed, tail=0.0, spread=0.0, rounded=True):
+    """Ratings from 1 to 5: biases of users and items, a product of that rank, noise, of these deviations. `ratings` of a user in the
+    mean, with a log-normal spread; item i is rated with a chance of 1 / i^tail."""
+    draw = numpy.random.default_rng(seed)
+    left, right = draw.normal(size=(rows, rank)), draw.normal(size=(columns, rank))
+    of_rows, of_columns = draw.normal(size=rows), draw.normal(size=columns)
+    chance = -tail * numpy.log(numpy.arange(1, columns + 1))
+    counts = numpy.clip(numpy.round(ratings * numpy.exp(spread * draw.normal(size=rows) - spread ** 2 / 2)), 2, columns * 0.8).astype(int)
+    i = numpy.repeat(numpy.arange(rows), counts)
+    j = numpy.concatenate([numpy.argpartition(-chance - draw.gumbel(size=columns), count - 1)[:count] for count in counts])
+    values = 3.4 + biases * (of_rows[i] + of_columns[j]) / numpy.sqrt(2) + noise * draw.normal(size=len(i))
+    values += signal / numpy.sqrt(rank) * (left[i] * right[j]).sum(axis=1)
+    return scipy.sparse.csr_matrix((numpy.clip(numpy.round(values), 1, 5) if rounded else values, (i, j)), shape=(rows, columns))
+
+
+def share(matrix, kept, seed=3):
+    return part(matrix, numpy.random.default_rng(seed).random(matrix.nnz) < kept)
+
+
+def rating_sets(files):
+    if "jester" in files:
+        jester = matrix_market(files["jester"])
+        yield "jester", jester
+        yield "jester, a fifth", share(jester, 0.2)
+        yield "jester, a twentieth", share(jester, 0.05)
+    yield "stars", stars(1500, 1000, 85, 6, 0.5, 0.6, 0.7, 1)
+    yield "stars, sparse", stars(6000, 1200, 13, 6, 0.5, 0.6, 0.7, 2)
+    yield "stars, a heavy tail", stars(2000, 1500, 60, 6, 0.5, 0.6, 0.8, 3, 0.8, 0.8)
+    yield "stars, a heavy tail, sparse", stars(6000, 2500, 15, 6, 0.5, 0.6, 0.8, 4, 0.8, 0.8)
+    yield "stars, few users", stars(200, 60, 10, 2, 0.7, 0.6, 0.5, 10)
+    yield "stars, few users, dense", stars(150, 40, 30, 2, 0.7, 0.6, 0.5, 11)
+    yield "a weak signal", stars(1500, 1000, 40, 3, 0.2, 0.5, 0.9, 5)
+    yield "biases", stars(1500, 1000, 60, 1, 0, 0.6, 0.8, 6)
+    yield "biases, sparse", stars(4000, 1000, 8, 1, 0, 0.6, 0.8, 7)
+    yield "noise alone", stars(1500, 600, 40, 1, 0, 0, 1, 8, rounded=False)
+    yield "rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7)
+    yield "rank 5, noise 0.05", known_rank(2000, 500, 5, 0.1, 0.05, 7)
+    yield "rank 20, dense", known_rank(600, 400, 20, 0.6, 0.3, 9)
+
+
+def popular(rows, columns, uses, seed):
+    """Uses by popularity alone: there is nothing to be found."""
+    draw = numpy.random.default_rng(seed)
+    chance = 1 / numpy.arange(1, columns + 1)
+    i, j = numpy.repeat(numpy.arange(rows), uses), draw.choice(columns, rows * uses, p=chance / chance.sum())
+    return (scipy.sparse.csr_matrix((numpy.ones(len(i)), (i, j)), shape=(rows, columns)) > 0).astype(float)
+
+
+def use_sets(files):
+    if "msweb" in files:
+        yield "msweb", visits(files["msweb"])
+    if "kos" in files:
+        yield "kos", docword(files["kos"])
+    yield "clusters", clusters(1500, 600, 8, 7)
+    yield "popularity alone", popular(4000, 300, 6, 5)
+
+
+def measure(program, out, name, method, train, held):
+    data, away = program.write("train", train), program.write("held", held)
+    for setting in ("default", "constant"):
+        words = ["--regularization", CONSTANTS[method]] if setting == "constant" else []
+        text, seconds = program.run("train", method, data, "-o", program.file("model"), "--held-out", away, "--device", program.device, *words)
+        found = re.search(r"(RMSE|recall) ([0-9.e-]+) of .* have ([0-9.e-]+)", text)
+        record(out, record="defaults", data=name, method=method, setting=setting, metric=found[1], value=float(found[2]),
+               baseline=float(found[3]), seconds=seconds, version=program.version)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("out")
+    parser.add_argument("--data", action="append", default=[])
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    program, files = Program(given.program, given.device), dict(data.split("=", 1) for data in given.data)
+    with open(given.out, "a") as out:
+        for name, matrix in rating_sets(files):
+            train, held = hold_out_entries(matrix, 0.2, 1)
+            for method in ("als", "ccd"):
+                measure(program, out, name, method, train, held)
+        for name, matrix in use_sets(files):
+            measure(program, out, name, "implicit-als", *leave_one_out(matrix, 1))
+
+
+if __name__ == "__main__":
+    main()
