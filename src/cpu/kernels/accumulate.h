@@ -75,6 +75,26 @@ INLINE void sum_store(char *out, const sum_shape *shape, tamis_type type, vector
     if (shape->over) vector_store(out + shape->last, type, sum[whole]);
 }
 
+/* Rows that no cache keeps go past the caches, which else would read them from memory before they are overwritten. All
+   vectors are whole lines (sum_streams), and sum_fence comes before anybody reads them. */
+INLINE void sum_stream(char *out, const sum_shape *shape, tamis_type type, vector *sum, real scale) {
+#if VECTOR_BYTES == 64
+#pragma GCC unroll 16
+    for (int k = 0; k < shape->count; k++)
+        _mm512_stream_si512((void *)(out + (sum_place(out, shape, type, k) - out)), (__m512i)(sum[k] * scale));
+#else
+    sum_store(out, shape, type, sum, scale, 0);
+#endif
+}
+
+static void sum_fence(const sum_arguments *arguments) {
+#if VECTOR_BYTES == 64
+    if (arguments->stream) _mm_sfence();
+#else
+    (void)arguments;
+#endif
+}
+
 #if !defined(TAMIS_KERNEL_F64)
 /* The same into a row of reals whose inputs have 16 bits, put back in order. It is not inlined, since it runs once per
    row and there are many instances of blocks. */
@@ -196,7 +216,10 @@ INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row
             for (int k = 0; k < count; k++)
                 sum[k] += ones ? sum_load(from, shape, type, k) : weight * sum_load(from, shape, type, k);
         }
-        sum_store(out, shape, type, sum, alpha, 0);
+        if (type == REAL && shape->tail == 0 && arguments->stream)
+            sum_stream(out, shape, type, sum, alpha);
+        else
+            sum_store(out, shape, type, sum, alpha, 0);
     }
     return t;
 }
@@ -245,7 +268,10 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
                 sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, ahead, type, wide_columns, shape);
             else
                 sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, 0, type, wide_columns, shape);
-            sum_store(out + at, shape, type, sum, arguments->alpha, 0);
+            if (type == REAL && shape->tail == 0 && arguments->stream)
+                sum_stream(out + at, shape, type, sum, arguments->alpha);
+            else
+                sum_store(out + at, shape, type, sum, arguments->alpha, 0);
             at += block_bytes;
         } while (shape->count == SUM_BLOCK && at < blocks_end);
         columns = column_pointer(columns, n, wide_columns);
