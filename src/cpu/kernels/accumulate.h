@@ -202,6 +202,7 @@ INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row
                       *const offsets = arguments->offsets;
     const real *const w = ones ? NULL : call->weights - column_at(offsets, call->row, wide_offsets);
     const real alpha = arguments->alpha;
+    const int stream = type == REAL && shape->tail == 0 && arguments->stream;
     char *out = arguments->out + row * out_stride + first;
     for (; row < end_row; row++, out += out_stride) {
         const int64_t end = column_at(offsets, row + 1, wide_offsets);
@@ -216,7 +217,7 @@ INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row
             for (int k = 0; k < count; k++)
                 sum[k] += ones ? sum_load(from, shape, type, k) : weight * sum_load(from, shape, type, k);
         }
-        if (type == REAL && shape->tail == 0 && arguments->stream)
+        if (stream)
             sum_stream(out, shape, type, sum, alpha);
         else
             sum_store(out, shape, type, sum, alpha, 0);
@@ -255,6 +256,7 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
     static const real one = 1;
     const int64_t step = ones ? 0 : 1; /* a constant */
     const real *w = ones ? &one : call->weights;
+    const int stream = type == REAL && shape->tail == 0 && arguments->stream;
     char *out = arguments->out + call->row * out_stride;
     for (int64_t row = call->row + 1; row <= call->row + call->count; row++, out += out_stride) {
         const int64_t end = column_at(offsets, row, arguments->wide_offsets), n = end - begin;
@@ -268,7 +270,7 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
                 sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, ahead, type, wide_columns, shape);
             else
                 sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, 0, type, wide_columns, shape);
-            if (type == REAL && shape->tail == 0 && arguments->stream)
+            if (stream)
                 sum_stream(out + at, shape, type, sum, arguments->alpha);
             else
                 sum_store(out + at, shape, type, sum, arguments->alpha, 0);
