@@ -266,8 +266,7 @@ typedef struct tamis_model_description {
     double loss, metric;      /* of the last iteration; NaN if there is none */
     double mean, least, most; /* of the fitted values */
     double scale; /* als, ccd, sfa predict mean + scale * (product of factors, and biases): the ratings' deviation */
-    double lambda; /* als, ccd, implicit-als: the lambda of the last iteration, the option's or found by the noise; else
-                      the option's */
+    double regularization; /* lambda of the last iteration: the option's, or found by the noise */
     uint64_t reserved[6];
 } tamis_model_description;
 

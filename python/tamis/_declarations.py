@@ -339,8 +339,8 @@ class tamis_score(Structure):
 class tamis_model_description(Structure):
     _fields_ = [("options", tamis_model_options), ("rows", c_int64), ("cols", c_int64), ("nnz", c_int64),
                 ("width", c_int64), ("iterations_done", c_int), ("loss", c_double), ("metric", c_double),
-                ("mean", c_double), ("least", c_double), ("most", c_double), ("scale", c_double), ("lambda", c_double),
-                ("reserved", c_uint64 * 6)]
+                ("mean", c_double), ("least", c_double), ("most", c_double), ("scale", c_double),
+                ("regularization", c_double), ("reserved", c_uint64 * 6)]
 
 
 # the values of the _INIT macros that are not zero

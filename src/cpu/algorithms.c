@@ -164,6 +164,15 @@ static int64_t choose_prefetch(const tamis_problem *problem) {
     return ahead < 8 ? 8 : ahead > most ? most : ahead;
 }
 
+/* SpMM and fused: the output is not worth keeping in the last cache (docs/performance.md). */
+static bool choose_stream(const tamis_problem *problem) {
+    const double row_bytes = (double)problem->width * (double)tamis_type_size(problem->type);
+    const double out = (double)problem->rows * row_bytes, all = out + (double)problem->cols * row_bytes;
+    const double l3 = (double)problem->evidence->cache_l3;
+    return problem->operation != TAMIS_OP_SDDMM && out > tamis_cpu_fit.stream.output * l3 &&
+           all > tamis_cpu_fit.stream.all * l3;
+}
+
 /* fused with tiles: a block's whole part in a tile; D that is B: short enough that L1 has its rows the second time;
    else long enough that B and D alternate rarely */
 static int64_t choose_chunk(const tamis_problem *problem, tamis_cpu_kind kind) {
@@ -234,7 +243,7 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
                                tamis_prepared **prepared) {
     const tamis_cpu_kind kind = row_of(algorithm)->kind;
     const int64_t chunk_most = problem->operation == TAMIS_OP_FUSED ? 1 << 20 : TAMIS_CPU_CHUNK;
-    const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, chunk_most}};
+    const tamis_parameter plain[] = {{"prefetch", 0, 4096}, {"chunk", 8, chunk_most}, {"stream", 0, 1}};
     const tamis_parameter tiled[] = {
         {"prefetch", 0, 4096}, {"chunk", 8, chunk_most}, {"tile_columns", 1, INT32_MAX}, {"block_rows", 1, 1 << 20}};
     static const tamis_parameter panels[] = {{"prefetch", 0, 4096}, {"rows", 6, 8}, {"least", 1, 1 << 20}};
@@ -250,12 +259,15 @@ tamis_status tamis_cpu_prepare(const tamis_algorithm *algorithm, const tamis_pro
     p->threads = problem->threads < THREADS_MOST ? problem->threads : THREADS_MOST;
     p->prefetch = kind == TAMIS_CPU_TILED ? 0 : choose_prefetch(problem);
     p->chunk = choose_chunk(problem, kind);
+    p->stream = choose_stream(problem);
     p->members = 1;
     int64_t values[4] = {p->prefetch, p->chunk, 0, 0};
     switch (kind) {
     case TAMIS_CPU_ROWS:
     case TAMIS_CPU_NONZEROS:
-        TRY_GOTO(failed, tamis_parameters_parse("the algorithm", problem->parameters, plain, 2, values));
+        values[2] = p->stream;
+        TRY_GOTO(failed, tamis_parameters_parse("the algorithm", problem->parameters, plain, 3, values));
+        p->stream = values[2] != 0;
         break;
     case TAMIS_CPU_TILED:
         TRY_GOTO(failed, tamis_parameters_parse("cpu-tiled", problem->parameters, tiled, 4, values));
@@ -364,6 +376,9 @@ void tamis_cpu_sizes(const tamis_prepared *p, tamis_prepared_sizes *sizes) {
     "prefetch (0 to 4096): nonzeros ahead at which rows of B and D are prefetched; "                                   \
     "chunk (8 to 2048; fused to 1048576): samples per chunk"
 
+#define STREAM_PARAMETER                                                                                               \
+    "; stream (0 or 1): rows of C and E in fp32 and fp64 that are whole cache lines are written past the caches"
+
 static const cpu_algorithm algorithms[] = {
     {{{"cpu-nonzeros",
        "cpu",
@@ -371,7 +386,7 @@ static const cpu_algorithm algorithms[] = {
        "ours; idea of " PAPER_PREDS,
        "one partial row per thread, for rows split between threads",
        "rows of uneven length, hubs, and whenever tiling does not pay off",
-       PLAIN_PARAMETERS,
+       PLAIN_PARAMETERS STREAM_PARAMETER,
        false,
        false,
        {0}},
@@ -385,7 +400,7 @@ static const cpu_algorithm algorithms[] = {
        "ours",
        "nothing",
        "rows of even length; cores of uneven speed",
-       PLAIN_PARAMETERS,
+       PLAIN_PARAMETERS STREAM_PARAMETER,
        false,
        false,
        {0}},

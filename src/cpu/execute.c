@@ -193,6 +193,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
                   .beta = operands->beta,
                   .edge = problem->edge,
                   .edge_constants = problem->edge_constants,
+                  .stream = prepared->stream,
                   .prefetch = prepared->prefetch,
                   .chunk = prepared->chunk,
                   .segments = prepared->segments,

@@ -10,6 +10,7 @@ typedef struct tamis_cpu_fitted {
     double row;        /* a row of S */
     double short_row;  /* the same of SpMM, which only begins and ends sums */
     double crowded;    /* SpMM with a table that fills half of L2, as a factor */
+    double fp16;       /* multiply-adds whose operands are converted, as a factor */
     double beyond;     /* SpMM with rows of B from memory, as a factor */
     double whole_rows; /* cpu-rows: what handing out rows takes, as a factor */
     struct {
@@ -24,12 +25,20 @@ typedef struct tamis_cpu_fitted {
     } prefetch;
 
     struct {
+        double output,
+            all; /* shares of L3: C or E, and both with B or D, from which on rows are written past the caches */
+    } stream;
+
+    struct {
         double entry, nonzero; /* of a run, beside moving the row and the multiply-adds */
         double sample;         /* a reduction's share, and the sample that goes to its place */
         double run;            /* its loop: a branch, and sums that are loaded and stored */
         double row;            /* sums that are cleared and written out */
         double unseen;         /* as a factor */
         double local;          /* the same where neighbouring rows find each other's rows of B anyway */
+        double fused;          /* the same of that operation */
+        double bf16;           /* the same of that type, which is widened for each product */
+        double single;         /* an entry of one row, beside what it costs without panels, as a share of that */
         double setup_nonzero;
     } panels;
 

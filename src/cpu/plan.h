@@ -26,6 +26,7 @@ struct tamis_prepared {
     const tamis_cpu_kernels *kernels;
     int threads;
     int64_t prefetch, chunk;
+    bool stream;     /* see tamis_cpu_job */
     int64_t members; /* NT of Zubair and Bauinger */
     int64_t grain;   /* rows in a block that threads take */
     tamis_cpu_tiles tiles;
@@ -78,6 +79,8 @@ void tamis_cpu_partition_panels(const tamis_problem *problem, int threads, int64
 double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzero);
 /* The same of panels with these shares. */
 double tamis_cpu_predict_panels(const tamis_problem *problem, const tamis_cpu_panel_shares *shares);
+/* Seconds of the multiply-adds of all nonzeros, with the conversions of fp16. */
+double tamis_cpu_arithmetic_seconds(const tamis_problem *problem);
 /* Seconds to move S, and the samples if they are stored, once through memory. */
 double tamis_cpu_stream_seconds(const tamis_problem *problem);
 

@@ -48,8 +48,7 @@ double tamis_cpu_stream_seconds(const tamis_problem *problem) {
     return (double)problem->nnz * bytes / (at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9);
 }
 
-/* The multiply-adds of all nonzeros. */
-static double arithmetic_seconds(const tamis_problem *problem) {
+double tamis_cpu_arithmetic_seconds(const tamis_problem *problem) {
     const tamis_ceilings *const c = &problem->evidence->ceilings;
     const double peak =
         at_threads(problem->type == TAMIS_F64 ? c->fp64_gflops : c->fp32_gflops, problem->threads, c->threads) * 1e9;
@@ -62,7 +61,8 @@ static double arithmetic_seconds(const tamis_problem *problem) {
         const bool values = problem->operation == TAMIS_OP_SPMM && problem->value_type == problem->type;
         if (values) sums /= tamis_cpu_fit.pairs.sums;
     }
-    return 2 * (double)problem->nnz * (dots + sums) / peak;
+    const double widened = problem->type == TAMIS_F16 ? tamis_cpu_fit.fp16 : 1;
+    return widened * 2 * (double)problem->nnz * (dots + sums) / peak;
 }
 
 /* SpMM: if rows of B come from memory, S and C get in their way. */
@@ -102,7 +102,7 @@ double tamis_cpu_predict_untiled(const tamis_problem *problem, double per_nonzer
     const double l1_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l1);
     const double memory = at_threads(c->memory_gbs, problem->threads, c->threads) * 1e9;
     const double dense = rows * (double)(problem->inner + problem->width) * size;
-    const double flops = arithmetic_seconds(problem);
+    const double flops = tamis_cpu_arithmetic_seconds(problem);
     const double beside = nnz * per_nonzero / problem->threads;
     if (problem->operation == TAMIS_OP_SPMM) {
         /* one row of B after another: near rows and all else hide each other */
@@ -137,8 +137,15 @@ double tamis_cpu_predict_panels(const tamis_problem *problem, const tamis_cpu_pa
     const double work = shares->single * fmax(load, flops) + fmax(shared, (1 - shares->single) * flops);
     /* in a mesh, the rows of B that neighbours share are still in L1 or L2 without panels */
     const bool local = table > 0.75 * (double)problem->evidence->cache_l2 && problem->evidence->fresh_share < 0.25;
-    return f->panels.unseen * (local ? f->panels.local : 1) *
-           (nnz * work + 2 * dense / dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
-            (nnz * (shares->entries * f->panels.entry + beside + shares->runs * f->panels.run) + rows * f->panels.row) /
-                problem->threads);
+    const double bf16 = problem->type == TAMIS_BF16 ? f->panels.bf16 : 1;
+    const double fused = problem->operation == TAMIS_OP_FUSED ? f->panels.fused : 1;
+    const double seconds =
+        f->panels.unseen * bf16 * fused * (local ? f->panels.local : 1) *
+        (nnz * work + 2 * dense / dense_rate(problem, table, dense) + tamis_cpu_stream_seconds(problem) +
+         (nnz * (shares->entries * f->panels.entry + beside + shares->runs * f->panels.run) + rows * f->panels.row) /
+             problem->threads);
+    /* an entry takes no less than a nonzero without panels, and one of a single row takes more: nothing is prefetched
+     */
+    const double untiled = tamis_cpu_predict_untiled(problem, f->interleaved);
+    return fmax(seconds, untiled * (shares->entries + f->panels.single * shares->single));
 }

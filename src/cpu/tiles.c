@@ -32,7 +32,7 @@ static double tile_rate(const tamis_problem *problem, double tile_bytes) {
                                  0.5 * (double)(level ? problem->evidence->cache_l1 : problem->evidence->cache_l2));
 }
 
-static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int64_t block_rows) {
+static double tile_cost(const tamis_problem *problem, double arithmetic, int64_t tile_columns, int64_t block_rows) {
     const tamis_cpu_fitted *const f = &tamis_cpu_fit;
     const double size = (double)tamis_type_size(problem->type), threads = problem->threads;
     const double row_bytes = tamis_cpu_row_bytes(problem);
@@ -55,13 +55,15 @@ static double tile_cost(const tamis_problem *problem, int64_t tile_columns, int6
     const double wait = fmax(0, fmin(length * f->tiles.wait_nonzero, f->tiles.wait_most) - work);
     const double l2_rate = tamis_cpu_gather_rate(problem, 0.5 * (double)problem->evidence->cache_l2);
     const double dense_bytes = (double)problem->cols * row_bytes;
-    return (double)problem->nnz * (row_bytes / tile_rate(problem, tile_bytes) + f->tiles.nonzero / threads) +
+    const double moved = (double)problem->nnz * row_bytes / tile_rate(problem, tile_bytes);
+    return fmax(moved, arithmetic) + (double)problem->nnz * f->tiles.nonzero / threads +
            rows * tiles * f->tiles.entry / threads + segments * ((f->tiles.segment + wait) / threads + kept / l2_rate) +
            ceil(rows / (double)block_rows) * dense_bytes / tamis_cpu_gather_rate(problem, dense_bytes);
 }
 
 double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *tiles) {
     const int64_t fixed_columns = tiles->tile_columns, fixed_rows = tiles->block_rows;
+    const double arithmetic = tamis_cpu_arithmetic_seconds(problem);
     double best = INFINITY;
     /* if no pair is within the limits: one tile, small blocks */
     tiles->tile_columns = fixed_columns ? fixed_columns : problem->cols;
@@ -71,7 +73,7 @@ double tamis_cpu_choose_tiles(const tamis_problem *problem, tamis_cpu_tiles *til
         for (int64_t rows = 32; rows <= 4096; rows *= 2) {
             if (fixed_rows && rows != 32) break;
             const int64_t c = fixed_columns ? fixed_columns : columns, r = fixed_rows ? fixed_rows : rows;
-            const double cost = tile_cost(problem, c, r);
+            const double cost = tile_cost(problem, arithmetic, c, r);
             if (cost >= best) continue;
             best = cost;
             tiles->tile_columns = c;

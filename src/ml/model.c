@@ -64,7 +64,7 @@ tamis_status tamis_model_describe(const tamis_model *model, tamis_model_descript
                                              .least = model->least,
                                              .most = model->most,
                                              .scale = model->scale,
-                                             .lambda = ml_lambda(model)};
+                                             .regularization = ml_lambda(model)};
     description->options.checkpoint = NULL;
     description->options.callback = NULL;
     description->options.callback_context = NULL;

@@ -249,8 +249,8 @@ static void draw_parameters(run *r, tamis_random *random) {
                  (long long)tamis_random_below(random, 8), tamis_random_below(random, 2) ? 6 : 8,
                  (long long)(1 + tamis_random_below(random, 4)));
     else if (strncmp(r->algorithm, "cpu-", 4) == 0)
-        snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,prefetch=%lld", chunk,
-                 (long long)tamis_random_below(random, 40));
+        snprintf(r->parameters, sizeof r->parameters, "chunk=%lld,prefetch=%lld,stream=%d", chunk,
+                 (long long)tamis_random_below(random, 40), (int)tamis_random_below(random, 2));
 }
 
 static problem_options draw_options(const cross_case *c, tamis_type type, tamis_random *random) {

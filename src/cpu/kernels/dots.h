@@ -133,6 +133,88 @@ INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, i
     }
 }
 
+#if DOT_PAIRS
+/*
+ * Rows of one register: its halves are multiplied one after the other, and a sum has half the lanes. Then shuffles,
+ * which limit rows as short as these, take half the time. Past the end of a row of S the last nonzero is taken again.
+ */
+typedef real half_vector __attribute__((vector_size(VECTOR_BYTES / 2)));
+
+#define HALF_STEP1(x, y)                                                                                               \
+    (__builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13) +                                                         \
+     __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15))
+#define HALF_STEP2(x, y)                                                                                               \
+    (__builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13) +                                                         \
+     __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15))
+#define HALF_STEP3(x, y)                                                                                               \
+    (__builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11) +                                                         \
+     __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15))
+
+INLINE __m256i dot_half(const char *p, int half, int masked, __mmask32 mask) {
+    if (!masked) return _mm256_loadu_si256((const __m256i *)(const void *)(p + 32 * half));
+    return _mm256_maskz_loadu_epi16((__mmask16)(mask >> (16 * half)), p + 32 * half);
+}
+
+INLINE half_vector dot_of_halves(const __m256i *a, const char *row, int parts, int masked, __mmask32 mask) {
+    __m256 sum = _mm256_setzero_ps();
+#pragma GCC unroll 2
+    for (int h = 0; h < parts; h++)
+        sum = _mm256_dpbf16_ps(sum, (__m256bh)a[h], (__m256bh)dot_half(row, h, masked, mask));
+    return (half_vector)sum;
+}
+
+/* Sums of eight half vectors, side by side in sums[0 .. 7]. */
+INLINE void half_sums_of_8(const half_vector x[8], real *sums) {
+    const half_vector a = HALF_STEP1(x[0], x[1]), b = HALF_STEP1(x[2], x[3]);
+    const half_vector c = HALF_STEP1(x[4], x[5]), d = HALF_STEP1(x[6], x[7]);
+    const half_vector e = HALF_STEP2(a, b), f = HALF_STEP2(c, d), g = HALF_STEP3(e, f);
+    memcpy(sums, &g, sizeof g);
+}
+
+/* Rows of one or two halves; if `masked` is set, arguments->tail elements. Both are constants. */
+INLINE void dots_halves(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
+                        int wide_columns, int parts, int masked) {
+    const char *const b = arguments->b;
+    const int64_t b_stride = arguments->b_stride, prefetch = arguments->prefetch;
+    const __mmask32 mask = masked ? (__mmask32)((1u << arguments->tail) - 1u) : UINT32_MAX;
+    for (int s = 0; s < segment_count; s++) {
+        const segment *const seg = &segments[s];
+        if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, 1);
+        const char *const a_row = arguments->a + seg->row * arguments->a_stride;
+        __m256i a[2];
+#pragma GCC unroll 2
+        for (int h = 0; h < parts; h++) a[h] = dot_half(a_row, h, masked, mask);
+        const char *const columns = column_pointer(arguments->columns, seg->begin, wide_columns);
+        const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
+        const int64_t count = seg->count;
+        int64_t t = 0;
+        for (; t + 8 <= count; t += 8) {
+            half_vector sums[8];
+#pragma GCC unroll 8
+            for (int g = 0; g < 8; g++) {
+                if (ahead) prefetch_lines(b + column_at(columns, t + g + ahead, wide_columns) * b_stride, 1);
+                const char *const row = b + column_at(columns, t + g, wide_columns) * b_stride;
+                sums[g] = dot_of_halves(a, row, parts, masked, mask);
+            }
+            half_sums_of_8(sums, x + t);
+        }
+        if (t < count) {
+            half_vector sums[8];
+            const int rest = (int)(count - t);
+#pragma GCC unroll 8
+            for (int g = 0; g < 8; g++) {
+                const int at = g < rest ? g : rest - 1;
+                if (ahead) prefetch_lines(b + column_at(columns, t + at + ahead, wide_columns) * b_stride, 1);
+                const char *const row = b + column_at(columns, t + at, wide_columns) * b_stride;
+                sums[g] = dot_of_halves(a, row, parts, masked, mask);
+            }
+            half_sums_of_8(sums, x + t);
+        }
+        x += count;
+    }
+}
+#endif
+
 /* Any width: blocks of DOT_BLOCK vectors, then single vectors, then the tail, for `group` rows of B at once. */
 INLINE void dots_wide_group(const dot_arguments *arguments, const char *a_row, const char *const *rows, int group,
                             vector *sums, tamis_type type) {
@@ -208,6 +290,19 @@ INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments
         return;
     }
     const int vectors = (int)arguments->vectors;
+#if DOT_PAIRS
+    if (vectors == 1 && arguments->tail == 0) {
+        dots_halves(arguments, segments, count, x, wide_columns, 2, 0);
+        return;
+    }
+    if (vectors == 0 && arguments->tail > 0) {
+        if (arguments->tail <= 16)
+            dots_halves(arguments, segments, count, x, wide_columns, 1, 1);
+        else
+            dots_halves(arguments, segments, count, x, wide_columns, 2, 1);
+        return;
+    }
+#endif
     if (arguments->tail > 0) switch (vectors + 1) {
         case 1: dots_kept(arguments, segments, count, x, type, wide_columns, 1, 1); return;
         case 2: dots_kept(arguments, segments, count, x, type, wide_columns, 2, 1); return;

@@ -42,6 +42,25 @@ INLINE void softmax_segment(const tamis_cpu_job *job, segment *seg, real *x) {
     if (seg->count > 0 || state[1] != 0) seg->final_scale = (real)job->alpha / state[1];
 }
 
+/* The weighted rows of D of a chunk, row by row: whole rows follow one another, and need no list. */
+static void fused_sums(sum_arguments *arguments, const segment *segments, int count, const real *x, sum_function *sum) {
+    for (int s = 0; s < count;) {
+        int e = s;
+        int64_t nonzeros = 0;
+        while (e < count && !segments[e].flags) nonzeros += segments[e++].count;
+        if (e > s) {
+            arguments->row = segments[s].row;
+            sum(arguments, NULL, e - s, x);
+            x += nonzeros;
+            s = e;
+        }
+        if (e == count) return;
+        sum(arguments, &segments[e], 1, x);
+        x += segments[e].count;
+        s = e + 1;
+    }
+}
+
 INLINE int64_t fused_samples_bytes(int64_t chunk) { return ((chunk + 8) * (int64_t)sizeof(real) + 63) / 64 * 64; }
 
 INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
@@ -49,8 +68,9 @@ INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, 
     segment *const segments = (segment *)(void *)((char *)range->chunk + fused_samples_bytes(job->chunk));
     sum_function *const sum = sum_function_for(job->wide_columns);
     const dot_arguments dot = dot_arguments_of(job, type);
-    const sum_arguments arguments = sum_arguments_of(job, job->d, job->d_stride, 0);
+    sum_arguments arguments = sum_arguments_of(job, job->d, job->d_stride, 0);
     const edge_arguments edge = edge_arguments_of(job);
+    const bool rows = !job->tiles && job->edge != TAMIS_EDGE_SOFTMAX && job->width > NARROW_SUMS_MOST;
     walk w = walk_start(job, range, !job->tiles, element_bytes(type));
     w.most = job->segments;
     while (walk_next_block(&w)) {
@@ -68,10 +88,14 @@ INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, 
                     scores += segments[s].count;
                 }
             }
-            sum(&arguments, segments, count, x);
+            if (rows)
+                fused_sums(&arguments, segments, count, x, sum);
+            else
+                sum(&arguments, segments, count, x);
         }
         finish_block(job, range, &w, &arguments, sum);
     }
+    sum_fence(&arguments);
 }
 
 #endif

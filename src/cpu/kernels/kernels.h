@@ -67,6 +67,7 @@ typedef struct tamis_cpu_job {
     char *out; /* SDDMM: p, packed; else C or E, row-major */
     int64_t out_stride;
     bool d_is_b;   /* fused: one matrix with one stride */
+    bool stream;   /* SpMM and fused: no cache holds the output until it is read */
     bool real_out; /* out holds reals: fp32 if the other operands have 16 bits */
     double alpha, beta;
 

@@ -222,15 +222,46 @@ typedef struct panel_dot {
     real *samples;
 } panel_dot;
 
+enum { PANEL_DOT_SUMS = PANEL_DOTS * 2 }; /* that share a reduction */
+
+/* The products of one row of B with `height` rows of A. */
+INLINE void panel_dot_entry(const panel_dot *x, vector *sums, vector a[2][PANEL_DOT_VECTORS], const char *row,
+                            tamis_type type, int height, int count, int masked) {
+#pragma GCC unroll 2
+    for (int i = 0; i < height; i++) sums[i] = vector_zero();
+#pragma GCC unroll 8
+    for (int k = 0; k < count; k++) {
+        const char *const p = row + k * LANES * element_bytes(type);
+        vector v = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
+        if (height > 1) PANEL_KEEP(v);
+#pragma GCC unroll 2
+        for (int i = 0; i < height; i++) sums[i] += a[i][k] * v;
+    }
+}
+
+INLINE void panel_dot_reduce(const vector *sums, real *dots) {
+    if (PANEL_DOT_SUMS == 8)
+        vector_sums_of_8(sums, dots);
+    else
+        vector_sums_of_4(sums, dots);
+}
+
+INLINE void panel_dot_write(const panel_dot *x, const uint32_t *entry, const real *dots, int height) {
+#pragma GCC unroll 2
+    for (int i = 0; i < height; i++) {
+        real *const to = x->samples + entry[x->place[i]];
+        *to = x->more ? *to + dots[i] : dots[i];
+    }
+}
+
 /* `height` rows, 1 or 2, of `count` vectors; both are constants. Past the end, the last entry is taken again. */
 INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int count, int masked) {
-    enum { SUMS = PANEL_DOTS * 2 };
-    const int together = SUMS / height;
+    const int together = PANEL_DOT_SUMS / height;
     const char *const b = x->b;
     const int64_t b_stride = x->b_stride, step = x->step, n = x->count;
     const uint32_t *const entries = x->entries;
-    real *const samples = x->samples;
     vector a[2][PANEL_DOT_VECTORS];
+    real dots[8];
 #pragma GCC unroll 2
     for (int i = 0; i < height; i++)
 #pragma GCC unroll 8
@@ -238,36 +269,30 @@ INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int
             const char *const p = x->a[i] + k * LANES * element_bytes(type);
             a[i][k] = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
         }
-    for (int64_t t = 0; t < n; t += together) {
-        vector sums[SUMS];
-        real dots[8];
+    int64_t t = 0;
+    for (const uint32_t *entry = entries; t + together <= n; t += together, entry += together * step) {
+        vector sums[PANEL_DOT_SUMS];
+        const uint32_t *at = entry;
+#pragma GCC unroll 8
+        for (int g = 0; g < together; g++, at += step) {
+            if (g % 2 == 0) __builtin_prefetch((const char *)at + PANEL_INDEX_AHEAD);
+            panel_dot_entry(x, sums + g * height, a, b + (int64_t)at[0] * b_stride, type, height, count, masked);
+        }
+        panel_dot_reduce(sums, dots);
+        at = entry;
+#pragma GCC unroll 8
+        for (int g = 0; g < together; g++, at += step) panel_dot_write(x, at, dots + g * height, height);
+    }
+    if (t < n) {
+        vector sums[PANEL_DOT_SUMS];
 #pragma GCC unroll 8
         for (int g = 0; g < together; g++) {
             const int64_t at = t + g < n ? t + g : n - 1;
-            if (g % 2 == 0) __builtin_prefetch((const char *)(entries + at * step) + PANEL_INDEX_AHEAD);
-            const char *const row = b + (int64_t)entries[at * step] * b_stride;
-#pragma GCC unroll 2
-            for (int i = 0; i < height; i++) sums[g * height + i] = vector_zero();
-#pragma GCC unroll 8
-            for (int k = 0; k < count; k++) {
-                const char *const p = row + k * LANES * element_bytes(type);
-                vector v = masked ? vector_load_tail(p, type, x->tail) : vector_load(p, type);
-                if (height > 1) PANEL_KEEP(v);
-#pragma GCC unroll 2
-                for (int i = 0; i < height; i++) sums[g * height + i] += a[i][k] * v;
-            }
+            panel_dot_entry(x, sums + g * height, a, b + (int64_t)entries[at * step] * b_stride, type, height, count,
+                            masked);
         }
-        if (SUMS == 8)
-            vector_sums_of_8(sums, dots);
-        else
-            vector_sums_of_4(sums, dots);
-        const int64_t rest = n - t < together ? n - t : together;
-        for (int64_t g = 0; g < rest; g++)
-#pragma GCC unroll 2
-            for (int i = 0; i < height; i++) {
-                real *const to = samples + entries[(t + g) * step + x->place[i]];
-                *to = x->more ? *to + dots[g * height + i] : dots[g * height + i];
-            }
+        panel_dot_reduce(sums, dots);
+        for (int64_t g = 0; t + g < n; g++) panel_dot_write(x, entries + (t + g) * step, dots + g * height, height);
     }
 }
 

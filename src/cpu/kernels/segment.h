@@ -48,6 +48,7 @@ typedef struct sum_arguments {
     int64_t nnz;
     int64_t prefetch_end; /* nonzeros whose row ends after this one have none */
     int ones;             /* the weights are all 1 and not stored */
+    int stream;           /* whole rows are written past the caches */
 
     /* without a list of segments: whole rows from `row` on, times alpha */
     const char *offsets;

@@ -24,6 +24,13 @@ static void partial_clear(real *partial, int64_t width) {
     partial_state(partial, width)[0] = -(real)__builtin_inff();
 }
 
+/* Rows of the output are whole cache lines. */
+static int sum_streams(const tamis_cpu_job *job) {
+    const int64_t bytes = job->width * (int64_t)sizeof(real);
+    return TAMIS_KERNEL_TYPE == REAL && VECTOR_BYTES == 64 && job->stream && bytes % 64 == 0 &&
+           job->out_stride % 64 == 0 && (uintptr_t)job->out % 64 == 0;
+}
+
 static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, int64_t b_stride, int ones) {
     return (sum_arguments){.b = b,
                            .b_stride = b_stride,
@@ -37,6 +44,7 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .nnz = job->nnz,
                            .prefetch_end = job->nnz - job->prefetch,
                            .ones = ones,
+                           .stream = sum_streams(job),
                            .offsets = job->offsets,
                            .wide_offsets = job->wide_offsets,
                            .alpha = (real)job->alpha};
@@ -151,6 +159,7 @@ INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, t
     const int64_t limit = in_place && !job->explicit_simd ? INT64_MAX / 2 : job->chunk;
     if (in_place && !job->explicit_simd && job->width > NARROW_SUMS_MOST) {
         spmm_rows(job, range, &arguments, sum);
+        sum_fence(&arguments);
         return;
     }
     walk w = walk_start(job, range, !job->tiles, real_values ? (int64_t)sizeof(real) : element_bytes(type));
