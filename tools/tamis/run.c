@@ -201,12 +201,7 @@ static int make_operands(work *job) {
     }
     tamis_dense from = *initial;
     if (from.stride == 0) from.stride = from.layout == TAMIS_ROW_MAJOR ? from.cols : from.rows;
-    for (int64_t i = 0; i < output->rows; i++) {
-        for (int64_t j = 0; j < output->cols; j++) {
-            tool_element_set(job->old.view.data, problem->type, i * job->old.view.stride + j,
-                             tool_dense_get(&from, i, j));
-        }
-    }
+    tool_dense_copy(&from, &job->old.view);
     return 0;
 }
 
