@@ -160,12 +160,10 @@ static int show(const settings *set, const char *name, tool_json *json) {
     tamis_status status = tamis_device_open(name, &device);
     if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
     if (status == TAMIS_OK && set->ceilings) status = tamis_device_ceilings(device, &ceilings);
-    int code = TOOL_OK;
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, name);
-    } else if (json) {
+    const int code = tool_library_error(status, name);
+    if (code == 0 && json) {
         print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
-    } else {
+    } else if (code == 0) {
         print_text(name, &description, set->ceilings ? &ceilings : NULL);
     }
     tamis_device_close(device);
