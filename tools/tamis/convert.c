@@ -74,11 +74,13 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     const tamis_dense *dense = tamis_owned_dense_view(array);
     status = tamis_write_dense(out, dense);
-    const int code = tool_library_error(status, NULL);
-    if (code == 0 && set->json) {
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else if (set->json) {
         tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
         tool_json_finish(&json);
-    } else if (code == 0 && !set->quiet) {
+    } else if (!set->quiet) {
         printf("%s: dense, %s x %s\n", out, tool_word_count(dense->rows).text, tool_word_count(dense->cols).text);
     }
     tamis_owned_dense_free(array);
@@ -129,14 +131,15 @@ static int run_convert(const void *given, int count, char **operands) {
     }
     const tamis_sparse *S = changed ? tamis_owned_sparse_view(changed) : source.S;
     if (status == TAMIS_OK) status = tamis_write_sparse(out, S);
-    code = tool_library_error(status, NULL);
-    if (code == 0 && set->json) {
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else if (set->json) {
         tool_json json = tool_json_written(out, S->rows, S->cols, S->nnz);
         tool_json_bool(&json, "values", S->values != NULL);
         tool_json_number(&json, "read_ms", 1e3 * source.seconds);
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - read));
         tool_json_finish(&json);
-    } else if (code == 0 && !set->quiet) {
+    } else if (!set->quiet) {
         printf("%s: %s x %s, %s nonzeros%s; read in %s, written in %s\n", out, tool_word_count(S->rows).text,
                tool_word_count(S->cols).text, tool_word_count(S->nnz).text, S->values ? "" : ", no values",
                tool_word_seconds(source.seconds).text, tool_word_seconds(tool_seconds() - read).text);

@@ -160,10 +160,12 @@ static int show(const settings *set, const char *name, tool_json *json) {
     tamis_status status = tamis_device_open(name, &device);
     if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
     if (status == TAMIS_OK && set->ceilings) status = tamis_device_ceilings(device, &ceilings);
-    const int code = tool_library_error(status, name);
-    if (code == 0 && json) {
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, name);
+    } else if (json) {
         print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
-    } else if (code == 0) {
+    } else {
         print_text(name, &description, set->ceilings ? &ceilings : NULL);
     }
     tamis_device_close(device);

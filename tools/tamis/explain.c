@@ -293,10 +293,12 @@ static int explain_problem(const settings *set, const tool_device *device, const
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
     if (status == TAMIS_OK) status = tool_problem_floor(problem, device, one.report.threads, &one.floor);
-    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
-    if (code == 0 && json) {
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, tamis_operation_name(problem->operation));
+    } else if (json) {
         print_json(json, &one, set, source->name);
-    } else if (code == 0) {
+    } else {
         print_text(&one, set);
     }
     tamis_plan_destroy(one.plan);

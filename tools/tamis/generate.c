@@ -78,13 +78,15 @@ static int run_generate(const void *given, int count, char **operands) {
     const double made = tool_seconds();
     const tamis_sparse *S = tamis_owned_sparse_view(matrix);
     status = tamis_write_sparse(settings->output, S);
-    const int code = tool_library_error(status, NULL);
-    if (code == 0 && settings->json) {
+    int code = TOOL_OK;
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, NULL);
+    } else if (settings->json) {
         tool_json json = tool_json_written(settings->output, S->rows, S->cols, S->nnz);
         tool_json_number(&json, "generate_ms", 1e3 * (made - start));
         tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
         tool_json_finish(&json);
-    } else if (code == 0 && !settings->quiet) {
+    } else if (!settings->quiet) {
         printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", settings->output, operands[0],
                tool_word_count(S->rows).text, tool_word_count(S->cols).text, tool_word_count(S->nnz).text,
                tool_word_seconds(made - start).text, tool_word_seconds(tool_seconds() - made).text);

@@ -139,10 +139,11 @@ static int show(const settings *set, const char *path, tool_json *json) {
     tamis_structure structure;
     tamis_status status = tamis_row_profile(source.S, &profile);
     if (status == TAMIS_OK) status = tamis_structure_find(source.S, &profile, &structure);
-    code = tool_library_error(status, path);
-    if (code == 0 && json) {
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, path);
+    } else if (json) {
         print_json(json, &source, path, &profile, &structure);
-    } else if (code == 0) {
+    } else {
         print_text(&source, path, &profile, &structure, set->histogram);
     }
     tool_source_close(&source);

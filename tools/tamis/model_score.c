@@ -113,10 +113,11 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
     }
     tamis_score score;
     const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
-    code = tool_library_error(status, set->held_out);
-    if (code == 0 && set->use.json) {
+    if (status != TAMIS_OK) {
+        code = tool_library_error(status, set->held_out);
+    } else if (set->use.json) {
         print_json(use, &score, set->top);
-    } else if (code == 0) {
+    } else {
         print_table(&score, set->top);
     }
     tool_held_out_free(&held);
