@@ -161,11 +161,9 @@ static int run_bench(const void *given, int count, char **operands) {
     if (settings->suite) {
         code = tool_suite_open(settings->suite, &suite);
         run.suite = &suite;
+        if (code) tool_suite_free(&suite);
     }
-    if (code) {
-        tool_suite_free(&suite);
-        return code;
-    }
+    if (code) return code;
     tool_bench_run_begin(&run);
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     tool_interrupt_catch(); /* before the devices: their probe takes a while on a new machine */

@@ -279,7 +279,7 @@ static int check_all(const tool_bench_case *one, const field *all, bool again, t
     }
     memset(output->data, 0, bytes);
     const tamis_status status = tool_mirror_put(&all->mirror); /* with beta, NaN would stay for ever */
-    return status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
+    return tool_library_error(status, one->source->name);
 }
 
 static int measure_all(const tool_bench_case *one, field *all, tool_bench_results *results) {
@@ -350,7 +350,7 @@ int tool_bench_measure(const tool_bench_case *one, tool_bench_results *results) 
     *results = (tool_bench_results){.count = 0};
     tamis_status status = tool_problem_floor(&one->problem, one->device, one->threads, &results->floor);
     if (status == TAMIS_OK) status = tool_mirror_create(one->device, &one->problem, 0, &all->mirror);
-    int code = status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
+    int code = tool_library_error(status, one->source->name);
     if (code == 0) code = add_contestants(one, all, results);
     if (code == 0 && one->oracle) code = check_all(one, all, false, results);
     if (code == 0) add_gather(one, all, results);

@@ -117,7 +117,7 @@ int tool_bench_describe(const tool_source *source, const tool_input *input, tool
     matrix->spec = strncmp(input->spec, "generate:", 9) != 0 && folder ? folder + 1 : input->spec;
     tamis_status status = tamis_row_profile(source->S, &matrix->profile);
     if (status == TAMIS_OK) status = tamis_structure_find(source->S, &matrix->profile, &matrix->structure);
-    return status == TAMIS_OK ? 0 : tool_library_error(status, source->name);
+    return tool_library_error(status, source->name);
 }
 
 /* The digits of the raster, row by row. */

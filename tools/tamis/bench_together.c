@@ -176,7 +176,7 @@ int tool_bench_together(tool_bench_run *run, const tool_bench_case *one) {
         if (sides[s].alone) status = tool_ranks_agree(status);
     }
     if (status == TAMIS_OK) status = measure(one, sides);
-    int code = status == TAMIS_OK ? 0 : tool_library_error(status, one->source->name);
+    int code = tool_library_error(status, one->source->name);
     if (code == 0 && !tool_interrupted()) {
         tool_progress_clear();
         if (run->report.table) print_row(one, sides);

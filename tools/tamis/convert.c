@@ -111,12 +111,8 @@ static int run_convert(const void *given, int count, char **operands) {
     tool_source source;
     int code = tool_source_open(in, &reading, &source);
     if (code) return code;
-    if (files.code) {
-        tool_source_close(&source);
-        return files.code;
-    }
     const double read = tool_seconds();
-    code = tool_output_room(out, (double)source.S->nnz, 0, TOOL_ENTRY_CHARACTERS);
+    code = files.code ? files.code : tool_output_room(out, (double)source.S->nnz, 0, TOOL_ENTRY_CHARACTERS);
     if (code) {
         tool_source_close(&source);
         return code;

@@ -108,6 +108,7 @@ static void use_our_words(const char *message, char *ours, size_t bytes) {
 
 int tool_library_error(tamis_status status, const char *context) {
     char message[2048];
+    if (status == TAMIS_OK) return TOOL_OK;
     const char *said = tamis_last_error();
     use_our_words(said && *said ? said : tamis_status_name(status), message, sizeof message);
     if (status == TAMIS_ERROR_CANCELLED) {
@@ -121,7 +122,7 @@ int tool_library_error(tamis_status status, const char *context) {
 }
 
 int tool_file_error(tamis_status status, const char *path) {
-    return tool_library_error(status, strstr(tamis_last_error(), path) ? NULL : path);
+    return tool_library_error(status, status != TAMIS_OK && strstr(tamis_last_error(), path) ? NULL : path);
 }
 
 int tool_outcome(int code) { return code == 0 && tool_interrupted() ? TOOL_INTERRUPTED : code; }

@@ -46,7 +46,8 @@ const char *tool_last_message(void); /* of tool_error and the like; "" before an
 #define tool_usage_error(...) (tool_message("", __VA_ARGS__), tool_usage_hint())
 int tool_usage_hint(void);
 
-/* Reports a failed call of the library ("CONTEXT: message") and returns the exit code that belongs to its status. */
+/* Reports a failed call of the library ("CONTEXT: message") and returns the exit code that belongs to its status; of
+   TAMIS_OK it says nothing and returns 0. */
 int tool_library_error(tamis_status status, const char *context);
 /* The same about a file, which the library's message may name already. */
 int tool_file_error(tamis_status status, const char *path);

@@ -269,8 +269,7 @@ static int explain_together(const settings *set, const tool_device *device, cons
         printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
                choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,
                set->together.count, tool_word_seconds(choice.together).text);
-    const int code =
-        status == TAMIS_OK ? TOOL_OK : tool_library_error(status, tamis_operation_name(problem->operation));
+    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
     tool_gang_close(&gang);
     return code;
 }
@@ -283,8 +282,7 @@ static int explain_in_slabs(const settings *set, const tool_device *device, cons
     print_title(problem);
     tamis_status status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &plan);
     if (status == TAMIS_OK) status = tool_slabs_explain(plan);
-    const int code =
-        status == TAMIS_OK ? TOOL_OK : tool_library_error(status, tamis_operation_name(problem->operation));
+    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
     tamis_slab_plan_destroy(plan);
     return code;
 }

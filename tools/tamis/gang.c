@@ -57,15 +57,6 @@ static tamis_dense rows_of(const tamis_dense *dense, int64_t first, int64_t rows
     return view;
 }
 
-static void copy_elements(const tamis_dense *from, const tamis_dense *to) {
-    for (int64_t i = 0; i < to->rows; i++) {
-        for (int64_t j = 0; j < to->cols; j++) {
-            const int64_t at = to->layout == TAMIS_ROW_MAJOR ? i * to->stride + j : j * to->stride + i;
-            tool_element_set(to->data, to->type, at, tool_dense_get(from, i, j));
-        }
-    }
-}
-
 /* The rows of a matrix whose columns lie together are no block of memory. */
 static void make_blocks(tool_rank *rank) {
     tamis_dense *const views[] = {&rank->problem.A, &rank->problem.B, &rank->problem.D, &rank->problem.output};
@@ -73,7 +64,7 @@ static void make_blocks(tool_rank *rank) {
     for (int i = 0; i < 4 && rank->device.gpu; i++) {
         if (!views[i]->data || views[i]->layout == TAMIS_ROW_MAJOR) continue;
         rank->columns[i] = tool_dense_create(views[i]->rows, views[i]->cols, views[i]->type, views[i]->layout, 0, 0);
-        copy_elements(views[i], &rank->columns[i].view);
+        tool_dense_copy(views[i], &rank->columns[i].view);
         *views[i] = rank->columns[i].view;
     }
 }
@@ -117,13 +108,13 @@ static tamis_status make_plan(tool_rank *rank) {
 
 /* The output as it is on the host, with what lies between its elements, to the device, and back. */
 static tamis_status put_output(const tool_rank *rank) {
-    if (rank->columns[3].memory) copy_elements(&rank->output, &rank->columns[3].view);
+    if (rank->columns[3].memory) tool_dense_copy(&rank->output, &rank->columns[3].view);
     return tool_mirror_put(&rank->mirror);
 }
 
 static tamis_status fetch_output(const tool_rank *rank) {
     const tamis_status status = tool_mirror_fetch(&rank->mirror);
-    if (status == TAMIS_OK && rank->columns[3].memory) copy_elements(&rank->columns[3].view, &rank->output);
+    if (status == TAMIS_OK && rank->columns[3].memory) tool_dense_copy(&rank->columns[3].view, &rank->output);
     return status;
 }
 
@@ -287,13 +278,13 @@ static tamis_status collect_output(tool_gang *gang, const tool_problem *whole) {
     packed.stride = output->cols;
     packed.data = memory;
     packed.rows = own;
-    if (!first) copy_elements(&gang->at->output, &packed);
+    if (!first) tool_dense_copy(&gang->at->output, &packed);
     const tamis_status status = tool_ranks_collect(memory, memory, starts);
     if (first && status == TAMIS_OK) { /* those behind its own */
         const tamis_dense rest = rows_of(output, own, output->rows - own);
         packed.data = memory + starts[1];
         packed.rows = rest.rows;
-        copy_elements(&packed, &rest);
+        tool_dense_copy(&packed, &rest);
     }
     free(memory);
     free(starts);

@@ -101,10 +101,7 @@ void tool_order_free(tool_order *o) {
 static void copy_rows(const tamis_dense *from, const tamis_dense *to, const int64_t *order, bool back) {
     for (int64_t i = 0; i < to->rows; i++) {
         const int64_t source = back ? i : order[i], target = back ? order[i] : i;
-        for (int64_t j = 0; j < to->cols; j++) {
-            const int64_t at = to->layout == TAMIS_ROW_MAJOR ? target * to->stride + j : j * to->stride + target;
-            tool_element_set(to->data, to->type, at, tool_dense_get(from, source, j));
-        }
+        for (int64_t j = 0; j < to->cols; j++) tool_dense_set(to, target, j, tool_dense_get(from, source, j));
     }
 }
 

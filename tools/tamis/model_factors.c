@@ -19,8 +19,7 @@ typedef struct settings {
 static int write_array(const char *path, const tamis_dense *array) {
     const int full = tool_output_room(path, (double)array->rows * (double)array->cols, tamis_type_size(array->type), 0);
     if (full) return full;
-    const tamis_status status = tamis_write_dense(path, array);
-    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+    return tool_library_error(tamis_write_dense(path, array), NULL);
 }
 
 static int check_names(const char *option, const char *path, const tamis_names *names) {
@@ -99,8 +98,7 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     code = check_names("--names", set->row_names, data.rows);
     if (code == 0) code = tool_use_transform(use, &data.S, &W);
     if (code == 0 && tool_method_of_documents(use->method)) {
-        const tamis_status status = tamis_model_shares(use->model, tamis_owned_dense_view(W));
-        if (status != TAMIS_OK) code = tool_library_error(status, use->path);
+        code = tool_library_error(tamis_model_shares(use->model, tamis_owned_dense_view(W)), use->path);
     }
     if (code == 0 && set->rows) {
         code = write_array(set->rows, tamis_owned_dense_view(W));

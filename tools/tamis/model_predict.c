@@ -39,25 +39,16 @@ static void write_pairs(const tool_use *use, const tamis_names *rows, const tami
 
 static int predict_pairs(const tool_use *use, const char *spec, const tool_data *data, const tool_data *known) {
     tamis_owned_dense *W = NULL;
-    if (known) {
-        const int code = tool_use_transform(use, &known->S, &W);
-        if (code) return code;
-    }
     int code = use->settings->output
                    ? tool_output_room(use->settings->output, (double)data->S.nnz, 0, TOOL_ENTRY_CHARACTERS)
                    : 0;
-    if (code) {
-        tamis_owned_dense_free(W);
-        return code;
-    }
+    if (code == 0 && known) code = tool_use_transform(use, &known->S, &W);
+    if (code) return code;
     double *predictions = tool_allocate((size_t)data->S.nnz, sizeof *predictions);
     const tamis_status status =
         tamis_model_predict(use->model, W ? tamis_owned_dense_view(W) : NULL, &data->S, predictions);
-    if (status == TAMIS_OK) {
-        write_pairs(use, data->rows ? data->rows : use->rows, &data->S, predictions);
-    } else {
-        code = tool_library_error(status, spec);
-    }
+    code = tool_library_error(status, spec);
+    if (code == 0) write_pairs(use, data->rows ? data->rows : use->rows, &data->S, predictions);
     free(predictions);
     tamis_owned_dense_free(W);
     return tool_outcome(code);

@@ -117,8 +117,7 @@ static void set_library_options(training *run) {
 
 static int make_model(training *run) {
     set_library_options(run);
-    const tamis_status status = tamis_model_create(run->device.device, &run->options, &run->model);
-    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+    return tool_library_error(tamis_model_create(run->device.device, &run->options, &run->model), NULL);
 }
 
 static int load_model(training *run) {
@@ -134,7 +133,7 @@ static int load_model(training *run) {
     if (code) return code;
     set_library_options(run);
     status = tamis_model_continue_with(run->model, &run->options);
-    return status == TAMIS_OK ? 0 : tool_library_error(status, run->resume);
+    return tool_library_error(status, run->resume);
 }
 
 /* Widens the batches of a stream to the vocabulary. */
@@ -234,8 +233,7 @@ static int set_names(training *run) {
     if (!rows && !columns) return 0; /* those of a model that is gone on with stay */
     if (!rows) rows = tamis_model_row_names(run->model);
     if (!columns) columns = tamis_model_column_names(run->model);
-    const tamis_status status = tamis_model_set_names(run->model, rows, columns);
-    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+    return tool_library_error(tamis_model_set_names(run->model, rows, columns), NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ fitting */

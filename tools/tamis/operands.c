@@ -65,9 +65,22 @@ void tool_element_set(void *data, tamis_type type, int64_t at, double value) {
     }
 }
 
+static int64_t place_of(const tamis_dense *dense, int64_t row, int64_t col) {
+    return dense->layout == TAMIS_ROW_MAJOR ? row * dense->stride + col : col * dense->stride + row;
+}
+
 double tool_dense_get(const tamis_dense *dense, int64_t row, int64_t col) {
-    const int64_t at = dense->layout == TAMIS_ROW_MAJOR ? row * dense->stride + col : col * dense->stride + row;
-    return tool_element_get(dense->data, dense->type, at);
+    return tool_element_get(dense->data, dense->type, place_of(dense, row, col));
+}
+
+void tool_dense_set(const tamis_dense *dense, int64_t row, int64_t col, double value) {
+    tool_element_set(dense->data, dense->type, place_of(dense, row, col), value);
+}
+
+void tool_dense_copy(const tamis_dense *from, const tamis_dense *to) {
+    for (int64_t i = 0; i < to->rows; i++) {
+        for (int64_t j = 0; j < to->cols; j++) tool_dense_set(to, i, j, tool_dense_get(from, i, j));
+    }
 }
 
 int64_t tool_index_get(const void *data, tamis_index_type type, int64_t at) {

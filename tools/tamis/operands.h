@@ -19,6 +19,9 @@ void tool_dense_free(tool_dense *dense);
 void *tool_large_allocate(size_t bytes);
 
 double tool_dense_get(const tamis_dense *dense, int64_t row, int64_t col);
+void tool_dense_set(const tamis_dense *dense, int64_t row, int64_t col, double value);
+/* Each element into a matrix of the same size, whose type and layout may be others. */
+void tool_dense_copy(const tamis_dense *from, const tamis_dense *to);
 double tool_element_get(const void *data, tamis_type type, int64_t at);
 void tool_element_set(void *data, tamis_type type, int64_t at, double value);
 int64_t tool_index_get(const void *data, tamis_index_type type, int64_t at);

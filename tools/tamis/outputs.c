@@ -54,8 +54,7 @@ static bool same_file(const named_file *a, const named_file *b) {
 }
 
 int tool_output_check(const char *path, double bytes) {
-    const tamis_status status = tamis_output_check(path, bytes < 9e18 ? (int64_t)bytes : INT64_MAX);
-    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+    return tool_library_error(tamis_output_check(path, bytes < 9e18 ? (int64_t)bytes : INT64_MAX), NULL);
 }
 
 static bool ends_in(const char *path, const char *ending, size_t size) {

@@ -113,8 +113,7 @@ enum { GIVEN_A, GIVEN_B, GIVEN_D, GIVEN_INITIAL };
 
 static int read_given(work *job, int which, const char *path, const char *option) {
     if (!path) return 0;
-    const tamis_status status = tamis_read_dense(path, (tamis_type)job->set->type, &job->given[which]);
-    return status == TAMIS_OK ? 0 : tool_library_error(status, option);
+    return tool_library_error(tamis_read_dense(path, (tamis_type)job->set->type, &job->given[which]), option);
 }
 
 static const tamis_dense *given_view(const work *job, int which) {
@@ -205,16 +204,11 @@ static int make_operands(work *job) {
     job->old = tool_dense_create(output->rows, output->cols, problem->type, TAMIS_ROW_MAJOR, 0, 0);
     if (!initial) {
         status = tamis_fill_uniform(&job->old.view, seed + 7, -1, 1);
-        return status == TAMIS_OK ? 0 : tool_library_error(status, "operands");
+        return tool_library_error(status, "operands");
     }
     tamis_dense from = *initial;
     if (from.stride == 0) from.stride = from.layout == TAMIS_ROW_MAJOR ? from.cols : from.rows;
-    for (int64_t i = 0; i < output->rows; i++) {
-        for (int64_t j = 0; j < output->cols; j++) {
-            tool_element_set(job->old.view.data, problem->type, i * job->old.view.stride + j,
-                             tool_dense_get(&from, i, j));
-        }
-    }
+    tool_dense_copy(&from, &job->old.view);
     return 0;
 }
 
@@ -289,7 +283,7 @@ static int execute(work *job) {
         job->report.setup_seconds = job->moved.setup_seconds;
     }
     if (status == TAMIS_OK) tool_spoil(&job->problem.output, NULL);
-    return tool_outcome(status == TAMIS_OK ? 0 : tool_library_error(status, NULL));
+    return tool_outcome(tool_library_error(status, NULL));
 }
 
 static int compare(work *job) {
@@ -319,7 +313,7 @@ static int write_output(const work *job) {
     } else {
         status = tamis_write_dense(path, &problem->output);
     }
-    return status == TAMIS_OK ? 0 : tool_library_error(status, NULL);
+    return tool_library_error(status, NULL);
 }
 
 static void print_json(const work *job, const tamis_floor *floor) {

@@ -9,11 +9,8 @@
 #include "operands.h"
 
 static void spoil_elements(const tamis_dense *output) {
-    const bool by_rows = output->layout == TAMIS_ROW_MAJOR;
     for (int64_t i = 0; i < output->rows && output->cols > 0; i++) {
-        const int64_t at = by_rows ? i * output->stride : i;
-        const double right = tool_element_get(output->data, output->type, at);
-        tool_element_set(output->data, output->type, at, 1 + 1.25 * fabs(right));
+        tool_dense_set(output, i, 0, 1 + 1.25 * fabs(tool_dense_get(output, i, 0)));
     }
 }
 
