@@ -27,8 +27,6 @@ static void defaults_are_those_of_the_library(void **state) {
         tool_train_settings preset = {.device = 0}, of_library = {.device = 0};
         tool_options_preset(tool_train_options[method], &preset);
         assert_int_equal(tamis_model_options_init(&of_library.model, (tamis_method)method), TAMIS_OK);
-        if (method == TAMIS_ALS || method == TAMIS_CCD || method == TAMIS_IMPLICIT_ALS)
-            of_library.model.regularization = 0; /* by the noise: the program's own default */
         int compared = 0;
         for (const tool_option *option = tool_train_options[method]; option->name; option++) {
             if (!tool_train_of_model(option) && strcmp(option->name, "type") != 0) continue;

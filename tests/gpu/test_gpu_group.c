@@ -263,7 +263,7 @@ static void nccl_is_missing(const void *file) {
     setenv("TAMIS_NCCL", fake_nccl, 1);
     o.link = TAMIS_LINK_NCCL;
     CHECK(tamis_device_open("cpu", &cpu) == TAMIS_OK);
-    CHECK(tamis_group_open_local(&cpu, 1, &o, groups) == TAMIS_ERROR_UNSUPPORTED && error_has("cpu is none"));
+    CHECK(tamis_group_open_local(&cpu, 1, &o, groups) == TAMIS_ERROR_UNSUPPORTED && error_has("cpu is not one"));
     tamis_device_close(cpu);
     members_close(members);
 }

@@ -374,7 +374,7 @@ static void bad_options_are_named(void **state) {
     refuses(o, "factors = 0, expected 1 to 1024");
     o = options_of(TAMIS_ALS);
     o.regularization = -1;
-    refuses(o, "regularization = -1, must be positive, or 0: by the noise");
+    refuses(o, "regularization = -1, expected a positive number, or 0 to find it by the noise of the data");
     o = options_of(TAMIS_ALS);
     o.type = TAMIS_F16;
     refuses(o, "type = fp16, models are fp32 or fp64");

@@ -148,6 +148,7 @@ static inline tamis_model *model_by_hand(tamis_device *device, tamis_method meth
     options.factors = factors;
     options.type = type;
     options.biases = biases;
+    options.regularization = 0.1; /* there are no data whose noise it could be found by */
     EXPECT_OK(ml_model_make(device, &options, &model));
     if (method != TAMIS_ALS) model->method = fake_method(kind);
     model->rows = rows;

@@ -76,8 +76,8 @@ typedef struct tamis_model_options {
     double tolerance;      /* stop if the loss decreases by less than this share of itself in an iteration; 0
                               (default): never */
     bool skip_loss;        /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
-    double regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als: 0 (default) finds it
-                              by the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
+    double regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als: 0 (default) finds
+                              it by the noise of the data, see tamis_model_description; sfa: greater than 0 (0.1) */
     bool weighted;         /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda
                               itself, of an item of sfa times the number of users */
     bool biases;           /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors */
