@@ -138,8 +138,9 @@ class Estimator:
     def fit(self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None) -> Any:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
-        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration) and the factors. Ctrl-C stops
-        after a mini-batch. Raises ValueError with the first bad entry.
+        Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
+        parameter `regularization_` (lambda of the last iteration: the parameter, or found by the noise of the data). Ctrl-C stops after a mini-batch.
+        Raises ValueError with the first bad entry.
         """
         s = samples(X)
         entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
@@ -218,6 +219,8 @@ class Estimator:
     def _describe(self) -> None:
         described = c.tamis_model_description()
         must(models().tamis_model_describe(self._model.value, described))
+        if hasattr(self, "regularization"):
+            self.regularization_ = described.regularization
         self.n_features_in_, self.n_iter_, self.loss_ = described.cols, described.iterations_done, described.loss
         self._width, self._rows = described.width, described.rows
         self._type = "float64" if described.options.type == c.TAMIS_F64 else "float32"

@@ -170,7 +170,7 @@ NAN = float("nan")
     (lambda: model().fit(ratings()).recommend([1.7], 1), "rows has shape .* float64: expected a list of whole numbers"),
     (lambda: model().fit(ratings()).similar([NAN], 1), "which has shape .* float64: expected a list of whole numbers"),
     (lambda: model().fit(ratings()).similar([[0]], 1), r"which has shape \(1, 1\)"),
-    (lambda: model().fit(ratings() * NAN), "S has the value nan at row 0, column 0"),
+    (lambda: model().fit(ratings() * NAN), "X has the value nan at row 0, column 0"),
     (lambda: model().fit(ratings()).transform(ratings() * np.float32(np.inf)), "inf at row 0, column 0")])
 def test_ids_that_are_no_numbers(call, words):
     with pytest.raises(ValueError, match=words):

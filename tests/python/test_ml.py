@@ -43,6 +43,7 @@ def test_fit_transform_predict(method, dtype):
     X = data(dtype=dtype)
     model = method(factors=4, iterations=6, dtype=dtype)
     assert model.fit(X) is model
+    assert getattr(model, "regularization_", 1) > 0 and hasattr(model, "regularization_") == hasattr(model, "regularization")
     assert model.n_features_in_ == 25 and model.n_iter_ == 6 and len(model.history_) == 6
     losses = [step["loss"] for step in model.history_]
     assert losses[-1] <= losses[0]
@@ -318,7 +319,7 @@ def test_devices_is_a_parameter(tmp_path):
 @pytest.mark.parametrize("method", [method for method in METHODS if method not in TOGETHER])
 def test_other_methods_stay_on_one_device(method):
     model = method(factors=2, iterations=1, devices=["cpu", "cpu"])
-    with pytest.raises(NotImplementedError, match="does not fit on groups, als and implicit-als do"):
+    with pytest.raises(NotImplementedError, match="cannot be fitted on a group, only als and implicit-als can"):
         model.fit(data())
     assert not model.__sklearn_is_fitted__()
     if hasattr(model, "partial_fit"):

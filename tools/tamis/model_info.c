@@ -47,6 +47,8 @@ static void print_text(const tool_use *use) {
     printf("\n  names       rows: %s, columns: %s\n", use->rows ? "yes" : "no", use->columns ? "yes" : "no");
     printf("  iterations  %d of %d done", model->iterations_done, made->iterations);
     if (isfinite(model->loss)) printf(", loss %.6g", model->loss);
+    if (made->regularization == 0 && model->regularization > 0)
+        printf(", lambda %.4g by the noise", model->regularization);
     if (isfinite(model->metric)) printf(", %s %.6g", tool_metric_name(use->method), model->metric);
     tool_text text = {0};
     add_options(made, &text);
@@ -87,6 +89,7 @@ static void print_json(const tool_use *use, tool_json *json) {
     tool_json_integer(json, "width", model->width);
     tool_json_integer(json, "iterations_done", model->iterations_done);
     tool_json_number(json, "loss", model->loss);
+    tool_json_number(json, "regularization", model->regularization);
     tool_json_text(json, "metric_name", tool_metric_name(use->method));
     tool_json_number(json, "metric", model->metric);
     tool_json_number(json, "mean", model->mean);

@@ -198,6 +198,7 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
     tool_json_integer(json, "nnz", description->nnz);
     tool_json_integer(json, "iterations_done", description->iterations_done);
     tool_json_number(json, "loss", description->loss);
+    tool_json_number(json, "regularization", description->regularization);
     tool_json_text(json, "metric_name", tool_metric_name(description->options.method));
     tool_json_number(json, "metric", description->metric);
     tool_json_number(json, "baseline", summary->baseline);
