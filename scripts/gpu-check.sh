@@ -1,20 +1,20 @@
 #!/bin/sh
 # On a machine with a GPU: every algorithm at every width of a list, the cross tests on CUDA and on NVIDIA's OpenCL, the dense
-# companions, gradients, batches and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of PyTorch and CuPy,
-# the benchmarks beside cuSPARSE; then docs/evidence/<chip>.json. Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for
-# where toolkits and Python packages put it. Each step has a time limit and the whole nine minutes; a step that fails is recorded,
-# and the rest still runs.
+# companions, gradients, batches and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of
+# PyTorch and CuPy, the benchmarks beside cuSPARSE, the Python package with PyTorch, CuPy and JAX; then docs/evidence/<chip>.json.
+# Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python packages put it. Each step has a time
+# limit and the whole twelve minutes; a step that fails is recorded, and the rest still runs.
 #   DEVICE    cuda:0 unless set (opencl:0 tries the script itself where there is no CUDA)
 #   UNPACKED  a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
 #   OUT       where the evidence goes, docs/evidence unless set
-#   TOTAL     seconds for everything, 530 unless set
+#   TOTAL     seconds for everything, 720 unless set
 #   ONLY      steps to repeat, separated by commas (units: all that begin with dense .. models): the others stay as they are in
 #             the evidence, which must be of the same sources, driver and compiler
 #   TAMIS_NVRTC, TAMIS_OPENCL, TAMIS_MATRIX_PATH (folders, colon-separated, whose .npz files are measured too)
 set -u
 cd "$(dirname "$0")/.."
 device=${DEVICE:-cuda:0}
-total=${TOTAL:-530}
+total=${TOTAL:-720}
 top=$PWD/build/gpu-check
 build=$top/build
 steps=$top/steps
@@ -74,7 +74,7 @@ begin build 180
 generator='Unix Makefiles'
 ! command -v ninja >/dev/null || generator=Ninja
 if cmake -S . -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >"$top/build.log" 2>&1 &&
-    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared bench_calls test_gpu_cross \
+    timeout "$limit" cmake --build "$build" -j "$(nproc)" --target tamis_program tamis_shared tamis_ml_shared bench_calls test_gpu_cross \
         test_dense test_device_memory test_mask test_gradient test_gradient_whole test_softmax_rows test_batches test_two_devices test_sums \
         test_d_is_b test_ml_fit test_ml_memory test_ml_recommenders test_ml_topics >>"$top/build.log" 2>&1; then
     record build passed 1 0 0 ''
@@ -352,6 +352,34 @@ if begin bench 230; then
     if [ "$1" -gt 0 ] && [ "$2" -eq 0 ] && { [ $code -eq 0 ] || [ $code -eq 124 ]; }; then state=passed; else state=failed; fi
     [ $state = passed ] || tail -5 "$top/bench.log"
     record bench $state "$1" "$2" "$3" "$note"
+fi
+
+# ------------------------------------------------------------------------------------------ the Python package
+
+# Its tests on what is on the device: PyTorch's tensors, CuPy's and JAX's arrays, masks and models. What needs no device has run
+# elsewhere. A library that is not installed is a skip, which the note tells; that nothing ran on the device is a failure.
+if begin python 240; then
+    if [ "${device%%:*}" != cuda ]; then
+        record python skipped 0 0 0 'CUDA only'
+    elif ! python3 -c 'import pytest, hypothesis, numpy, scipy' 2>"$top/python.log"; then
+        record python skipped 0 0 0 "$(tail -1 "$top/python.log" | cut -c -300)"
+    else
+        beside=''
+        ! python3 -c 'import xdist' 2>/dev/null || beside="-n $(least 12 "$(nproc)")"
+        # shellcheck disable=SC2086
+        PYTHONPATH=python TAMIS_SOURCE=$PWD TAMIS_LIBRARY=$build/src/libtamis.so XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1 \
+            timeout -k 5 "$limit" python3 -m pytest -q -rfs -m 'not long' -k 'not cpu' -p no:cacheprovider $beside --junitxml="$top/python.xml" \
+            tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_cupy.py tests/python/test_jax.py tests/python/test_mask.py \
+            tests/python/test_ml_devices.py >"$top/python.log" 2>&1
+        code=$?
+        counts=$(python3 scripts/gpu-evidence.py pytest "$top/python.xml")
+        # shellcheck disable=SC2086
+        set -- $counts
+        state=failed
+        [ $code -ne 0 ] || [ "$1" -eq 0 ] || state=passed
+        [ $state = passed ] || grep -E '^(FAILED|ERROR)|^[0-9]+ (passed|failed)' "$top/python.log" | head -20
+        record python $state "$1" "$2" "$3" "$(python3 scripts/gpu-evidence.py packages torch cupy jax); code $code"
+    fi
 fi
 
 # ------------------------------------------------------------------------------------------ evidence

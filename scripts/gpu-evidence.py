@@ -3,6 +3,8 @@
   present DEVICES.json DEVICE      fails with the reason unless the device is there
   algorithms PROGRAM               "operation name" of every GPU algorithm, one a line
   checks FILE.jsonl                passed, failed and skipped lines of `tamis check` or `tamis bench`
+  pytest FILE.xml                  passed, failed and skipped tests of a report of pytest
+  packages NAME...                 the versions of Python packages that are here
   write FOLDER DEVICE HASH OUT     OUT/<chip>.json from what gpu-check.sh left in FOLDER
   stale OUT HASH                   prints each piece of evidence that was made with other sources or has failed steps
 """
@@ -13,6 +15,7 @@ import re
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 
 def lines_of(path):
@@ -57,6 +60,23 @@ def verdict(line):
 def checks(path):
     verdicts = [verdict(line) for line in lines_of(path) if not line.get("peer")]
     print(verdicts.count("passed"), verdicts.count("failed"), verdicts.count("skipped"))
+
+
+def pytest(path):
+    suites = xml.etree.ElementTree.parse(path).getroot().iter("testsuite") if os.path.exists(path) else []
+    counts = [[int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")] for suite in suites]
+    tests, failures, errors, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 0, 0, 0)
+    print(tests - failures - errors - skipped, failures + errors, skipped)
+
+
+def packages(*names):
+    found = []
+    for name in names:
+        try:
+            found.append(f"{name} {__import__(name).__version__}")
+        except ImportError:
+            found.append(f"no {name}")
+    print(", ".join(found))
 
 
 def geometric_mean(ratios):
@@ -174,7 +194,7 @@ def stale(out, sources):
 
 def main():
     command, arguments = sys.argv[1], sys.argv[2:]
-    commands = {"present": device_of, "algorithms": algorithms, "checks": checks, "write": write, "stale": stale}
+    commands = {"present": device_of, "algorithms": algorithms, "checks": checks, "pytest": pytest, "packages": packages, "write": write, "stale": stale}
     commands[command](*arguments)
 
 

@@ -61,6 +61,15 @@ tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D) {
                       D->data, B->data);
 }
 
+/* What is read while the output is written must not be the output. Views of one matrix may lie beside each other. */
+static tamis_status check_apart(const operand *out, const operand *x) {
+    const void *const data = x->view ? x->view->data : NULL;
+    const bool empty = out->rows == 0 || out->cols == 0 || x->rows == 0 || x->cols == 0;
+    if (!data || data != out->view->data || x->skip != out->skip || empty) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = %s.data = %p: the output must not overlap an operand", out->name,
+                      x->name, data);
+}
+
 static tamis_status check_operands(const run *r) {
     const tamis_plan *const plan = r->plan;
     const tamis_operation operation = plan->options.operation;
@@ -69,6 +78,8 @@ static tamis_status check_operands(const run *r) {
     if (operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(plan->device, &r->d, 1));
     if (plan->options.d_is_b) TRY(tamis_d_is_b_check(r->b.view, r->d.view));
     TRY(tamis_operand_check(plan->device, &r->out, plan->options.batch));
+    const operand *const inputs[] = {&r->a, &r->b, &r->d};
+    for (int i = 0; i < 3; i++) TRY(check_apart(&r->out, inputs[i]));
     return operation == TAMIS_OP_SDDMM ? tamis_operand_check_packed(&r->out) : TAMIS_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "backend/edge.h"
 #include "base/status.h"
+#include "core/plan.h"
 #include "select/ceilings.h"
 #include "select/choose.h"
 #include "sparse/check.h"
@@ -19,31 +20,22 @@ static bool row_major(const tamis_options *o) {
            o->output_layout == TAMIS_ROW_MAJOR;
 }
 
-static tamis_problem problem_of(const tamis_whole_request *r, const tamis_sparse *pattern) {
+static tamis_problem problem_of(const tamis_whole_request *r, const tamis_sparse *pattern, tamis_evidence *evidence) {
     const tamis_options *const o = r->options;
-    return (tamis_problem){.operation = TAMIS_OP_FUSED,
-                           .edge = o->edge,
-                           .type = o->type,
-                           .output_type = o->type,
-                           .value_type = o->type,
-                           .math = o->math,
-                           .rows = pattern->rows,
-                           .cols = pattern->cols,
-                           .nnz = pattern->nnz,
-                           .offsets = pattern->offsets,
-                           .columns = pattern->columns,
-                           .offset_type = pattern->offset_type,
-                           .index_type = pattern->index_type,
-                           .inner = o->inner,
-                           .width = o->width,
-                           .edge_constants = tamis_edge_constants_of(o),
-                           .batch = o->batch,
-                           .threads = o->threads,
-                           .deterministic = true,
-                           .parameters = "",
-                           .backend = r->device->backend,
-                           .device = r->device->handle,
-                           .stream = o->stream};
+    tamis_problem p = tamis_problem_of(r->device, o, evidence);
+    p.operation = TAMIS_OP_FUSED;
+    p.output_type = o->type;
+    p.rows = pattern->rows;
+    p.cols = pattern->cols;
+    p.nnz = pattern->nnz;
+    p.offsets = pattern->offsets;
+    p.columns = pattern->columns;
+    p.offset_type = pattern->offset_type;
+    p.index_type = pattern->index_type;
+    p.keep_softmax = p.d_is_b = false;
+    p.deterministic = true;
+    p.parameters = "";
+    return p;
 }
 
 static tamis_status look(const tamis_whole_request *r, pair *p) {
@@ -51,13 +43,8 @@ static tamis_status look(const tamis_whole_request *r, pair *p) {
     const tamis_device *const device = r->device;
     for (int i = 0; i < 2; i++) {
         tamis_evidence *const e = &p->evidence[i];
-        e->expected_calls = r->options->expected_calls;
-        e->cache_l1 = device->description.cache_l1;
-        e->cache_l2 = device->description.cache_l2;
-        e->cache_l3 = device->description.cache_l3;
         tamis_ceilings_get(device->backend, device->number, device->description.threads, true, &e->ceilings);
-        p->problems[i] = problem_of(r, patterns[i]);
-        p->problems[i].evidence = e;
+        p->problems[i] = problem_of(r, patterns[i], e);
         TRY(device->backend->look(&p->problems[i], e));
     }
     return TAMIS_OK;

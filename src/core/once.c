@@ -8,6 +8,16 @@ static tamis_status need(const tamis_dense *view, const char *name) {
     return TAMIS_OK;
 }
 
+/* B may be meant as it stands in a product of dense matrices, K x cols. */
+static tamis_status check_b(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B) {
+    if (!S || A->cols == B->cols || A->cols != B->rows || B->cols != S->cols) return TAMIS_OK;
+    return tamis_fail(
+        TAMIS_ERROR_ARGUMENT,
+        "B is %lld x %lld, expected %lld x %lld: S.cols rows of A.cols numbers. Give a K x cols matrix as "
+        "its transpose, with the other layout",
+        (long long)B->rows, (long long)B->cols, (long long)S->cols, (long long)A->cols);
+}
+
 /* The operands of the call give what a plan is otherwise told by its options. */
 static tamis_status run_once(tamis_device *device, const tamis_sparse *S, tamis_operation operation,
                              const tamis_views *views, const tamis_options *given, const tamis_execution *execution) {
@@ -39,6 +49,7 @@ tamis_status tamis_sddmm(tamis_device *device, const tamis_sparse *S, const tami
     TRY(need(A, "A"));
     TRY(need(B, "B"));
     TRY(need(P, "P"));
+    TRY(check_b(S, A, B));
     return run_once(device, S, TAMIS_OP_SDDMM, &views, options, execution);
 }
 
@@ -60,5 +71,6 @@ tamis_status tamis_fused(tamis_device *device, const tamis_sparse *S, const tami
     TRY(need(B, "B"));
     TRY(need(D, "D"));
     TRY(need(E, "E"));
+    TRY(check_b(S, A, B));
     return run_once(device, S, TAMIS_OP_FUSED, &views, options, execution);
 }

@@ -109,32 +109,30 @@ static tamis_status take_workspace(tamis_plan *plan) {
                                            plan->workspace_bytes, "the workspace", &plan->own->memory);
 }
 
-static void fill_problem(tamis_plan *plan, const tamis_sparse *S) {
-    const tamis_options *const o = &plan->options;
-    tamis_problem *const p = &plan->problem;
-    p->operation = o->operation;
-    p->edge = o->edge;
-    p->type = o->type;
-    p->value_type = S->values ? S->value_type : o->type;
-    p->output_type = o->output_type;
-    p->has_values = S->values != NULL && tamis_plan_needs_values(plan);
-    p->inner = o->inner;
-    p->width = o->width;
-    p->edge_constants = tamis_edge_constants_of(o);
-    p->batch = o->batch;
-    p->keep_softmax = o->keep_softmax;
-    p->d_is_b = o->d_is_b;
-    p->threads = o->threads;
-    p->deterministic = !o->any_order;
-    p->math = o->math;
-    p->parameters = o->parameters ? o->parameters : "";
-    p->evidence = &plan->evidence;
-    p->backend = plan->device->backend;
-    p->device = plan->device->handle;
-    plan->evidence.expected_calls = o->expected_calls;
-    plan->evidence.cache_l1 = plan->device->description.cache_l1;
-    plan->evidence.cache_l2 = plan->device->description.cache_l2;
-    plan->evidence.cache_l3 = plan->device->description.cache_l3;
+tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *o, tamis_evidence *evidence) {
+    evidence->expected_calls = o->expected_calls;
+    evidence->cache_l1 = device->description.cache_l1;
+    evidence->cache_l2 = device->description.cache_l2;
+    evidence->cache_l3 = device->description.cache_l3;
+    return (tamis_problem){.operation = o->operation,
+                           .edge = o->edge,
+                           .type = o->type,
+                           .value_type = o->type,
+                           .output_type = o->output_type,
+                           .inner = o->inner,
+                           .width = o->width,
+                           .edge_constants = tamis_edge_constants_of(o),
+                           .batch = o->batch,
+                           .keep_softmax = o->keep_softmax,
+                           .d_is_b = o->d_is_b,
+                           .threads = o->threads,
+                           .deterministic = !o->any_order,
+                           .math = o->math,
+                           .parameters = o->parameters ? o->parameters : "",
+                           .evidence = evidence,
+                           .backend = device->backend,
+                           .device = device->handle,
+                           .stream = o->stream};
 }
 
 /* Values and samples pass through the same permutation as those of a COO. */
@@ -206,7 +204,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     const tamis_device *const device = plan->device;
     plan->problem.once = once;
     TRY(tamis_options_read(options, device, &plan->options));
-    plan->problem.stream = plan->options.stream;
+    plan->problem = tamis_problem_of(device, &plan->options, &plan->evidence);
     TRY(tamis_device_check_stream(device, plan->options.stream));
     TRY(tamis_plan_check_view(device, S, &plan->options));
     /* a single call that trusts S trusts its addresses too */
@@ -219,7 +217,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     tamis_ceilings_get(device->backend, device->number, device->description.threads, !once, &plan->evidence.ceilings);
     start = tamis_clock_seconds(); /* the probe runs once a machine and is not this plan's */
     plan->pattern = *S;
-    fill_problem(plan, S);
+    if (S->values) plan->problem.value_type = S->value_type;
+    plan->problem.has_values = S->values && tamis_plan_needs_values(plan);
     TRY(take_pattern(plan));
     TRY(device->backend->look(&plan->problem, &plan->evidence));
     TRY(tamis_choose(device->backend, &plan->problem, plan->options.algorithm, once, &plan->choice));

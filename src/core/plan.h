@@ -79,6 +79,9 @@ tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_spa
 /* Reserves a 64-byte aligned place after the first *total bytes, and adds its size to *total. */
 tamis_status tamis_workspace_reserve(int64_t *total, int64_t count, size_t size, int64_t *offset);
 
+/* plan.c: what options say of a problem, without its pattern; and of its evidence. */
+tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *options, tamis_evidence *evidence);
+
 /* execute.c: checks that there is a plan, and that it is for this operation. */
 tamis_status tamis_plan_check_operation(const tamis_plan *plan, tamis_operation operation);
 

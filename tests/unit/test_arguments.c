@@ -254,6 +254,37 @@ static void drop(tamis_plan *plan) {
     live = tamis_memory_live();
 }
 
+/* An output that is an operand; beside it in one matrix it may be. */
+static void test_outputs_apart(void **state) {
+    (void)state;
+    enum { BOTH = 2 * SMALL_L };
+    static float both[64 * BOTH];
+    small s;
+    small_make(&s);
+    tamis_plan *plan = plan_for(&s, TAMIS_OP_SPMM);
+    s.E.data = s.D.data;
+    refused(call_spmm(plan, &s), TAMIS_ERROR_ARGUMENT, "C.data = B.data", "must not overlap");
+    assert_true(s.S.rows <= 64 && s.S.cols <= 64);
+    s.D.data = both;
+    s.E.data = both + SMALL_L;
+    s.D.stride = s.E.stride = BOTH;
+    assert_int_equal(call_spmm(plan, &s), TAMIS_OK);
+    drop(plan);
+    for (int i = 0; i < 3; i++) {
+        small_make(&s);
+        plan = plan_for(&s, TAMIS_OP_FUSED);
+        s.E.data = operand(&s, "ABD"[i])->data;
+        refused(call_fused(plan, &s), TAMIS_ERROR_ARGUMENT,
+                ((const char *[]){"E.data = A.data", "E.data = B.data", "E.data = D.data"})[i], "must not overlap");
+        drop(plan);
+    }
+    small_make(&s);
+    plan = plan_for(&s, TAMIS_OP_SDDMM);
+    s.P.data = s.A.data;
+    refused(call_sddmm(plan, &s), TAMIS_ERROR_ARGUMENT, "P.data = A.data", "must not overlap");
+    drop(plan);
+}
+
 static void test_operands(void **state) {
     (void)state;
     small s;
@@ -310,6 +341,10 @@ static void test_calls(void **state) {
     refused(tamis_sddmm(device, &s.S, NULL, &s.B, &s.P, NULL, NULL), TAMIS_ERROR_ARGUMENT, "A", "NULL");
     refused(tamis_sddmm(device, &s.S, &s.A, NULL, &s.P, NULL, NULL), TAMIS_ERROR_ARGUMENT, "B", "NULL");
     refused(tamis_sddmm(device, &s.S, &s.A, &s.B, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "P", "NULL");
+    const tamis_dense turned = {.data = s.B.data, .rows = s.B.cols, .cols = s.B.rows}; /* K x cols */
+    refused(tamis_sddmm(device, &s.S, &s.A, &turned, &s.P, NULL, NULL), TAMIS_ERROR_ARGUMENT, "B is ", "transpose");
+    refused(tamis_fused(device, &s.S, &s.A, &turned, &s.D, &s.E, NULL, NULL), TAMIS_ERROR_ARGUMENT, "B is ",
+            "transpose");
     o.algorithm = "best";
     refused(tamis_sddmm(device, &s.S, &s.A, &s.B, &s.P, &o, NULL), TAMIS_ERROR_ARGUMENT, "algorithm", "best");
     o.algorithm = NULL;
@@ -422,8 +457,10 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_options), cmocka_unit_test(test_sparse_view),       cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_devices_and_names), cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_plan_options), cmocka_unit_test(test_sparse_view),
+        cmocka_unit_test(test_operands),     cmocka_unit_test(test_outputs_apart),
+        cmocka_unit_test(test_calls),        cmocka_unit_test(test_devices_and_names),
+        cmocka_unit_test(test_structure),
     };
     setenv("TAMIS_PROBE", "0", 1);
     return cmocka_run_group_tests(tests, set_up, tear_down);

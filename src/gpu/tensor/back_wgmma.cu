@@ -16,10 +16,10 @@
  * an operand along its rows, for <A_i, B_j>, and across them, for the sums.
  *
  * A group takes a run of cells of a member, and two groups share a multiprocessor. Its four warps have 16 rows each, and
- * copy the cells that come together: with a warp of its own for that, threads would have too few registers. Factors of rows are scaled by a power of two of each row's
- * largest in a cell, so that two fp16 numbers hold 22 bits of them. If several groups share a panel, each leaves partial
- * sums, and the last one adds them up in order. What is not finite, or too small for what fp16 keeps of rows with very
- * small numbers, is computed again in fp32.
+ * copy the cells that come together: with a warp of its own for that, threads would have too few registers. Factors of
+ * rows are scaled by a power of two of each row's largest in a cell, so that two fp16 numbers hold 22 bits of them. If
+ * several groups share a panel, each leaves partial sums, and the last one adds them up in order. What is not finite, or
+ * too small for what fp16 keeps of rows with very small numbers, is computed again in fp32.
  *
  * PRODUCTS: 3 if numbers are two fp16 numbers each; 2 for fp16 and bf16, which one holds; 1 with math = tf32, whose factors
  * are one, too. STAGES: cells in shared memory.
@@ -44,7 +44,9 @@
 #define OUTS        32              /* sums of a thread for each of both results */
 #define RESTS       11              /* and what belongs to them, of two rows */
 #define PART        ((2 * OUTS + RESTS) * THREADS) /* floats that a group leaves of a panel */
-#define LOW_SCALE   (LOWS ? 2048.0f : 1.0f)                 /* of the lower halves of factors, as of what they are added to */
+#define LOW_SCALE   (LOWS ? 2048.0f : 1.0f) /* of the lower halves of factors, as of what they are added to */
+
+#include "back_kernels.h"
 
 typedef struct cell_notes {
     float own[2][SIDE], scales[2][SIDE]; /* of the own rows, and of those that come */
@@ -122,89 +124,6 @@ FUNCTION void write_result(const problem &p, int which, int64 row, int64 column,
     *at = output_of(p.beta == 0 ? scaled : scaled + p.beta * real_of_output(*at));
 }
 
-/* ------------------------------------------------------------------------------------------ multiplying */
-
-/* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is begun
-   here ends after PRODUCTS_WAIT. */
-FUNCTION void begin_rows_products(float *sum, float *crossed, uint64 x, uint64 x_low, uint64 y, uint64 y_low) {
-    if (LOWS) {
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            multiply_64x64(crossed, x + 2 * k, y_low + 2 * k, k > 0);
-            multiply_64x64(crossed, x_low + 2 * k, y + 2 * k, 1);
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < 4; k++) multiply_64x64(sum, x + 2 * k, y + 2 * k, k > 0);
-}
-
-FUNCTION void add_crossed(float *sum, float *crossed) {
-    PRODUCTS_PIN(sum, 32);
-    if (LOWS) {
-        PRODUCTS_PIN(crossed, 32);
-#pragma unroll
-        for (int i = 0; i < 32; i++) sum[i] = fmaf(crossed[i], 0x1p-11f, sum[i]);
-        PRODUCTS_PIN(sum, 32);
-    }
-}
-
-/* d = the factors, of 64 rows and 64 that come, times the rows at y; small terms first. With LOWS `crossed` is what is 2^11 times
-   as large: lows by highs (y) and highs by lows (z), or highs by highs. */
-FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, uint64 y, uint64 z, int crossed) {
-    PRODUCTS_PIN(d, 32);
-    products_begin();
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        if (LOWS ? crossed : PRODUCTS > 1) multiply_64x64_across_held(d, lows + 4 * k, y + 128 * k, k > 0);
-        if (LOWS && crossed) multiply_64x64_across_held(d, highs + 4 * k, z + 128 * k, 1);
-    }
-#pragma unroll
-    for (int k = 0; k < 4 && !crossed; k++) multiply_64x64_across_held(d, highs + 4 * k, y + 128 * k, k > 0 || (!LOWS && PRODUCTS > 1));
-    products_commit();
-}
-
-/* Adds a result's part: `back` undoes the scale of each row's factors. */
-FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
-    PRODUCTS_PIN(d, 32);
-#pragma unroll
-    for (int i = 0; i < 32; i++) out[i] = fmaf(d[i], back[i / 2 % 2] * by, out[i]);
-    PRODUCTS_PIN(out, 32);
-}
-
-/* Two fp16 numbers for each. */
-FUNCTION void split_two(float y, float z, uint32 &high, uint32 &low) {
-    high = halves_of(y, z);
-    low = PRODUCTS == 1
-              ? 0
-              : halves_of((y - half_to_float((ushort)high)) * LOW_SCALE, (z - half_to_float((ushort)(high >> 16))) * LOW_SCALE);
-}
-
-/* 2^13 over a number, and what undoes it: the powers of two below it. */
-FUNCTION float to_halves(float largest, float &back) {
-    const uint32 bits = max(bits_of_float(largest), bits_of_float(0x1p-113f)) & 0x7f800000u;
-    back = float_of_bits(bits - (13u << 23));
-    return float_of_bits(((127u + 13 + 127) << 23) - bits);
-}
-
-/* Factors as two fp16 numbers each, each row scaled by a power of two that brings its largest to 2^13 or more; all times `more`
-   of the row. */
-FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, uint32 *lows, float *back, float *top) {
-    float by[2];
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        float largest = 0;
-#pragma unroll
-        for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(fabsf(x[i]), fabsf(x[i + 1])));
-#pragma unroll
-        for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
-        by[half] = to_halves(largest, back[half]);
-        back[half] *= more[half];
-        top[half] = fmaxf(top[half], largest * more[half]);
-    }
-#pragma unroll
-    for (int i = 0; i < 32; i += 2) split_two(x[i] * by[i / 2 % 2], x[i + 1] * by[i / 2 % 2], highs[i / 2], lows[i / 2]);
-}
-
 /* ------------------------------------------------------------------------------------------ results */
 
 /* Partial sums of groups of a panel, in order: as one group would have them that had all of its cells. */
@@ -244,8 +163,8 @@ FUNCTION void leave_part(float *to, const float *sums, const row_sums &rows) {
     for (int i = 0; i < 2 * OUTS + RESTS; i++) to[i * THREADS] = i < 2 * OUTS ? sums[i] : rest[i - 2 * OUTS];
 }
 
-/* What a thread has of two rows of a result, a copy, since the sums are to stay in registers. Results that are not finite, or smaller than `doubt` of their row, are computed
-   again with the numbers of the row. */
+/* What a thread has of two rows of a result, a copy, since the sums are to stay in registers. Results that are not finite, or
+   smaller than `doubt` of their row, are computed again with the numbers of the row. */
 APART void write_rows(const problem &p, int which, int64 row, int lane, const float *sums, const float *doubt, const float *most,
                          const float *inverse, const float *delta) {
     const int column = lane % 4 * 2;
