@@ -202,9 +202,9 @@ static tamis_status prepare(tamis_plan *plan) {
 
 static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_options *options, bool once) {
     const tamis_device *const device = plan->device;
-    plan->problem.once = once;
     TRY(tamis_options_read(options, device, &plan->options));
     plan->problem = tamis_problem_of(device, &plan->options, &plan->evidence);
+    plan->problem.once = once;
     TRY(tamis_device_check_stream(device, plan->options.stream));
     TRY(tamis_plan_check_view(device, S, &plan->options));
     /* a single call that trusts S trusts its addresses too */

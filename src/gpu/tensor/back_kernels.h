@@ -1,10 +1,10 @@
 /*
- * Products of cells of 64 x 64 and the factors that they are summed with, for back_wgmma.cu, which defines PRODUCTS, LOWS and
- * LOW_SCALE. Included after hopper.h.
+ * Products of cells of 64 x 64 and the factors that they are summed with, for back_wgmma.cu, which defines PRODUCTS,
+ * LOWS and LOW_SCALE. Included after hopper.h.
  */
 
-/* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is begun
-   here ends after PRODUCTS_WAIT. */
+/* Products of 64 numbers of each of 64 rows at x with those of 64 rows at y; the lows, if any, a tile further. What is
+   begun here ends after PRODUCTS_WAIT. */
 FUNCTION void begin_rows_products(float *sum, float *crossed, uint64 x, uint64 x_low, uint64 y, uint64 y_low) {
     if (LOWS) {
 #pragma unroll
@@ -27,8 +27,8 @@ FUNCTION void add_crossed(float *sum, float *crossed) {
     }
 }
 
-/* d = the factors, of 64 rows and 64 that come, times the rows at y; small terms first. With LOWS `crossed` is what is 2^11 times
-   as large: lows by highs (y) and highs by lows (z), or highs by highs. */
+/* d = the factors, of 64 rows and 64 that come, times the rows at y; small terms first. With LOWS `crossed` is what is
+   2^11 times as large: lows by highs (y) and highs by lows (z), or highs by highs. */
 FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, uint64 y, uint64 z, int crossed) {
     PRODUCTS_PIN(d, 32);
     products_begin();
@@ -38,7 +38,8 @@ FUNCTION void begin_factors(float *d, const uint32 *highs, const uint32 *lows, u
         if (LOWS && crossed) multiply_64x64_across_held(d, highs + 4 * k, z + 128 * k, 1);
     }
 #pragma unroll
-    for (int k = 0; k < 4 && !crossed; k++) multiply_64x64_across_held(d, highs + 4 * k, y + 128 * k, k > 0 || (!LOWS && PRODUCTS > 1));
+    for (int k = 0; k < 4 && !crossed; k++)
+        multiply_64x64_across_held(d, highs + 4 * k, y + 128 * k, k > 0 || (!LOWS && PRODUCTS > 1));
     products_commit();
 }
 
@@ -53,9 +54,9 @@ FUNCTION void add_factors(float *out, float *d, const float *back, float by) {
 /* Two fp16 numbers for each. */
 FUNCTION void split_two(float y, float z, uint32 &high, uint32 &low) {
     high = halves_of(y, z);
-    low = PRODUCTS == 1
-              ? 0
-              : halves_of((y - half_to_float((ushort)high)) * LOW_SCALE, (z - half_to_float((ushort)(high >> 16))) * LOW_SCALE);
+    low = PRODUCTS == 1 ? 0
+                        : halves_of((y - half_to_float((ushort)high)) * LOW_SCALE,
+                                    (z - half_to_float((ushort)(high >> 16))) * LOW_SCALE);
 }
 
 /* 2^13 over a number, and what undoes it: the powers of two below it. */
@@ -65,8 +66,8 @@ FUNCTION float to_halves(float largest, float &back) {
     return float_of_bits(((127u + 13 + 127) << 23) - bits);
 }
 
-/* Factors as two fp16 numbers each, each row scaled by a power of two that brings its largest to 2^13 or more; all times `more`
-   of the row. */
+/* Factors as two fp16 numbers each, each row scaled by a power of two that brings its largest to 2^13 or more; all
+   times `more` of the row. */
 FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, uint32 *lows, float *back, float *top) {
     float by[2];
 #pragma unroll
@@ -75,11 +76,13 @@ FUNCTION void split_factors(const float *x, const float *more, uint32 *highs, ui
 #pragma unroll
         for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(fabsf(x[i]), fabsf(x[i + 1])));
 #pragma unroll
-        for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
+        for (int other = 1; other < 4; other *= 2)
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
         by[half] = to_halves(largest, back[half]);
         back[half] *= more[half];
         top[half] = fmaxf(top[half], largest * more[half]);
     }
 #pragma unroll
-    for (int i = 0; i < 32; i += 2) split_two(x[i] * by[i / 2 % 2], x[i + 1] * by[i / 2 % 2], highs[i / 2], lows[i / 2]);
+    for (int i = 0; i < 32; i += 2)
+        split_two(x[i] * by[i / 2 % 2], x[i + 1] * by[i / 2 % 2], highs[i / 2], lows[i / 2]);
 }
