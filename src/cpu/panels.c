@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "cpu/plan.h"
 #include "sparse/index.h"
+#include "sparse/structure.h"
 
 enum {
     ROWS = TAMIS_CPU_PANEL_ROWS,
@@ -232,8 +233,8 @@ typedef struct build {
 static void build_body(void *context, int thread, int threads) {
     const build *const b = context;
     const int64_t panels = tamis_cpu_panel_count(b->problem, b->rows);
-    const int64_t first = panels / threads * thread + panels % threads * thread / threads;
-    const int64_t end = panels / threads * (thread + 1) + panels % threads * (thread + 1) / threads;
+    const int64_t first = tamis_partition_even(panels, threads, thread);
+    const int64_t end = tamis_partition_even(panels, threads, thread + 1);
     panel p = {.problem = b->problem,
                .cuts = b->cuts,
                .row_bytes = row_bytes_of(b->problem),

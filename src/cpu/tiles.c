@@ -20,6 +20,7 @@
 #include "cpu/fitted.h"
 #include "cpu/plan.h"
 #include "sparse/index.h"
+#include "sparse/structure.h"
 
 /* How many entries of the table there may be: what S itself takes is a fair price. */
 static double entries_most(const tamis_problem *problem) { return 2 * (double)problem->nnz + 65536; }
@@ -119,22 +120,15 @@ static int64_t split_at(const tamis_problem *problem, int64_t begin, int64_t end
             high = low + step < end ? low + step : end;
         }
     }
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (column_of(problem, middle) >= limit)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return tamis_index_first(problem->columns, problem->index_type, low, high, limit);
 }
 
 static void build_body(void *context, int thread, int threads) {
     const build *const b = context;
     const tamis_problem *const problem = b->problem;
     const int64_t tiles = b->tiles->tiles, block_rows = b->tiles->block_rows;
-    const int64_t row_begin = problem->rows / threads * thread + problem->rows % threads * thread / threads;
-    const int64_t row_end = problem->rows / threads * (thread + 1) + problem->rows % threads * (thread + 1) / threads;
+    const int64_t row_begin = tamis_partition_even(problem->rows, threads, thread);
+    const int64_t row_end = tamis_partition_even(problem->rows, threads, thread + 1);
     for (int64_t row = row_begin; row < row_end; row++) {
         const int64_t block = row / block_rows * block_rows;
         const int64_t height = problem->rows - block < block_rows ? problem->rows - block : block_rows;
