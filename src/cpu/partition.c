@@ -13,7 +13,7 @@ void tamis_cpu_partition(const tamis_problem *problem, int threads, tamis_cpu_ra
          * range */
         const int64_t next_row =
             last ? problem->rows : tamis_index_first(problem->offsets, problem->offset_type, 0, problem->rows, next_z);
-        const bool next_cut = !last && tamis_index_load(problem->offsets, problem->offset_type, next_row) > next_z;
+        const bool next_cut = !last && tamis_cpu_offset(problem, next_row) > next_z;
         ranges[t] = (tamis_cpu_range){.nonzero_begin = z,
                                       .nonzero_end = next_z,
                                       .row_begin = cut ? row - 1 : row,

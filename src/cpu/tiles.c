@@ -97,10 +97,6 @@ typedef struct build {
     uint32_t *starts;
 } build;
 
-static int64_t offset_of(const tamis_problem *problem, int64_t row) {
-    return tamis_index_load(problem->offsets, problem->offset_type, row);
-}
-
 static int64_t column_of(const tamis_problem *problem, int64_t t) {
     return tamis_index_load(problem->columns, problem->index_type, t);
 }
@@ -133,7 +129,7 @@ static void build_body(void *context, int thread, int threads) {
         const int64_t block = row / block_rows * block_rows;
         const int64_t height = problem->rows - block < block_rows ? problem->rows - block : block_rows;
         uint32_t *const starts = b->starts + block * (tiles + 1) + (row - block);
-        const int64_t begin = offset_of(problem, row), end = offset_of(problem, row + 1);
+        const int64_t begin = tamis_cpu_offset(problem, row), end = tamis_cpu_offset(problem, row + 1);
         int64_t at = begin;
         starts[0] = 0;
         for (int64_t t = 1; t < tiles; t++) {
